@@ -1,0 +1,140 @@
+# dtrain: one program (cmd/) on one library (lib/). GNU make; everything is built under build/.
+#
+#   make              the program, the libraries
+#   make tests        the test programs            make test      builds and runs them, prints N passed, N failed
+#   make examples     the C examples and the sample digits
+#   make check        rooms, shell scripts, warnings are errors
+#   make bench        measures against the limits of this machine
+#   make install      PREFIX=/usr/local DESTDIR=
+#   SAN=asan|tsan     the same under sanitizers (asan brings ubsan), in a build folder of its own
+#
+# ROOMS="base conf" builds and tests those rooms only: a room needs no room below it.
+
+ALL_ROOMS := $(shell awk '$$1 ~ /^[a-z]+$$/ { print $$1 }' lib/ROOMS)
+ROOMS     ?= $(ALL_ROOMS)
+SAN       ?=
+BUILD     ?= build$(if $(SAN),/$(SAN))
+PREFIX    ?= /usr/local
+CC        ?= cc
+VERSION   := 0.1.0
+
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS   ?= -O2 -g
+# No contraction: a product and a sum are rounded the same way by every compiler and instruction set.
+DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -DDT_VERSION='"$(VERSION)"'
+LDLIBS   := -lyaml -ljansson -lopenblas -lcrypto -lz -lm -ldl -lpthread
+TESTLIBS := -lcmocka
+
+ifeq ($(SAN),asan)
+DTFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=address,undefined
+else ifeq ($(SAN),tsan)
+DTFLAGS += -fsanitize=thread
+LDFLAGS += -fsanitize=thread
+else ifneq ($(SAN),)
+$(error SAN is asan or tsan, not '$(SAN)')
+endif
+ifeq ($(WERROR),1)
+DTFLAGS += -Werror
+endif
+
+# Sources are found by wildcard: a new layer, op or verb touches no makefile.
+find_c   = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
+LIB_C   := $(call find_c,$(addprefix lib/,$(ROOMS)))
+# lib/exec/simd/*.c are compiled once per instruction set; the best is chosen at start-up.
+SIMD_C  := $(filter lib/exec/simd/%,$(LIB_C))
+PLAIN_C := $(filter-out $(SIMD_C),$(LIB_C))
+CMD_C   := $(call find_c,cmd)
+TEST_C  := $(foreach r,$(ROOMS),$(filter %_test.c,$(call find_c,tests/$(r))))
+HELP_C  := $(call find_c,tests/support)
+EXAMPLE_C := $(call find_c,examples)
+
+ARCH    := $(shell $(CC) -dumpmachine | cut -d- -f1)
+ifeq ($(ARCH),x86_64)
+ISAS    := base avx2 avx512
+else
+ISAS    := base
+endif
+ISA_base   :=
+ISA_avx2   := -mavx2 -mfma -mf16c
+ISA_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mprefer-vector-width=512
+
+PLAIN_O := $(PLAIN_C:%.c=$(BUILD)/%.o)
+SIMD_O  := $(foreach i,$(ISAS),$(SIMD_C:%.c=$(BUILD)/%.$(i).o))
+LIB_O   := $(PLAIN_O) $(SIMD_O)
+CMD_O   := $(CMD_C:%.c=$(BUILD)/%.o)
+HELP_O  := $(HELP_C:%.c=$(BUILD)/%.o)
+TESTS   := $(TEST_C:%.c=$(BUILD)/%)
+EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
+
+.DEFAULT_GOAL := all
+.PHONY: all tests test examples check bench install clean
+.SUFFIXES:
+.SECONDARY:
+
+all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+define simd_rule
+$(BUILD)/%.$(1).o: %.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(CC) $$(DTFLAGS) $$(CFLAGS) -O3 $$(ISA_$(1)) -DDT_ISA=$(1) -DDT_ISA_$(1) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
+
+# A change of flags rebuilds everything.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(LDFLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(LDFLAGS))' > $@
+FORCE:
+
+$(BUILD)/libdtrain.a: $(LIB_O)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(BUILD)/libdtrain.so: $(LIB_O)
+	$(CC) -shared -Wl,-soname,libdtrain.so.0 $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+tests: $(TESTS)
+$(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(HELP_O) $(BUILD)/libdtrain.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+
+test: tests $(if $(filter $(ALL_ROOMS),$(ROOMS)),$(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,all examples))
+	BUILD=$(BUILD) scripts/run-tests $(TESTS)
+
+$(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+examples: $(EXAMPLES) build/digits/x.npy
+# The sample digits are drawn, never downloaded: 10,000 to train, 2,000 to test.
+build/digits/x.npy: | $(BUILD)/dtrain
+	$(BUILD)/dtrain data synth digits -o build/digits
+
+check:
+	scripts/check-rooms
+	shellcheck $$(scripts/shell-files)
+	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
+
+bench: all examples
+	BUILD=$(BUILD) scripts/bench
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(BUILD)/dtrain $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libdtrain.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libdtrain.so $(DESTDIR)$(PREFIX)/lib/libdtrain.so.$(VERSION)
+	ln -sf libdtrain.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libdtrain.so.0
+	ln -sf libdtrain.so.0 $(DESTDIR)$(PREFIX)/lib/libdtrain.so
+	install -m 644 lib/dtrain.h $(DESTDIR)$(PREFIX)/include/
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: dtrain' \
+	    'Description: distributed training driver' 'Version: $(VERSION)' 'Libs: -L$${libdir} -ldtrain' \
+	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dtrain.pc
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,10 @@
+/* Time. Durations come from the monotonic clock, so that setting the clock back harms nothing. */
+#ifndef DT_BASE_CLOCK_H
+#define DT_BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t dt_now_ns(void);         /* monotonic */
+double dt_seconds_since(int64_t ns);
+
+#endif

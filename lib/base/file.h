@@ -1,0 +1,52 @@
+/*
+ * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked before anything is
+ * allocated. Writing: everything dtrain writes goes through this seam, with write(2) itself, so that every error is seen,
+ * EINTR and short writes are continued, a failed fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO
+ * in builds with -DDT_FAULTS).
+ *
+ * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. Nothing under a final name is ever
+ * incomplete.
+ */
+#ifndef DT_BASE_FILE_H
+#define DT_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+/* Opens a regular file for reading; *size is its length. The caller closes *fd. `id` is the error of anything that is there
+ * but is no readable regular file. */
+dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
+/* The whole of a regular file of at most `limit` bytes, NUL-terminated in *out (which is cleared first). */
+dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
+/* n bytes at `offset`; fewer is an error (DATA: "file changed while in use"). */
+dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n, int64_t offset) DT_MUST_USE;
+
+/* A file being written under `path`, created new, mode 0644 at most, never through a symbolic link. */
+typedef struct dt_writer {
+    int fd;
+    char *path;
+} dt_writer;
+dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;   /* truncates an old file of that name */
+dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE; /* at the end of an old one */
+dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
+dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
+dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
+void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer */
+/* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
+dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
+
+dt_status *dt_dir_make(const char *path) DT_MUST_USE;   /* with its parents, mode 0755 at most; fine if it is there */
+dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
+dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
+/* Removes a directory of plain files (no recursion into sub-directories, no following of links); fine if it is not there. */
+dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
+
+/* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */
+char *dt_path_join(const char *dir, const char *name);
+/* The directory part: "a/b" of "a/b/c", "" of "c". The caller frees it. */
+char *dt_path_dir(const char *path);
+
+#endif

@@ -1,0 +1,21 @@
+/* SHA-256 (OpenSSL's) as lower-case hex, for identities that are printed and for checksums of files. */
+#ifndef DT_BASE_HASH_H
+#define DT_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct dt_sha256 dt_sha256;
+typedef struct dt_digest {
+    char hex[65];
+} dt_digest;
+
+dt_sha256 *dt_sha256_create(void);
+void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
+dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
+dt_digest dt_sha256_of(const void *bytes, size_t n);
+
+/* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
+uint64_t dt_name_hash(const char *name);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Writing JSON. Reading is jansson's. Commas are added by the writer; numbers are the shortest decimals that round-trip;
+ * not-a-number and infinities, which JSON lacks, become null.
+ */
+#ifndef DT_BASE_JSON_H
+#define DT_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef struct dt_json {
+    dt_str *out;
+    bool comma; /* the next value needs one before it */
+} dt_json;
+
+void dt_json_open(dt_json *j, const char *key, char bracket); /* '{' or '['; key NULL inside a list and at the top */
+void dt_json_close(dt_json *j, char bracket);                 /* '}' or ']' */
+void dt_json_string(dt_json *j, const char *key, const char *value); /* value NULL: null */
+void dt_json_int(dt_json *j, const char *key, int64_t value);
+void dt_json_double(dt_json *j, const char *key, double value);
+void dt_json_float(dt_json *j, const char *key, float value);
+void dt_json_bool(dt_json *j, const char *key, bool value);
+void dt_json_null(dt_json *j, const char *key);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so what is drawn depends on
+ * what it is for and never on who draws it or when. Streams are keyed by (seed, purpose); counters are example and offset.
+ */
+#ifndef DT_BASE_RANDOM_H
+#define DT_BASE_RANDOM_H
+
+#include <stdint.h>
+
+typedef struct dt_random {
+    uint64_t key;
+    uint64_t counter[2];
+    uint32_t word[4]; /* the block drawn last */
+    int used;         /* words of it handed out */
+} dt_random;
+
+/* The block of (key, c0, c1). */
+void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
+
+/* A sequence: key from (seed, purpose), counter c1 = stream, c0 counts blocks. */
+dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
+uint32_t dt_random_u32(dt_random *r);
+double dt_random_uniform(dt_random *r);            /* [0, 1), 53 bits */
+double dt_random_normal(dt_random *r);             /* mean 0, deviation 1 */
+uint64_t dt_random_below(dt_random *r, uint64_t n); /* [0, n), unbiased; n > 0 */
+
+/* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a Feistel network with
+ * cycle walking, keyed by (seed, purpose, epoch)). */
+typedef struct dt_permutation {
+    uint64_t key, n;
+    int half_bits;
+} dt_permutation;
+dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n);
+uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i);
+
+#endif

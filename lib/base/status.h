@@ -1,0 +1,92 @@
+/*
+ * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a number (DTnnn), a
+ * text, the place in a file where the fault lies, and notes added on the way up.
+ *
+ *     DT_TRY(dt_graph_verify(g));                                        pass it up
+ *     return dt_fail(DT_E_RANGE, &at, "units must be at least 1, got %d", n);
+ *     return dt_note(s, "in layer '%s'", name);                          what we were doing
+ *
+ * prints
+ *
+ *     job.yaml:14:12: error: units must be at least 1, got 0 [DT017]
+ *        14 |   - Dense: {units: 0}
+ *           |                   ^
+ *         in layer 'logits'
+ *
+ * Texts are lower case, have no full stop, name the fault first and quote the subject. The number selects a row of
+ * base/errors.h, which gives the exit code, the kind of error (tf.distribute's words) and `dtrain explain`'s long text.
+ * A status may carry further ones (`next`): a parser that goes on after a fault returns all faults of a file at once.
+ */
+#ifndef DT_BASE_STATUS_H
+#define DT_BASE_STATUS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "dtrain.h"
+
+#define DT_MUST_USE __attribute__((warn_unused_result))
+#define DT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+
+/* A text that places point into: a file's name as the user wrote it, and its bytes. Outlives every place in it. */
+typedef struct dt_source {
+    const char *name; /* "job.yaml", "override 1", "<stdin>" */
+    const char *text;
+    size_t size;
+} dt_source;
+
+/* Where something stands. Line and column count from 1, columns in characters; line 0: no place in the text. */
+typedef struct dt_place {
+    const dt_source *source; /* NULL: no file either */
+    int line, col;
+    int width; /* characters to underline, 0 for one caret */
+} dt_place;
+
+/* One row of base/errors.h. */
+typedef struct dt_error_row {
+    int number;         /* 17 for DT017 */
+    int exit_code;      /* job-spec.md's table; also the dt_status_code of statuses made with this row */
+    const char *kind;   /* "ValueError", "RuntimeError", ... */
+    const char *title;  /* one line */
+    const char *detail; /* paragraphs for `dtrain explain`: what it means, an example, what helps */
+} dt_error_row;
+
+typedef enum dt_error {
+#define DT_ERROR(id, number, exit_code, kind, title, detail) DT_E_##id = number,
+#include "base/errors.h"
+#undef DT_ERROR
+} dt_error;
+
+/* The row of a number, or NULL. */
+const dt_error_row *dt_error_find(int number);
+/* All rows, by number; *n is their count. */
+const dt_error_row *dt_error_rows(int *n);
+
+/* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns NULL. Texts are cut at
+ * 4 KiB and control characters in them are written as \xNN, so that no input can reach the terminal raw. */
+dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
+/* The same for a failed system call: "PATH: text of errno", the row chosen by errno (ENOENT: NO_INPUT, EACCES: PERMISSION,
+ * ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise` where errno says nothing special. */
+dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
+
+/* Adds a line of context below the error; returns s. */
+dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
+/* Sets the text on the caret line ("did you mean 'layers'?"); returns s. */
+dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
+/* Gives a place to a status that has none; returns s. */
+dt_status *dt_at(dt_status *s, const dt_place *at) DT_MUST_USE;
+
+/* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */
+#define DT_MAX_ERRORS 20
+void dt_status_append(dt_status **list, dt_status *more);
+/* Errors appended but not kept. */
+int dt_status_dropped(const dt_status *s);
+
+#define DT_TRY(expression)                         \
+    do {                                           \
+        dt_status *dt_try_ = (expression);         \
+        if (dt_try_)                               \
+            return dt_try_;                        \
+    } while (0)
+
+#endif

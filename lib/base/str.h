@@ -1,0 +1,43 @@
+/* A growable byte string, always NUL-terminated. `dt_str s = {0};` is an empty one. */
+#ifndef DT_BASE_STR_H
+#define DT_BASE_STR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct dt_str {
+    char *data; /* NULL while empty; use dt_str_text */
+    size_t size, cap;
+} dt_str;
+
+void dt_str_release(dt_str *s);
+void dt_str_clear(dt_str *s); /* keeps the memory */
+const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
+char *dt_str_take(dt_str *s); /* the caller frees it; s is empty after */
+void dt_str_add(dt_str *s, const void *bytes, size_t n);
+void dt_str_puts(dt_str *s, const char *text);
+void dt_str_putc(dt_str *s, char c);
+void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
+void dt_str_pad(dt_str *s, size_t from, int width); /* blanks until s has `width` characters (UTF-8) since byte `from` */
+
+/* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same float. */
+void dt_str_double(dt_str *s, double x);
+void dt_str_float(dt_str *s, float x);
+/* 60000 as "60,000". */
+void dt_str_grouped(dt_str *s, int64_t n);
+/* 1717986 as "1.6 MiB". */
+void dt_str_bytes(dt_str *s, double bytes);
+/* Appends text with control characters as \xNN and at most `limit` characters of it, then "..." */
+void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
+
+/* Whole-string number readers that know no locale. False: not a number, or out of range (errno = ERANGE). */
+bool dt_parse_double(const char *text, double *out);
+bool dt_parse_int64(const char *text, int64_t *out);
+
+/* The entry of names[n] nearest to `name` by edit distance (letter case is ignored), or NULL if none is near. */
+const char *dt_nearest(const char *name, const char *const *names, int n);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Lanes: a pool of our own threads that run one function together, and the joins between its parts.
+ *
+ * Joins spin for about 200 pauses (2 us), then sleep in a futex. Never a pure spin: beside a busy neighbour that makes a
+ * step 30 times longer, and the futex costs 9 % (design notes, docs/architecture.md). Lanes block all signals.
+ */
+#ifndef DT_BASE_THREAD_H
+#define DT_BASE_THREAD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct dt_pool dt_pool;
+
+/* n lanes, the caller's thread being lane 0; n >= 1. MEMORY if the system refuses a thread. */
+dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
+void dt_pool_destroy(dt_pool *p);
+int dt_pool_lanes(const dt_pool *p);
+/* body(lane, user) on every lane; returns when all are done. */
+void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);
+/* To be called by every lane of a running body: none goes on before all have come. */
+void dt_pool_join(dt_pool *p);
+
+/* Sleep until *word != expected (may also wake for nothing); wake all sleepers of *word. */
+void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected);
+void dt_futex_wake(_Atomic uint32_t *word);
+
+/* Cores this process may use (the affinity mask), at least 1. */
+int dt_cores(void);
+
+#endif
