@@ -26,7 +26,7 @@
 #include "dtrain.h"
 
 #define DT_MUST_USE __attribute__((warn_unused_result))
-#define DT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define DT_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
 /* A text that places point into: a file's name as the user wrote it, and its bytes. Outlives every place in it. */
 typedef struct dt_source {

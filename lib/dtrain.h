@@ -1,0 +1,351 @@
+/*
+ * libdtrain: train models on one core or on a simulated pod, with the contract of tf.distribute, from C.
+ *
+ * A program makes a strategy, creates models and optimizers in its scope, and either calls dt_model_fit or writes its own
+ * loop around dt_strategy_run. Two whole programs: examples/mirrored_mlp.c and examples/tpu_loop.c.
+ *
+ * Conventions
+ *
+ *   Errors     Functions that can fail return `dt_status *`; NULL is success. DT_GO(s, call) leaves to the label `out` on
+ *              failure; dt_report prints, frees and gives the exit code.
+ *   Handles    are opaque and counted. Out-parameters follow getline(3): pass the address of NULL or of a handle of your own,
+ *              which is replaced. dt_x_unref takes NULL. Handles keep alive what they need. `const` returns are lent.
+ *   Tracing    dt_strategy_run records the step function once per input signature; there is no second, eager path. Calls on
+ *              dt_value never fail at once: the trace keeps its first error and dt_strategy_run returns it.
+ *   Fragments  Layers, losses, optimizers, data sets are written as in the job file; `format` arguments are printf's.
+ *   Threads    A handle may be used by one thread at a time. The current strategy is per thread.
+ *
+ * Shapes are written (B, 784): B is the batch dimension, whose size differs between the batches of one trace.
+ */
+#ifndef DTRAIN_H
+#define DTRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DT_API __attribute__((visibility("default")))
+#define DT_CHECKED __attribute__((warn_unused_result))
+#define DT_FORMAT(at, first) __attribute__((format(printf, at, first)))
+
+/* The library's version, "0.1.0". */
+DT_API const char *dt_version(void);
+
+/* ---- status ------------------------------------------------------------------------------------------------------- */
+
+typedef struct dt_status dt_status;
+
+/* Leaves to the label `out` when `expression` fails; s holds the status. */
+#define DT_GO(s, expression)                 \
+    do {                                     \
+        if (((s) = (expression)) != NULL)    \
+            goto out;                        \
+    } while (0)
+
+DT_API int dt_status_code(const dt_status *s);            /* exit code (sysexits numbers), 0 for NULL */
+DT_API int dt_status_number(const dt_status *s);          /* 17 for DT017 */
+DT_API const char *dt_status_kind(const dt_status *s);    /* "ValueError", "RuntimeError", ...: tf.distribute's kinds */
+DT_API const char *dt_status_text(const dt_status *s);    /* the message without place, number and notes */
+DT_API const char *dt_status_file(const dt_status *s);    /* NULL when there is no place */
+DT_API int dt_status_line(const dt_status *s);            /* from 1; 0: none */
+DT_API int dt_status_column(const dt_status *s);          /* from 1, in characters; 0: none */
+DT_API const char *dt_status_suggestion(const dt_status *s); /* NULL when there is none */
+DT_API const dt_status *dt_status_next(const dt_status *s);  /* a job file's faults come all at once */
+DT_API int dt_status_count(const dt_status *s);
+DT_API char *dt_status_format(const dt_status *s); /* as dt_report prints it; free it */
+DT_API void dt_status_free(dt_status *s);          /* takes NULL; frees the whole list */
+/* Prints to stderr, frees, returns the exit code. dt_report(NULL) is 0. */
+DT_API int dt_report(dt_status *s);
+/* The long text for an error number, or NULL: what it means, an example, what helps. */
+DT_API const char *dt_explain(int number);
+
+/* ---- tensors and distributed values ------------------------------------------------------------------------------- */
+
+typedef enum dt_dtype {
+    DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64
+} dt_dtype;
+
+/* A concrete array in row-major order. */
+typedef struct dt_tensor dt_tensor;
+/* data is copied; NULL: zeros. */
+DT_API dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int64_t *shape, const void *data) DT_CHECKED;
+DT_API void dt_tensor_unref(dt_tensor *t);
+DT_API dt_dtype dt_tensor_dtype(const dt_tensor *t);
+DT_API int dt_tensor_rank(const dt_tensor *t);
+DT_API int64_t dt_tensor_dim(const dt_tensor *t, int axis);
+DT_API int64_t dt_tensor_elements(const dt_tensor *t);
+DT_API const void *dt_tensor_data(const dt_tensor *t); /* lent */
+/* The value of a tensor with one element, as a double; NaN for any other. */
+DT_API double dt_tensor_item(const dt_tensor *t);
+/* The full name of the device it lies on: "/job:localhost/replica:0/task:0/device:CPU:0". */
+DT_API const char *dt_tensor_device(const dt_tensor *t);
+
+/* A named list; each entry is a single tensor or one tensor per replica. Paths ("a", "b/0") carry nests. */
+typedef struct dt_values dt_values;
+DT_API dt_status *dt_values_create(dt_values **out) DT_CHECKED;
+DT_API void dt_values_unref(dt_values *v);
+DT_API int dt_values_count(const dt_values *v);
+DT_API const char *dt_values_name(const dt_values *v, int i);
+/* Adds (or replaces) a single tensor, or one per replica (n tensors, in replica order). Tensors are kept by reference. */
+DT_API dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) DT_CHECKED;
+DT_API dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n) DT_CHECKED;
+/* Tensors in an entry: 1, or the number of replicas; 0 when there is no such entry (experimental_local_results). */
+DT_API int dt_values_locals(const dt_values *v, const char *name);
+DT_API bool dt_values_is_per_replica(const dt_values *v, const char *name);
+DT_API const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica); /* lent; NULL: none */
+
+/* ---- strategies --------------------------------------------------------------------------------------------------- */
+
+typedef struct dt_strategy dt_strategy;
+typedef struct dt_resolver dt_resolver;
+typedef struct dt_topology dt_topology;
+
+/* MirroredStrategy over `devices` ("CPU:0", ... : virtual CPU devices, as many as named); NULL: one per core. */
+DT_API dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n) DT_CHECKED;
+DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) DT_CHECKED;
+/* The strategy in force outside all scopes: one replica, nothing distributed. */
+DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
+
+/* TPUClusterResolver: "sim:v3-8" is a simulated slice, "" the machine's own TPU as in TensorFlow, a simulated v3-8 if it has none. */
+DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu) DT_CHECKED;
+DT_API void dt_resolver_unref(dt_resolver *r);
+/* initialize_tpu_system: the slice's topology, lent by the resolver. */
+DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) DT_CHECKED;
+/* (x, y, z, core) */
+DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]);
+
+typedef struct dt_tpu_options {
+    bool spmd; /* experimental_spmd_xla_partitioning */
+} dt_tpu_options;
+/* TPUStrategy, one replica per core; options may be NULL. */
+DT_API dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options) DT_CHECKED;
+
+DT_API void dt_strategy_unref(dt_strategy *s);
+DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
+DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */
+DT_API const char *dt_strategy_device(const dt_strategy *s, int replica); /* worker_devices[replica], lent */
+DT_API dt_strategy *dt_get_strategy(void); /* the current one, lent */
+
+/* scope(): in the block, `strategy` is current and variables are created distributed. Left on every way out, goto too. An error on
+ * entering (another strategy's scope is open) is returned by the next call in the block that can fail. */
+typedef struct dt_scope {
+    dt_strategy *entered;
+} dt_scope;
+DT_API dt_scope dt_scope_enter(dt_strategy *strategy);
+DT_API void dt_scope_leave(dt_scope *scope);
+#define DT_JOIN_(a, b) a##b
+#define DT_SCOPE_(strategy, id)                                                                             \
+    for (dt_scope DT_JOIN_(dt_scope_, id) __attribute__((cleanup(dt_scope_leave))) = dt_scope_enter(strategy), \
+        *DT_JOIN_(dt_once_, id) = &DT_JOIN_(dt_scope_, id);                                                 \
+        DT_JOIN_(dt_once_, id); DT_JOIN_(dt_once_, id) = NULL)
+#define DT_SCOPE(strategy) DT_SCOPE_(strategy, __LINE__)
+
+typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
+#define DT_NO_AXIS INT32_MIN /* reduce over replicas only */
+
+/* reduce(op, values[name], axis): a tensor on CPU:0. With an axis, also along it, with the right denominator for uneven parts. */
+DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis,
+                                     dt_tensor **out) DT_CHECKED;
+
+/* ---- models ------------------------------------------------------------------------------------------------------- */
+
+typedef struct dt_model dt_model;
+typedef struct dt_optimizer dt_optimizer;
+typedef struct dt_loss dt_loss;
+typedef struct dt_history dt_history;
+typedef struct dt_dataset dt_dataset;
+
+/* A sequential model from a list of layers as in the job file. Variables are created at once, in the current scope, which the
+ * model captures: compile, fit, evaluate enter it by themselves. Initial values depend on the seed (0 unless dt_model_seed). */
+DT_API dt_status *dt_model_create(dt_model **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+DT_API void dt_model_unref(dt_model *m);
+/* Draws all weights anew from `seed`. */
+DT_API dt_status *dt_model_seed(dt_model *m, uint64_t seed) DT_CHECKED;
+/* "{optimizer: Adam, loss: CategoricalCrossentropy, metrics: [accuracy]}" */
+DT_API dt_status *dt_model_compile(dt_model *m, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+/* "{epochs: 5}", keys as in the job file's `fit`, plus `seed` of the shuffle. history may be NULL. */
+DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...) DT_CHECKED DT_FORMAT(4, 5);
+/* Loss and metrics over the validation part of `data`, or over all of it when it has none; history with one row. */
+DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
+DT_API int64_t dt_model_parameters(const dt_model *m);
+/* SHA-256 of all weights: per variable, sorted by path: path, dtype, shape, little-endian data. */
+DT_API const char *dt_model_weights_sha256(dt_model *m); /* lent until the next call */
+/* Copies a weight ("dense/kernel") out, or in. */
+DT_API dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) DT_CHECKED;
+DT_API dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value) DT_CHECKED;
+
+DT_API dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+DT_API void dt_optimizer_unref(dt_optimizer *o);
+DT_API dt_status *dt_loss_create(dt_loss **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+DT_API void dt_loss_unref(dt_loss *l);
+
+DT_API void dt_history_unref(dt_history *h);
+DT_API int dt_history_epochs(const dt_history *h);
+/* Keras' history keys: "loss", "accuracy", "val_loss", ...; NaN when there is no such key or epoch. */
+DT_API double dt_history_at(const dt_history *h, const char *key, int epoch);
+DT_API double dt_history_last(const dt_history *h, const char *key);
+
+/* ---- data --------------------------------------------------------------------------------------------------------- */
+
+/* "{format: npy, train: {image: x.npy, label: y.npy}, global_batch_size: 64}", keys as in the job file's `dataset`. */
+DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+DT_API void dt_dataset_unref(dt_dataset *d);
+DT_API int64_t dt_dataset_examples(const dt_dataset *d); /* of the training part */
+DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* global */
+
+typedef struct dt_dist_dataset dt_dist_dataset;
+typedef struct dt_iterator dt_iterator;
+typedef struct dt_input_options dt_input_options;
+/* Batches of the training part, cut for the replicas: the global batch divided evenly, the first ones one larger; options may be NULL. */
+DT_API dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options,
+                                                 dt_dist_dataset **out) DT_CHECKED;
+DT_API void dt_dist_dataset_unref(dt_dist_dataset *d);
+/* Each iterator made from a data set is one epoch further (the shuffle differs, as with reshuffle_each_iteration). */
+DT_API dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) DT_CHECKED;
+/* The next batch, one value per replica and element; *batch becomes NULL at the end, which is no error. */
+DT_API dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) DT_CHECKED;
+DT_API void dt_iterator_unref(dt_iterator *it);
+
+/* ---- step functions ----------------------------------------------------------------------------------------------- */
+
+typedef struct dt_trace dt_trace;
+typedef struct dt_function dt_function;
+/* A value while tracing: a node of the trace. Pass it by value; it lives as long as the trace. */
+typedef struct dt_value {
+    dt_trace *trace; /* NULL: the value of a failed call */
+    int node;
+} dt_value;
+/* Trainable variables of a model, in creation order; lent. */
+typedef struct dt_variables dt_variables;
+/* Gradients of a loss, one per variable, within a trace. */
+typedef struct dt_gradients {
+    const dt_variables *variables;
+    const dt_value *value; /* variables' count of them; trace NULL where the loss does not depend on the variable */
+} dt_gradients;
+
+/* `user` is burnt into the trace and must outlive the function. */
+DT_API dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void *user), void *user) DT_CHECKED;
+DT_API void dt_function_unref(dt_function *f);
+/* run(): `step` on every replica, each with its own entry of `args` (NULL: none). Results become entries of *results (may be NULL). */
+DT_API dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args, dt_values **results) DT_CHECKED;
+
+/* In a step function. */
+#define DT_TRAINING true
+#define DT_INFERENCE false
+DT_API dt_value dt_arg(dt_trace *t, const char *name);               /* the argument of that name */
+DT_API void dt_return(dt_trace *t, const char *name, dt_value value); /* names a result */
+DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
+/* A scalar: the mean over this replica's examples, times 1/num_replicas in replica context, as in Keras. */
+DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
+DT_API const dt_variables *dt_model_trainable(const dt_model *m);
+DT_API dt_gradients dt_gradient(dt_value loss, const dt_variables *variables);
+/* Sums the gradients over replicas and updates the variables. */
+DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
+
+DT_API dt_value dt_constant(dt_trace *t, double value); /* float32 scalar */
+DT_API dt_value dt_add(dt_value a, dt_value b);         /* element-wise; shapes broadcast as in NumPy */
+DT_API dt_value dt_subtract(dt_value a, dt_value b);
+DT_API dt_value dt_multiply(dt_value a, dt_value b);
+DT_API dt_value dt_divide(dt_value a, dt_value b);
+DT_API dt_value dt_matmul(dt_value a, dt_value b);      /* (..., m, k), (k, n) */
+DT_API dt_value dt_reduce_sum(dt_value x, int axis);    /* DT_NO_AXIS: over all */
+DT_API dt_value dt_reduce_mean(dt_value x, int axis);
+DT_API dt_value dt_all_reduce(dt_reduce_op op, dt_value x); /* over replicas */
+DT_API dt_value dt_replica_id(dt_trace *t);             /* int32 scalar */
+DT_API int64_t dt_dim(dt_value x, int axis);            /* -1: the batch dimension, see dt_dim_value */
+DT_API dt_value dt_dim_value(dt_value x, int axis);     /* int32 scalar: the size, known when the step runs */
+
+/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+
+/* A job file, read and checked: types, shapes, placement. Data is not opened yet. */
+typedef struct dt_job dt_job;
+typedef struct dt_job_source {
+    const char *path;               /* "-": standard input */
+    const char *directory;          /* -C: output.dir is relative to it; NULL: "." */
+    const char *const *overrides;   /* "key.path=value" */
+    int n_overrides;
+} dt_job_source;
+DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
+DT_API void dt_job_unref(dt_job *j);
+DT_API const char *dt_job_name(const dt_job *j);
+/* Opens the data as well and checks it against the model. */
+DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
+
+typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN } dt_kernels;
+typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
+
+/* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
+typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END } dt_event_kind;
+typedef struct dt_metric {
+    const char *name; /* "loss", "val_accuracy" */
+    double value;
+} dt_metric;
+typedef struct dt_event {
+    dt_event_kind kind;
+    const char *job, *job_sha256, *backend; /* start */
+    const char *device;                     /* start: "sim:v3-8", "2 x CPU" */
+    uint64_t seed;                          /* start */
+    int replicas, logical_devices, threads; /* start */
+    int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: the planned arena of a training step */
+    int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
+    int epochs;                             /* start, step, epoch: in all */
+    int64_t step, steps;                    /* global step, counted from 1; in all */
+    int epoch;                              /* counted from 1 */
+    int64_t epoch_step;                     /* step within the epoch, from 1 */
+    int64_t examples;                       /* step, epoch, eval */
+    double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
+    double virtual_s;                       /* simulated seconds of the step; 0: no virtual clock */
+    const dt_metric *metrics;               /* step, epoch, eval */
+    int n_metrics;
+    const char *checkpoint, *weights_sha256; /* checkpoint, end */
+    const char *split;                      /* eval from evaluate: "validation" */
+    const char *text;                       /* warning */
+    bool resumed;                           /* start: goes on from `step` of `checkpoint` */
+} dt_event;
+
+typedef struct dt_run_options {
+    int threads;               /* lanes; 0: one per core */
+    dt_kernels kernels;
+    dt_resume resume;
+    const char *resume_path;   /* with DT_RESUME_PATH */
+    int64_t max_steps;         /* --steps: stop after this many global steps; 0: the job's own */
+    bool dry_run;              /* compile, report start, write nothing */
+    bool every_step;           /* step events are not rate-limited */
+    void (*event)(const dt_event *e, void *user); /* may be NULL */
+    void *user;
+    const volatile int *stop;  /* set by signal handlers: 1 save and stop, 2 stop at once; NULL: none */
+    volatile int *save;        /* set by a signal handler: save and go on; cleared by fit */
+} dt_run_options;
+
+/* Trains as the job says. TEMPFAIL (75) when stopped after saving. */
+DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
+/* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
+DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
+/* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
+DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
+
+/* ---- looking around ----------------------------------------------------------------------------------------------- */
+
+typedef struct dt_topology_request {
+    const char *tpu;      /* "v3-8", "" for this machine's, NULL: the job's */
+    const dt_job *job;    /* its replicas are drawn; may be NULL */
+    bool json, utf8;
+} dt_topology_request;
+/* The slice, drawn in text or as JSON. The caller frees *text. */
+DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
+
+/* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
+DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
+
+/* Draws sample data: kind "digits". Writes into `directory`, which is created. */
+DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
