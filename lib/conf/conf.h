@@ -1,0 +1,144 @@
+/*
+ * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars
+ * their types, so `off`, `1e-4`, `010` mean what the field says or are refused. Reading goes on after a fault: all faults
+ * of a file come in one run.
+ *
+ * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document,
+ * tags, merge keys, keys that are no strings, control characters, invalid UTF-8.
+ */
+#ifndef DT_CONF_CONF_H
+#define DT_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+
+typedef enum dt_tree_kind { DT_TREE_NULL, DT_TREE_SCALAR, DT_TREE_LIST, DT_TREE_MAP } dt_tree_kind;
+
+typedef struct dt_tree dt_tree;
+typedef struct dt_entry {
+    const char *key;
+    dt_place key_at;
+    dt_tree *value;
+} dt_entry;
+
+/* A node. Lives in the arena it was read into; strings are NUL-terminated UTF-8. */
+struct dt_tree {
+    dt_tree_kind kind;
+    dt_place at;        /* of the value; width is the scalar's length */
+    bool quoted;        /* a quoted or block scalar: always a string */
+    const char *text;   /* scalar as written (escapes resolved) */
+    int n;              /* items of a list, entries of a map */
+    dt_tree **item;     /* list */
+    dt_entry *entry;    /* map, in the order of the file */
+};
+
+/* Parses `source` (which must outlive the tree, like everything in the arena). On errors *out is NULL and all of them are returned. */
+dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
+/* Reads a file ("-": standard input) and parses it; the dt_source is made in the arena. Missing: NO_INPUT. */
+dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out) DT_MUST_USE;
+/* The value of a key, or NULL (also when t is no map or NULL). */
+dt_tree *dt_tree_get(const dt_tree *t, const char *key);
+/* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list items are addressed by index
+ * ("model.layers.1.Dense.units=64"). Faults point into "override N". */
+dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const char *assignment) DT_MUST_USE;
+/* The tree as canonical JSON text (keys in order, scalars as strings typed by looks): for hashes of jobs. */
+void dt_tree_print(const dt_tree *t, dt_str *out);
+
+/* ---- field tables ---- */
+
+/*
+ * A table describes a struct; reading fills the struct and reports every unknown key, wrong type and value out of range.
+ *
+ *     struct dense { int64_t units; int activation; };
+ *     static const dt_field fields[] = {
+ *         DT_INT(struct dense, units, .min = 1, .required = true, .help = "outputs per example"),
+ *         DT_ENUM(struct dense, activation, dt_activations, .help = "applied after the bias"),
+ *         DT_END
+ *     };
+ */
+typedef enum dt_field_kind {
+    DT_FIELD_END, DT_FIELD_INT /* int64_t */, DT_FIELD_REAL /* double */, DT_FIELD_BOOL /* bool */,
+    DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_TEXTS /* dt_texts */,
+    DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */
+} dt_field_kind;
+
+typedef struct dt_ints {
+    int n;
+    int64_t *v;
+} dt_ints;
+typedef struct dt_texts {
+    int n;
+    const char **v;
+} dt_texts;
+
+typedef struct dt_field {
+    dt_field_kind kind;
+    const char *name;
+    size_t offset;
+    const char *help;
+    bool required;
+    bool above_min, below_max;  /* the limits themselves are excluded */
+    double min, max;            /* INT, REAL; elements of INTS; both 0: no limit. max alone: min is set too */
+    const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
+    const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
+    const struct dt_field *table; /* TABLE */
+    int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
+} dt_field;
+
+#define DT_FIELD(kind_, type_, member_, ...) { .kind = (kind_), .name = #member_, .offset = offsetof(type_, member_), __VA_ARGS__ }
+#define DT_INT(type, member, ...) DT_FIELD(DT_FIELD_INT, type, member, __VA_ARGS__)
+#define DT_REAL(type, member, ...) DT_FIELD(DT_FIELD_REAL, type, member, __VA_ARGS__)
+#define DT_FLAG(type, member, ...) DT_FIELD(DT_FIELD_BOOL, type, member, __VA_ARGS__)
+#define DT_TEXT(type, member, ...) DT_FIELD(DT_FIELD_TEXT, type, member, __VA_ARGS__)
+#define DT_ENUM(type, member, names, ...) DT_FIELD(DT_FIELD_ENUM, type, member, .choices = (names), __VA_ARGS__)
+#define DT_INTS(type, member, ...) DT_FIELD(DT_FIELD_INTS, type, member, __VA_ARGS__)
+#define DT_TEXTS(type, member, ...) DT_FIELD(DT_FIELD_TEXTS, type, member, __VA_ARGS__)
+#define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
+#define DT_TABLE(type, member, fields, ...) DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
+#define DT_END { .kind = DT_FIELD_END }
+
+/* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).
+ * `what` names the mapping in messages ("model", "Dense"). Arrays and strings go into the arena. All faults are returned. */
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what,
+                          void *out) DT_MUST_USE;
+
+/* Single values, for what tables cannot say. `what` is the key's name in messages. */
+dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max, int64_t *out) DT_MUST_USE;
+dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
+dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_USE;
+dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
+/* "expected a mapping, got a list" when the kind differs. */
+dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
+const char *dt_tree_kind_name(dt_tree_kind kind); /* "a mapping" */
+
+/* ---- kinds: things a job file can name ---- */
+
+/* The head of every row that a job file can name: layers, optimizers, losses, formats, strategies, back ends. */
+typedef struct dt_kind {
+    const char *name;       /* "Dense": Keras' class name or the job file's word */
+    const char *about;      /* one line for help and the reference pages */
+    const dt_field *fields; /* its arguments; NULL: none */
+    size_t size;            /* of the struct they fill */
+    const char *const *aliases; /* Keras' lower-case identifiers, NULL-terminated; may be NULL */
+} dt_kind;
+
+/* A kind as written: a bare name (`Flatten`, `adam`) or a one-key mapping (`{Adam: {learning_rate: 0.001}}`). */
+typedef struct dt_named {
+    const dt_kind *kind; /* lent */
+    int row;             /* its index in the table */
+    bool alias;          /* written with a lower-case identifier */
+    const char *written; /* as the user wrote it */
+    void *args;          /* its struct, filled, in the arena */
+    dt_place at;         /* of the name */
+    const dt_tree *tree; /* of the arguments, NULL: none given */
+} dt_named;
+
+/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones. rows[n] point to structs that begin with a dt_kind. */
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t, dt_named *out) DT_MUST_USE;
+
+#endif
