@@ -1,0 +1,237 @@
+/*
+ * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to earlier nodes and has one
+ * result; nodes stand in an order in which every input comes before its use. A graph is never changed: a pass reads one and
+ * emits another (dt_trace is the builder of both traces and passes).
+ *
+ * Sizes: dimension 0 of every fed value is B, the number of rows of the batch at hand, unknown until the program runs. All other
+ * sizes are numbers. A size >= 0 is a number, -k stands for k * B.
+ *
+ * What varies between kinds of nodes stands in op rows (one file per op in the room op), so that passes loop over nodes and
+ * never switch on names.
+ */
+#ifndef DT_GRAPH_GRAPH_H
+#define DT_GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/str.h"
+
+#define DT_MAX_RANK 8
+#define DT_MAX_IN 4
+#define DT_BATCH (-1)
+
+/* ---- types ---- */
+
+typedef struct dt_type {
+    dt_dtype dtype;
+    int rank;
+    int64_t dim[DT_MAX_RANK]; /* unused ones are 0, so that types compare with memcmp */
+} dt_type;
+
+dt_type dt_type_of(dt_dtype dtype, int rank, const int64_t *dim);
+dt_type dt_scalar_type(dt_dtype dtype);
+bool dt_type_equal(const dt_type *a, const dt_type *b);
+bool dt_type_has_batch(const dt_type *t);
+/* The type with B = batch. */
+dt_type dt_type_at(const dt_type *t, int64_t batch);
+/* Elements of a concrete type; of a symbolic one with B = 1. */
+int64_t dt_type_elements(const dt_type *t);
+int64_t dt_type_bytes(const dt_type *t);
+size_t dt_dtype_size(dt_dtype d);
+const char *dt_dtype_name(dt_dtype d);   /* "float32": job files and messages */
+const char *dt_dtype_short(dt_dtype d);  /* "f32": graph text, StableHLO's */
+bool dt_dtype_parse(const char *name, dt_dtype *out);
+bool dt_dtype_is_float(dt_dtype d);
+/* "f32[B,784]" */
+void dt_type_print(const dt_type *t, dt_str *out);
+/* "(B, 784)", "()": shapes in messages */
+void dt_shape_print(const dt_type *t, dt_str *out);
+
+/* ---- variables ---- */
+
+/* State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per memory space. Counted. */
+typedef struct dt_variable {
+    int refs;
+    char *path;        /* "dense/kernel" */
+    dt_type type;      /* no batch dimension */
+    bool trainable;
+    bool slot;         /* of an optimizer: not part of weights_sha256 */
+    void *data;        /* aligned to 64, type's elements, row-major */
+} dt_variable;
+
+/* A zeroed variable; NO_MEMORY naming it when the system refuses. */
+dt_status *dt_variable_create(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
+void dt_variable_unref(dt_variable *v);
+
+struct dt_variables { /* declared in dtrain.h; does not own */
+    int n;
+    dt_variable **v;
+};
+
+/* ---- nodes, ops ---- */
+
+typedef struct dt_op dt_op;
+
+typedef struct dt_node {
+    const dt_op *op;
+    dt_type type;
+    int n_in;
+    int in[DT_MAX_IN];
+    const void *attr;  /* op->attr_size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
+    const char *path;  /* the layer it came from ("dense", "optimizer/dense/kernel"), "" when none */
+} dt_node;
+
+typedef struct dt_named_node {
+    const char *name;
+    int node;
+} dt_named_node;
+
+typedef struct dt_state {
+    dt_variable *variable; /* lent: whoever runs the graph keeps it alive */
+    int node;              /* its value at the start of the step */
+    int update;            /* its value after the step, -1: unchanged */
+} dt_state;
+
+typedef struct dt_graph {
+    dt_arena *arena;
+    const char *name;
+    int n_nodes, n_args, n_states, n_results;
+    const dt_node *node;
+    const dt_named_node *arg;    /* in order of first use */
+    const dt_state *state;
+    const dt_named_node *result;
+} dt_graph;
+
+void dt_graph_destroy(dt_graph *g);
+/* One node a line: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]  // dense`. */
+void dt_graph_print(const dt_graph *g, dt_str *out);
+/* The same, with `note(g, node, out, user)` appending to each line; note may be NULL. */
+void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *), void *user, dt_str *out);
+/* Order, arity, types inferred anew, updates of the variable's type. INTERNAL naming the first bad node. */
+dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
+/* uses[i]: how often node i is an input, a result or an update. Array of n_nodes in `arena`. */
+int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
+
+/* ---- op rows ---- */
+
+/* A concrete array: no batch symbol in its type. Lent. */
+typedef struct dt_view {
+    dt_type type;
+    void *data;
+} dt_view;
+
+/* What an op may know of the run besides its inputs. */
+typedef struct dt_env {
+    int64_t batch;            /* B */
+    int replica, replicas;
+    const int32_t *offsets;   /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
+    int segments;
+    const int32_t *shards;    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
+    int n_shards;
+} dt_env;
+
+/* One application of an op to arrays. */
+typedef struct dt_call {
+    const dt_node *node;
+    const dt_env *env;
+    const dt_view *in;
+    dt_view out;
+} dt_call;
+
+typedef struct dt_infer {
+    const dt_op *op;
+    const dt_type *in;
+    int n_in;
+    const void *attr;
+    dt_type out; /* to be filled */
+} dt_infer;
+/* MODEL_SHAPE error in the words of an op's numbered constraints: "dot_general (C2) cannot join ...". */
+dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
+
+/* A gradient rule reads in, out, dout and fills din[i] where wants[i]; left at trace NULL: no dependence. */
+typedef struct dt_grad {
+    dt_trace *trace;
+    const dt_node *node;
+    dt_value in[DT_MAX_IN], out, dout;
+    bool wants[DT_MAX_IN];
+    dt_value din[DT_MAX_IN];
+} dt_grad;
+
+/* How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all dimensions that name it; one that
+ * the output lacks is summed (or maximised), so a split leaves partial results. -1: this dimension must be whole.
+ * dot_general of (m, k), (k, n): in {{0, 1}, {1, 2}}, out {0, 2}. */
+typedef struct dt_rule {
+    int8_t in[DT_MAX_IN][DT_MAX_RANK];
+    int8_t out[DT_MAX_RANK];
+} dt_rule;
+
+typedef struct dt_cost {
+    double flops; /* of matrix units: multiply and add count 2 */
+    double vector; /* element operations besides */
+    double bytes; /* read and written */
+} dt_cost;
+
+struct dt_op {
+    const char *name;   /* StableHLO's, or ours for composites */
+    const char *about;
+    int n_in;
+    size_t attr_size;
+    bool elementwise;   /* out[i] depends on in[*][i] alone, all shapes equal */
+    bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
+    bool linear;        /* f(sum of x) = sum of f(x) in its first input, the others being uniform */
+    bool nullary_batch; /* an output without inputs whose shape may contain B (constant, iota) */
+    dt_status *(*infer)(dt_infer *q);
+    void (*grad)(dt_grad *g);                            /* NULL: no gradient flows */
+    void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
+    void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: elements of the output, bytes of all */
+    void (*eval)(const dt_call *c);                      /* plain C: the definition */
+    void (*print)(const void *attr, dt_str *out);        /* NULL: no attributes to show */
+};
+
+/* The rule with -1 everywhere. */
+void dt_rule_whole(dt_rule *rule);
+
+/* ---- tracing ---- */
+
+/* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed trace do nothing. */
+dt_trace *dt_trace_create(const char *name);
+void dt_trace_destroy(dt_trace *t); /* takes NULL */
+/* Ends the trace: its error, or *out, a verified graph. Destroys t. */
+dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
+dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
+void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, frees others */
+dt_arena *dt_trace_arena(dt_trace *t);
+
+/* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with the same op, inputs and attributes is reused. */
+dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
+/* The type of a value; a float32 scalar for the value of a failed call. */
+dt_type dt_type_of_value(dt_value v);
+const dt_node *dt_node_of(dt_value v);
+/* Layer path that nodes emitted from now on carry; returns the one before (restore it). Copied. */
+const char *dt_trace_path(dt_trace *t, const char *path);
+
+/* The argument `name`: declared (by the driver, before the step function runs), then found. */
+dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
+/* The value of a variable at the start of the step, or after dt_assign. */
+dt_value dt_read(dt_trace *t, dt_variable *v);
+/* Its value from now on and after the step; types must agree. */
+void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
+
+/* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
+void dt_trace_set_replicas(dt_trace *t, int replicas);
+int dt_trace_replicas(const dt_trace *t);
+
+/* For passes. */
+int dt_trace_count(const dt_trace *t);             /* nodes so far */
+const dt_node *dt_trace_node(const dt_trace *t, int i);
+/* Copies node `i` of g with new inputs (attributes, path included). */
+dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
+/* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */
+void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map);
+/* Names results and updates of g through map. */
+void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map);
+
+#endif

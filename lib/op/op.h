@@ -1,0 +1,100 @@
+/*
+ * The op table: one file per op in this folder, one row in op/ops.h. A row holds the whole meaning of an op: shape rule, gradient,
+ * how it may be split, cost, and `eval`, plain C that defines it. Everything else (passes, kernels, back ends) is tested against `eval`.
+ *
+ * This header has what builds nodes. The public ones (dt_add, dt_matmul, ...) stand in dtrain.h; those here broadcast nothing
+ * unless they say so.
+ */
+#ifndef DT_OP_OP_H
+#define DT_OP_OP_H
+
+#include "graph/graph.h"
+
+#define DT_OP(name) extern const dt_op dt_op_##name;
+#include "op/ops.h"
+#undef DT_OP
+
+/* All rows; *n is their count. */
+const dt_op *const *dt_ops(int *n);
+
+/* ---- attributes ---- */
+
+typedef struct dt_constant_attr { dt_type type; double value; } dt_constant_attr;      /* a splat; type may contain B */
+typedef struct dt_iota_attr { dt_type type; int64_t axis; } dt_iota_attr;               /* 0, 1, ... along axis */
+typedef struct dt_index_attr { dt_type type; int64_t index; } dt_index_attr;            /* parameter, variable */
+typedef struct dt_convert_attr { int64_t dtype; } dt_convert_attr;
+typedef struct dt_broadcast_attr { dt_type type; int8_t dims[DT_MAX_RANK]; } dt_broadcast_attr; /* dims[i]: output dimension of input dimension i */
+typedef struct dt_reshape_attr { dt_type type; } dt_reshape_attr;
+typedef struct dt_transpose_attr { int8_t perm[DT_MAX_RANK]; } dt_transpose_attr;       /* out dim i is in dim perm[i] */
+typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
+typedef struct dt_reduce_attr { int32_t kind; uint32_t dims; } dt_reduce_attr;          /* dims: bit i = dimension i goes */
+typedef struct dt_dot_attr {                                                            /* as StableHLO's dot_dimension_numbers */
+    int8_t n_batch, n_contract;
+    int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
+    int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
+} dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs */
+typedef enum dt_direction { DT_EQ, DT_NE, DT_LT, DT_LE, DT_GT, DT_GE } dt_direction;
+typedef struct dt_compare_attr { int64_t direction; } dt_compare_attr;
+typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size */
+/* Which cut of the batch a segment op uses: the replicas', or the shards' of `reproducible`. */
+typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS } dt_cut;
+/* segment_*: `count` segments (replicas or shards); input rows are cut by env->offsets or env->shards. */
+typedef struct dt_segment_attr { int32_t cut, count; int32_t kind; int32_t dims; dt_dot_attr dot; int64_t rows_per_example; dt_type type; } dt_segment_attr;
+
+/* ---- builders ---- */
+
+dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
+dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value);
+dt_value dt_like(dt_value x, double value);                   /* a splat of x's type */
+dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
+dt_value dt_convert(dt_value x, dt_dtype dtype);              /* x itself when it has that dtype */
+dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
+dt_value dt_broadcast_to(dt_value x, const dt_type *type);    /* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
+dt_value dt_broadcast_rows(dt_value x, const dt_type *type);  /* aligned at the first dimension: (B) to (B, 10) */
+dt_value dt_reshape(dt_value x, int rank, const int64_t *dim);
+dt_value dt_transpose(dt_value x, const int *perm);
+dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
+dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
+dt_value dt_compare(dt_value a, dt_value b, dt_direction direction); /* bool */
+dt_value dt_select(dt_value pred, dt_value a, dt_value b);
+dt_value dt_maximum(dt_value a, dt_value b);
+dt_value dt_minimum(dt_value a, dt_value b);
+dt_value dt_power(dt_value a, dt_value b);
+dt_value dt_negate(dt_value x);
+dt_value dt_exponential(dt_value x);
+dt_value dt_log(dt_value x);
+dt_value dt_sqrt(dt_value x);
+dt_value dt_rsqrt(dt_value x);
+dt_value dt_abs(dt_value x);
+dt_value dt_sign(dt_value x);
+dt_value dt_tanh(dt_value x);
+dt_value dt_logistic(dt_value x);
+dt_value dt_clamp(dt_value x, double low, double high);       /* by maximum and minimum */
+dt_value dt_argmax(dt_value x, int axis);                     /* int32; the first of equals */
+dt_value dt_softmax(dt_value x);                              /* over the last dimension */
+/* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
+dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
+
+/* The gradient of `loss` (a scalar) with respect to n values: out[i], trace NULL where it does not depend on x[i]. Emits into the
+ * trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */
+void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
+
+/* ---- the reference interpreter ---- */
+
+/* Per-replica inputs of a graph, and what it gives back. arg[r * n_args + i]: concrete views; results are allocated by the interpreter:
+ * result[r * n_results + i].data is freed with dt_interpretation_release. */
+typedef struct dt_interpretation {
+    int replicas;
+    dt_view *result;        /* [replicas][n_results] */
+    dt_view *update;        /* [n_states] of replica 0; data NULL where unchanged */
+    int n_results, n_states;
+} dt_interpretation;
+
+/*
+ * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in replica order). batch[r]: rows of replica r. Variables are
+ * read, not written: updates come back. env carries offsets and shards for folded graphs (replicas = 1 then). The oracle for every pass and back end.
+ */
+dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
+void dt_interpretation_release(dt_interpretation *r);
+
+#endif
