@@ -182,7 +182,7 @@ struct dt_op {
     bool elementwise;   /* out[i] depends on in[*][i] alone, all shapes equal */
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
     bool linear;        /* f(sum of x) = sum of f(x) in its first input, the others being uniform */
-    bool nullary_batch; /* an output without inputs whose shape may contain B (constant, iota) */
+    bool collective;    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g);                            /* NULL: no gradient flows */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);

@@ -38,8 +38,22 @@ typedef struct dt_compare_attr { int64_t direction; } dt_compare_attr;
 typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size */
 /* Which cut of the batch a segment op uses: the replicas', or the shards' of `reproducible`. */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS } dt_cut;
-/* segment_*: `count` segments (replicas or shards); input rows are cut by env->offsets or env->shards. */
-typedef struct dt_segment_attr { int32_t cut, count; int32_t kind; int32_t dims; dt_dot_attr dot; int64_t rows_per_example; dt_type type; } dt_segment_attr;
+/*
+ * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts them all. A cut has S = count
+ * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples; a dimension k * B is cut at k times them.
+ *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which contain dimension 0; an empty sum is 0
+ *   segment_dot_general(a, b)   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
+ *   segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its segment
+ *   segment_sizes()             -> int32 (S): examples in each segment
+ *   tree_sum(x)                 (S, ...) -> (...): the fixed binary tree: node i of a level is node 2i plus node 2i + 1 below, a missing right one is left out
+ */
+typedef struct dt_segment_attr {
+    int32_t cut, count;
+    dt_reduce_attr reduce; /* segment_reduce */
+    dt_dot_attr dot;       /* segment_dot_general */
+    dt_type type;          /* segment_broadcast */
+} dt_segment_attr;
+typedef struct dt_all_reduce_attr { int64_t op; } dt_all_reduce_attr; /* dt_reduce_op */
 
 /* ---- builders ---- */
 
