@@ -1,0 +1,125 @@
+/*
+ * Data sets: files of examples in, batches of rows out.
+ *
+ *     format (idx, npy, synthetic)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)  ->  order  ->  feed
+ *
+ * A format gives random access to examples, so the order of an epoch is a pure function of (seed, epoch, index) and a position in
+ * training is three integers. A feed reads ahead in a thread of its own and hands out batches of all elements in that order.
+ *
+ * Two stages: reading the `dataset` mapping checks everything that needs no file; opening checks the files. Files are refused
+ * before anything of their size is allocated; what fits (256 MiB) is read whole into memory of our own, so a file that shrinks
+ * later harms nothing; larger ones are read record by record.
+ */
+#ifndef DT_DATA_DATA_H
+#define DT_DATA_DATA_H
+
+#include "base/file.h"
+#include "conf/conf.h"
+#include "graph/graph.h"
+
+/* ---- formats: one file, one row in data/formats.h ---- */
+
+/* What a format is asked to open for one part. */
+typedef struct dt_format_request {
+    dt_arena *arena;
+    const dt_tree *part;      /* `train:` etc. as written: usually a map element -> path; NULL: the format needs none */
+    const dt_tree *dataset;   /* the whole mapping */
+    const char *directory;    /* relative paths start here */
+    const char *name;         /* "train" */
+    uint64_t seed;
+} dt_format_request;
+
+/* One element as stored: every example has this shape (no batch dimension in it). */
+typedef struct dt_stored {
+    const char *name;
+    dt_type type;
+    dt_place at; /* of its path in the job file */
+    const char *file; /* for messages */
+} dt_stored;
+
+typedef struct dt_examples dt_examples; /* a format's own state, one part */
+
+typedef struct dt_format {
+    dt_kind kind; /* name "idx"; no fields: formats read what they need from request->dataset with tables of their own */
+    const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`, ...); NULL: none */
+    size_t size;
+    dt_status *(*open)(const dt_format_request *r, dt_examples **out);
+    int (*elements)(const dt_examples *x, const dt_stored **stored);
+    int64_t (*count)(const dt_examples *x);
+    /* Examples rows[0..n) of element e, one after the other, into out. */
+    dt_status *(*read)(dt_examples *x, int e, const int64_t *rows, int64_t n, void *out);
+    void (*close)(dt_examples *x);
+} dt_format;
+
+/* ---- the dataset mapping ---- */
+
+typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
+typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
+
+/* What a job's `dataset` says, checked as far as possible without files. */
+typedef struct dt_dataset_spec {
+    const dt_format *format;
+    const dt_tree *tree;
+    dt_place at;
+    const char *directory;
+    uint64_t seed;
+    int64_t global_batch_size, per_replica_batch_size; /* exactly one is > 0 */
+    dt_last_batch last_batch;
+    double validation_split;
+    bool shuffle, reshuffle; /* reshuffle_each_iteration */
+    int64_t take;            /* -1: all */
+    int prefetch;            /* batches; 0: auto */
+    const char *auto_shard_policy;
+} dt_dataset_spec;
+
+/* Reads the mapping; all faults at once. `files` relative to directory. Everything lives in the arena. */
+dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out) DT_MUST_USE;
+
+/* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
+dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
+void dt_dataset_ref(dt_dataset *d);
+
+/* An element as batches carry it, after `map`: type is (B, ...). */
+typedef struct dt_element {
+    const char *name;
+    dt_type type;
+} dt_element;
+int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
+int dt_dataset_find(const dt_dataset *d, const char *name);                 /* index or -1 */
+int64_t dt_dataset_count(const dt_dataset *d, dt_part part);                /* examples, 0: no such part */
+const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
+/* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and record. */
+dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
+/* Sets the global batch when the job gave per_replica_batch_size. */
+void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
+
+/* ---- feeds ---- */
+
+typedef struct dt_feed dt_feed;
+typedef struct dt_feed_options {
+    dt_part part;
+    int64_t epoch;       /* selects the order, from 0 */
+    int64_t first_step;  /* batches of that epoch to leave out: a resumed run goes on here */
+    int64_t epochs;      /* go on for so many epochs without a break, 0: one. The feed says where each ends */
+    int64_t batch;       /* examples a batch */
+    dt_last_batch last;
+    bool shuffle;        /* as the spec says, and part is train */
+} dt_feed_options;
+
+typedef struct dt_batch {
+    int64_t rows;        /* 0: the end */
+    int64_t epoch, step; /* which batch this is; step within the epoch, from 0 */
+    int n;               /* elements */
+    const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
+} dt_batch;
+
+dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
+/* The next batch; waits for the reading thread only when it is behind. */
+dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
+/* Nanoseconds that dt_feed_next has waited so far. */
+int64_t dt_feed_waited_ns(const dt_feed *f);
+void dt_feed_close(dt_feed *f); /* takes NULL; ends the thread */
+/* Batches of one epoch over n examples. */
+int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
+
+#endif

@@ -1,0 +1,2 @@
+/* The table of data formats: DT_FORMAT_ROW(name), one file lib/data/<name>.c each. */
+DT_FORMAT_ROW(idx) DT_FORMAT_ROW(npy) DT_FORMAT_ROW(synthetic)
