@@ -33,6 +33,8 @@ size_t dt_arena_bytes(const dt_arena *a);
 void *dt_alloc(size_t n);
 void *dt_realloc(void *p, size_t n);
 char *dt_strdup(const char *s);
+/* That hook: writes one line and ends the program with exit code 71. */
+_Noreturn void dt_out_of_memory(void);
 /* Products of sizes; ends the program on overflow. For sizes that come from input use the checked forms below. */
 size_t dt_size_mul(size_t a, size_t b);
 

@@ -35,3 +35,6 @@ DT_ERROR(NO_MEMORY, 115, 71, "ResourceExhaustedError", "out of memory, threads o
     "This host has no memory, threads or file descriptors left. A smaller global batch or fewer threads needs less.")
 DT_ERROR(FILE_CHANGED, 116, 65, "DataLossError", "file changed while in use",
     "A data file became shorter while it was read.")
+DT_ERROR(TOO_LARGE, 117, 65, "ResourceExhaustedError", "file too large",
+    "A file is larger than dtrain reads at once: the message names the limit. Job files, state files and headers are small;\n"
+    "a large one is most likely another file under that name.")

@@ -16,25 +16,25 @@
 
 #include "base/str.h"
 
-/* Opens a regular file for reading; *size is its length. The caller closes *fd. `id` is the error of anything that is there
- * but is no readable regular file. */
+/* Opens a regular file for reading; *size is its length. The caller closes *fd. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
-/* The whole of a regular file of at most `limit` bytes, NUL-terminated in *out (which is cleared first). */
+/* The whole of a regular file, NUL-terminated in *out (which is cleared first); more than `limit` bytes: TOO_LARGE. */
 dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
-/* n bytes at `offset`; fewer is an error (DATA: "file changed while in use"). */
+/* n bytes at `offset`; fewer is an error (FILE_CHANGED). */
 dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n, int64_t offset) DT_MUST_USE;
 
 /* A file being written under `path`, created new, mode 0644 at most, never through a symbolic link. */
 typedef struct dt_writer {
     int fd;
-    char *path;
+    char *path; /* NULL once it is closed */
+    bool keep;  /* opened for appending: dt_writer_abandon closes it only */
 } dt_writer;
 dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;   /* truncates an old file of that name */
 dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE; /* at the end of an old one */
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer */
+void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer, and one that did not open */
 /* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
 

@@ -21,6 +21,7 @@ void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);
 void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
+void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0); /* never obeys the locale */
 void dt_str_pad(dt_str *s, size_t from, int width); /* blanks until s has `width` characters (UTF-8) since byte `from` */
 
 /* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same float. */
@@ -33,7 +34,13 @@ void dt_str_bytes(dt_str *s, double bytes);
 /* Appends text with control characters as \xNN and at most `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
-/* Whole-string number readers that know no locale. False: not a number, or out of range (errno = ERANGE). */
+/* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they are no valid one. */
+size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
+/* Characters in n bytes; a byte that is not UTF-8 counts as one. */
+size_t dt_utf8_count(const char *text, size_t n);
+
+/* Whole-string number readers that know no locale, decimal digits only: no blanks, no hexadecimal, no "nan" or "inf".
+ * False: not a number (errno = EINVAL) or too large (errno = ERANGE). What is too small becomes 0 or a denormal. */
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 

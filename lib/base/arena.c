@@ -1,0 +1,210 @@
+/*
+ * Arenas are lists of zeroed blocks; an allocation is a step of a pointer. Blocks double from 4 KiB to 1 MiB, so that a
+ * tiny job costs one page and a large graph few calls of the system. Under AddressSanitizer what has not been handed out
+ * is poisoned, with a gap behind each piece, so that an overrun inside a block is found as well.
+ */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DT_ASAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define DT_ASAN 1
+#endif
+#ifdef DT_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+enum { GAP = 16 };
+#else
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+enum { GAP = 0 };
+#endif
+
+enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
+
+typedef struct block {
+    struct block *next;
+    size_t used, size; /* of bytes[] */
+    alignas(max_align_t) char bytes[];
+} block;
+
+struct dt_arena {
+    block *blocks; /* the newest, which is the one with room, first */
+    size_t next_size;
+    size_t bytes;
+};
+
+_Noreturn void dt_out_of_memory(void)
+{
+    static const char text[] = "dtrain: error: out of memory [DT115]\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored; /* there is nobody left to tell */
+    _exit(71);
+}
+
+static size_t size_add(size_t a, size_t b)
+{
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        dt_out_of_memory();
+    return sum;
+}
+
+size_t dt_size_mul(size_t a, size_t b)
+{
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        dt_out_of_memory();
+    return product;
+}
+
+_Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out)
+{
+    return a >= 0 && b >= 0 && !__builtin_mul_overflow(a, b, out);
+}
+
+_Bool dt_add_fits(int64_t a, int64_t b, int64_t *out)
+{
+    return a >= 0 && b >= 0 && !__builtin_add_overflow(a, b, out);
+}
+
+void *dt_alloc(size_t n)
+{
+    void *p = calloc(1, n ? n : 1);
+    if (!p)
+        dt_out_of_memory();
+    return p;
+}
+
+void *dt_realloc(void *p, size_t n)
+{
+    void *q = realloc(p, n ? n : 1);
+    if (!q)
+        dt_out_of_memory();
+    return q;
+}
+
+char *dt_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(dt_alloc(n), s, n);
+}
+
+void *dt_try_alloc(size_t n)
+{
+    if (n > PTRDIFF_MAX - 64)
+        return NULL;
+    return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
+}
+
+void dt_grow(void **items, int *cap, int n, size_t size)
+{
+    if (n <= *cap)
+        return;
+    int wanted;
+    if (__builtin_mul_overflow(*cap, 2, &wanted) || wanted < n)
+        wanted = n;
+    if (wanted < 8)
+        wanted = 8;
+    *items = dt_realloc(*items, dt_size_mul((size_t)wanted, size));
+    *cap = wanted;
+}
+
+dt_arena *dt_arena_create(void)
+{
+    dt_arena *a = dt_alloc(sizeof *a);
+    a->next_size = FIRST_BLOCK;
+    return a;
+}
+
+void dt_arena_destroy(dt_arena *a)
+{
+    if (!a)
+        return;
+    for (block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        UNPOISON(b->bytes, b->size);
+        free(b);
+    }
+    free(a);
+}
+
+static block *block_create(size_t size)
+{
+    block *b = dt_alloc(size_add(sizeof *b, size));
+    b->size = size;
+    POISON(b->bytes, size);
+    return b;
+}
+
+/* A block with room for n bytes. One large piece gets a block of its own, behind the newest, whose room stays in use. */
+static block *block_with_room(dt_arena *a, size_t n)
+{
+    block *newest = a->blocks;
+    if (newest && newest->size - newest->used >= n)
+        return newest;
+    if (newest && n > a->next_size / 4) {
+        block *own = block_create(n);
+        own->next = newest->next;
+        newest->next = own;
+        return own;
+    }
+    block *b = block_create(n > a->next_size ? n : a->next_size);
+    b->next = newest;
+    a->blocks = b;
+    if (a->next_size < LAST_BLOCK)
+        a->next_size *= 2;
+    return b;
+}
+
+void *dt_arena_alloc(dt_arena *a, size_t n)
+{
+    size_t taken = size_add(n ? n : 1, ALIGN - 1 + GAP) / ALIGN * ALIGN;
+    block *b = block_with_room(a, taken);
+    char *p = b->bytes + b->used;
+    b->used += taken;
+    a->bytes += n;
+    UNPOISON(p, n);
+    return p;
+}
+
+void *dt_arena_copy(dt_arena *a, const void *p, size_t n)
+{
+    void *copy = dt_arena_alloc(a, n);
+    if (n)
+        memcpy(copy, p, n);
+    return copy;
+}
+
+char *dt_arena_strdup(dt_arena *a, const char *s)
+{
+    return dt_arena_copy(a, s, strlen(s) + 1);
+}
+
+char *dt_arena_printf(dt_arena *a, const char *format, ...)
+{
+    dt_str s = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&s, format, args);
+    va_end(args);
+    char *text = dt_arena_copy(a, dt_str_text(&s), s.size + 1);
+    dt_str_release(&s);
+    return text;
+}
+
+size_t dt_arena_bytes(const dt_arena *a)
+{
+    return a->bytes;
+}

@@ -1,0 +1,95 @@
+/* Writing JSON: one flag, `comma`, is all the state there is. */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void put_quoted(dt_str *out, const char *text)
+{
+    dt_str_putc(out, '"');
+    for (size_t n = strlen(text), length; n; text += length, n -= length) {
+        uint32_t code;
+        length = dt_utf8_next(text, n, &code);
+        if (length == 0) { /* not UTF-8, which JSON must be */
+            dt_str_puts(out, "\\ufffd");
+            length = 1;
+        } else if (code == '"' || code == '\\') {
+            dt_str_printf(out, "\\%c", (int)code);
+        } else if (code < 0x20 || code == 0x7f) {
+            dt_str_printf(out, "\\u%04" PRIx32, code);
+        } else {
+            dt_str_add(out, text, length);
+        }
+    }
+    dt_str_putc(out, '"');
+}
+
+static void begin(dt_json *j, const char *key)
+{
+    if (j->comma)
+        dt_str_puts(j->out, ", ");
+    j->comma = true;
+    if (!key)
+        return;
+    put_quoted(j->out, key);
+    dt_str_puts(j->out, ": ");
+}
+
+void dt_json_open(dt_json *j, const char *key, char bracket)
+{
+    begin(j, key);
+    dt_str_putc(j->out, bracket);
+    j->comma = false;
+}
+
+void dt_json_close(dt_json *j, char bracket)
+{
+    dt_str_putc(j->out, bracket);
+    j->comma = true;
+}
+
+void dt_json_string(dt_json *j, const char *key, const char *value)
+{
+    begin(j, key);
+    if (value)
+        put_quoted(j->out, value);
+    else
+        dt_str_puts(j->out, "null");
+}
+
+void dt_json_int(dt_json *j, const char *key, int64_t value)
+{
+    begin(j, key);
+    dt_str_printf(j->out, "%" PRId64, value);
+}
+
+void dt_json_double(dt_json *j, const char *key, double value)
+{
+    begin(j, key);
+    if (isfinite(value))
+        dt_str_double(j->out, value);
+    else
+        dt_str_puts(j->out, "null");
+}
+
+void dt_json_float(dt_json *j, const char *key, float value)
+{
+    begin(j, key);
+    if (isfinite(value))
+        dt_str_float(j->out, value);
+    else
+        dt_str_puts(j->out, "null");
+}
+
+void dt_json_bool(dt_json *j, const char *key, bool value)
+{
+    begin(j, key);
+    dt_str_puts(j->out, value ? "true" : "false");
+}
+
+void dt_json_null(dt_json *j, const char *key)
+{
+    begin(j, key);
+    dt_str_puts(j->out, "null");
+}

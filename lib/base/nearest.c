@@ -1,0 +1,63 @@
+/*
+ * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions, replacements and swaps
+ * of neighbours cost 1. A name is near if about a third of its letters are wrong; then a suggestion helps more often than
+ * it misleads.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum { LONGEST = 63 }; /* longer names are no typing errors of ours */
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Three rows of the table are alive: this one, the one above, and the one above that for swaps. */
+static int distance(const char *a, int m, const char *b, int n)
+{
+    int rows[3][LONGEST + 1];
+    int *above2 = rows[0], *above = rows[1], *row = rows[2];
+    for (int j = 0; j <= n; j++)
+        above[j] = j;
+    for (int i = 1; i <= m; i++) {
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            row[j] = min(above[j - 1] + !same(a[i - 1], b[j - 1]), min(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+                row[j] = min(row[j], above2[j - 2] + 1);
+        }
+        int *oldest = above2;
+        above2 = above;
+        above = row;
+        row = oldest;
+    }
+    return above[n];
+}
+
+const char *dt_nearest(const char *name, const char *const *names, int n)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > LONGEST)
+        return NULL;
+    int best = (int)(length + 1) / 3 + 1; /* one more than is near */
+    const char *nearest = NULL;
+    for (int i = 0; i < n; i++) {
+        size_t other = strlen(names[i]);
+        if (other > LONGEST)
+            continue;
+        int d = distance(name, (int)length, names[i], (int)other);
+        if (d < best) {
+            best = d;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,174 @@
+/*
+ * Philox is Random123's; what is ours is how keys are made of purposes, and what is drawn from the words. Nothing here
+ * calls libm, whose log and cos give other bits on other processors: the same seed gives the same numbers everywhere.
+ */
+#include "base/random.h"
+
+#include <Random123/philox.h>
+#include <assert.h>
+#include <math.h>
+
+#include "base/hash.h"
+
+static uint64_t join(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4])
+{
+    philox4x32_ctr_t counter = {{(uint32_t)c0, (uint32_t)(c0 >> 32), (uint32_t)c1, (uint32_t)(c1 >> 32)}};
+    philox4x32_key_t k = {{(uint32_t)key, (uint32_t)(key >> 32)}};
+    counter = philox4x32(counter, k);
+    for (int i = 0; i < 4; i++)
+        out[i] = counter.v[i];
+}
+
+/* Philox itself mixes a seed and names into keys, so that neighbouring seeds share nothing. */
+static uint64_t make_key(uint64_t seed, const char *purpose, uint64_t more)
+{
+    uint32_t word[4];
+    dt_philox(seed, dt_name_hash(purpose), more, word);
+    return join(word[0], word[1]);
+}
+
+dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream)
+{
+    return (dt_random){.key = make_key(seed, purpose, 0), .counter = {0, stream}, .used = 4};
+}
+
+uint32_t dt_random_u32(dt_random *r)
+{
+    if (r->used == 4) {
+        dt_philox(r->key, r->counter[0]++, r->counter[1], r->word);
+        r->used = 0;
+    }
+    return r->word[r->used++];
+}
+
+static uint64_t random_u64(dt_random *r)
+{
+    uint32_t low = dt_random_u32(r);
+    return join(low, dt_random_u32(r));
+}
+
+double dt_random_uniform(dt_random *r)
+{
+    return (double)(random_u64(r) >> 11) * 0x1p-53;
+}
+
+uint64_t dt_random_below(dt_random *r, uint64_t n)
+{
+    assert(n > 0);
+    uint64_t rest = (0 - n) % n; /* 2^64 mod n: that many words would make small values likelier */
+    uint64_t x;
+    do
+        x = random_u64(r);
+    while (x < rest);
+    return x % n;
+}
+
+/* p(x) = c[0] + c[1] x + ... + c[7] x^7 */
+static double polynomial(const double c[8], double x)
+{
+    double sum = c[7];
+    for (int i = 6; i >= 0; i--)
+        sum = sum * x + c[i];
+    return sum;
+}
+
+/* The natural logarithm to about 1e-16, in operations that every processor rounds alike: x = m 2^e with m in
+ * [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1)). */
+static double portable_log(double x)
+{
+    int e;
+    double m = frexp(x, &e);
+    if (m < 0.70710678118654752440) {
+        m *= 2;
+        e--;
+    }
+    double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
+    for (int k = 23; k >= 1; k -= 2)
+        sum = sum * s2 + 1.0 / k;
+    return e * 0.69314718055994530942 + 2 * s * sum;
+}
+
+/* The inverse of the normal distribution for 0 < p < 1: M. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37
+ * (1988), good to 1e-16: a rational function in the middle, two for the tails. */
+static double normal_quantile(double p)
+{
+    static const double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
+                                1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                                3.3430575583588128105e+4, 2.5090809287301226727e+3};
+    static const double b[8] = {1, 4.2313330701600911252e+1, 6.8718700749205790830e+2, 5.3941960214247511077e+3,
+                                2.1213794301586595867e+4, 3.9307895800092710610e+4, 2.8729085735721942674e+4,
+                                5.2264952788528545610e+3};
+    static const double c[8] = {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                                3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                2.27238449892691845833e-2, 7.74545014278341407640e-4};
+    static const double d[8] = {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+                                1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+                                1.05075007164441684324e-9};
+    static const double e[8] = {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                                2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                2.71155556874348757815e-5, 2.01033439929228813265e-7};
+    static const double f[8] = {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+                                7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+                                2.04426310338993978564e-15};
+    double q = p - 0.5;
+    if (fabs(q) <= 0.425) {
+        double r = 0.180625 - q * q;
+        return q * polynomial(a, r) / polynomial(b, r);
+    }
+    double r = sqrt(-portable_log(q < 0 ? p : 1 - p));
+    double x = r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
+    return q < 0 ? -x : x;
+}
+
+/* 52 bits and a half: exact in a double, and neither 0 nor 1. */
+double dt_random_normal(dt_random *r)
+{
+    return normal_quantile(((double)(random_u64(r) >> 12) + 0.5) * 0x1p-52);
+}
+
+/* Narrower halves would make the permutations of small data sets poor ones; the walk through 2^8 values is short. */
+enum { LEAST_HALF_BITS = 4, ROUNDS = 6 };
+
+dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n)
+{
+    int half_bits = LEAST_HALF_BITS;
+    while (half_bits < 32 && n > UINT64_C(1) << 2 * half_bits)
+        half_bits++;
+    return (dt_permutation){.key = make_key(seed, purpose, epoch), .n = n, .half_bits = half_bits};
+}
+
+/* The round function: splitmix64's finisher, whose upper bits depend on all of x. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Each round is undone by itself, whatever mix returns, so this is a bijection of 2 * half_bits bits. */
+static uint64_t feistel(const dt_permutation *p, uint64_t x)
+{
+    uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
+    uint64_t left = x >> p->half_bits, right = x & mask;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        uint64_t swap = right;
+        right = left ^ (mix(p->key + round * UINT64_C(0x9e3779b97f4a7c15) + mix(right + 1)) & mask);
+        left = swap;
+    }
+    return left << p->half_bits | right;
+}
+
+/* Walking on from values beyond n until one is below is a bijection of 0..n-1: the walk follows a cycle of the larger one. */
+uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i)
+{
+    assert(i < p->n);
+    do
+        i = feistel(p, i);
+    while (i >= p->n);
+    return i;
+}

@@ -1,0 +1,367 @@
+/*
+ * Status objects: made, added to, chained, asked. How they look in print is report.c.
+ *
+ * Everything that is printed later is made fit for a terminal when it comes in, so the printer copies only; and the line
+ * of source is cut to a window when it comes in, so a status stays small however long the line is.
+ */
+#include "base/status.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/status_impl.h"
+#include "base/str.h"
+
+enum {
+    LONGEST_TEXT = 4096, /* bytes */
+    WINDOW = 100,        /* characters of a source line that are shown ... */
+    WINDOW_BEFORE = 60,  /* ... of these at most before the place */
+};
+
+static const dt_error_row rows[] = {
+#define DT_ERROR(id, number, exit_code, kind, title, detail) {number, exit_code, kind, title, detail},
+#include "base/errors.h"
+#undef DT_ERROR
+};
+
+const dt_error_row *dt_error_rows(int *n)
+{
+    *n = (int)(sizeof rows / sizeof *rows);
+    return rows;
+}
+
+const dt_error_row *dt_error_find(int number)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].number == number)
+            return &rows[i];
+    return NULL;
+}
+
+/* ---- texts ---- */
+
+/* Cuts s to at most LONGEST_TEXT bytes, not inside a character. */
+static void cut(dt_str *s)
+{
+    if (s->size <= LONGEST_TEXT)
+        return;
+    size_t n = LONGEST_TEXT - 3;
+    while (n > 0 && ((unsigned char)s->data[n] & 0xc0) == 0x80)
+        n--;
+    s->size = n;
+    dt_str_puts(s, "...");
+}
+
+static char *printable(const char *format, va_list args)
+{
+    dt_str raw = {0}, text = {0};
+    dt_str_vprintf(&raw, format, args);
+    dt_str_escaped(&text, dt_str_text(&raw), raw.size, LONGEST_TEXT);
+    cut(&text);
+    dt_str_release(&raw);
+    return dt_str_take(&text);
+}
+
+/* ---- the place ---- */
+
+typedef struct span {
+    const char *text;
+    size_t size;
+} span;
+
+/* Line `number` of a text, without its end; text NULL when there is none. */
+static span find_line(const dt_source *source, int number)
+{
+    const char *p = source->text, *end = p ? p + source->size : NULL;
+    for (int i = 1; p && i < number; i++) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : NULL;
+    }
+    if (!p)
+        return (span){0};
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    span line = {p, (size_t)((stop ? stop : end) - p)};
+    if (line.size && line.text[line.size - 1] == '\r')
+        line.size--;
+    return line;
+}
+
+static size_t char_length(span line, size_t at)
+{
+    uint32_t code;
+    size_t n = dt_utf8_next(line.text + at, line.size - at, &code);
+    return n ? n : 1;
+}
+
+/* One character of the line, and below it the same number of `fill`; a tab stands above a tab. */
+static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill)
+{
+    size_t before = excerpt->size;
+    if (*c.text == '\t')
+        dt_str_putc(excerpt, '\t');
+    else
+        dt_str_escaped(excerpt, c.text, c.size, 1);
+    if (fill == '\0')
+        return;
+    size_t columns = dt_utf8_count(excerpt->data + before, excerpt->size - before);
+    for (size_t i = 0; i < columns; i++)
+        dt_str_putc(below, *c.text == '\t' && fill == ' ' ? '\t' : fill);
+    s->carets += fill == '^';
+}
+
+/* Fills in the window of the line around the place, and the line of blanks and carets below it. */
+static void set_excerpt(dt_status *s, span line, const dt_place *at)
+{
+    dt_str excerpt = {0}, below = {0};
+    int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
+    int width = at->col <= 0 ? 0 : at->width > 0 ? at->width : 1, col = 1;
+    if (line.size <= WINDOW)
+        first = 1;
+    if (first > 1) {
+        dt_str_puts(&excerpt, "...");
+        dt_str_puts(&below, "   ");
+    }
+    for (size_t i = 0, n; i < line.size; i += n, col++) {
+        n = char_length(line, i);
+        if (col < first)
+            continue;
+        if (col >= first + WINDOW) {
+            dt_str_puts(&excerpt, "...");
+            break;
+        }
+        char fill = col < at->col ? ' ' : col - at->col < width ? '^' : '\0';
+        add_column(s, &excerpt, &below, (span){line.text + i, n}, fill);
+    }
+    if (s->carets == 0 && at->col > 0) { /* the place is the end of the line */
+        dt_str_putc(&below, '^');
+        s->carets = 1;
+    }
+    s->excerpt = dt_str_take(&excerpt);
+    s->below = dt_str_take(&below);
+}
+
+static void set_place(dt_status *s, const dt_place *at)
+{
+    if (!at || !at->source)
+        return;
+    s->file = dt_strdup(at->source->name);
+    s->line = at->line > 0 ? at->line : 0;
+    s->col = at->line > 0 && at->col > 0 ? at->col : 0;
+    span line = s->line ? find_line(at->source, s->line) : (span){0};
+    if (line.text)
+        set_excerpt(s, line, at);
+}
+
+/* ---- making ---- */
+
+static dt_status *create(dt_error id, const dt_place *at)
+{
+    dt_status *s = dt_alloc(sizeof *s);
+    s->row = dt_error_find(id);
+    set_place(s, at);
+    return s;
+}
+
+dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...)
+{
+    dt_status *s = create(id, at);
+    va_list args;
+    va_start(args, format);
+    s->text = printable(format, args);
+    va_end(args);
+    return s;
+}
+
+/* Where something is to be made (CANT_CREATE), a missing parent is no missing input. */
+static dt_error error_of_errno(int number, dt_error otherwise)
+{
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+        return otherwise == DT_E_CANT_CREATE ? otherwise : DT_E_NO_INPUT;
+    case EACCES:
+    case EPERM:
+        return DT_E_PERMISSION;
+    case EROFS:
+        return DT_E_CANT_CREATE;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case EPIPE:
+        return DT_E_IO;
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+        return DT_E_NO_MEMORY;
+    default:
+        return otherwise;
+    }
+}
+
+/* The system's text in the C locale, begun with a small letter as all of ours. */
+static void add_system_text(dt_str *s, int number)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const char *text = c ? strerror_l(number, c) : "system error";
+    size_t from = s->size;
+    dt_str_puts(s, text);
+    if (s->data[from] >= 'A' && s->data[from] <= 'Z')
+        s->data[from] = (char)(s->data[from] - 'A' + 'a');
+    if (c)
+        freelocale(c);
+}
+
+dt_status *dt_fail_errno(dt_error otherwise, const char *path)
+{
+    int number = errno;
+    dt_str text = {0};
+    add_system_text(&text, number);
+    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", path, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+/* ---- adding ---- */
+
+dt_status *dt_note(dt_status *s, const char *format, ...)
+{
+    if (!s)
+        return NULL;
+    va_list args;
+    va_start(args, format);
+    DT_GROW(s->notes, s->notes_cap, s->notes_count + 1);
+    s->notes[s->notes_count++] = printable(format, args);
+    va_end(args);
+    return s;
+}
+
+dt_status *dt_suggest(dt_status *s, const char *format, ...)
+{
+    if (!s)
+        return NULL;
+    va_list args;
+    va_start(args, format);
+    free(s->suggestion);
+    s->suggestion = printable(format, args);
+    va_end(args);
+    return s;
+}
+
+dt_status *dt_at(dt_status *s, const dt_place *at)
+{
+    for (dt_status *one = s; one; one = one->next)
+        if (!one->file)
+            set_place(one, at);
+    return s;
+}
+
+static void free_one(dt_status *s)
+{
+    for (int i = 0; i < s->notes_count; i++)
+        free(s->notes[i]);
+    free(s->notes);
+    free(s->text);
+    free(s->file);
+    free(s->excerpt);
+    free(s->below);
+    free(s->suggestion);
+    free(s);
+}
+
+void dt_status_append(dt_status **list, dt_status *more)
+{
+    if (!*list || !more) {
+        *list = *list ? *list : more;
+        return;
+    }
+    dt_status *head = *list, *last = head;
+    int kept = 1;
+    for (; last->next; last = last->next)
+        kept++;
+    head->dropped += more->dropped;
+    for (dt_status *next; more; more = next) {
+        next = more->next;
+        more->next = NULL;
+        if (kept < DT_MAX_ERRORS) {
+            last = last->next = more;
+            kept++;
+        } else {
+            head->dropped++;
+            free_one(more);
+        }
+    }
+}
+
+/* ---- asking ---- */
+
+int dt_status_dropped(const dt_status *s)
+{
+    return s ? s->dropped : 0;
+}
+
+DT_API int dt_status_code(const dt_status *s)
+{
+    return s ? s->row->exit_code : 0;
+}
+
+DT_API int dt_status_number(const dt_status *s)
+{
+    return s ? s->row->number : 0;
+}
+
+DT_API const char *dt_status_kind(const dt_status *s)
+{
+    return s ? s->row->kind : "";
+}
+
+DT_API const char *dt_status_text(const dt_status *s)
+{
+    return s ? s->text : "";
+}
+
+DT_API const char *dt_status_file(const dt_status *s)
+{
+    return s ? s->file : NULL;
+}
+
+DT_API int dt_status_line(const dt_status *s)
+{
+    return s ? s->line : 0;
+}
+
+DT_API int dt_status_column(const dt_status *s)
+{
+    return s ? s->col : 0;
+}
+
+DT_API const char *dt_status_suggestion(const dt_status *s)
+{
+    return s ? s->suggestion : NULL;
+}
+
+DT_API const dt_status *dt_status_next(const dt_status *s)
+{
+    return s ? s->next : NULL;
+}
+
+DT_API int dt_status_count(const dt_status *s)
+{
+    int n = s ? s->dropped : 0;
+    for (; s; s = s->next)
+        n++;
+    return n;
+}
+
+DT_API void dt_status_free(dt_status *s)
+{
+    for (dt_status *next; s; s = next) {
+        next = s->next;
+        free_one(s);
+    }
+}

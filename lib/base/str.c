@@ -1,0 +1,168 @@
+/* The growable string, and the one place where texts from outside are made fit to print. */
+#include "base/str.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+void dt_str_release(dt_str *s)
+{
+    free(s->data);
+    *s = (dt_str){0};
+}
+
+void dt_str_clear(dt_str *s)
+{
+    s->size = 0;
+    if (s->data)
+        s->data[0] = '\0';
+}
+
+const char *dt_str_text(const dt_str *s)
+{
+    return s->data ? s->data : "";
+}
+
+char *dt_str_take(dt_str *s)
+{
+    char *text = s->data ? s->data : dt_strdup("");
+    *s = (dt_str){0};
+    return text;
+}
+
+/* Room for n more bytes and the final NUL. */
+static void reserve(dt_str *s, size_t n)
+{
+    size_t needed;
+    if (__builtin_add_overflow(s->size, n, &needed) || __builtin_add_overflow(needed, 1, &needed))
+        dt_out_of_memory();
+    if (needed <= s->cap)
+        return;
+    size_t cap = s->cap < SIZE_MAX / 2 ? 2 * s->cap : needed;
+    if (cap < needed)
+        cap = needed;
+    s->cap = cap < 32 ? 32 : cap;
+    s->data = dt_realloc(s->data, s->cap);
+}
+
+void dt_str_add(dt_str *s, const void *bytes, size_t n)
+{
+    reserve(s, n);
+    if (n)
+        memcpy(s->data + s->size, bytes, n);
+    s->size += n;
+    s->data[s->size] = '\0';
+}
+
+void dt_str_puts(dt_str *s, const char *text)
+{
+    dt_str_add(s, text, strlen(text));
+}
+
+void dt_str_putc(dt_str *s, char c)
+{
+    dt_str_add(s, &c, 1);
+}
+
+static void format_in_c_locale(dt_str *s, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n >= 0) {
+        reserve(s, (size_t)n);
+        vsnprintf(s->data + s->size, (size_t)n + 1, format, again);
+        s->size += (size_t)n;
+    } else {
+        dt_str_puts(s, "(a text too long to print)");
+    }
+    va_end(again);
+}
+
+/* A program that uses the library may have called setlocale, and would otherwise get numbers with commas. In glibc the
+ * whole C locale is one constant object, so making it costs nothing. */
+void dt_str_vprintf(dt_str *s, const char *format, va_list args)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = c ? uselocale(c) : (locale_t)0;
+    format_in_c_locale(s, format, args);
+    if (!c)
+        return;
+    uselocale(before);
+    freelocale(c);
+}
+
+void dt_str_printf(dt_str *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(s, format, args);
+    va_end(args);
+}
+
+void dt_str_pad(dt_str *s, size_t from, int width)
+{
+    size_t have = from < s->size ? dt_utf8_count(s->data + from, s->size - from) : 0;
+    for (; width > 0 && have < (size_t)width; have++)
+        dt_str_putc(s, ' ');
+}
+
+size_t dt_utf8_next(const char *text, size_t n, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    /* The smallest code of each length: a longer form of a smaller code is not valid. */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (n == 0)
+        return 0;
+    if (p[0] < 0x80)
+        return *code = p[0], 1;
+    size_t length = p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xc0 && p[0] < 0xe0 ? 2 : 0;
+    if (length == 0 || length > n)
+        return 0;
+    uint32_t c = p[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3fu);
+    }
+    if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return 0;
+    *code = c;
+    return length;
+}
+
+size_t dt_utf8_count(const char *text, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; count++) {
+        uint32_t code;
+        size_t length = dt_utf8_next(text + i, n - i, &code);
+        i += length ? length : 1;
+    }
+    return count;
+}
+
+/* One character of text[0..n), made fit for a terminal: controls (C0, DEL and C1, which some terminals obey) and bytes
+ * that are not UTF-8 become \xNN. Returns the bytes eaten. */
+static size_t add_escaped_char(dt_str *s, const char *text, size_t n)
+{
+    uint32_t code;
+    size_t length = dt_utf8_next(text, n, &code);
+    if (length && code >= 0x20 && (code < 0x7f || code > 0x9f))
+        dt_str_add(s, text, length);
+    else
+        dt_str_printf(s, "\\x%02x", length ? (unsigned)code : (unsigned)(unsigned char)text[0]);
+    return length ? length : 1;
+}
+
+void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit)
+{
+    size_t i = 0;
+    for (size_t shown = 0; i < n && shown < limit; shown++)
+        i += add_escaped_char(s, text + i, n - i);
+    if (i < n)
+        dt_str_puts(s, "...");
+}

@@ -1,0 +1,199 @@
+/*
+ * A pool is built from one part, the gate: a counter that somebody raises and others wait for. `start` opens when there is
+ * work, `done` when the last lane has finished it, `join` when the last lane has come to a join.
+ *
+ * Who waits spins first, then says so in `sleepers` and sleeps in the kernel; who opens enters the kernel only if there are
+ * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them
+ * sees the other: no wake-up is lost.
+ */
+#define _GNU_SOURCE /* the affinity mask */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+enum { SPINS = 200, LINE = 64 };
+
+typedef struct gate {
+    alignas(LINE) _Atomic uint32_t count; /* times it was opened */
+    _Atomic uint32_t sleepers;
+} gate;
+
+typedef struct lane {
+    dt_pool *pool;
+    pthread_t thread;
+    int number;
+} lane;
+
+struct dt_pool {
+    gate start, done, join;
+    alignas(LINE) _Atomic uint32_t working; /* lanes other than 0 that have not finished */
+    alignas(LINE) _Atomic uint32_t arrived; /* lanes at the join */
+    /* Written by lane 0 before `start` opens, read by the others after. */
+    alignas(LINE) void (*body)(int lane, void *user);
+    void *user;
+    bool stop;
+    int n;
+    lane *lanes; /* (n), the first without a thread */
+};
+
+void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void dt_futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void gate_open(gate *g)
+{
+    atomic_fetch_add(&g->count, 1);
+    if (atomic_load(&g->sleepers))
+        dt_futex_wake(&g->count);
+}
+
+/* Returns when the gate has been opened since it stood at `seen`. */
+static void gate_wait(gate *g, uint32_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&g->count, memory_order_acquire) != seen)
+            return;
+        pause_briefly();
+    }
+    atomic_fetch_add(&g->sleepers, 1);
+    while (atomic_load(&g->count) == seen)
+        dt_futex_wait(&g->count, seen);
+    atomic_fetch_sub(&g->sleepers, 1);
+}
+
+static void *lane_main(void *argument)
+{
+    const lane *l = argument;
+    dt_pool *p = l->pool;
+    for (uint32_t runs = 0;; runs++) {
+        gate_wait(&p->start, runs);
+        if (p->stop)
+            return NULL;
+        p->body(l->number, p->user);
+        if (atomic_fetch_sub(&p->working, 1) == 1)
+            gate_open(&p->done);
+    }
+}
+
+/* Threads inherit the mask of signals: with all blocked, signals reach the program's own threads only. */
+static int start_lane(lane *l)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&l->thread, NULL, lane_main, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+dt_status *dt_pool_create(dt_pool **out, int n)
+{
+    *out = NULL;
+    dt_pool *p = dt_try_alloc(sizeof *p);
+    if (!p)
+        dt_out_of_memory();
+    memset(p, 0, sizeof *p);
+    p->lanes = dt_alloc(dt_size_mul((size_t)n, sizeof *p->lanes));
+    for (p->n = 1; p->n < n; p->n++) {
+        p->lanes[p->n] = (lane){.pool = p, .number = p->n};
+        int error = start_lane(&p->lanes[p->n]);
+        if (error) {
+            dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "cannot start thread %d of %d: %s", p->n + 1, n, strerror(error));
+            dt_pool_destroy(p);
+            return s;
+        }
+    }
+    *out = p;
+    return NULL;
+}
+
+void dt_pool_destroy(dt_pool *p)
+{
+    if (!p)
+        return;
+    p->stop = true;
+    gate_open(&p->start);
+    for (int i = 1; i < p->n; i++)
+        pthread_join(p->lanes[i].thread, NULL);
+    free(p->lanes);
+    free(p);
+}
+
+int dt_pool_lanes(const dt_pool *p)
+{
+    return p->n;
+}
+
+void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user)
+{
+    if (p->n == 1) {
+        body(0, user);
+        return;
+    }
+    uint32_t done = atomic_load_explicit(&p->done.count, memory_order_relaxed);
+    p->body = body;
+    p->user = user;
+    atomic_store_explicit(&p->working, (uint32_t)p->n - 1, memory_order_relaxed);
+    gate_open(&p->start);
+    body(0, user);
+    gate_wait(&p->done, done);
+}
+
+void dt_pool_join(dt_pool *p)
+{
+    if (p->n == 1)
+        return;
+    /* Read before arriving: after that the last lane may open the gate at any moment. */
+    uint32_t seen = atomic_load_explicit(&p->join.count, memory_order_relaxed);
+    if (atomic_fetch_add(&p->arrived, 1) + 1 < (uint32_t)p->n) {
+        gate_wait(&p->join, seen);
+        return;
+    }
+    atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
+    gate_open(&p->join);
+}
+
+/* The mask may be longer than cpu_set_t, on machines of more than 1,024 cores; the kernel then wants a longer one. */
+int dt_cores(void)
+{
+    for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)room);
+        if (!set)
+            return 1;
+        size_t size = CPU_ALLOC_SIZE((size_t)room);
+        int failed = sched_getaffinity(0, size, set);
+        int n = failed ? 0 : CPU_COUNT_S(size, set);
+        CPU_FREE(set);
+        if (!failed || errno != EINVAL)
+            return n > 1 ? n : 1;
+    }
+    return 1;
+}
