@@ -15,9 +15,61 @@ DT_ERROR(UNKNOWN_KEY, 1, 78, "ValueError", "unknown key",
 DT_ERROR(RANGE, 17, 78, "ValueError", "value out of range",
     "A number in the job file lies outside the limits of its field. The message names the limit and the value.\n\n"
     "    Dense: {units: 0}           units must be at least 1, got 0")
+DT_ERROR(MODEL_SHAPE, 60, 78, "ValueError", "shapes do not fit",
+    "Values that meet in one operation have shapes or types that it cannot join. The message names the operation, the rule that\n"
+    "is broken and both shapes; B stands for the number of rows of a batch. Sizes broadcast as in NumPy: aligned at the last\n"
+    "dimension, a size of 1 stretches.\n\n"
+    "    image (B, 784) times a kernel (128, 10): the second dimension of the left, 784, must be the first of the right, 128")
+DT_ERROR(TRACE_VALUE, 61, 78, "ValueError", "not a value of this trace",
+    "A step function used a dt_value that its trace did not make: one kept from an earlier trace, one of another function, or the\n"
+    "gradient of a variable on which the loss does not depend. Values live as long as the trace that made them; state that\n"
+    "outlives a step belongs in variables.")
+DT_ERROR(NO_ARGUMENT, 62, 78, "ValueError", "no such argument",
+    "A step function asked dt_arg for a name that its arguments do not have. The message lists the names there are: those of the\n"
+    "dt_values passed to dt_strategy_run, or of the elements of the data set.")
+DT_ERROR(NAME_TAKEN, 63, 78, "ValueError", "name given twice",
+    "Arguments and results of a step function are told apart by their names, so each name may be given once.")
 DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "A fault of dtrain itself: an invariant of the compiler or the runtime does not hold. Please report it with the message\n"
     "and the job file.")
+DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
+    "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
+    "the file's name, and says what the file seems to be instead where it knows.\n\n"
+    "    dataset: {format: npy, train: {image: x.h5, ...}}     x.h5: is an HDF5 file\n\n"
+    "Formats: idx (MNIST's files), npy (numpy.save), synthetic. Both kinds of files may be compressed with gzip.")
+DT_ERROR(DATA_SIZE, 81, 65, "DataLossError", "data file too short or too long",
+    "The header of a data file declares sizes that do not agree with the bytes that are there. The file was most likely cut by\n"
+    "an interrupted download or a full disk: fetch or write it again. Nothing was allocated for the sizes it declares.")
+DT_ERROR(DATA_EMPTY, 82, 65, "InvalidArgumentError", "no examples",
+    "A data file, or what `take` and `validation_split` leave of it for training, holds no example.")
+DT_ERROR(DATA_ROWS, 83, 65, "InvalidArgumentError", "elements of unequal counts",
+    "All files of one part of a data set (`train`, `validation`, `test`) must hold the same number of examples: row i of each\n"
+    "belongs to example i.")
+DT_ERROR(DATA_TYPE, 84, 65, "InvalidArgumentError", "unsupported type of data",
+    "The values of a data file are of a type, or stored in an order, that dtrain does not read, or that a step of `map` or the\n"
+    "loss cannot take. Object arrays hold Python pickles, which can run code when they are read, and are always refused.\n\n"
+    "    numpy.save('x.npy', numpy.ascontiguousarray(x, dtype='float32'))     writes what every reader understands")
+DT_ERROR(LABEL_RANGE, 85, 65, "InvalidArgumentError", "label out of range",
+    "A class label is below 0 or not below the number of classes: the size of the model's last dimension, or num_classes of a\n"
+    "one_hot step. The message names the file and the row (from 0). Labels that count from 1 must be made to count from 0.")
+DT_ERROR(GZIP_DAMAGED, 86, 65, "DataLossError", "gzip data damaged",
+    "A file begins like a gzip file but cannot be decompressed whole: it is cut, its checksum is wrong, or something else follows.\n"
+    "'gzip -t FILE' looks at it too.")
+DT_ERROR(DATA_SHAPE, 87, 65, "InvalidArgumentError", "parts of a data set differ",
+    "Elements of the same name must have the same shape and, after `map`, the same type in `train`, `validation` and `test`.")
+DT_ERROR(BATCH_SIZE, 88, 78, "ValueError", "batch size",
+    "A data set needs `global_batch_size`: the examples of one step over all replicas, never multiplied by anything. Instead of\n"
+    "it, `per_replica_batch_size` may be given: the global one is that times the number of replicas. A bare `batch_size` means\n"
+    "one thing in some programs and the other in others, so it is refused.")
+DT_ERROR(DATASET_KEYS, 89, 78, "ValueError", "keys of a data set",
+    "The keys of `dataset` contradict each other, name elements that are not there, or lack one that the format needs.\n\n"
+    "    dataset:\n"
+    "      format: idx\n"
+    "      train: {image: train-images-idx3-ubyte, label: train-labels-idx1-ubyte}\n"
+    "      validation_split: 0.2          # or validation: {image: ..., label: ...}\n"
+    "      global_batch_size: 64")
+DT_ERROR(SYNTH_KIND, 90, 64, "ValueError", "unknown sample data",
+    "'dtrain data synth KIND -o DIR' draws sample data. The only kind is digits: 28x28 handwritten-looking digits.")
 DT_ERROR(NO_INPUT, 110, 66, "NotFoundError", "input missing",
     "A file that the job or the command line names is not there or cannot be opened. Data files are looked for relative to the\n"
     "job file, output relative to the working directory.")
