@@ -37,7 +37,7 @@ bool dt_type_equal(const dt_type *a, const dt_type *b);
 bool dt_type_has_batch(const dt_type *t);
 /* The type with B = batch. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* Elements of a concrete type; of a symbolic one with B = 1. */
+/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX where that is too little to count them (or the bytes). */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
@@ -100,13 +100,13 @@ typedef struct dt_graph {
     const char *name;
     int n_nodes, n_args, n_states, n_results;
     const dt_node *node;
-    const dt_named_node *arg;    /* in order of first use */
+    const dt_named_node *arg;    /* in order of declaration */
     const dt_state *state;
     const dt_named_node *result;
 } dt_graph;
 
 void dt_graph_destroy(dt_graph *g);
-/* One node a line: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]  // dense`. */
+/* One node a line, the layer behind it: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]  // dense`; see print.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
 /* The same, with `note(g, node, out, user)` appending to each line; note may be NULL. */
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *), void *user, dt_str *out);
@@ -148,7 +148,7 @@ typedef struct dt_infer {
     const void *attr;
     dt_type out; /* to be filled */
 } dt_infer;
-/* MODEL_SHAPE error in the words of an op's numbered constraints: "dot_general (C2) cannot join ...". */
+/* MODEL_SHAPE error, the op's name before the text: dt_bad_shape(q, "cannot join ...") says "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
 /* A gradient rule reads in, out, dout and fills din[i] where wants[i]; left at trace NULL: no dependence. */
@@ -188,7 +188,7 @@ struct dt_op {
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
     void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: elements of the output, bytes of all */
     void (*eval)(const dt_call *c);                      /* plain C: the definition */
-    void (*print)(const void *attr, dt_str *out);        /* NULL: no attributes to show */
+    void (*print)(const void *attr, dt_str *out);        /* without blanks around it; NULL: no attributes to show */
 };
 
 /* The rule with -1 everywhere. */
@@ -202,13 +202,14 @@ void dt_trace_destroy(dt_trace *t); /* takes NULL */
 /* Ends the trace: its error, or *out, a verified graph. Destroys t. */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
-void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, frees others */
+void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, noting the layer; frees others */
 dt_arena *dt_trace_arena(dt_trace *t);
 
 /* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with the same op, inputs and attributes is reused. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
 /* The type of a value; a float32 scalar for the value of a failed call. */
 dt_type dt_type_of_value(dt_value v);
+/* Its node, lent until the trace ends; NULL for the value of a failed call. */
 const dt_node *dt_node_of(dt_value v);
 /* Layer path that nodes emitted from now on carry; returns the one before (restore it). Copied. */
 const char *dt_trace_path(dt_trace *t, const char *path);

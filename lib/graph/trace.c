@@ -1,0 +1,280 @@
+/*
+ * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which infers the type and numbers
+ * values: the same op on the same inputs with the same attributes is the same node, so that nobody has to remember what he
+ * has computed already. (Ops have no effects; assignments are kept beside the nodes.)
+ *
+ * A trace keeps its first error, and what is emitted after it goes nowhere: builders read as mathematics, and the error is looked
+ * at once, at the end.
+ */
+#include "graph/trace.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A type must be addressable at the largest global batch a job may have. */
+static const int64_t largest_batch = 1 << 24;
+
+dt_trace *dt_trace_create(const char *name)
+{
+    dt_trace *t = dt_alloc(sizeof *t);
+    t->arena = dt_arena_create();
+    t->name = dt_arena_strdup(t->arena, name);
+    t->path = "";
+    t->replicas = 1;
+    return t;
+}
+
+void dt_trace_destroy(dt_trace *t)
+{
+    if (!t)
+        return;
+    dt_arena_destroy(t->arena);
+    dt_status_free(t->error);
+    free(t->node);
+    free(t->arg);
+    free(t->state);
+    free(t->result);
+    free(t->slot);
+    free(t);
+}
+
+dt_arena *dt_trace_arena(dt_trace *t)
+{
+    return t->arena;
+}
+
+dt_status *dt_trace_error(const dt_trace *t)
+{
+    return t->error;
+}
+
+void dt_trace_fail(dt_trace *t, dt_status *s)
+{
+    if (!t || t->error)
+        dt_status_free(s);
+    else
+        t->error = *t->path ? dt_note(s, "in layer '%s'", t->path) : s;
+}
+
+void dt_trace_set_replicas(dt_trace *t, int replicas)
+{
+    t->replicas = replicas;
+}
+
+int dt_trace_replicas(const dt_trace *t)
+{
+    return t ? t->replicas : 1;
+}
+
+int dt_trace_count(const dt_trace *t)
+{
+    return t->n_nodes;
+}
+
+const dt_node *dt_trace_node(const dt_trace *t, int i)
+{
+    assert(i >= 0 && i < t->n_nodes);
+    return t->node[i];
+}
+
+const char *dt_trace_path(dt_trace *t, const char *path)
+{
+    if (!t)
+        return "";
+    const char *before = t->path;
+    if (strcmp(path, before) != 0)
+        t->path = dt_arena_strdup(t->arena, path);
+    return before;
+}
+
+const dt_node *dt_node_of(dt_value v)
+{
+    return v.trace ? dt_trace_node(v.trace, v.node) : NULL;
+}
+
+dt_type dt_type_of_value(dt_value v)
+{
+    return v.trace ? dt_node_of(v)->type : dt_scalar_type(DT_FLOAT32);
+}
+
+const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
+{
+    if (v.trace == t)
+        return true;
+    if (t->error)
+        return false;
+    if (v.trace)
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "an input of %s comes from another trace ('%s')", user, v.trace->name));
+    else
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "an input of %s is no value: the call that should have made it gave none", user));
+    return false;
+}
+
+dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
+{
+    dt_str text = { 0 };
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s %s", q->op->name, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+/* ---- value numbering ---- */
+
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 1099511628211u; /* FNV-1a */
+    return h;
+}
+
+static uint64_t hash_node(const dt_node *n)
+{
+    uint64_t h = mix(14695981039346656037u, &n->op, sizeof n->op);
+    h = mix(h, n->in, (size_t)n->n_in * sizeof *n->in);
+    h = mix(h, n->attr, n->op->attr_size);
+    return h ^ h >> 32; /* the table looks at the low bits */
+}
+
+static bool same_node(const dt_node *a, const dt_node *b)
+{
+    return a->op == b->op && a->n_in == b->n_in && memcmp(a->in, b->in, sizeof a->in) == 0
+        && (a->op->attr_size == 0 || memcmp(a->attr, b->attr, a->op->attr_size) == 0);
+}
+
+/* The slot where `n` stands or should stand; the table is never full. */
+static int *find_slot(dt_trace *t, const dt_node *n)
+{
+    uint64_t mask = (uint64_t)t->n_slots - 1;
+    for (uint64_t i = hash_node(n) & mask;; i = (i + 1) & mask)
+        if (t->slot[i] < 0 || same_node(t->node[t->slot[i]], n))
+            return &t->slot[i];
+}
+
+/* Makes room for one more node: at least every second slot stays free. */
+static void grow_slots(dt_trace *t)
+{
+    if (t->n_nodes + 1 <= t->n_slots / 2)
+        return;
+    t->n_slots = t->n_slots ? 2 * t->n_slots : 64;
+    t->slot = dt_realloc(t->slot, dt_size_mul((size_t)t->n_slots, sizeof *t->slot));
+    for (int i = 0; i < t->n_slots; i++)
+        t->slot[i] = -1;
+    for (int i = 0; i < t->n_nodes; i++)
+        *find_slot(t, t->node[i]) = i;
+}
+
+/* ---- emitting ---- */
+
+static dt_status *infer_type(const dt_trace *t, dt_node *n)
+{
+    dt_type in[DT_MAX_IN];
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = t->node[n->in[i]]->type;
+    dt_infer q = { .op = n->op, .in = in, .n_in = n->n_in, .attr = n->attr };
+    DT_TRY(n->op->infer(&q));
+    dt_type largest = dt_type_at(&q.out, largest_batch);
+    if (dt_type_bytes(&largest) == INT64_MAX)
+        return dt_bad_shape(&q, "makes a value of more bytes than can be counted");
+    n->type = q.out;
+    return NULL;
+}
+
+/* Copies what `n` lends into the arena and appends it. */
+static int append(dt_trace *t, const dt_node *n)
+{
+    dt_node *kept = dt_arena_copy(t->arena, n, sizeof *n);
+    kept->attr = n->op->attr_size ? dt_arena_copy(t->arena, n->attr, n->op->attr_size) : NULL;
+    kept->path = t->path;
+    DT_GROW(t->node, t->cap_nodes, t->n_nodes + 1);
+    t->node[t->n_nodes] = kept;
+    return t->n_nodes++;
+}
+
+dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr)
+{
+    static const dt_value none = { 0 };
+    if (!t || t->error)
+        return none;
+    assert(n_in == op->n_in && (attr || op->attr_size == 0));
+    dt_node n = { .op = op, .n_in = n_in, .attr = attr };
+    for (int i = 0; i < n_in; i++) {
+        if (!dt_trace_owns(t, in[i], op->name))
+            return none;
+        n.in[i] = in[i].node;
+    }
+    grow_slots(t);
+    int *slot = find_slot(t, &n);
+    if (*slot < 0) {
+        dt_status *s = infer_type(t, &n);
+        if (s) {
+            dt_trace_fail(t, s);
+            return none;
+        }
+        *slot = append(t, &n);
+    }
+    return (dt_value){ t, *slot };
+}
+
+dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in)
+{
+    const dt_node *n = &g->node[i];
+    const char *before = dt_trace_path(t, n->path);
+    dt_value v = dt_emit(t, n->op, in, n->n_in, n->attr);
+    dt_trace_path(t, before);
+    return v;
+}
+
+/* ---- the end ---- */
+
+static dt_graph *freeze(dt_trace *t)
+{
+    dt_graph *g = dt_arena_new(t->arena, dt_graph);
+    dt_node *node = dt_arena_array(t->arena, dt_node, t->n_nodes);
+    for (int i = 0; i < t->n_nodes; i++)
+        node[i] = *t->node[i];
+    dt_state *state = dt_arena_array(t->arena, dt_state, t->n_states);
+    for (int i = 0; i < t->n_states; i++) {
+        const dt_trace_state *s = &t->state[i];
+        state[i] = (dt_state){ s->variable, s->node, s->now == s->node ? -1 : s->now };
+    }
+    *g = (dt_graph){
+        .arena = t->arena, .name = t->name,
+        .n_nodes = t->n_nodes, .n_args = t->n_args, .n_states = t->n_states, .n_results = t->n_results,
+        .node = node, .state = state,
+        .arg = dt_arena_copy(t->arena, t->arg, (size_t)t->n_args * sizeof *t->arg),
+        .result = dt_arena_copy(t->arena, t->result, (size_t)t->n_results * sizeof *t->result),
+    };
+    t->arena = NULL;
+    return g;
+}
+
+dt_status *dt_trace_end(dt_trace *t, dt_graph **out)
+{
+    dt_status *s = t->error;
+    t->error = NULL;
+    *out = NULL;
+    if (!s) {
+        *out = freeze(t);
+        s = dt_graph_verify(*out);
+    }
+    if (s) {
+        dt_graph_destroy(*out);
+        *out = NULL;
+    }
+    dt_trace_destroy(t);
+    return s;
+}

@@ -1,0 +1,39 @@
+/*
+ * The inside of a trace, for the room itself and for those builders of room op that make rows of their own (arguments and
+ * variables: op/state.c). Everybody else uses graph.h.
+ *
+ * Nodes stay where they are while the trace grows, so that a `const dt_node *` is good until dt_trace_end; only then are they
+ * laid side by side.
+ */
+#ifndef DT_GRAPH_TRACE_H
+#define DT_GRAPH_TRACE_H
+
+#include "graph/graph.h"
+
+typedef struct dt_trace_state {
+    dt_variable *variable;
+    int node; /* at the start of the step */
+    int now;  /* after the assignments so far */
+} dt_trace_state;
+
+struct dt_trace {
+    dt_arena *arena; /* becomes the graph's */
+    const char *name;
+    const char *path;
+    dt_status *error; /* the first */
+    int replicas;
+    int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
+    const dt_node **node;
+    dt_named_node *arg;
+    dt_trace_state *state;
+    dt_named_node *result;
+    int *slot; /* [n_slots] open hash table of node numbers for value numbering, -1: free */
+    int n_slots;
+};
+
+/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
+bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
+/* The entry of that name, or NULL. */
+const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char *name);
+
+#endif
