@@ -1,0 +1,400 @@
+/*
+ * Builders: functions that emit nodes and read as mathematics. Those of dtrain.h do what NumPy does (broadcasting, negative
+ * axes); those of op.h emit one node. A builder given the value of a failed call, or inputs that do not fit, makes the trace
+ * fail and returns no value, so nobody checks in between.
+ *
+ * Broadcasting is always a node of its own (broadcast_in_dim), whose row knows the gradient; no element-wise op has to.
+ */
+#include <string.h>
+
+#include "op/op.h"
+
+static const dt_value none = { 0 };
+
+static dt_value emit1(const dt_op *op, dt_value x, const void *attr)
+{
+    return dt_emit(x.trace, op, &x, 1, attr);
+}
+
+static dt_value emit2(const dt_op *op, dt_value a, dt_value b, const void *attr)
+{
+    return dt_emit(a.trace ? a.trace : b.trace, op, (dt_value[]){ a, b }, 2, attr);
+}
+
+static dt_value fail(dt_trace *t, dt_status *s)
+{
+    dt_trace_fail(t, s);
+    return none;
+}
+
+/* ---- sources ---- */
+
+dt_value dt_splat(dt_trace *t, const dt_type *type, double value)
+{
+    dt_constant_attr attr = { *type, value };
+    return dt_emit(t, &dt_op_constant, NULL, 0, &attr);
+}
+
+dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value)
+{
+    dt_type type = dt_scalar_type(dtype);
+    return dt_splat(t, &type, value);
+}
+
+dt_value dt_like(dt_value x, double value)
+{
+    dt_type type = dt_type_of_value(x);
+    return dt_splat(x.trace, &type, value);
+}
+
+dt_value dt_constant(dt_trace *t, double value)
+{
+    return dt_scalar(t, DT_FLOAT32, value);
+}
+
+dt_value dt_iota(dt_trace *t, const dt_type *type, int axis)
+{
+    dt_iota_attr attr = { *type, axis };
+    return dt_emit(t, &dt_op_iota, NULL, 0, &attr);
+}
+
+dt_value dt_replica_id(dt_trace *t)
+{
+    return dt_emit(t, &dt_op_replica_id, NULL, 0, NULL);
+}
+
+/* ---- shapes ---- */
+
+dt_value dt_convert(dt_value x, dt_dtype dtype)
+{
+    if (dt_type_of_value(x).dtype == dtype)
+        return x;
+    dt_convert_attr attr = { dtype };
+    return emit1(&dt_op_convert, x, &attr);
+}
+
+dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims)
+{
+    dt_type from = dt_type_of_value(x);
+    dt_broadcast_attr attr = { .type = *type };
+    attr.type.dtype = from.dtype;
+    for (int i = 0; i < from.rank; i++)
+        attr.dims[i] = dims[i];
+    return emit1(&dt_op_broadcast_in_dim, x, &attr);
+}
+
+/* x as `type`, its first dimension being the type's dimension `first`. */
+static dt_value broadcast_at(dt_value x, const dt_type *type, int first)
+{
+    dt_type from = dt_type_of_value(x);
+    if (from.rank == type->rank && memcmp(from.dim, type->dim, sizeof from.dim) == 0)
+        return x;
+    int8_t dims[DT_MAX_RANK] = { 0 };
+    for (int i = 0; i < from.rank; i++)
+        dims[i] = (int8_t)(first + i);
+    return dt_broadcast_in_dim(x, type, dims);
+}
+
+static dt_status *too_flat(const dt_type *from, const dt_type *to)
+{
+    dt_str a = { 0 }, b = { 0 };
+    dt_shape_print(from, &a);
+    dt_shape_print(to, &b);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot broadcast %s to %s, which has fewer dimensions", dt_str_text(&a), dt_str_text(&b));
+    dt_str_release(&a);
+    dt_str_release(&b);
+    return s;
+}
+
+dt_value dt_broadcast_to(dt_value x, const dt_type *type)
+{
+    dt_type from = dt_type_of_value(x);
+    if (from.rank > type->rank)
+        return fail(x.trace, too_flat(&from, type));
+    return broadcast_at(x, type, type->rank - from.rank);
+}
+
+dt_value dt_broadcast_rows(dt_value x, const dt_type *type)
+{
+    dt_type from = dt_type_of_value(x);
+    if (from.rank > type->rank)
+        return fail(x.trace, too_flat(&from, type));
+    return broadcast_at(x, type, 0);
+}
+
+dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
+{
+    dt_type from = dt_type_of_value(x);
+    dt_reshape_attr attr = { dt_type_of(from.dtype, rank, dim) };
+    return dt_type_equal(&from, &attr.type) ? x : emit1(&dt_op_reshape, x, &attr);
+}
+
+dt_value dt_transpose(dt_value x, const int *perm)
+{
+    dt_transpose_attr attr = { .perm = { 0 } };
+    bool moves = false;
+    for (int i = 0; i < dt_type_of_value(x).rank; i++) {
+        attr.perm[i] = (int8_t)perm[i];
+        moves |= perm[i] != i;
+    }
+    return moves ? emit1(&dt_op_transpose, x, &attr) : x;
+}
+
+/* The axis counted from the front, or -1 when x has none of that number and its trace has failed. */
+static int find_axis(dt_value x, int axis)
+{
+    dt_type type = dt_type_of_value(x);
+    int found = axis < 0 ? axis + type.rank : axis;
+    if (found >= 0 && found < type.rank)
+        return found;
+    dt_str shape = { 0 };
+    dt_shape_print(&type, &shape);
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "no axis %d in a value of shape %s", axis, dt_str_text(&shape)));
+    dt_str_release(&shape);
+    return -1;
+}
+
+int64_t dt_dim(dt_value x, int axis)
+{
+    int found = find_axis(x, axis);
+    if (found < 0)
+        return 0;
+    int64_t size = dt_type_of_value(x).dim[found];
+    return size < 0 ? -1 : size;
+}
+
+dt_value dt_dim_value(dt_value x, int axis)
+{
+    int found = find_axis(x, axis);
+    if (found < 0)
+        return none;
+    int64_t size = dt_type_of_value(x).dim[found];
+    if (size >= 0)
+        return dt_scalar(x.trace, DT_INT32, (double)size);
+    dt_axis_attr attr = { found };
+    return emit1(&dt_op_get_dimension_size, x, &attr);
+}
+
+/* ---- element by element ---- */
+
+/* NumPy's rule for two sizes: equal, or one of them is 1. */
+static bool join_sizes(int64_t a, int64_t b, int64_t *out)
+{
+    *out = a == 1 ? b : a;
+    return a == b || a == 1 || b == 1;
+}
+
+/* The shape that a and b broadcast to; false if they do not. */
+static bool join_shapes(const dt_type *a, const dt_type *b, dt_type *out)
+{
+    *out = (dt_type){ .dtype = a->dtype, .rank = a->rank > b->rank ? a->rank : b->rank };
+    for (int i = 1; i <= out->rank; i++) {
+        int64_t from_a = i <= a->rank ? a->dim[a->rank - i] : 1;
+        int64_t from_b = i <= b->rank ? b->dim[b->rank - i] : 1;
+        if (!join_sizes(from_a, from_b, &out->dim[out->rank - i]))
+            return false;
+    }
+    return true;
+}
+
+static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b)
+{
+    if (a->dtype != b->dtype)
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join %s and %s; convert one of them", op, dt_dtype_name(a->dtype),
+                       dt_dtype_name(b->dtype));
+    dt_str left = { 0 }, right = { 0 };
+    dt_shape_print(a, &left);
+    dt_shape_print(b, &right);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot broadcast %s and %s to one shape", op, dt_str_text(&left), dt_str_text(&right));
+    dt_str_release(&left);
+    dt_str_release(&right);
+    return s;
+}
+
+static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b)
+{
+    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
+    if (!a.trace || !b.trace || a.trace != b.trace)
+        return emit2(op, a, b, NULL); /* which says what is wrong */
+    if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
+        return fail(a.trace, cannot_join(op->name, &left, &right));
+    return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), NULL);
+}
+
+dt_value dt_add(dt_value a, dt_value b)
+{
+    return broadcast2(&dt_op_add, a, b);
+}
+
+dt_value dt_subtract(dt_value a, dt_value b)
+{
+    return broadcast2(&dt_op_subtract, a, b);
+}
+
+dt_value dt_multiply(dt_value a, dt_value b)
+{
+    return broadcast2(&dt_op_multiply, a, b);
+}
+
+dt_value dt_divide(dt_value a, dt_value b)
+{
+    return broadcast2(&dt_op_divide, a, b);
+}
+
+dt_value dt_maximum(dt_value a, dt_value b)
+{
+    return emit2(&dt_op_maximum, a, b, NULL);
+}
+
+dt_value dt_minimum(dt_value a, dt_value b)
+{
+    return emit2(&dt_op_minimum, a, b, NULL);
+}
+
+dt_value dt_power(dt_value a, dt_value b)
+{
+    return emit2(&dt_op_power, a, b, NULL);
+}
+
+dt_value dt_compare(dt_value a, dt_value b, dt_direction direction)
+{
+    dt_compare_attr attr = { direction };
+    return emit2(&dt_op_compare, a, b, &attr);
+}
+
+dt_value dt_select(dt_value pred, dt_value a, dt_value b)
+{
+    dt_trace *t = pred.trace ? pred.trace : a.trace ? a.trace : b.trace;
+    return dt_emit(t, &dt_op_select, (dt_value[]){ pred, a, b }, 3, NULL);
+}
+
+dt_value dt_clamp(dt_value x, double low, double high)
+{
+    return dt_minimum(dt_maximum(x, dt_like(x, low)), dt_like(x, high));
+}
+
+#define UNARY(name)                                \
+    dt_value dt_##name(dt_value x)                 \
+    {                                              \
+        return emit1(&dt_op_##name, x, NULL);      \
+    }
+UNARY(negate)
+UNARY(exponential)
+UNARY(log)
+UNARY(sqrt)
+UNARY(rsqrt)
+UNARY(abs)
+UNARY(sign)
+UNARY(tanh)
+UNARY(logistic)
+UNARY(softmax)
+#undef UNARY
+
+/* ---- products and sums ---- */
+
+dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr)
+{
+    return emit2(&dt_op_dot_general, a, b, attr);
+}
+
+static dt_status *cannot_multiply(const dt_type *a, const dt_type *b)
+{
+    dt_str left = { 0 }, right = { 0 };
+    dt_shape_print(a, &left);
+    dt_shape_print(b, &right);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "matmul takes (..., m, k) and (k, n), got %s and %s", dt_str_text(&left),
+                           dt_str_text(&right));
+    dt_str_release(&left);
+    dt_str_release(&right);
+    return s;
+}
+
+dt_value dt_matmul(dt_value a, dt_value b)
+{
+    dt_type left = dt_type_of_value(a), right = dt_type_of_value(b); /* (..., m, k), (k, n) */
+    if (a.trace && b.trace && (left.rank < 2 || right.rank != 2 || left.dim[left.rank - 1] != right.dim[0]))
+        return fail(a.trace, cannot_multiply(&left, &right));
+    dt_dot_attr attr = { .n_contract = 1, .lhs_contract = { (int8_t)(left.rank - 1) }, .rhs_contract = { 0 } };
+    return dt_dot_general(a, b, &attr);
+}
+
+dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims)
+{
+    dt_reduce_attr attr = { kind, dims };
+    return dims ? emit1(&dt_op_reduce, x, &attr) : x;
+}
+
+/* The set of dimensions that `axis` names: all for DT_NO_AXIS. False: there is no such axis. */
+static bool find_dims(dt_value x, int axis, uint32_t *dims)
+{
+    int found = axis == DT_NO_AXIS ? 0 : find_axis(x, axis);
+    *dims = axis == DT_NO_AXIS ? (1u << dt_type_of_value(x).rank) - 1 : 1u << (found < 0 ? 0 : found);
+    return found >= 0;
+}
+
+dt_value dt_reduce_sum(dt_value x, int axis)
+{
+    uint32_t dims;
+    return find_dims(x, axis, &dims) ? dt_reduce(x, DT_REDUCE_SUM, dims) : none;
+}
+
+/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
+static dt_value as_float(dt_value x)
+{
+    dt_dtype d = dt_type_of_value(x).dtype;
+    if (dt_dtype_is_float(d) || d == DT_BOOL)
+        return x;
+    return dt_convert(x, dt_dtype_size(d) < 4 ? DT_FLOAT32 : DT_FLOAT64);
+}
+
+/* How many elements of x a reduction over `dims` joins, as a scalar of x's dtype: sizes that only the running step knows, times
+ * one constant for the others. */
+static dt_value count_reduced(dt_value x, uint32_t dims)
+{
+    dt_type type = dt_type_of_value(x);
+    dt_value count = none;
+    double known = 1;
+    for (int i = 0; i < type.rank; i++) {
+        if (!(dims >> i & 1))
+            continue;
+        if (type.dim[i] >= 0) {
+            known *= (double)type.dim[i];
+        } else {
+            dt_value size = dt_convert(dt_dim_value(x, i), type.dtype);
+            count = count.trace ? dt_multiply(count, size) : size;
+        }
+    }
+    if (count.trace && known == 1)
+        return count;
+    dt_value constant = dt_scalar(x.trace, type.dtype, known);
+    return count.trace ? dt_multiply(count, constant) : constant;
+}
+
+dt_value dt_reduce_mean(dt_value x, int axis)
+{
+    uint32_t dims;
+    x = as_float(x);
+    if (!find_dims(x, axis, &dims))
+        return none;
+    return dt_divide(dt_reduce(x, DT_REDUCE_SUM, dims), count_reduced(x, dims));
+}
+
+dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
+{
+    dt_all_reduce_attr attr = { op };
+    return emit1(&dt_op_all_reduce, op == DT_MEAN ? as_float(x) : x, &attr);
+}
+
+dt_value dt_argmax(dt_value x, int axis)
+{
+    int found = find_axis(x, axis);
+    if (found < 0)
+        return none;
+    dt_axis_attr attr = { found };
+    return emit1(&dt_op_argmax, x, &attr);
+}
+
+dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target)
+{
+    return emit2(&dt_op_softmax_cross_entropy, logits, target, NULL);
+}

@@ -1,0 +1,98 @@
+/*
+ * Reverse mode: the gradient of a scalar, emitted into the trace that computed it. One sweep forward marks the nodes through
+ * which the loss can depend on what is asked for, one sweep back lets each marked node hand on its share by its row's rule:
+ *
+ *     x ---> a ---> loss          d loss / d node is complete when the sweep reaches the node,
+ *      \---> b -----^             because all its uses come after it
+ *
+ * Contributions are added in the order of the sweep, so the same trace gives the same sums in the same order.
+ */
+#include <stdlib.h>
+
+#include "op/op.h"
+
+typedef struct sweep {
+    dt_trace *trace;
+    int n;            /* nodes up to the loss */
+    bool *needed;     /* [n] depends on an x by differentiable ops */
+    dt_value *total;  /* [n] d loss / d node so far; trace NULL: none */
+} sweep;
+
+static void mark(sweep *s, const dt_value *x, int n_x)
+{
+    for (int i = 0; i < n_x; i++)
+        if (x[i].trace == s->trace && x[i].node < s->n)
+            s->needed[x[i].node] = true;
+    for (int i = 0; i < s->n; i++) {
+        const dt_node *node = dt_trace_node(s->trace, i);
+        for (int k = 0; k < node->n_in && node->op->grad; k++)
+            s->needed[i] |= s->needed[node->in[k]];
+    }
+}
+
+/* Adds one use's share to the total of node i. */
+static void accumulate(sweep *s, int i, dt_value share)
+{
+    dt_type is = dt_type_of_value(share), ought = dt_trace_node(s->trace, i)->type;
+    if (dt_trace_error(s->trace))
+        return;
+    if (dt_type_equal(&is, &ought))
+        s->total[i] = s->total[i].trace ? dt_add(s->total[i], share) : share;
+    else
+        dt_trace_fail(s->trace, dt_fail(DT_E_INTERNAL, NULL, "a gradient of %%%d (%s) has not its type", i, dt_trace_node(s->trace, i)->op->name));
+}
+
+/* Applies node i's gradient rule, under the node's own layer. */
+static void visit(sweep *s, int i)
+{
+    const dt_node *node = dt_trace_node(s->trace, i);
+    dt_grad g = { .trace = s->trace, .node = node, .out = { s->trace, i }, .dout = s->total[i] };
+    bool any = false;
+    for (int k = 0; k < node->n_in; k++) {
+        g.in[k] = (dt_value){ s->trace, node->in[k] };
+        any |= g.wants[k] = s->needed[node->in[k]];
+    }
+    if (!any || !node->op->grad)
+        return;
+    const char *before = dt_trace_path(s->trace, node->path);
+    node->op->grad(&g);
+    for (int k = 0; k < node->n_in; k++)
+        if (g.wants[k] && g.din[k].trace)
+            accumulate(s, node->in[k], g.din[k]);
+    dt_trace_path(s->trace, before);
+}
+
+/* Whether `loss` can be differentiated; fails its trace if not. */
+static bool check_loss(dt_value loss)
+{
+    dt_type type = dt_type_of_value(loss);
+    if (type.rank == 0 && dt_dtype_is_float(type.dtype))
+        return true;
+    dt_str text = { 0 };
+    dt_type_print(&type, &text);
+    dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s", dt_str_text(&text)));
+    dt_str_release(&text);
+    return false;
+}
+
+void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (dt_value){ 0 };
+    if (!loss.trace || dt_trace_error(loss.trace) || !check_loss(loss))
+        return;
+    sweep s = { .trace = loss.trace, .n = loss.node + 1 };
+    s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);
+    s.total = dt_alloc((size_t)s.n * sizeof *s.total);
+    mark(&s, x, n);
+    if (s.needed[loss.node])
+        s.total[loss.node] = dt_like(loss, 1);
+    for (int i = loss.node; i >= 0; i--)
+        if (s.total[i].trace)
+            visit(&s, i);
+    for (int i = 0; i < n; i++)
+        if (x[i].trace == s.trace && x[i].node < s.n && !dt_trace_error(s.trace))
+            out[i] = s.total[x[i].node];
+    free(s.needed);
+    free(s.total);
+}

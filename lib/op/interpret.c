@@ -1,0 +1,223 @@
+/*
+ * The reference interpreter: runs a graph with nothing but the ops' own definitions. It allocates every value, frees it after
+ * its last use, and is slow and plain on purpose: passes, kernels and back ends are tested against it.
+ *
+ * The nodes are the outer loop and the replicas the inner one, so that a collective finds the inputs of all replicas ready.
+ * Values lie in value[node * replicas + replica]. Arguments and variables are lent; everything else is owned.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/op.h"
+
+typedef enum owner { NOBODY, LENT, OWNED } owner;
+
+typedef struct value {
+    dt_view view;
+    owner owner;
+} value;
+
+typedef struct machine {
+    const dt_graph *graph;
+    int replicas;
+    dt_env *env;     /* [replicas] */
+    value *value;    /* [nodes][replicas] */
+    int *uses;       /* [nodes] still to come */
+    dt_view *shared; /* [replicas] inputs of a collective */
+} machine;
+
+static value *value_at(const machine *m, int node, int replica)
+{
+    return &m->value[(size_t)node * (size_t)m->replicas + (size_t)replica];
+}
+
+/* Memory for a value of concrete `type`, not zeroed. */
+static dt_status *view_create(dt_view *out, const dt_type *type)
+{
+    int64_t bytes = dt_type_bytes(type);
+    *out = (dt_view){ *type, bytes == INT64_MAX ? NULL : dt_try_alloc((size_t)(bytes > 0 ? bytes : 1)) };
+    if (out->data)
+        return NULL;
+    dt_str text = { 0 };
+    dt_type_print(type, &text);
+    dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "no memory for a value of type %s", dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *view_copy(dt_view *out, const dt_view *from)
+{
+    DT_TRY(view_create(out, &from->type));
+    memcpy(out->data, from->data, (size_t)dt_type_bytes(&from->type));
+    return NULL;
+}
+
+/* ---- setting up ---- */
+
+static dt_status *bind_argument(machine *m, int arg, int replica, const dt_view *given)
+{
+    const dt_named_node *a = &m->graph->arg[arg];
+    dt_type type = dt_type_at(&m->graph->node[a->node].type, m->env[replica].batch);
+    if (dt_type_equal(&type, &given->type)) {
+        *value_at(m, a->node, replica) = (value){ *given, LENT };
+        return NULL;
+    }
+    dt_str is = { 0 }, ought = { 0 };
+    dt_type_print(&given->type, &is);
+    dt_type_print(&type, &ought);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "argument '%s' of replica %d is %s, the graph takes %s", a->name, replica,
+                           dt_str_text(&is), dt_str_text(&ought));
+    dt_str_release(&is);
+    dt_str_release(&ought);
+    return s;
+}
+
+static dt_status *bind_inputs(machine *m, const dt_view *arg)
+{
+    const dt_graph *g = m->graph;
+    for (int r = 0; r < m->replicas; r++) {
+        for (int i = 0; i < g->n_args; i++)
+            DT_TRY(bind_argument(m, i, r, &arg[r * g->n_args + i]));
+        for (int i = 0; i < g->n_states; i++) {
+            const dt_variable *v = g->state[i].variable;
+            *value_at(m, g->state[i].node, r) = (value){ { v->type, v->data }, LENT };
+        }
+    }
+    return NULL;
+}
+
+static void machine_init(machine *m, dt_arena *arena, const dt_env *env, const int64_t *batch)
+{
+    m->env = dt_arena_array(arena, dt_env, m->replicas);
+    m->value = dt_arena_array(arena, value, dt_size_mul((size_t)m->graph->n_nodes, (size_t)m->replicas));
+    m->shared = dt_arena_array(arena, dt_view, m->replicas);
+    m->uses = dt_graph_uses(m->graph, arena);
+    for (int r = 0; r < m->replicas; r++) {
+        if (env)
+            m->env[r] = *env;
+        m->env[r].batch = batch[r];
+        m->env[r].replica = r;
+        m->env[r].replicas = m->replicas;
+    }
+}
+
+/* ---- running ---- */
+
+/* A collective works on values of one type. */
+static dt_status *share_inputs(machine *m, int i)
+{
+    const dt_node *n = &m->graph->node[i];
+    for (int r = 0; r < m->replicas; r++) {
+        m->shared[r] = value_at(m, n->in[0], r)->view;
+        if (!dt_type_equal(&m->shared[r].type, &m->shared[0].type)) {
+            dt_str first = { 0 }, other = { 0 };
+            dt_shape_print(&m->shared[0].type, &first);
+            dt_shape_print(&m->shared[r].type, &other);
+            dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join shape %s of replica 0 and %s of replica %d", n->op->name,
+                                   dt_str_text(&first), dt_str_text(&other), r);
+            dt_str_release(&first);
+            dt_str_release(&other);
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static dt_status *evaluate(machine *m, int i, int replica)
+{
+    const dt_node *n = &m->graph->node[i];
+    value *out = value_at(m, i, replica);
+    dt_type type = dt_type_at(&n->type, m->env[replica].batch);
+    dt_view in[DT_MAX_IN];
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = value_at(m, n->in[k], replica)->view;
+    DT_TRY(view_create(&out->view, &type));
+    out->owner = OWNED;
+    dt_call call = { .node = n, .env = &m->env[replica], .in = n->op->collective ? m->shared : in, .out = out->view };
+    n->op->eval(&call);
+    return NULL;
+}
+
+static void release_value(machine *m, int node)
+{
+    for (int r = 0; r < m->replicas; r++) {
+        value *v = value_at(m, node, r);
+        if (v->owner == OWNED)
+            free(v->view.data);
+        *v = (value){ 0 };
+    }
+}
+
+/* One of node i's uses is over. */
+static void drop_use(machine *m, int i)
+{
+    if (--m->uses[i] <= 0)
+        release_value(m, i);
+}
+
+static dt_status *run_node(machine *m, int i)
+{
+    const dt_node *n = &m->graph->node[i];
+    if (value_at(m, i, 0)->owner == LENT)
+        return NULL; /* an argument or a variable */
+    if (n->op->collective)
+        DT_TRY(share_inputs(m, i));
+    for (int r = 0; r < m->replicas; r++)
+        DT_TRY(evaluate(m, i, r));
+    for (int k = 0; k < n->n_in; k++)
+        drop_use(m, n->in[k]);
+    if (m->uses[i] == 0)
+        release_value(m, i);
+    return NULL;
+}
+
+/* ---- handing back ---- */
+
+static dt_status *collect(const machine *m, dt_interpretation *out)
+{
+    const dt_graph *g = m->graph;
+    for (int r = 0; r < m->replicas; r++)
+        for (int i = 0; i < g->n_results; i++)
+            DT_TRY(view_copy(&out->result[r * g->n_results + i], &value_at(m, g->result[i].node, r)->view));
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            DT_TRY(view_copy(&out->update[i], &value_at(m, g->state[i].update, 0)->view));
+    return NULL;
+}
+
+static dt_status *run(machine *m, const dt_view *arg, dt_interpretation *out)
+{
+    DT_TRY(bind_inputs(m, arg));
+    for (int i = 0; i < m->graph->n_nodes; i++)
+        DT_TRY(run_node(m, i));
+    return collect(m, out);
+}
+
+dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg,
+                        dt_interpretation *out)
+{
+    dt_arena *arena = dt_arena_create();
+    machine m = { .graph = g, .replicas = replicas };
+    machine_init(&m, arena, env, batch);
+    *out = (dt_interpretation){ .replicas = replicas, .n_results = g->n_results, .n_states = g->n_states };
+    out->result = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)g->n_results), sizeof *out->result));
+    out->update = dt_alloc(dt_size_mul((size_t)g->n_states, sizeof *out->update));
+    dt_status *s = run(&m, arg, out);
+    for (int i = 0; i < g->n_nodes; i++)
+        release_value(&m, i);
+    if (s)
+        dt_interpretation_release(out);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+void dt_interpretation_release(dt_interpretation *r)
+{
+    for (int i = 0; i < r->replicas * r->n_results; i++)
+        free(r->result[i].data);
+    for (int i = 0; i < r->n_states; i++)
+        free(r->update[i].data);
+    free(r->result);
+    free(r->update);
+    *r = (dt_interpretation){ 0 };
+}

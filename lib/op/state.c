@@ -1,0 +1,150 @@
+/*
+ * What goes into a trace and comes out of it: arguments, variables, results. They are declared in graph.h; those that make rows
+ * of the op table stand here because a room knows only the rooms above it, and the rest stand beside them.
+ */
+#include <string.h>
+
+#include "graph/trace.h"
+#include "op/op.h"
+
+static const dt_value none = { 0 };
+
+/* ---- arguments ---- */
+
+/* The argument `name` again: fine when it is of the same type. */
+static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type)
+{
+    const dt_value v = { t, arg->node };
+    if (dt_type_equal(&dt_node_of(v)->type, type))
+        return v;
+    dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "two arguments of different types are called '%s'", arg->name));
+    return none;
+}
+
+dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type)
+{
+    const dt_named_node *old = dt_named_find(t->arg, t->n_args, name);
+    if (old)
+        return declare_again(t, old, type);
+    dt_index_attr attr = { *type, t->n_args };
+    dt_value v = dt_emit(t, &dt_op_parameter, NULL, 0, &attr);
+    if (!v.trace)
+        return none;
+    DT_GROW(t->arg, t->cap_args, t->n_args + 1);
+    t->arg[t->n_args++] = (dt_named_node){ dt_arena_strdup(t->arena, name), v.node };
+    return v;
+}
+
+/* "no argument 'imge'; there are image, label" */
+static dt_status *no_argument(const dt_trace *t, const char *name)
+{
+    if (t->n_args == 0)
+        return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; there are none", name);
+    dt_str known = { 0 };
+    const char **names = dt_arena_array(t->arena, const char *, t->n_args);
+    for (int i = 0; i < t->n_args; i++) {
+        names[i] = t->arg[i].name;
+        dt_str_printf(&known, "%s%s", i ? ", " : "", names[i]);
+    }
+    dt_status *s = dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; there %s %s", name, t->n_args == 1 ? "is" : "are", dt_str_text(&known));
+    dt_str_release(&known);
+    const char *nearest = dt_nearest(name, names, t->n_args);
+    return nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s;
+}
+
+dt_value dt_arg(dt_trace *t, const char *name)
+{
+    if (t->error)
+        return none;
+    const dt_named_node *arg = dt_named_find(t->arg, t->n_args, name);
+    if (arg)
+        return (dt_value){ t, arg->node };
+    dt_trace_fail(t, no_argument(t, name));
+    return none;
+}
+
+/* ---- variables ---- */
+
+/* The trace's entry for v, made on first use; NULL when the trace has failed. */
+static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
+{
+    for (int i = 0; i < t->n_states; i++)
+        if (t->state[i].variable == v)
+            return &t->state[i];
+    dt_index_attr attr = { v->type, t->n_states };
+    const char *before = dt_trace_path(t, ""); /* a variable belongs to no layer: its own path says more */
+    dt_value start = dt_emit(t, &dt_op_variable, NULL, 0, &attr);
+    dt_trace_path(t, before);
+    if (!start.trace)
+        return NULL;
+    DT_GROW(t->state, t->cap_states, t->n_states + 1);
+    t->state[t->n_states] = (dt_trace_state){ v, start.node, start.node };
+    return &t->state[t->n_states++];
+}
+
+dt_value dt_read(dt_trace *t, dt_variable *v)
+{
+    if (!t || t->error)
+        return none;
+    const dt_trace_state *s = state_of(t, v);
+    return s ? (dt_value){ t, s->now } : none;
+}
+
+static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
+{
+    dt_str is = { 0 }, ought = { 0 };
+    dt_type_print(type, &is);
+    dt_type_print(&v->type, &ought);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_str_text(&is), v->path,
+                           dt_str_text(&ought));
+    dt_str_release(&is);
+    dt_str_release(&ought);
+    return s;
+}
+
+void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
+{
+    if (!t || t->error || !dt_trace_owns(t, value, "an assignment"))
+        return;
+    dt_trace_state *s = state_of(t, v);
+    if (!s)
+        return;
+    const dt_type *type = &dt_node_of(value)->type;
+    if (dt_type_equal(type, &v->type))
+        s->now = value.node;
+    else
+        dt_trace_fail(t, bad_assignment(v, type));
+}
+
+/* ---- results ---- */
+
+void dt_return(dt_trace *t, const char *name, dt_value value)
+{
+    if (t->error || !dt_trace_owns(t, value, "a result"))
+        return;
+    if (dt_named_find(t->result, t->n_results, name)) {
+        dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
+        return;
+    }
+    DT_GROW(t->result, t->cap_results, t->n_results + 1);
+    t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
+}
+
+/* ---- whole graphs, for passes ---- */
+
+void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map)
+{
+    for (int i = 0; i < g->n_args; i++)
+        map[g->arg[i].node] = dt_trace_declare(t, g->arg[i].name, &g->node[g->arg[i].node].type);
+    for (int i = 0; i < g->n_states; i++)
+        map[g->state[i].node] = dt_read(t, g->state[i].variable);
+}
+
+void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map)
+{
+    for (int i = 0; i < g->n_results; i++)
+        dt_return(t, g->result[i].name, map[g->result[i].node]);
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            dt_assign(t, g->state[i].variable, map[g->state[i].update]);
+}
