@@ -174,6 +174,15 @@ typedef struct dt_cost {
     double bytes; /* read and written */
 } dt_cost;
 
+/* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica values carry a leading dimension. */
+typedef struct dt_fold_call {
+    dt_trace *trace;
+    const dt_node *node;  /* in the unfolded graph */
+    const dt_value *in;   /* folded inputs */
+    int segments;         /* S, the size of that dimension */
+    int cut;              /* dt_cut of op.h: whose segments */
+} dt_fold_call;
+
 struct dt_op {
     const char *name;   /* StableHLO's, or ours for composites */
     const char *about;
@@ -181,7 +190,8 @@ struct dt_op {
     size_t attr_size;
     bool elementwise;   /* out[i] depends on in[*][i] alone, all shapes equal */
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
-    bool linear;        /* f(sum of x) = sum of f(x) in its first input, the others being uniform */
+    unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     bool collective;    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g);                            /* NULL: no gradient flows */

@@ -1,0 +1,326 @@
+/*
+ * Fold: the replicas of one memory space as one program over their stacked rows.
+ *
+ *     replica 0   (3 rows) ─┐
+ *     replica 1   (3 rows) ─┼─▶  (8 rows), one product instead of three
+ *     replica 2   (2 rows) ─┘
+ *
+ * Row-wise ops ignore the borders between replicas. A reduction over a replica's rows is made per segment, (R, ...). And the
+ * case that matters most: all_reduce(SUM) of something summed over the batch is one sum over all rows, whatever linear
+ * ops stand between. So 2,048 replicas of one row cost what one replica of 2,048 rows does.
+ *
+ * A backward walk marks what each node is needed as (its own value, or its sum over replicas); a forward walk emits just that.
+ */
+#include "pass/pass.h"
+
+typedef struct fold {
+    const dt_graph *g;
+    dt_trace *t;
+    int replicas;
+    const dt_spread *spread;
+    bool *need, *need_sum;  /* by node */
+    dt_value *value, *sum;  /* by node: folded, and summed over replicas */
+} fold;
+
+/* ---- what an op does to rows ---- */
+
+static bool reads_rows(const fold *f, const dt_node *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_ROWS)
+            return true;
+    return false;
+}
+
+/* Rows in, no rows out: a sum or maximum over the batch. */
+static bool contracts_batch(const fold *f, const dt_node *n)
+{
+    return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
+}
+
+/* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */
+static bool is_row_wise(const fold *f, const dt_node *n)
+{
+    dt_type in[DT_MAX_IN];
+    dt_rule rule;
+
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = f->g->node[n->in[k]].type;
+    dt_rule_whole(&rule);
+    n->op->rule(in, &n->type, n->attr, &rule);
+    if (rule.out[0] < 0)
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_ROWS && rule.in[k][0] != rule.out[0])
+            return false;
+    return true;
+}
+
+/* ---- backward: what is needed ---- */
+
+static void need_inputs(fold *f, const dt_node *n)
+{
+    for (int k = 0; k < n->n_in; k++)
+        f->need[n->in[k]] = true;
+}
+
+/* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it must be summed as it is. */
+static int linear_input(const fold *f, const dt_node *n)
+{
+    int varying = -1;
+
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] != DT_UNIFORM) {
+            if (varying >= 0)
+                return -1;
+            varying = k;
+        }
+    return varying >= 0 && n->op->linear >> varying & 1 ? varying : -1;
+}
+
+static void need_sum(fold *f, int i)
+{
+    const dt_node *n = &f->g->node[i];
+    int through = linear_input(f, n);
+
+    if (f->spread[i] == DT_UNIFORM) {
+        f->need[i] = true;
+    } else if (contracts_batch(f, n)) {
+        need_inputs(f, n);
+    } else if (n->op == &dt_op_get_dimension_size) {
+        f->need[n->in[0]] = true;
+    } else if (through >= 0) {
+        for (int k = 0; k < n->n_in; k++)
+            (k == through ? f->need_sum : f->need)[n->in[k]] = true;
+    } else if (n->op->additive) {
+        for (int k = 0; k < n->n_in; k++)
+            f->need_sum[n->in[k]] = true;
+    } else {
+        f->need[i] = true;
+    }
+}
+
+static void mark_needs(fold *f)
+{
+    const dt_graph *g = f->g;
+
+    for (int i = 0; i < g->n_results; i++)
+        f->need[g->result[i].node] = true;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            f->need[g->state[i].update] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const dt_node *n = &g->node[i];
+        if (f->need_sum[i])
+            need_sum(f, i);
+        if (!f->need[i])
+            continue;
+        if (n->op->collective)
+            f->need_sum[n->in[0]] = true;
+        else
+            need_inputs(f, n);
+    }
+}
+
+/* ---- forward: values ---- */
+
+static dt_status *cannot(const dt_node *n)
+{
+    return dt_fail(DT_E_CANNOT_FOLD, NULL, "%s has no folded form here", n->op->name);
+}
+
+/* (R, ...) of a uniform value: the same for every replica. */
+static dt_value stacked(fold *f, dt_value x)
+{
+    dt_type from = dt_type_of_value(x), to = { .dtype = from.dtype, .rank = from.rank + 1, .dim = { f->replicas } };
+    int8_t dims[DT_MAX_RANK] = { 0 };
+
+    for (int d = 0; d < from.rank; d++) {
+        to.dim[d + 1] = from.dim[d];
+        dims[d] = (int8_t)(d + 1);
+    }
+    return dt_broadcast_in_dim(x, &to, dims);
+}
+
+static dt_value emit_stacked(fold *f, const dt_node *n, dt_value *in)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] == DT_UNIFORM)
+            in[k] = stacked(f, in[k]);
+    if (n->op->elementwise)
+        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    if (n->op->stack)
+        return n->op->stack(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
+    dt_trace_fail(f->t, cannot(n));
+    return (dt_value){ 0 };
+}
+
+/* A per-replica value spread over the replica's rows: (R, ...) to (B, ...), then to the shape of the node. */
+static dt_value emit_spread_over_rows(fold *f, const dt_node *n, dt_value x)
+{
+    const dt_broadcast_attr *a = n->attr;
+    dt_type from = dt_type_of_value(x); /* (R, ...) */
+    dt_segment_attr segment = { .cut = DT_CUT_REPLICAS, .count = f->replicas, .type = from };
+    int8_t dims[DT_MAX_RANK] = { 0 };
+
+    segment.type.dim[0] = n->type.dim[0];
+    for (int d = 1; d < from.rank; d++)
+        dims[d] = a->dims[d - 1];
+    return dt_broadcast_in_dim(dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &segment), &n->type, dims);
+}
+
+static dt_value emit_rows(fold *f, const dt_node *n, dt_value *in)
+{
+    bool stacked_in = false;
+
+    for (int k = 0; k < n->n_in; k++)
+        stacked_in |= f->spread[n->in[k]] == DT_STACKED;
+    if (stacked_in && n->op == &dt_op_broadcast_in_dim)
+        return emit_spread_over_rows(f, n, in[0]);
+    if (!stacked_in && is_row_wise(f, n))
+        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    dt_trace_fail(f->t, cannot(n));
+    return (dt_value){ 0 };
+}
+
+static dt_value emit_segments(fold *f, const dt_node *n, const dt_value *in)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (f->spread[n->in[k]] != DT_ROWS) {
+            dt_trace_fail(f->t, cannot(n));
+            return (dt_value){ 0 };
+        }
+    return n->op->segment(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
+}
+
+static dt_value replica_numbers(fold *f)
+{
+    dt_type type = dt_type_of(DT_INT32, 1, (int64_t[]){ f->replicas });
+    return dt_iota(f->t, &type, 0);
+}
+
+static dt_value rows_per_replica(fold *f)
+{
+    return dt_emit(f->t, &dt_op_segment_sizes, NULL, 0, &(dt_segment_attr){ .cut = DT_CUT_REPLICAS, .count = f->replicas });
+}
+
+/* All replicas' values of a node, where one of its own is needed. */
+static dt_value fold_node(fold *f, int i)
+{
+    const dt_node *n = &f->g->node[i];
+    dt_value in[DT_MAX_IN];
+
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = f->value[n->in[k]];
+    if (n->op == &dt_op_replica_id)
+        return replica_numbers(f);
+    if (n->op == &dt_op_get_dimension_size && f->spread[i] == DT_STACKED)
+        return rows_per_replica(f);
+    if (f->spread[i] == DT_UNIFORM)
+        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    if (f->spread[i] == DT_ROWS)
+        return emit_rows(f, n, in);
+    return reads_rows(f, n) ? contracts_batch(f, n) ? emit_segments(f, n, in) : (dt_trace_fail(f->t, cannot(n)), (dt_value){ 0 })
+                            : emit_stacked(f, n, in);
+}
+
+/* ---- forward: sums over replicas ---- */
+
+static dt_value reduce_stacked(dt_value x)
+{
+    return dt_reduce(x, DT_REDUCE_SUM, 1u);
+}
+
+static dt_value sum_node(fold *f, int i)
+{
+    const dt_node *n = &f->g->node[i];
+    int through = linear_input(f, n);
+    dt_value in[DT_MAX_IN];
+
+    if (f->spread[i] == DT_UNIFORM)
+        return dt_multiply(f->value[i], dt_like(f->value[i], f->replicas));
+    if (!contracts_batch(f, n) && n->op != &dt_op_get_dimension_size && through < 0 && !n->op->additive)
+        return reduce_stacked(f->value[i]);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = k == through || n->op->additive ? f->sum[n->in[k]] : f->value[n->in[k]];
+    return dt_emit(f->t, n->op, in, n->n_in, n->attr); /* the op itself, over all rows or over sums */
+}
+
+static dt_value all_reduce(fold *f, const dt_node *n)
+{
+    const dt_all_reduce_attr *a = n->attr;
+    dt_value sum = f->sum[n->in[0]];
+
+    if (a->op == DT_SUM)
+        return sum;
+    dt_value total = dt_convert(sum, n->type.dtype); /* a mean of integers is a fraction */
+    return dt_divide(total, dt_like(total, f->replicas));
+}
+
+/* ---- the pass ---- */
+
+static void declare_arguments(fold *f)
+{
+    for (int i = 0; i < f->g->n_args; i++) {
+        int node = f->g->arg[i].node;
+        dt_type type = f->g->node[node].type;
+        if (f->spread[node] == DT_STACKED) {
+            for (int d = type.rank++; d > 0; d--)
+                type.dim[d] = type.dim[d - 1];
+            type.dim[0] = f->replicas;
+        }
+        f->value[node] = dt_trace_declare(f->t, f->g->arg[i].name, &type);
+    }
+    for (int i = 0; i < f->g->n_states; i++)
+        f->value[f->g->state[i].node] = dt_read(f->t, f->g->state[i].variable);
+}
+
+static void emit_nodes(fold *f)
+{
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        const dt_node *n = &f->g->node[i];
+        const char *path = dt_trace_path(f->t, n->path);
+        if (f->need[i] && !f->value[i].trace)
+            f->value[i] = n->op->collective ? all_reduce(f, n) : fold_node(f, i);
+        if (f->need_sum[i])
+            f->sum[i] = sum_node(f, i);
+        dt_trace_path(f->t, path);
+    }
+    dt_trace_export(f->t, f->g, f->value);
+}
+
+static void note_spreads(const fold *f, dt_folded *out)
+{
+    out->arg = dt_arena_array(out->graph->arena, dt_spread, f->g->n_args);
+    out->result = dt_arena_array(out->graph->arena, dt_spread, f->g->n_results);
+    for (int i = 0; i < f->g->n_args; i++)
+        out->arg[i] = f->spread[f->g->arg[i].node];
+    for (int i = 0; i < f->g->n_results; i++)
+        out->result[i] = f->spread[f->g->result[i].node];
+    out->replicas = f->replicas;
+}
+
+dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_folded *out)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_spread *spread = NULL;
+    dt_status *s = dt_spread_of(g, distributed, arena, &spread);
+    fold f = { .g = g, .replicas = replicas, .spread = spread };
+
+    *out = (dt_folded){ 0 };
+    if (!s) {
+        f.t = dt_trace_create(g->name);
+        f.need = dt_arena_array(arena, bool, g->n_nodes);
+        f.need_sum = dt_arena_array(arena, bool, g->n_nodes);
+        f.value = dt_arena_array(arena, dt_value, g->n_nodes);
+        f.sum = dt_arena_array(arena, dt_value, g->n_nodes);
+        mark_needs(&f);
+        declare_arguments(&f);
+        emit_nodes(&f);
+        s = dt_trace_end(f.t, &out->graph);
+    }
+    if (!s)
+        note_spreads(&f, out);
+    dt_arena_destroy(arena);
+    return s;
+}

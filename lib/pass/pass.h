@@ -1,0 +1,81 @@
+/*
+ * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
+ *
+ *     traced graph -> dt_simplify -> dt_fold -> dt_shards (if reproducible) -> dt_simplify -> dt_partition -> program
+ *
+ * Each is tested against the reference interpreter on random graphs.
+ */
+#ifndef DT_PASS_PASS_H
+#define DT_PASS_PASS_H
+
+#include "graph/graph.h"
+#include "op/op.h"
+
+/* ---- varying and uniform ---- */
+
+/*
+ * How a value belongs to the replicas of one memory space.
+ *   UNIFORM  the same on all: weights, constants, results of all_reduce. Computed and stored once.
+ *   ROWS     (B, ...): every replica has its rows. Folded: all rows stacked, B counts them all.
+ *   STACKED  differs between replicas and has no batch dimension. Folded: (R, ...).
+ */
+typedef enum dt_spread { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_spread;
+
+/* The spread of every node. distributed[i]: argument i has one value per replica (all with a batch dimension do); NULL: all have.
+ * VARYING_UPDATE naming the variable when replicas would assign different values to one that is uniform. */
+dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out) DT_MUST_USE;
+
+/* ---- fold ---- */
+
+typedef struct dt_folded {
+    dt_graph *graph;   /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
+    dt_spread *arg, *result; /* in graph->arena */
+    int replicas;
+} dt_folded;
+/* The replicas of one memory space as one program over their stacked rows. CANNOT_FOLD (INTERNAL) when an op has no folded form: the
+ * caller then runs replica by replica. */
+dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_folded *out) DT_MUST_USE;
+
+/* ---- reproducible shards ---- */
+
+/* Every sum over the batch as `shards` partial sums, added by one fixed tree: the bits no longer depend on where rows are summed. */
+dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST_USE;
+
+/* ---- simplify ---- */
+
+/* Constants folded, neutral operations and nodes that nothing needs removed. Bits of results are unchanged. */
+dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
+/* ---- partition over the threads of one memory space ---- */
+
+/*
+ * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along their first dimension, and whoever
+ * makes a piece goes on with it as long as the next op needs no other's. A segment is what runs between two joins. Cuts are
+ * fixed here, by sizes alone, never by the number of threads: so the calls are the same calls, and the bits the same bits, on any.
+ */
+typedef struct dt_piece {
+    int units;    /* pieces along dimension 0; 1: whole */
+    int segment;  /* -1: no work (argument, variable, constant) */
+    int group;    /* nodes of a group run piece by piece, one after the other */
+} dt_piece;
+
+typedef struct dt_program {
+    dt_graph *graph;
+    int64_t batch;       /* B it is cut for */
+    dt_piece *piece;     /* by node */
+    bool *copy_back;     /* by state: the update is copied at the end, because a later node reads the old value */
+    int n_segments, n_groups;
+} dt_program;
+
+typedef struct dt_partition_options {
+    int64_t batch;
+    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: whatever the op's rule allows. */
+    bool (*can_split)(const dt_graph *g, int node);
+} dt_partition_options;
+/* The program keeps `graph` (not owned) and lives in `arena`. */
+dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
+/* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
+void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
+void dt_program_print(const dt_program *p, dt_str *out);
+
+#endif

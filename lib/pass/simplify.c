@@ -1,0 +1,224 @@
+/*
+ * Simplify: what gradient rules and fold leave behind. One walk over the nodes that something needs; each is tried against a table
+ * of rewrites, the first that fits gives its replacement. Value numbering in dt_emit does the rest (common subexpressions).
+ *
+ * Bits of results do not change: only constants are computed here, by the ops' own eval, and only operations that are exactly neutral
+ * go (x * 1, x + 0 of a product or sum, reshape to the same shape).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass/pass.h"
+
+typedef struct rewrite_call {
+    dt_trace *t;
+    const dt_node *n;
+    const dt_value *in; /* already simplified */
+} rewrite_call;
+
+static const dt_value no_value = { 0 };
+
+/* ---- constants ---- */
+
+static bool is_splat(dt_value v, double *x)
+{
+    const dt_node *n = dt_node_of(v);
+    if (!n || n->op != &dt_op_constant)
+        return false;
+    *x = ((const dt_constant_attr *)n->attr)->value;
+    return true;
+}
+
+static bool is_splat_of(dt_value v, double x)
+{
+    double y;
+    return is_splat(v, &y) && x == y && signbit(x) == signbit(y);
+}
+
+/* Splats exact in a double: all dtypes but 64-bit integers beyond 2^53. */
+static bool fits_splat(dt_dtype d, double x)
+{
+    return d != DT_INT64 || fabs(x) < 9007199254740992.0;
+}
+
+static void store_scalar(dt_dtype d, double x, void *p)
+{
+    switch (d) {
+    case DT_BOOL: *(uint8_t *)p = x != 0; break;
+    case DT_UINT8: *(uint8_t *)p = (uint8_t)x; break;
+    case DT_INT8: *(int8_t *)p = (int8_t)x; break;
+    case DT_INT16: *(int16_t *)p = (int16_t)x; break;
+    case DT_INT32: *(int32_t *)p = (int32_t)x; break;
+    case DT_INT64: *(int64_t *)p = (int64_t)x; break;
+    case DT_FLOAT32: *(float *)p = (float)x; break;
+    case DT_FLOAT64: *(double *)p = x; break;
+    }
+}
+
+static double load_scalar(dt_dtype d, const void *p)
+{
+    switch (d) {
+    case DT_BOOL: case DT_UINT8: return *(const uint8_t *)p;
+    case DT_INT8: return *(const int8_t *)p;
+    case DT_INT16: return *(const int16_t *)p;
+    case DT_INT32: return *(const int32_t *)p;
+    case DT_INT64: return (double)*(const int64_t *)p;
+    case DT_FLOAT32: return (double)*(const float *)p;
+    case DT_FLOAT64: return *(const double *)p;
+    }
+    return NAN;
+}
+
+/* An element-wise op of splats is a splat: its eval on one element says which. */
+static dt_value fold_splats(const rewrite_call *c)
+{
+    int64_t cell[DT_MAX_IN + 1] = { 0 }; /* one element of any dtype each */
+    dt_view in[DT_MAX_IN];
+    double x;
+
+    if (!c->n->op->elementwise || c->n->n_in == 0)
+        return no_value;
+    for (int k = 0; k < c->n->n_in; k++) {
+        dt_dtype d = dt_type_of_value(c->in[k]).dtype;
+        if (!is_splat(c->in[k], &x) || !fits_splat(d, x))
+            return no_value;
+        in[k] = (dt_view){ .type = dt_scalar_type(d), .data = &cell[k] };
+        store_scalar(d, x, &cell[k]);
+    }
+    dt_node one = *c->n;
+    dt_env env = { .replicas = 1 };
+    one.type = dt_scalar_type(c->n->type.dtype);
+    c->n->op->eval(&(dt_call){ .node = &one, .env = &env, .in = in, .out = { .type = one.type, .data = &cell[DT_MAX_IN] } });
+    x = load_scalar(c->n->type.dtype, &cell[DT_MAX_IN]);
+    return fits_splat(c->n->type.dtype, x) ? dt_splat(c->t, &c->n->type, x) : no_value;
+}
+
+/* A splat in another shape is a splat. */
+static dt_value reshape_splat(const rewrite_call *c)
+{
+    double x;
+    bool moves = c->n->op == &dt_op_reshape || c->n->op == &dt_op_broadcast_in_dim || c->n->op == &dt_op_transpose;
+    return moves && is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
+}
+
+/* ---- neutral operations ---- */
+
+static dt_value neutral_operand(const rewrite_call *c)
+{
+    const dt_op *op = c->n->op;
+    if (op == &dt_op_multiply && is_splat_of(c->in[1], 1))
+        return c->in[0];
+    if (op == &dt_op_multiply && is_splat_of(c->in[0], 1))
+        return c->in[1];
+    if (op == &dt_op_divide && is_splat_of(c->in[1], 1))
+        return c->in[0];
+    if (op == &dt_op_subtract && is_splat_of(c->in[1], 0)) /* -0 - 0 = -0: exact; x + 0 is not for -0 */
+        return c->in[0];
+    return no_value;
+}
+
+static bool is_identity_order(const dt_node *n)
+{
+    const dt_transpose_attr *a = n->attr;
+    for (int d = 0; d < n->type.rank; d++)
+        if (a->perm[d] != d)
+            return false;
+    return true;
+}
+
+static dt_value same_shape(const rewrite_call *c)
+{
+    if (c->n->n_in != 1)
+        return no_value;
+    dt_type from = dt_type_of_value(c->in[0]);
+    if (!dt_type_equal(&from, &c->n->type))
+        return no_value;
+    if (c->n->op == &dt_op_reshape || c->n->op == &dt_op_convert || c->n->op == &dt_op_broadcast_in_dim)
+        return c->in[0];
+    if (c->n->op == &dt_op_transpose && is_identity_order(c->n))
+        return c->in[0];
+    return no_value;
+}
+
+static dt_value reshape_of_reshape(const rewrite_call *c)
+{
+    if (c->n->op != &dt_op_reshape || dt_node_of(c->in[0])->op != &dt_op_reshape)
+        return no_value;
+    dt_value inner = { .trace = c->t, .node = dt_node_of(c->in[0])->in[0] };
+    return dt_reshape(inner, c->n->type.rank, c->n->type.dim);
+}
+
+static dt_value negate_of_negate(const rewrite_call *c)
+{
+    if (c->n->op != &dt_op_negate || dt_node_of(c->in[0])->op != &dt_op_negate)
+        return no_value;
+    return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0] };
+}
+
+typedef dt_value (*rewrite)(const rewrite_call *c);
+static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, reshape_of_reshape, negate_of_negate };
+
+/* ---- the walk ---- */
+
+static bool *needed_nodes(const dt_graph *g)
+{
+    bool *need = dt_alloc((size_t)g->n_nodes + 1);
+
+    for (int i = 0; i < g->n_results; i++)
+        need[g->result[i].node] = true;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            need[g->state[i].update] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; need[i] && k < g->node[i].n_in; k++)
+            need[g->node[i].in[k]] = true;
+    return need;
+}
+
+static dt_value simplified(dt_trace *t, const dt_graph *g, int i, const dt_value *in)
+{
+    rewrite_call c = { .t = t, .n = &g->node[i], .in = in };
+
+    if (!dt_trace_error(t))
+        for (size_t r = 0; r < sizeof rewrites / sizeof *rewrites; r++) {
+            dt_value v = rewrites[r](&c);
+            if (v.trace)
+                return v;
+        }
+    return dt_emit_like(t, g, i, in);
+}
+
+static dt_status *walk(const dt_graph *g, dt_graph **out)
+{
+    dt_trace *t = dt_trace_create(g->name);
+    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
+    bool *need = needed_nodes(g);
+
+    dt_trace_import(t, g, map);
+    for (int i = 0; i < g->n_nodes; i++) {
+        dt_value in[DT_MAX_IN];
+        if (map[i].trace || !need[i])
+            continue;
+        for (int k = 0; k < g->node[i].n_in; k++)
+            in[k] = map[g->node[i].in[k]];
+        const char *path = dt_trace_path(t, g->node[i].path);
+        map[i] = simplified(t, g, i, in);
+        dt_trace_path(t, path);
+    }
+    dt_trace_export(t, g, map);
+    free(need);
+    free(map);
+    return dt_trace_end(t, out);
+}
+
+/* A second walk removes what the first has made unneeded. */
+dt_status *dt_simplify(const dt_graph *g, dt_graph **out)
+{
+    dt_graph *once = NULL;
+
+    DT_TRY(walk(g, &once));
+    dt_status *s = walk(once, out);
+    dt_graph_destroy(once);
+    return s;
+}

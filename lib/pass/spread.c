@@ -1,0 +1,46 @@
+/*
+ * Varying and uniform: where replicas differ. What is fed to them, their number, and whatever depends on these varies; weights,
+ * constants and what all_reduce returns do not. The analysis says what fold stores once, and finds the one error that tf.distribute
+ * users know: a variable that is one for all replicas, assigned a value that is not.
+ */
+#include "pass/pass.h"
+
+static bool is_parameter(const dt_node *n)
+{
+    return n->op == &dt_op_parameter;
+}
+
+static dt_spread spread_of_node(const dt_node *n, const bool *distributed, const dt_spread *spread)
+{
+    if (dt_type_has_batch(&n->type))
+        return DT_ROWS;
+    if (n->op->collective)
+        return DT_UNIFORM;
+    if (is_parameter(n)) {
+        const dt_index_attr *a = n->attr;
+        return !distributed || distributed[a->index] ? DT_STACKED : DT_UNIFORM;
+    }
+    if (n->op->varying)
+        return DT_STACKED;
+    for (int k = 0; k < n->n_in; k++)
+        if (spread[n->in[k]] != DT_UNIFORM)
+            return DT_STACKED;
+    return DT_UNIFORM;
+}
+
+dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out)
+{
+    dt_spread *spread = dt_arena_array(arena, dt_spread, g->n_nodes);
+
+    for (int i = 0; i < g->n_nodes; i++)
+        spread[i] = spread_of_node(&g->node[i], distributed, spread);
+    for (int i = 0; i < g->n_states; i++) {
+        const dt_state *s = &g->state[i];
+        if (s->update >= 0 && spread[s->update] != DT_UNIFORM)
+            return dt_fail(DT_E_VARYING_UPDATE, NULL,
+                           "variable '%s' is one for all replicas, but each would assign its own value: sum or average it with all_reduce first",
+                           s->variable->path);
+    }
+    *out = spread;
+    return NULL;
+}
