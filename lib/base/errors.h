@@ -90,3 +90,11 @@ DT_ERROR(FILE_CHANGED, 116, 65, "DataLossError", "file changed while in use",
 DT_ERROR(TOO_LARGE, 117, 65, "ResourceExhaustedError", "file too large",
     "A file is larger than dtrain reads at once: the message names the limit. Job files, state files and headers are small;\n"
     "a large one is most likely another file under that name.")
+DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
+    "The compiler runs the replicas of one machine as one program over their stacked rows. This step uses an op that has no such\n"
+    "form, and no slower way was found. Please report it with the job file.")
+DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
+    "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
+    "replica's own data would make the copies drift apart. Combine the values first:\n\n"
+    "    dt_all_reduce(DT_SUM, value)     or DT_MEAN\n\n"
+    "dt_optimizer_apply does this for gradients by itself.")

@@ -199,6 +199,8 @@ struct dt_op {
     void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: elements of the output, bytes of all */
     void (*eval)(const dt_call *c);                      /* plain C: the definition */
     void (*print)(const void *attr, dt_str *out);        /* without blanks around it; NULL: no attributes to show */
+    dt_value (*stack)(const dt_fold_call *c);   /* over inputs with one more, leading dimension; NULL: none, or element-wise */
+    dt_value (*segment)(const dt_fold_call *c); /* over stacked rows, one result per segment; NULL: none */
 };
 
 /* The rule with -1 everywhere. */
