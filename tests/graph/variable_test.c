@@ -1,0 +1,62 @@
+/* Variables: zeroed, aligned, counted, and a clear word when there is no memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "graph/graph.h"
+
+static void test_variable_is_zeroed_and_aligned(void **state)
+{
+    (void)state;
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 7, 3 });
+    dt_variable *v = NULL;
+    assert_null(dt_variable_create(&v, "dense/kernel", &type, true));
+    assert_string_equal(v->path, "dense/kernel");
+    assert_true(v->trainable);
+    assert_false(v->slot);
+    assert_int_equal((uintptr_t)v->data % 64, 0);
+    for (int i = 0; i < 21; i++)
+        assert_true(((const float *)v->data)[i] == 0);
+    dt_variable_unref(v);
+}
+
+static void test_variable_lives_until_the_last_unref(void **state)
+{
+    (void)state;
+    dt_type type = dt_scalar_type(DT_INT64);
+    dt_variable *v = NULL;
+    assert_null(dt_variable_create(&v, "step", &type, false));
+    v->refs++;
+    dt_variable_unref(v);
+    assert_int_equal(v->refs, 1);
+    *(int64_t *)v->data = 42;
+    assert_int_equal(*(const int64_t *)v->data, 42);
+    dt_variable_unref(v);
+    dt_variable_unref(NULL);
+}
+
+static void test_variable_too_large_is_named(void **state)
+{
+    (void)state;
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ INT64_C(1) << 40, INT64_C(1) << 40 });
+    dt_variable *v = NULL;
+    dt_status *s = dt_variable_create(&v, "dense/kernel", &type, true);
+    assert_non_null(s);
+    assert_null(v);
+    assert_int_equal(dt_status_number(s), DT_E_NO_MEMORY);
+    assert_non_null(strstr(dt_status_text(s), "'dense/kernel'"));
+    dt_status_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variable_is_zeroed_and_aligned),
+        cmocka_unit_test(test_variable_lives_until_the_last_unref),
+        cmocka_unit_test(test_variable_too_large_is_named),
+    };
+    return cmocka_run_group_tests_name("graph/variable", tests, NULL, NULL);
+}
