@@ -59,10 +59,14 @@ DT_API const dt_status *dt_status_next(const dt_status *s);  /* a job file's fau
 DT_API int dt_status_count(const dt_status *s);
 DT_API char *dt_status_format(const dt_status *s); /* as dt_report prints it; free it */
 DT_API void dt_status_free(dt_status *s);          /* takes NULL; frees the whole list */
+/* An error of the caller's own, with a number of the catalogue (`dtrain explain`); any other number is 70, an internal error. */
+DT_API dt_status *dt_status_create(int number, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
 /* Prints to stderr, frees, returns the exit code. dt_report(NULL) is 0. */
 DT_API int dt_report(dt_status *s);
 /* The long text for an error number, or NULL: what it means, an example, what helps. */
 DT_API const char *dt_explain(int number);
+/* The entry of names[n] nearest to `name` by edit distance (letter case is ignored), or NULL if none is near: "did you mean". */
+DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
 
 /* ---- tensors and distributed values ------------------------------------------------------------------------------- */
 
@@ -264,15 +268,20 @@ DT_API dt_value dt_dim_value(dt_value x, int axis);     /* int32 scalar: the siz
 
 /* A job file, read and checked: types, shapes, placement. Data is not opened yet. */
 typedef struct dt_job dt_job;
+/* What a job is opened for says which sections it must have: evaluate needs no `fit`, topology no `compile` either. */
+typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_EVALUATE, DT_FOR_TOPOLOGY } dt_purpose;
 typedef struct dt_job_source {
     const char *path;               /* "-": standard input */
     const char *directory;          /* -C: output.dir is relative to it; NULL: "." */
     const char *const *overrides;   /* "key.path=value" */
     int n_overrides;
+    dt_purpose purpose;
 } dt_job_source;
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
 DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
+/* The i-th metric that fit reports: "loss", "accuracy", ..., then with validation data "val_loss", ...; NULL past the last. */
+DT_API const char *dt_job_metric(const dt_job *j, int i);
 /* Opens the data as well and checks it against the model. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
 

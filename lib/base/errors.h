@@ -90,6 +90,22 @@ DT_ERROR(FILE_CHANGED, 116, 65, "DataLossError", "file changed while in use",
 DT_ERROR(TOO_LARGE, 117, 65, "ResourceExhaustedError", "file too large",
     "A file is larger than dtrain reads at once: the message names the limit. Job files, state files and headers are small;\n"
     "a large one is most likely another file under that name.")
+DT_ERROR(USAGE, 130, 64, "InvalidArgumentError", "command line wrong",
+    "The command line does not have the form of the verb: an unknown verb or option, a missing or extra operand, a value out of\n"
+    "range. Overrides of the job come after it, without an option:\n\n"
+    "    dtrain fit job.yaml fit.epochs=3 --steps 100\n\n"
+    "'dtrain help VERB' shows the operands, the options and examples.")
+DT_ERROR(EXPECT_METRIC, 131, 78, "ValueError", "expectation of a metric that the job does not have",
+    "--expect names a metric that this job never reports. fit reports `loss`, the metrics of `compile` and, with validation data,\n"
+    "the same with val_ before them; evaluate reports them without val_. This is found before training.\n\n"
+    "    dtrain fit job.yaml --expect 'val_accuracy>=0.94'\n"
+    "    dtrain evaluate job.yaml --expect 'accuracy>=0.94'")
+DT_ERROR(EXPECT, 132, 80, "FailedPreconditionError", "expectation not met",
+    "Training or evaluation is complete and saved, but a metric does not keep what --expect asks for. It is the last value of the\n"
+    "run that counts. Exit code 80 is a gate for CI: the job is fine, the result is not good enough.")
+DT_ERROR(STDOUT, 133, 74, "UnavailableError", "standard output cannot be written",
+    "A write to standard output failed: its disk is full, or the reader of a pipe has gone away. The run itself went on to its end\n"
+    "and saved what it had to save; only what it printed is incomplete.")
 DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
     "The compiler runs the replicas of one machine as one program over their stacked rows. This step uses an op that has no such\n"
     "form, and no slower way was found. Please report it with the job file.")

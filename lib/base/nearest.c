@@ -42,7 +42,7 @@ static int distance(const char *a, int m, const char *b, int n)
     return above[n];
 }
 
-const char *dt_nearest(const char *name, const char *const *names, int n)
+DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
 {
     size_t length = strlen(name);
     if (length == 0 || length > LONGEST)

@@ -176,6 +176,16 @@ dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...)
     return s;
 }
 
+DT_API dt_status *dt_status_create(int number, const char *format, ...)
+{
+    dt_status *s = create(dt_error_find(number) ? (dt_error)number : DT_E_INTERNAL, NULL);
+    va_list args;
+    va_start(args, format);
+    s->text = printable(format, args);
+    va_end(args);
+    return s;
+}
+
 /* Where something is to be made (CANT_CREATE), a missing parent is no missing input. */
 static dt_error error_of_errno(int number, dt_error otherwise)
 {

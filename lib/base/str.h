@@ -44,7 +44,4 @@ size_t dt_utf8_count(const char *text, size_t n);
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 
-/* The entry of names[n] nearest to `name` by edit distance (letter case is ignored), or NULL if none is near. */
-const char *dt_nearest(const char *name, const char *const *names, int n);
-
 #endif
