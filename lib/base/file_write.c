@@ -178,7 +178,11 @@ static dt_status *write_whole(dt_writer *w, const char *path, const void *bytes,
 
 static dt_status *rename_synced(const char *from, const char *to)
 {
-    DT_TRY(dt_rename(from, to));
+    dt_status *renamed = dt_rename(from, to);
+    if (renamed) {
+        unlink(from);
+        return renamed;
+    }
     char *dir = dt_path_dir(to);
     dt_status *s = dt_dir_sync(dir);
     free(dir);

@@ -1,0 +1,99 @@
+/* The JSON writer: golden text, and jansson as the judge of whether it is JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+
+static void test_nested_values(void **state)
+{
+    (void)state;
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "event", "epoch");
+    dt_json_open(&j, "shape", '[');
+    dt_json_int(&j, NULL, 28);
+    dt_json_int(&j, NULL, -1);
+    dt_json_open(&j, NULL, '[');
+    dt_json_close(&j, ']');
+    dt_json_close(&j, ']');
+    dt_json_open(&j, "none", '{');
+    dt_json_close(&j, '}');
+    dt_json_double(&j, "loss", 0.1);
+    dt_json_float(&j, "rate", 0.1f);
+    dt_json_bool(&j, "ok", true);
+    dt_json_bool(&j, "failed", false);
+    dt_json_null(&j, "checkpoint");
+    dt_json_string(&j, "dir", NULL);
+    dt_json_close(&j, '}');
+    assert_string_equal(out.data, "{\"event\": \"epoch\", \"shape\": [28, -1, []], \"none\": {}, \"loss\": 0.1, \"rate\": 0.1, "
+                                  "\"ok\": true, \"failed\": false, \"checkpoint\": null, \"dir\": null}");
+    dt_str_release(&out);
+}
+
+static void test_strings_survive_a_reader(void **state)
+{
+    (void)state;
+    char every[128];
+    for (int i = 1; i < 128; i++)
+        every[i - 1] = (char)i;
+    every[127] = '\0';
+    const char *const texts[] = {every, "", "\"\\/", "gr\xc3\xb6\xc3\x9f" "er \xf0\x9f\x98\x80", "line\nline"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        dt_str out = {0};
+        dt_json j = {.out = &out};
+        dt_json_open(&j, NULL, '{');
+        dt_json_string(&j, texts[i], texts[i]);
+        dt_json_close(&j, '}');
+        json_t *read = json_loads(out.data, 0, NULL);
+        assert_non_null(read);
+        assert_string_equal(json_string_value(json_object_get(read, texts[i])), texts[i]);
+        json_decref(read);
+        dt_str_release(&out);
+    }
+}
+
+static void test_bytes_that_are_not_text_become_valid_json(void **state)
+{
+    (void)state;
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    dt_json_string(&j, NULL, "a\xff" "b\xc3");
+    assert_string_equal(out.data, "\"a\\ufffdb\\ufffd\"");
+    dt_str_release(&out);
+}
+
+static void test_numbers_that_json_lacks_are_null(void **state)
+{
+    (void)state;
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    dt_json_open(&j, NULL, '[');
+    dt_json_double(&j, NULL, (double)NAN);
+    dt_json_double(&j, NULL, -(double)INFINITY);
+    dt_json_float(&j, NULL, INFINITY);
+    dt_json_double(&j, NULL, DBL_MAX);
+    dt_json_int(&j, NULL, INT64_MIN);
+    dt_json_close(&j, ']');
+    assert_string_equal(out.data, "[null, null, null, 1.7976931348623157e+308, -9223372036854775808]");
+    dt_str_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nested_values),
+        cmocka_unit_test(test_strings_survive_a_reader),
+        cmocka_unit_test(test_bytes_that_are_not_text_become_valid_json),
+        cmocka_unit_test(test_numbers_that_json_lacks_are_null),
+    };
+    return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
+}

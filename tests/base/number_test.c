@@ -1,0 +1,217 @@
+/* Numbers as text: that what is printed reads back, is short, and knows no locale. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/str.h"
+
+static const char *text_of(dt_str *s, double x)
+{
+    dt_str_clear(s);
+    dt_str_double(s, x);
+    return dt_str_text(s);
+}
+
+static const char *text_of_float(dt_str *s, float x)
+{
+    dt_str_clear(s);
+    dt_str_float(s, x);
+    return dt_str_text(s);
+}
+
+static void test_doubles(void **state)
+{
+    (void)state;
+    const struct {
+        double x;
+        const char *expected;
+    } cases[] = {
+        {0, "0"},           {-0.0, "-0"},          {1, "1"},       {0.1, "0.1"},     {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},           {1e6, "1000000"}, {1e22, "1e+22"}, {-2.5e-7, "-2.5e-07"},
+        {5e-324, "5e-324"}, {DBL_MAX, "1.7976931348623157e+308"},  {DBL_MIN, "2.2250738585072014e-308"},
+        {(double)NAN, "nan"}, {-(double)NAN, "nan"}, {(double)INFINITY, "inf"}, {-(double)INFINITY, "-inf"},
+    };
+    dt_str s = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_of(&s, cases[i].x), cases[i].expected);
+    dt_str_release(&s);
+}
+
+static void test_floats(void **state)
+{
+    (void)state;
+    const struct {
+        float x;
+        const char *expected;
+    } cases[] = {
+        {0.1f, "0.1"},         {0.3f, "0.3"},           {1e6f, "1000000"}, {16777215.0f, "16777215"}, {1e10f, "1e+10"},
+        {1.0f / 3, "0.33333334"}, {FLT_MAX, "3.4028235e+38"}, {1e-45f, "1e-45"}, {-0.0f, "-0"}, {NAN, "nan"},
+        {-INFINITY, "-inf"},
+    };
+    dt_str s = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_of_float(&s, cases[i].x), cases[i].expected);
+    dt_str_release(&s);
+}
+
+static void test_random_bits_read_back(void **state)
+{
+    (void)state;
+    const uint64_t seed = 20240607;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    dt_random r = dt_random_stream(seed, "test", 0);
+    dt_str s = {0};
+    for (int i = 0; i < 20000; i++) {
+        uint32_t low = dt_random_u32(&r);
+        uint64_t bits = low | (uint64_t)dt_random_u32(&r) << 32;
+        double x, back;
+        float f, fback;
+        memcpy(&x, &bits, sizeof x);
+        memcpy(&f, &low, sizeof f);
+        if (isfinite(x)) {
+            assert_true(dt_parse_double(text_of(&s, x), &back));
+            assert_memory_equal(&back, &x, sizeof x);
+        }
+        if (isfinite(f)) {
+            assert_true(dt_parse_double(text_of_float(&s, f), &back));
+            fback = (float)back;
+            assert_memory_equal(&fback, &f, sizeof f);
+        }
+    }
+    dt_str_release(&s);
+}
+
+static void test_parse_double(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        double expected;
+        int error; /* 0: a number */
+    } cases[] = {
+        {"0", 0, 0},          {"-1.5", -1.5, 0},   {"+2", 2, 0},         {".5", 0.5, 0},     {"5.", 5, 0},
+        {"1e3", 1000, 0},     {"1E-2", 0.01, 0},   {"007", 7, 0},        {"1e-400", 0, 0},   {"4e-324", 5e-324, 0},
+        {"1e400", 0, ERANGE}, {"-1e400", 0, ERANGE}, {"", 0, EINVAL},    {" 1", 0, EINVAL},  {"1 ", 0, EINVAL},
+        {"0x10", 0, EINVAL},  {"nan", 0, EINVAL},  {"inf", 0, EINVAL},   {"1,5", 0, EINVAL}, {"1e", 0, EINVAL},
+        {"1e+", 0, EINVAL},   {".", 0, EINVAL},    {"-", 0, EINVAL},     {"--1", 0, EINVAL}, {"1.2.3", 0, EINVAL},
+        {"e5", 0, EINVAL},    {"1_000", 0, EINVAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double x = -7;
+        errno = 0;
+        assert_int_equal(dt_parse_double(cases[i].text, &x), cases[i].error == 0);
+        if (cases[i].error)
+            assert_int_equal(errno, cases[i].error);
+        assert_true(x == (cases[i].error ? -7 : cases[i].expected));
+    }
+}
+
+static void test_parse_int64(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t expected;
+        int error;
+    } cases[] = {
+        {"0", 0, 0},
+        {"-12", -12, 0},
+        {"+12", 12, 0},
+        {"010", 10, 0},
+        {"9223372036854775807", INT64_MAX, 0},
+        {"-9223372036854775808", INT64_MIN, 0},
+        {"9223372036854775808", 0, ERANGE},
+        {"-9223372036854775809", 0, ERANGE},
+        {"", 0, EINVAL},
+        {"+", 0, EINVAL},
+        {"1.0", 0, EINVAL},
+        {"1e3", 0, EINVAL},
+        {" 1", 0, EINVAL},
+        {"0x1", 0, EINVAL},
+        {"+-1", 0, EINVAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t n = -7;
+        errno = 0;
+        assert_int_equal(dt_parse_int64(cases[i].text, &n), cases[i].error == 0);
+        if (cases[i].error)
+            assert_int_equal(errno, cases[i].error);
+        assert_int_equal(n, cases[i].error ? -7 : cases[i].expected);
+    }
+}
+
+static void test_grouped_and_bytes(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t n;
+        const char *expected;
+    } grouped[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {60000, "60,000"}, {-1234567, "-1,234,567"},
+                   {INT64_MIN, "-9,223,372,036,854,775,808"}};
+    const struct {
+        double n;
+        const char *expected;
+    } sizes[] = {{0, "0 B"}, {1023, "1023 B"}, {1024, "1.0 KiB"}, {1717986, "1.6 MiB"}, {1048575, "1.0 MiB"},
+                 {16.0 * (1 << 30), "16.0 GiB"}, {1e30, "867361737988.4 EiB"}};
+    dt_str s = {0};
+    for (size_t i = 0; i < sizeof grouped / sizeof *grouped; i++) {
+        dt_str_clear(&s);
+        dt_str_grouped(&s, grouped[i].n);
+        assert_string_equal(s.data, grouped[i].expected);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        dt_str_clear(&s);
+        dt_str_bytes(&s, sizes[i].n);
+        assert_string_equal(s.data, sizes[i].expected);
+    }
+    dt_str_release(&s);
+}
+
+/* Any locale whose decimal point is a comma will do; machines without one skip. */
+static void test_locale_of_the_program_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8", "ru_RU.UTF-8"};
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = setlocale(LC_ALL, names[i]) && strcmp(localeconv()->decimal_point, ",") == 0;
+    if (!found) {
+        print_message("no locale with a decimal comma here: skipped\n");
+        setlocale(LC_ALL, "C");
+        skip();
+    }
+    dt_str s = {0};
+    double x;
+    assert_string_equal(text_of(&s, 1.5), "1.5");
+    dt_str_clear(&s);
+    dt_str_printf(&s, "%.2f", 2.25);
+    assert_string_equal(s.data, "2.25");
+    assert_true(dt_parse_double("1.5", &x) && x == 1.5);
+    assert_false(dt_parse_double("1,5", &x));
+    dt_str_release(&s);
+    assert_string_equal(localeconv()->decimal_point, ","); /* and the program's own is left as it was */
+    setlocale(LC_ALL, "C");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_random_bits_read_back),
+        cmocka_unit_test(test_parse_double),
+        cmocka_unit_test(test_parse_int64),
+        cmocka_unit_test(test_grouped_and_bytes),
+        cmocka_unit_test(test_locale_of_the_program_changes_nothing),
+    };
+    return cmocka_run_group_tests_name("base/number", tests, NULL, NULL);
+}
