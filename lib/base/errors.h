@@ -90,6 +90,33 @@ DT_ERROR(FILE_CHANGED, 116, 65, "DataLossError", "file changed while in use",
 DT_ERROR(TOO_LARGE, 117, 65, "ResourceExhaustedError", "file too large",
     "A file is larger than dtrain reads at once: the message names the limit. Job files, state files and headers are small;\n"
     "a large one is most likely another file under that name.")
+DT_ERROR(CHECKPOINT, 118, 65, "DataLossError", "checkpoint or weights file malformed or altered",
+    "A checkpoint or safetensors file is cut, altered or not what its name says. Each file's SHA-256 stands in state.json, and\n"
+    "state.json has one of its own, so that a single changed bit is found before it can become a weight.\n\n"
+    "    step-00000295/model.safetensors: checksum mismatch\n\n"
+    "With 'resume: auto' the checkpoint before is taken, with a warning. PyTorch, Keras and NumPy files are refused by name: a\n"
+    "pickle runs code when it is read; write safetensors with the tool that made it.")
+DT_ERROR(CHECKPOINT_VERSION, 119, 65, "InvalidArgumentError", "checkpoint of another format version",
+    "state.json says which version of the format it has. A newer dtrain wrote this one; read it with that version.")
+DT_ERROR(CHECKPOINT_MODEL, 120, 65, "InvalidArgumentError", "checkpoint of another model",
+    "The tensors of the file are not those of the model or optimizer: one is missing, extra, or has another shape or dtype.\n\n"
+    "    tensor 'dense/kernel': the checkpoint has (4, 8), the model (4, 16)\n\n"
+    "Restore the job that wrote it, or start over with 'dtrain fit JOB --fresh'.")
+DT_ERROR(CHECKPOINT_NONE, 121, 65, "DataLossError", "no checkpoint verifies",
+    "The run directory has checkpoints, but each is damaged; the notes say how. Training never starts over by itself in such a\n"
+    "directory: restore one of them, or start over with 'dtrain fit JOB --fresh'.")
+DT_ERROR(CHECKPOINT_NOT_FINITE, 122, 79, "InvalidArgumentError", "checkpoint with values that are not finite",
+    "A weight or optimizer slot is not-a-number or infinite: the run that saved it had diverged. Resume from an older one with\n"
+    "'--resume PATH', and look at the learning rate.")
+DT_ERROR(IN_USE, 123, 73, "UnavailableError", "run directory in use",
+    "Another process holds the lock of output.dir; the message names it. Two jobs in one directory would overwrite each other's\n"
+    "checkpoints: wait for it, stop it, or give this job an output.dir of its own. The lock goes with its process, so a killed\n"
+    "job never leaves one; removing .lock by hand is never needed.")
+DT_ERROR(OTHER_JOB, 124, 65, "InvalidArgumentError", "checkpoint of another job",
+    "A key of the job that decides what is trained has changed since the checkpoint was saved. fit, output, checkpoint,\n"
+    "strategy, partition, backend and name may change between save and resume; everything else must stay.\n\n"
+    "    compile.optimizer.SGD.learning_rate is not what the checkpoint was trained with\n\n"
+    "Change it back, or start over with 'dtrain fit JOB --fresh', or give the new job an output.dir of its own.")
 DT_ERROR(USAGE, 130, 64, "InvalidArgumentError", "command line wrong",
     "The command line does not have the form of the verb: an unknown verb or option, a missing or extra operand, a value out of\n"
     "range. Overrides of the job come after it, without an option:\n\n"

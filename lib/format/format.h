@@ -1,14 +1,21 @@
 /*
  * What a run leaves on disk, below output.dir:
  *
- *     .lock                         OFD lock + host, pid, boot id, start time as text
+ *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 one line an epoch
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json
- *     ckpt/step-00000310.tmp/       one being written, or left by a killed run: removed at the next start
+ *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed at the next start
  *
  * A checkpoint is committed by renaming its directory: data files are written and synced, then state.json with their SHA-256, then the
- * directory is renamed and its parent synced. What has a final name is complete. The layout does not depend on replicas, workers or
- * threads: tensors are whole and global.
+ * directory is renamed and its parent synced. It is deleted the other way round: renamed, parent synced, emptied. So what has a final
+ * name is complete, whenever the program or the machine stops. The layout does not depend on replicas, workers or threads: tensors are
+ * whole and global.
+ *
+ * Nothing here follows a symbolic link below output.dir, and no name from inside a file becomes a path.
+ *
+ * Errors: CHECKPOINT (65) for what is malformed, cut or altered, CHECKPOINT_VERSION (65) for a newer format, CHECKPOINT_MODEL (65) for
+ * tensors of another model, CHECKPOINT_NOT_FINITE (79), CHECKPOINT_NONE (65) where some are there and none verifies; IN_USE (73) for a
+ * locked run directory; and those of base/file.h.
  */
 #ifndef DT_FORMAT_FORMAT_H
 #define DT_FORMAT_FORMAT_H
@@ -25,21 +32,29 @@ typedef struct dt_named_array {
     void *data;
 } dt_named_array;
 
+typedef struct dt_arrays {
+    int n;
+    const dt_named_array *array; /* [n], different names; lent */
+} dt_arrays;
+
 /* Writes path (new file, synced); *digest is the SHA-256 of the file. */
-dt_status *dt_safetensors_write(const char *path, const dt_named_array *array, int n, dt_digest *digest) DT_MUST_USE;
-/* Reads exactly these tensors, by name, into their data. Missing, extra, other shape or dtype: CHECKPOINT errors naming the tensor. Every
- * malformed header is refused before anything of its size is allocated. digest: expected SHA-256 of the file, NULL: unchecked. */
-dt_status *dt_safetensors_read(const char *path, const dt_named_array *array, int n, const char *digest) DT_MUST_USE;
+dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest) DT_MUST_USE;
+/* Reads exactly these tensors, by name, into their data. Missing, extra, other shape or dtype: CHECKPOINT_MODEL errors naming each tensor,
+ * and no data is touched. Every malformed header is refused before anything of its size is allocated. digest: expected SHA-256 of the file
+ * as hex, NULL: unchecked; when it does not match, data hold what the file held, which is not to be used. */
+dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
 
 /* ---- the run directory ---- */
 
 typedef struct dt_run_dir {
-    char *path;   /* output.dir */
-    int lock_fd;
+    char *path;     /* output.dir */
+    dt_writer lock; /* .lock, held while it is open */
 } dt_run_dir;
-/* Creates it where needed, refuses a world-writable one without sticky bit (PERMISSION), takes the lock (CANT_CREATE 73 naming host, pid and time of
- * the holder, within a second), writes, syncs and removes a 4 KiB probe and compares free space with twice `checkpoint_bytes` (IO). */
+/* Creates it and its ckpt/ where needed, refuses a world-writable one without sticky bit (PERMISSION), takes the lock (IN_USE 73 naming pid,
+ * host and start time of the holder, within a second), writes, syncs and removes a 4 KiB probe and compares free space with twice
+ * `checkpoint_bytes` (IO). The lock of a dead process is free, and its text is overwritten. */
 dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes) DT_MUST_USE;
+/* Gives the lock back; the file stays, for removing it would let two others hold two locks. Takes a zeroed or failed r. */
 void dt_run_dir_close(dt_run_dir *r);
 
 /* ---- checkpoints ---- */
@@ -47,6 +62,7 @@ void dt_run_dir_close(dt_run_dir *r);
 #define DT_STATE_SUMS 64
 /* state.json. */
 typedef struct dt_state_file {
+    int64_t generation;      /* how often training was begun anew in this directory; the newest checkpoint is the last by (generation, step) */
     int64_t step;            /* global steps done */
     int64_t epoch;           /* epochs done */
     int64_t epoch_step;      /* steps done in the epoch at hand */
@@ -56,39 +72,46 @@ typedef struct dt_state_file {
     const char *weights_sha256;
     const char *kernels;     /* "openblas SkylakeX 0.3.21" */
     int n_sums;              /* running sums of the epoch at hand: examples, loss, metrics */
-    double sum[DT_STATE_SUMS];
+    double sum[DT_STATE_SUMS]; /* come back bit for bit; infinities as not-a-number */
     double wall_s;           /* training time so far in the epoch at hand */
     bool finished;           /* the job had trained all it asked for */
 } dt_state_file;
 
-/* Saves below r->path; *path (freed by the caller) is its final path. Then deletes the oldest beyond max_to_keep, by exact name. A failure leaves
- * the older ones as they were. */
-dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_named_array *model, int n_model,
-                              const dt_named_array *optimizer, int n_optimizer, int max_to_keep, char **path) DT_MUST_USE;
+/* Saves below r->path; *path (freed by the caller) is its final path. A checkpoint of that step is replaced. When the new one has been read
+ * back, deletes the oldest beyond max_to_keep (>= 1), by exact name, never the new one. A failure leaves the older ones as they were. */
+dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
+                              int max_to_keep, char **path) DT_MUST_USE;
 
+/* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_checkpoint {
     dt_arena *arena;
-    char *path;
+    char *path; /* NULL: none */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_checkpoint;
-/* Reads state.json of one checkpoint directory and checks the files' checksums. */
+/* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of that name: NO_INPUT (66). */
 dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path) DT_MUST_USE;
-/* The newest below dir/ckpt that verifies; each one passed over is appended to *warnings. None there: c->path NULL and no error; some there but none verifies: DATA. */
+/* The newest below dir/ckpt that verifies; each one passed over, and each name there that is no checkpoint's, is appended to *warnings. None
+ * there: c->path NULL and no error; some there but none verifies: CHECKPOINT_NONE. */
 dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings) DT_MUST_USE;
-/* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). */
-dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_named_array *model, int n_model, const dt_named_array *optimizer, int n_optimizer) DT_MUST_USE;
-void dt_checkpoint_release(dt_checkpoint *c);
-/* Removes ckpt/step-*.tmp of killed runs, and with `all` (fresh start, after the first new one is committed) every step-* but `keep`. */
+/* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). Values that are not finite: CHECKPOINT_NOT_FINITE (79). */
+dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+void dt_checkpoint_release(dt_checkpoint *c); /* takes a zeroed one */
+
+/* The highest generation of the readable checkpoints below dir/ckpt, -1 when there are none. A fresh start in a used directory takes one
+ * more, so that a run killed between its first checkpoint and dt_checkpoints_clean is not taken for the old one, which had more steps. */
+dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) DT_MUST_USE;
+/* Removes what killed runs left (ckpt/step-*.tmp) and with `all` (fresh start, after the first new one is committed) every step-* but the one
+ * whose path is `keep`. Other names are left alone. */
 dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) DT_MUST_USE;
 
-/* The first key path (arena) in which two resolved jobs differ and that may not change between save and resume; NULL: none.
- * fit.*, output.*, checkpoint.*, strategy, partition, backend, name may. */
+/* The first key path (arena; "model.layers[2].Dense.units") in which two resolved jobs differ and that may not change between save and
+ * resume; NULL: none. fit, output, checkpoint, strategy, partition, backend, name may. "job" if a text is no JSON object. */
 const char *dt_job_difference(dt_arena *arena, const char *saved, const char *now);
 
 /* ---- history.jsonl ---- */
 
-/* Drops lines whose "step" is past `step` (-1: all), then opens for appending. */
+/* Drops lines whose "step" is past `step` (-1: all), and the torn line of a killed run, then opens for appending. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, int64_t step) DT_MUST_USE;
 
 #endif
