@@ -57,6 +57,7 @@ typedef struct dt_piece {
     int units;    /* pieces along dimension 0; 1: whole */
     int segment;  /* -1: no work (argument, variable, constant) */
     int group;    /* nodes of a group run piece by piece, one after the other */
+    bool absorbed; /* a segment op read by one tree_sum alone, which computes it piece by piece: no value of its own */
 } dt_piece;
 
 typedef struct dt_program {

@@ -1,0 +1,295 @@
+/*
+ * Partition over the threads of one memory space. Between threads an all-gather is a join and costs microseconds, so nothing is
+ * copied and nothing is summed twice: activations are cut over rows, weight gradients over their own first dimension, and
+ * the owner of a piece updates it.
+ *
+ *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh          pieces of B rows
+ *     ---- join: everybody's dz and dh are there ----
+ *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...         pieces of each gradient's rows
+ *
+ * A node stays in the segment of an input if it needs of it only the same piece (the op's rule maps dimension 0 to
+ * dimension 0, cut alike); else it comes one segment later. Nodes so connected form a group, whose pieces are the tasks.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "pass/pass.h"
+
+typedef struct cutter {
+    const dt_graph *g;
+    const dt_partition_options *o;
+    dt_program *p;
+    int *uses;
+    dt_rule *rule; /* by node */
+    int *parent;   /* union-find over groups */
+} cutter;
+
+/* ---- how many pieces ---- */
+
+static int power_of_two_below(double x)
+{
+    int units = 1;
+    while (units * 2 <= x && units < 16)
+        units *= 2;
+    return units;
+}
+
+/* 64 rows in 2, 256 in 4, 1,024 in 8: pieces stay large enough for a matrix product to be efficient. */
+static int units_for_rows(int64_t rows)
+{
+    return power_of_two_below(sqrt((double)rows / 16));
+}
+
+/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. */
+static int units_for_elements(const dt_type *t)
+{
+    int units = power_of_two_below(sqrt((double)dt_type_elements(t) / 25000));
+    while (units > 1 && t->dim[0] < 16 * units)
+        units /= 2;
+    return units;
+}
+
+static bool is_leaf(const dt_node *n)
+{
+    return n->op == &dt_op_parameter || n->op == &dt_op_variable || n->op == &dt_op_constant;
+}
+
+static const dt_node *input(const cutter *c, int i, int k)
+{
+    return &c->g->node[c->g->node[i].in[k]];
+}
+
+static bool absorbs(const cutter *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    return n->op == &dt_op_tree_sum && c->p->piece[n->in[0]].absorbed;
+}
+
+static int units_of(const cutter *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+
+    if (is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0)
+        return 1;
+    if (c->o->can_split && !c->o->can_split(c->g, i))
+        return 1;
+    return n->type.dim[0] < 0 ? units_for_rows(c->o->batch) : units_for_elements(&n->type);
+}
+
+/* ---- segments ---- */
+
+static bool cut_alike(const cutter *c, int i, int j)
+{
+    int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
+    return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
+}
+
+/* Does piece u of node i need only piece u of its input k? */
+static bool aligned(const cutter *c, int i, int k)
+{
+    int j = c->g->node[i].in[k];
+
+    if (c->p->piece[i].units == 1 && c->p->piece[j].units == 1)
+        return true;
+    return !absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
+           cut_alike(c, i, j);
+}
+
+static int earliest(const cutter *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    int segment = 0;
+
+    for (int k = 0; k < n->n_in; k++) {
+        const dt_piece *in = &c->p->piece[n->in[k]];
+        int after = in->segment + (aligned(c, i, k) ? 0 : 1);
+        if (in->segment >= 0 && after > segment)
+            segment = after;
+    }
+    return segment;
+}
+
+/* A variable is updated in place: whoever reads more of the old value than the same piece must have done so a segment before. */
+static int after_readers(const cutter *c, int update, int variable_node)
+{
+    int segment = 0;
+
+    for (int r = 0; r < update; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (c->g->node[r].in[k] == variable_node && c->p->piece[r].segment + 1 > segment) {
+                bool same_piece = cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
+                if (!same_piece || c->p->piece[r].units == 1)
+                    segment = c->p->piece[r].segment + 1;
+            }
+    return segment;
+}
+
+static bool reads_later(const cutter *c, int update, int variable_node)
+{
+    for (int r = update + 1; r < c->g->n_nodes; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (c->g->node[r].in[k] == variable_node)
+                return true;
+    return false;
+}
+
+static void note_update(cutter *c, int s, int *segment)
+{
+    const dt_state *state = &c->g->state[s];
+    int after = after_readers(c, state->update, state->node);
+    bool shared = is_leaf(&c->g->node[state->update]) || c->g->node[state->update].op == &dt_op_reshape;
+
+    for (int other = 0; other < s; other++)
+        shared |= c->g->state[other].update == state->update;
+    for (int k = 0; k < c->g->n_results; k++)
+        shared |= c->g->result[k].node == state->update;
+    c->p->copy_back[s] = shared || reads_later(c, state->update, state->node);
+    if (!c->p->copy_back[s] && after > *segment)
+        *segment = after;
+}
+
+static void place_node(cutter *c, int i)
+{
+    dt_piece *piece = &c->p->piece[i];
+
+    piece->units = units_of(c, i);
+    piece->segment = -1;
+    if (is_leaf(&c->g->node[i]))
+        return;
+    piece->segment = earliest(c, i);
+    for (int s = 0; s < c->g->n_states; s++)
+        if (c->g->state[s].update == i)
+            note_update(c, s, &piece->segment);
+    if (piece->segment >= c->p->n_segments)
+        c->p->n_segments = piece->segment + 1;
+}
+
+/* ---- groups ---- */
+
+static int find(cutter *c, int i)
+{
+    while (c->parent[i] != i)
+        i = c->parent[i] = c->parent[c->parent[i]];
+    return i;
+}
+
+/* Nodes that hand pieces on to each other; and all whole ones of a segment, which are odds and ends. */
+static void join_groups(cutter *c)
+{
+    int *whole = dt_alloc(((size_t)c->p->n_segments + 1) * sizeof *whole);
+
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        const dt_piece *piece = &c->p->piece[i];
+        if (piece->segment < 0)
+            continue;
+        for (int k = 0; k < c->g->node[i].n_in; k++) {
+            int j = c->g->node[i].in[k];
+            if (c->p->piece[j].segment == piece->segment)
+                c->parent[find(c, i)] = find(c, j);
+        }
+        if (piece->units == 1) {
+            if (whole[piece->segment])
+                c->parent[find(c, i)] = find(c, whole[piece->segment] - 1);
+            whole[piece->segment] = i + 1;
+        }
+    }
+    free(whole);
+}
+
+static void number_groups(cutter *c)
+{
+    int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
+
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        if (c->p->piece[i].segment < 0) {
+            c->p->piece[i].group = -1;
+            continue;
+        }
+        int root = find(c, i);
+        if (!number[root])
+            number[root] = ++c->p->n_groups;
+        c->p->piece[i].group = number[root] - 1;
+    }
+    free(number);
+}
+
+/* ---- the pass ---- */
+
+static void read_rules(cutter *c)
+{
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        const dt_node *n = &c->g->node[i];
+        dt_type in[DT_MAX_IN];
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = input(c, i, k)->type;
+        dt_rule_whole(&c->rule[i]);
+        n->op->rule(in, &n->type, n->attr, &c->rule[i]);
+        c->parent[i] = i;
+    }
+}
+
+static void absorb_segments(cutter *c)
+{
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        const dt_node *n = &c->g->node[i];
+        if (n->op == &dt_op_tree_sum && c->uses[n->in[0]] == 1 && !is_leaf(input(c, i, 0)))
+            c->p->piece[n->in[0]].absorbed = true;
+    }
+}
+
+dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena)
+{
+    dt_arena *scratch = dt_arena_create();
+    dt_program *p = dt_arena_new(arena, dt_program);
+    cutter c = {
+        .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
+        .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
+    };
+
+    *p = (dt_program){ .graph = graph, .batch = options->batch, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
+                       .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
+    read_rules(&c);
+    absorb_segments(&c);
+    for (int i = 0; i < graph->n_nodes; i++)
+        place_node(&c, i);
+    join_groups(&c);
+    number_groups(&c);
+    dt_arena_destroy(scratch);
+    return p;
+}
+
+void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi)
+{
+    const dt_type *t = &p->graph->node[node].type;
+    int64_t size = t->rank == 0 ? 1 : t->dim[0] < 0 ? p->batch : t->dim[0], k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
+    int units = p->piece[node].units;
+
+    *lo = size * unit / units * k;
+    *hi = size * (unit + 1) / units * k;
+}
+
+/* ---- text ---- */
+
+static void print_piece(const dt_graph *g, int i, dt_str *out, void *user)
+{
+    const dt_program *p = user;
+    const dt_piece *piece = &p->piece[i];
+
+    (void)g;
+    if (piece->absorbed)
+        dt_str_puts(out, "  [within the tree]");
+    else if (piece->segment >= 0 && piece->units > 1)
+        dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group, piece->units);
+    else if (piece->segment >= 0)
+        dt_str_printf(out, "  [segment %d, group %d, whole]", piece->segment, piece->group);
+}
+
+void dt_program_print(const dt_program *p, dt_str *out)
+{
+    dt_str_printf(out, "program for B = %lld: %d segment%s, %d groups\n", (long long)p->batch, p->n_segments,
+                  p->n_segments == 1 ? "" : "s", p->n_groups);
+    dt_graph_print_notes(p->graph, print_piece, (void *)p, out);
+    for (int s = 0; s < p->graph->n_states; s++)
+        if (p->copy_back[s])
+            dt_str_printf(out, "copy back %s\n", p->graph->state[s].variable->path);
+}
