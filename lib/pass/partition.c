@@ -95,10 +95,28 @@ static bool aligned(const cutter *c, int i, int k)
            cut_alike(c, i, j);
 }
 
+/* What a tree absorbs is summed over the batch: all rows of it must be there, unless one task makes everything. */
+static int after_absorbed(const cutter *c, int i)
+{
+    const dt_node *n = input(c, i, 0);
+    int segment = 0;
+
+    for (int k = 0; k < n->n_in; k++) {
+        const dt_piece *in = &c->p->piece[n->in[k]];
+        int after = in->segment + (in->units == 1 && c->p->piece[i].units == 1 ? 0 : 1);
+        if (in->segment >= 0 && after > segment)
+            segment = after;
+    }
+    return segment;
+}
+
 static int earliest(const cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
     int segment = 0;
+
+    if (absorbs(c, i))
+        return after_absorbed(c, i);
 
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
@@ -117,8 +135,9 @@ static int after_readers(const cutter *c, int update, int variable_node)
     for (int r = 0; r < update; r++)
         for (int k = 0; k < c->g->node[r].n_in; k++)
             if (c->g->node[r].in[k] == variable_node && c->p->piece[r].segment + 1 > segment) {
+                bool one_task = c->p->piece[r].units == 1 && c->p->piece[update].units == 1;
                 bool same_piece = cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
-                if (!same_piece || c->p->piece[r].units == 1)
+                if (!one_task && !same_piece)
                     segment = c->p->piece[r].segment + 1;
             }
     return segment;
@@ -154,7 +173,7 @@ static void place_node(cutter *c, int i)
 
     piece->units = units_of(c, i);
     piece->segment = -1;
-    if (is_leaf(&c->g->node[i]))
+    if (is_leaf(&c->g->node[i]) || piece->absorbed)
         return;
     piece->segment = earliest(c, i);
     for (int s = 0; s < c->g->n_states; s++)
