@@ -68,13 +68,18 @@ static int try_unlink(int dir, const char *name, int flags)
 
 /* ---- one file ---- */
 
+static dt_status *create_failed(const char *path)
+{
+    return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "creating it");
+}
+
 static dt_status *open_failed(const char *path)
 {
     if (errno == ELOOP)
         return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; output is not written through links", path);
     if (errno == ENXIO)
         return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
-    return dt_fail_errno(DT_E_CANT_CREATE, path);
+    return create_failed(path);
 }
 
 static dt_status *prepare(int fd, const char *path, bool truncate)
@@ -133,12 +138,15 @@ dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n)
 }
 
 /* Not repeated, EINTR apart: after a failed fsync the kernel may have marked the lost pages as clean, and the next would
- * report success. */
+ * report success. EINVAL is what file systems say that cannot sync a directory. */
 static dt_status *sync_fd(int fd, const char *path)
 {
-    while (try_sync(fd) != 0)
+    while (try_sync(fd) != 0) {
+        if (errno == EINVAL)
+            return NULL;
         if (errno != EINTR)
             return dt_note(dt_fail_errno(DT_E_IO, path), "fsync failed: what was written is not known to be on the disk");
+    }
     return NULL;
 }
 
@@ -218,7 +226,7 @@ static dt_status *make_one(const char *path)
             return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a directory", path);
         }
         errno = number;
-        return dt_fail_errno(DT_E_CANT_CREATE, path);
+        return create_failed(path);
     }
     return NULL;
 }

@@ -21,7 +21,7 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
 double dt_random_uniform(dt_random *r);            /* [0, 1), 53 bits */
-double dt_random_normal(dt_random *r);             /* mean 0, deviation 1 */
+double dt_random_normal(dt_random *r);             /* mean 0, deviation 1; by inversion: two words each, no libm */
 uint64_t dt_random_below(dt_random *r, uint64_t n); /* [0, n), unbiased; n > 0 */
 
 /* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a Feistel network with

@@ -14,12 +14,12 @@
 #include "base/arena.h"
 
 /* Under AddressSanitizer a refused allocation shall return NULL too, as it does without. */
-const char *__asan_default_options(void);
+DT_API const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
-const char *__tsan_default_options(void);
+DT_API const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
     return "allocator_may_return_null=1";

@@ -112,8 +112,8 @@ static void test_escaped(void **state)
 static void test_nearest(void **state)
 {
     (void)state;
-    static const char *const names[] = {"layers", "epochs", "learning_rate", "ReLU", "steps", "a-name-beyond-all-limits-"
-                                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+    static const char longest[] = "a-name-beyond-all-limits-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const char *const names[] = {"layers", "epochs", "learning_rate", "ReLU", "steps", longest};
     const struct {
         const char *name, *expected;
     } cases[] = {
@@ -128,7 +128,7 @@ static void test_nearest(void **state)
         else
             assert_null(found);
     }
-    assert_null(dt_nearest(names[5], names, 1)); /* longer than the table */
+    assert_null(dt_nearest(longest, names, 6)); /* longer than the table, even as its own neighbour */
     assert_null(dt_nearest("layers", names, 0));
 }
 

@@ -185,7 +185,11 @@ static void test_cores_are_those_of_the_affinity_mask(void **state)
     assert_int_equal(child_status(child), 1);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature) /* clang's way to say it; gcc defines macros */
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #endif
 
