@@ -4,6 +4,7 @@
  * Everything that is printed later is made fit for a terminal when it comes in, so the printer copies only; and the line
  * of source is cut to a window when it comes in, so a status stays small however long the line is.
  */
+#define _GNU_SOURCE /* memrchr */
 #include "base/status.h"
 
 #include <errno.h>
@@ -73,14 +74,26 @@ typedef struct span {
     size_t size;
 } span;
 
-/* Line `number` of a text, without its end; text NULL when there is none. */
-static span find_line(const dt_source *source, int number)
+/* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one line, and have ten thousand
+ * faults: that is why places know their byte. */
+static const char *find_start(const dt_place *at)
 {
-    const char *p = source->text, *end = p ? p + source->size : NULL;
-    for (int i = 1; p && i < number; i++) {
+    const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
+    if (p && at->offset && at->offset <= at->source->size) {
+        const char *before = memrchr(p, '\n', at->offset);
+        return before ? before + 1 : p;
+    }
+    for (int i = 1; p && i < at->line; i++) {
         p = memchr(p, '\n', (size_t)(end - p));
         p = p ? p + 1 : NULL;
     }
+    return p;
+}
+
+/* The line of a place, without its end; text NULL when there is none. */
+static span find_line(const dt_place *at)
+{
+    const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p)
         return (span){0};
     const char *stop = memchr(p, '\n', (size_t)(end - p));
@@ -113,22 +126,37 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
     s->carets += fill == '^';
 }
 
+/* The byte of the line's column `first`: a few steps back from a place whose byte is known. */
+static size_t window_start(span line, const dt_place *at, int first)
+{
+    size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
+    if (i > 0 && i <= line.size) {
+        for (int col = at->col; col > first && i > 0; col--)
+            for (i--; i > 0 && ((unsigned char)line.text[i] & 0xc0) == 0x80;)
+                i--;
+        return i;
+    }
+    i = 0;
+    for (int col = 1; col < first && i < line.size; col++)
+        i += char_length(line, i);
+    return i;
+}
+
 /* Fills in the window of the line around the place, and the line of blanks and carets below it. */
 static void set_excerpt(dt_status *s, span line, const dt_place *at)
 {
     dt_str excerpt = {0}, below = {0};
     int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
-    int width = at->col <= 0 ? 0 : at->width > 0 ? at->width : 1, col = 1;
+    int width = at->col <= 0 ? 0 : at->width > 0 ? at->width : 1;
     if (line.size <= WINDOW)
         first = 1;
+    int col = first;
     if (first > 1) {
         dt_str_puts(&excerpt, "...");
         dt_str_puts(&below, "   ");
     }
-    for (size_t i = 0, n; i < line.size; i += n, col++) {
+    for (size_t i = window_start(line, at, first), n; i < line.size; i += n, col++) {
         n = char_length(line, i);
-        if (col < first)
-            continue;
         if (col >= first + WINDOW) {
             dt_str_puts(&excerpt, "...");
             break;
@@ -151,7 +179,7 @@ static void set_place(dt_status *s, const dt_place *at)
     s->file = dt_strdup(at->source->name);
     s->line = at->line > 0 ? at->line : 0;
     s->col = at->line > 0 && at->col > 0 ? at->col : 0;
-    span line = s->line ? find_line(at->source, s->line) : (span){0};
+    span line = s->line ? find_line(at) : (span){0};
     if (line.text)
         set_excerpt(s, line, at);
 }

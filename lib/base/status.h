@@ -40,6 +40,7 @@ typedef struct dt_place {
     const dt_source *source; /* NULL: no file either */
     int line, col;
     int width; /* characters to underline, 0 for one caret */
+    size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
 } dt_place;
 
 /* One row of base/errors.h. */

@@ -32,7 +32,7 @@ static void test_error_with_place_prints_line_caret_suggestion_and_notes(void **
 {
     (void)state;
     dt_source source = source_of("model:\n  layers:\n    - Dense: {units: 0}\n");
-    dt_place at = {&source, 3, 21, 1};
+    dt_place at = {.source = &source, .line = 3, .col = 21, .width = 1};
     dt_status *s = dt_fail(DT_E_RANGE, &at, "units must be at least %d, got %d", 1, 0);
     s = dt_suggest(s, "try %d", 10);
     s = dt_note(s, "in layer '%s'", "logits");
@@ -52,18 +52,18 @@ static void test_error_forms(void **state)
         dt_place at;
         const char *suggestion, *expected;
     } cases[] = {
-        {{NULL, 0, 0, 0}, NULL, "dtrain: error: bad [DT017]\n"},
-        {{NULL, 0, 0, 0}, "do right", "dtrain: error: bad [DT017]\n    do right\n"},
-        {{&source, 0, 0, 0}, NULL, "job.yaml: error: bad [DT017]\n"},
-        {{&source, 0, 7, 0}, "do right", "job.yaml: error: bad [DT017]\n    do right\n"},
-        {{&source, 1, 1, 3}, NULL, "job.yaml:1:1: error: bad [DT017]\n    1 | one\n      | ^^^\n"},
-        {{&source, 1, 0, 9}, "do", "job.yaml:1: error: bad [DT017]\n    1 | one\n    do\n"},
-        {{&source, 2, 7, 1}, NULL, "job.yaml:2:7: error: bad [DT017]\n    2 | \ttwo: x\n      | \t     ^\n"},
-        {{&source, 3, 3, 1}, "o", "job.yaml:3:3: error: bad [DT017]\n    3 | gr\xc3\xb6\xc3\x9f" "er: 1\n      |   ^ o\n"},
-        {{&source, 3, 9, 99}, NULL, "job.yaml:3:9: error: bad [DT017]\n    3 | gr\xc3\xb6\xc3\x9f" "er: 1\n      |         ^\n"},
-        {{&source, 4, 1, 1}, NULL, "job.yaml:4:1: error: bad [DT017]\n    4 | \n      | ^\n"},
-        {{&source, 5, 5, 1}, NULL, "job.yaml:5:5: error: bad [DT017]\n    5 | last\n      |     ^\n"},
-        {{&source, 6, 1, 1}, "do", "job.yaml:6:1: error: bad [DT017]\n    do\n"},
+        {{0}, NULL, "dtrain: error: bad [DT017]\n"},
+        {{0}, "do right", "dtrain: error: bad [DT017]\n    do right\n"},
+        {{.source = &source, .line = 0, .col = 0, .width = 0}, NULL, "job.yaml: error: bad [DT017]\n"},
+        {{.source = &source, .line = 0, .col = 7, .width = 0}, "do right", "job.yaml: error: bad [DT017]\n    do right\n"},
+        {{.source = &source, .line = 1, .col = 1, .width = 3}, NULL, "job.yaml:1:1: error: bad [DT017]\n    1 | one\n      | ^^^\n"},
+        {{.source = &source, .line = 1, .col = 0, .width = 9}, "do", "job.yaml:1: error: bad [DT017]\n    1 | one\n    do\n"},
+        {{.source = &source, .line = 2, .col = 7, .width = 1}, NULL, "job.yaml:2:7: error: bad [DT017]\n    2 | \ttwo: x\n      | \t     ^\n"},
+        {{.source = &source, .line = 3, .col = 3, .width = 1}, "o", "job.yaml:3:3: error: bad [DT017]\n    3 | gr\xc3\xb6\xc3\x9f" "er: 1\n      |   ^ o\n"},
+        {{.source = &source, .line = 3, .col = 9, .width = 99}, NULL, "job.yaml:3:9: error: bad [DT017]\n    3 | gr\xc3\xb6\xc3\x9f" "er: 1\n      |         ^\n"},
+        {{.source = &source, .line = 4, .col = 1, .width = 1}, NULL, "job.yaml:4:1: error: bad [DT017]\n    4 | \n      | ^\n"},
+        {{.source = &source, .line = 5, .col = 5, .width = 1}, NULL, "job.yaml:5:5: error: bad [DT017]\n    5 | last\n      |     ^\n"},
+        {{.source = &source, .line = 6, .col = 1, .width = 1}, "do", "job.yaml:6:1: error: bad [DT017]\n    do\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_status *s = dt_fail(DT_E_RANGE, &cases[i].at, "bad");
@@ -82,7 +82,7 @@ static void test_long_lines_are_cut_around_the_place(void **state)
     line[1000] = '\0';
     dt_source source = source_of(line);
     for (int col = 1; col <= 1000; col += 37) {
-        dt_place at = {&source, 1, col, 5};
+        dt_place at = {.source = &source, .line = 1, .col = col, .width = 5};
         dt_status *s = dt_fail(DT_E_RANGE, &at, "bad");
         char *text = dt_status_format(s);
         const char *shown = strstr(text, " | ") + 3, *below = strchr(shown, '\n') + 1, *caret = strchr(below, '^');
@@ -99,7 +99,7 @@ static void test_escapes_in_source_keep_the_caret_in_place(void **state)
 {
     (void)state;
     dt_source source = source_of("a: \x1b[2Jb");
-    dt_place at = {&source, 1, 8, 1}, on_it = {&source, 1, 4, 2};
+    dt_place at = {.source = &source, .line = 1, .col = 8, .width = 1}, on_it = {.source = &source, .line = 1, .col = 4, .width = 2};
     assert_prints(dt_fail(DT_E_RANGE, &at, "bad"), "job.yaml:1:8: error: bad [DT017]\n"
                                                    "    1 | a: \\x1b[2Jb\n"
                                                    "      |           ^\n");
@@ -127,7 +127,7 @@ static void test_nothing_raw_reaches_the_print(void **state)
         every[i] = (char)(i + 1);
     every[255] = '\0';
     dt_source source = {.name = every, .text = every, .size = 255};
-    dt_place at = {&source, 1, 3, 2};
+    dt_place at = {.source = &source, .line = 1, .col = 3, .width = 2};
     dt_status *s = dt_note(dt_suggest(dt_fail(DT_E_RANGE, &at, "%s", every), "%s", every), "%s", every);
     char *text = dt_status_format(s);
     for (char *tab = text; (tab = strchr(tab, '\t'));)
@@ -160,7 +160,7 @@ static void test_accessors(void **state)
 {
     (void)state;
     dt_source source = source_of("a: b");
-    dt_place at = {&source, 1, 4, 1};
+    dt_place at = {.source = &source, .line = 1, .col = 4, .width = 1};
     dt_status *s = dt_suggest(dt_fail(DT_E_NO_INPUT, &at, "x.idx: missing"), "look");
     assert_int_equal(dt_status_code(s), 66);
     assert_int_equal(dt_status_number(s), 110);
@@ -196,7 +196,7 @@ static void test_place_is_given_to_those_without(void **state)
 {
     (void)state;
     dt_source source = source_of("a: b"), other = {.name = "other", .text = "c", .size = 1};
-    dt_place first = {&source, 1, 4, 1}, second = {&other, 1, 1, 1};
+    dt_place first = {.source = &source, .line = 1, .col = 4, .width = 1}, second = {.source = &other, .line = 1, .col = 1, .width = 1};
     dt_status *s = dt_at(dt_at(dt_fail(DT_E_RANGE, NULL, "bad"), &first), &second);
     assert_prints(s, "job.yaml:1:4: error: bad [DT017]\n    1 | a: b\n      |    ^\n");
 }
