@@ -12,6 +12,48 @@ DT_ERROR(UNKNOWN_KEY, 1, 78, "ValueError", "unknown key",
     "would otherwise train something else for hours.\n\n"
     "    model: {layesr: [...]}      did you mean 'layers'?\n\n"
     "'dtrain config schema' lists all keys; the message names the nearest one or all that are possible.")
+DT_ERROR(YAML_SYNTAX, 2, 78, "ValueError", "the job file is not YAML",
+    "The job file cannot be read because a bracket or quote is open, the indentation fits nothing, or a ':' is missing. The\n"
+    "place is that of the mistake as far as it can be told: the bracket that is never closed, not the end of the file.\n\n"
+    "    devices: [\"CPU:0\", \"CPU:1\"      '[' opened at line 1 is never closed\n\n"
+    "Indentation is made of spaces, never of tabs. A value that holds ': ' or begins with one of @ ` % needs quotes.")
+DT_ERROR(JOB_BYTES, 3, 78, "ValueError", "character not allowed in a job file",
+    "Job files are UTF-8 text without control characters (tab and line ends are allowed). The message names the byte and its\n"
+    "place; an editor that shows invisible characters helps, or `iconv -f latin1 -t utf-8` for an old file.")
+DT_ERROR(JOB_LIMIT, 4, 78, "ValueError", "job file too large or too deep",
+    "A job file may have 1 MiB, 64 levels of nesting and 10,000 values (copies made by aliases count). Larger ones are refused\n"
+    "at once, so that no file can exhaust memory or time. Many equal layers are written once, with Repeat.")
+DT_ERROR(EMPTY_JOB, 5, 78, "ValueError", "the job file is empty",
+    "There is nothing in the job file, or nothing but comments. The smallest job has the keys version, strategy, dataset, model,\n"
+    "compile and fit.")
+DT_ERROR(DUPLICATE_KEY, 6, 78, "ValueError", "key given twice",
+    "A mapping has the same key twice. Many YAML readers take the last one silently; dtrain does not guess which was meant.\n\n"
+    "    fit: {epochs: 5, epochs: 50}      duplicate key 'epochs', first given at line 1")
+DT_ERROR(MANY_DOCUMENTS, 7, 78, "ValueError", "more than one document",
+    "A job file holds one YAML document. What follows a second '---' would be ignored silently by many readers; write it to a\n"
+    "file of its own.")
+DT_ERROR(YAML_FEATURE, 8, 78, "ValueError", "YAML feature not supported",
+    "Tags (!!int, !mine), merge keys (<<), and keys that are lists, mappings or empty are refused. Anchors and aliases of\n"
+    "values are allowed; the field that reads a value gives it its type, so tags are not needed.")
+DT_ERROR(BAD_ALIAS, 9, 78, "ValueError", "alias without a value",
+    "An alias (*name) refers to an anchor (&name) that does not stand before it, or to the very value that it is a part of.")
+DT_ERROR(MISSING_KEY, 10, 78, "ValueError", "required key missing",
+    "A mapping lacks a key that has no default. The place is the mapping's.\n\n"
+    "    compile: {optimizer: Adam}        required key 'loss' is missing in compile")
+DT_ERROR(WRONG_TYPE, 11, 78, "ValueError", "value of another type",
+    "A value is not what its key needs. The key gives the type, not YAML's guess: integers are digits (or an exact 1e3),\n"
+    "booleans are true and false only, anything in quotes is text.\n\n"
+    "    fit: {epochs: ten}                epochs: expected an integer, got 'ten'")
+DT_ERROR(AMBIGUOUS, 12, 78, "ValueError", "number with a leading zero",
+    "YAML 1.1 reads 010 as eight, YAML 1.2 and most people as ten. Write the number that you mean without the zero.")
+DT_ERROR(UNKNOWN_NAME, 13, 78, "ValueError", "unknown name",
+    "A layer, loss, optimizer, metric, strategy, format or choice has a name that dtrain does not know. Names are Keras'\n"
+    "(class names, or the lower-case identifiers where Keras has them); the message suggests the nearest.\n\n"
+    "    optimizer: adm                    did you mean 'adam'?")
+DT_ERROR(BAD_OVERRIDE, 14, 78, "ValueError", "override that fits nothing",
+    "Overrides on the command line are key.path=value. Items of lists are addressed by number, from 0.\n\n"
+    "    dtrain fit job.yaml fit.epochs=1 model.layers.1.Dense.units=64\n\n"
+    "Put quotes around the whole argument when the value has blanks or brackets.")
 DT_ERROR(RANGE, 17, 78, "ValueError", "value out of range",
     "A number in the job file lies outside the limits of its field. The message names the limit and the value.\n\n"
     "    Dense: {units: 0}           units must be at least 1, got 0")

@@ -37,22 +37,35 @@ struct dt_tree {
     dt_entry *entry;    /* map, in the order of the file */
 };
 
-/* Parses `source` (which must outlive the tree, like everything in the arena). On errors *out is NULL and all of them are returned. */
+/* Parses `source` (which must outlive the tree, like everything in the arena); the root may be of any kind, but there must be one.
+ * All faults are returned. *out is NULL after a syntax error or a limit; after faults that leave a sensible tree (a duplicate key, a
+ * tag) it is that tree without the refused entries, so that the caller may read on and report the rest in the same run:
+ *
+ *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
+ *     if (tree)
+ *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
+ *     return faults;
+ */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* Reads a file ("-": standard input) and parses it; the dt_source is made in the arena. Missing: NO_INPUT. */
+/* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is made in the arena.
+ * Missing: NO_INPUT. */
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also when t is no map or NULL). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list items are addressed by index
- * ("model.layers.1.Dense.units=64"). Faults point into "override N". */
+ * ("model.layers.1.Dense.units=64"), a bare name becomes a mapping when its arguments are meant (`optimizer: Adam` and
+ * "compile.optimizer.Adam.learning_rate=0.01"). "seed=" sets null, the default. Faults point into "override N". */
 dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const char *assignment) DT_MUST_USE;
-/* The tree as canonical JSON text (keys in order, scalars as strings typed by looks): for hashes of jobs. */
+/* The tree as canonical JSON text, for hashes of jobs: keys in byte order whatever the order of the file, scalars typed by their
+ * looks, numbers in one spelling, quoted scalars as strings. */
 void dt_tree_print(const dt_tree *t, dt_str *out);
 
 /* ---- field tables ---- */
 
 /*
  * A table describes a struct; reading fills the struct and reports every unknown key, wrong type and value out of range.
+ * Scalars: integers are [+-]?[0-9]+ without leading zeros, or an exact 1e3; reals are finite; booleans are true and false only; any
+ * scalar is a string, quoted or not, but a quoted one is nothing else. null (`null`, `~`, nothing) means: the default.
  *
  *     struct dense { int64_t units; int activation; };
  *     static const dt_field fields[] = {
@@ -64,7 +77,8 @@ void dt_tree_print(const dt_tree *t, dt_str *out);
 typedef enum dt_field_kind {
     DT_FIELD_END, DT_FIELD_INT /* int64_t */, DT_FIELD_REAL /* double */, DT_FIELD_BOOL /* bool */,
     DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_TEXTS /* dt_texts */,
-    DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */
+    DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */,
+    DT_FIELD_INSTEAD /* no field: a key that people try */
 } dt_field_kind;
 
 typedef struct dt_ints {
@@ -83,10 +97,13 @@ typedef struct dt_field {
     const char *help;
     bool required;
     bool above_min, below_max;  /* the limits themselves are excluded */
-    double min, max;            /* INT, REAL; elements of INTS; both 0: no limit. max alone: min is set too */
+    double min, max;            /* INT, REAL, elements of INTS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
+                                   alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
     const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
-    const struct dt_field *table; /* TABLE */
+    const struct dt_field *table; /* TABLE; left out of the file, its required fields are not missed */
+    dt_tree_kind as;            /* TREE: the kind it must have; DT_TREE_NULL: any */
+    const char *instead;        /* the key is refused with this explanation: "write 'units'" */
     int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
 } dt_field;
 
@@ -100,10 +117,12 @@ typedef struct dt_field {
 #define DT_TEXTS(type, member, ...) DT_FIELD(DT_FIELD_TEXTS, type, member, __VA_ARGS__)
 #define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
 #define DT_TABLE(type, member, fields, ...) DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
+#define DT_INSTEAD(key_, instead_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
 #define DT_END { .kind = DT_FIELD_END }
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).
- * `what` names the mapping in messages ("model", "Dense"). Arrays and strings go into the arena. All faults are returned. */
+ * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Unknown and missing keys are UNKNOWN_KEY and MISSING_KEY,
+ * placed at the key and at the mapping; wrong values WRONG_TYPE, RANGE, AMBIGUOUS, UNKNOWN_NAME, placed at the value. Arrays and strings go into the arena. All faults are returned. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what,
                           void *out) DT_MUST_USE;
 
@@ -112,7 +131,7 @@ dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double ma
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
 dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_USE;
 dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
-/* "expected a mapping, got a list" when the kind differs. */
+/* "fit: expected a mapping, got a list" when the kind differs; `what` may be NULL. */
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) DT_MUST_USE;
 const char *dt_tree_kind_name(dt_tree_kind kind); /* "a mapping" */
 

@@ -1,0 +1,73 @@
+/* What the files of this room share; for them only. */
+#ifndef DT_CONF_CONF_IMPL_H
+#define DT_CONF_CONF_IMPL_H
+
+#include <yaml.h>
+
+#include "conf/conf.h"
+
+enum {
+    DT_JOB_BYTES = 1 << 20,
+    DT_JOB_DEPTH = 64,
+    DT_JOB_NODES = 10000, /* a key is part of its entry and counts nothing */
+};
+
+/* ---- places ---- */
+
+/* The part of a source that libyaml reads: text[from, size). It counts marks in characters; we need bytes as well. */
+typedef struct dt_yaml {
+    const dt_source *source;
+    size_t from;
+    int before;            /* characters that stand before `from` in its line */
+    size_t index, offset;  /* the mark asked for last, and its byte: marks rise, so each byte is walked over once */
+} dt_yaml;
+
+dt_yaml dt_yaml_open(const dt_source *source, size_t from);
+/* The byte that a mark points at. */
+size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
+/* From mark to mark; without a width when they are not on one line. */
+dt_place dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
+/* Of a byte at or behind `from`. Walks over all the text before it. */
+dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset);
+
+/* ---- reading ---- */
+
+/* Refuses what libyaml must not see: see check.c. */
+dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
+/* dt_tree_parse of text[from, size). */
+dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
+
+/* The scalar read last: what stands before a syntax error often is its cause. */
+typedef struct dt_yaml_scalar {
+    bool quoted;
+    yaml_mark_t start, end;
+} dt_yaml_scalar;
+/* What libyaml stopped at, in our words. */
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_scalar *last) DT_MUST_USE;
+
+/* ---- values ---- */
+
+/* A value as messages show it: at most 80 characters, no control characters. Small enough to be passed around. */
+typedef struct dt_said {
+    char text[512];
+} dt_said;
+dt_said dt_say_text(const char *text);  /* 'ten' */
+dt_said dt_say(const dt_tree *t);       /* 'ten', 1.5, null, a list */
+
+/* What an unquoted scalar looks like. */
+typedef enum dt_look { DT_LOOKS_TEXT, DT_LOOKS_INT, DT_LOOKS_REAL, DT_LOOKS_NOT_FINITE } dt_look;
+dt_look dt_look_at(const dt_tree *t);
+
+typedef struct dt_limits {
+    double min, max;
+    bool above_min, below_max;
+} dt_limits;
+dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits, int64_t *out) DT_MUST_USE;
+dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits, double *out) DT_MUST_USE;
+dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits, const char **out) DT_MUST_USE;
+dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
+
+/* "did you mean 'x'?" when a name is near, else "LABEL: all, of, them". */
+dt_status *dt_suggest_names(dt_status *s, const char *written, const char *const *names, int n, const char *label) DT_MUST_USE;
+
+#endif

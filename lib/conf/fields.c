@@ -1,0 +1,237 @@
+/*
+ * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the file, then what is missing;
+ * every fault is kept, so a user mends a file in one go.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/conf_impl.h"
+
+enum { MAX_FIELDS = 64 };
+
+static dt_limits limits_of(const dt_field *f)
+{
+    return (dt_limits){f->min, f->max, f->above_min, f->below_max};
+}
+
+static void *member(const dt_field *f, void *out)
+{
+    return (char *)out + f->offset;
+}
+
+/* ---- single values ---- */
+
+static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out)
+{
+    DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, f->name));
+    int n = 0;
+    for (; f->choices[n]; n++)
+        if (strcmp(f->choices[n], t->text) == 0) {
+            *out = n;
+            return NULL;
+        }
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->name, dt_say(t).text);
+    return dt_suggest_names(s, t->text, f->choices, n, "known");
+}
+
+/* "shape[1]", the name of an element in messages. */
+static const char *element_name(const dt_field *f, int i, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s[%d]", f->name, i);
+    return buffer;
+}
+
+static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_ints *out)
+{
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    dt_status *faults = NULL;
+    dt_limits limits = limits_of(f);
+    char name[96];
+    *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n)};
+    for (int i = 0; i < t->n; i++)
+        dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+    return faults;
+}
+
+static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_texts *out)
+{
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    dt_status *faults = NULL;
+    dt_limits limits = limits_of(f);
+    char name[96];
+    *out = (dt_texts){t->n, dt_arena_array(arena, const char *, t->n)};
+    for (int i = 0; i < t->n; i++)
+        dt_status_append(&faults, dt_tree_text_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+    return faults;
+}
+
+static dt_status *read_tree(const dt_field *f, const dt_tree *t, const dt_tree **out)
+{
+    if (f->as != DT_TREE_NULL)
+        DT_TRY(dt_tree_expect(t, f->as, f->name));
+    *out = t;
+    return NULL;
+}
+
+static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out)
+{
+    dt_limits limits = limits_of(f);
+    void *p = member(f, out);
+    switch (f->kind) {
+    case DT_FIELD_INT:
+        return dt_tree_int_in(t, f->name, &limits, p);
+    case DT_FIELD_REAL:
+        return dt_tree_real_in(t, f->name, &limits, p);
+    case DT_FIELD_BOOL:
+        return dt_tree_bool(t, f->name, p);
+    case DT_FIELD_TEXT:
+        return dt_tree_text_in(t, f->name, &limits, p);
+    case DT_FIELD_ENUM:
+        return read_choice(f, t, p);
+    case DT_FIELD_INTS:
+        return read_ints(arena, f, t, p);
+    case DT_FIELD_TEXTS:
+        return read_texts(arena, f, t, p);
+    case DT_FIELD_TREE:
+        return read_tree(f, t, p);
+    case DT_FIELD_TABLE:
+        return dt_fields_read(arena, f->table, t, &t->at, f->name, p);
+    default:
+        return NULL;
+    }
+}
+
+/* What a required field wanted when it got null. */
+static const char *expected(const dt_field *f)
+{
+    static const char *const texts[] = {
+        [DT_FIELD_INT] = "an integer", [DT_FIELD_REAL] = "a number",   [DT_FIELD_BOOL] = "true or false",
+        [DT_FIELD_TEXT] = "a string",  [DT_FIELD_ENUM] = "a string",   [DT_FIELD_INTS] = "a list",
+        [DT_FIELD_TEXTS] = "a list",   [DT_FIELD_TABLE] = "a mapping", [DT_FIELD_TREE] = "a value",
+    };
+    bool any = f->kind != DT_FIELD_TREE || f->as == DT_TREE_NULL;
+    return any ? texts[f->kind] : dt_tree_kind_name(f->as);
+}
+
+/* ---- defaults ---- */
+
+static void clear(const dt_field *f, void *out)
+{
+    static const size_t sizes[] = {
+        [DT_FIELD_INT] = sizeof(int64_t),     [DT_FIELD_REAL] = sizeof(double),   [DT_FIELD_BOOL] = sizeof(bool),
+        [DT_FIELD_TEXT] = sizeof(char *),     [DT_FIELD_ENUM] = sizeof(int),      [DT_FIELD_INTS] = sizeof(dt_ints),
+        [DT_FIELD_TEXTS] = sizeof(dt_texts),  [DT_FIELD_TREE] = sizeof(dt_tree *),
+    };
+    memset(member(f, out), 0, sizes[f->kind]);
+}
+
+/* Most presets are scalars, and need no parser. */
+static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out)
+{
+    dt_tree *t = dt_arena_new(arena, dt_tree);
+    *out = t;
+    *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = f->preset};
+    if (f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE)
+        return NULL;
+    dt_source *s = dt_arena_new(arena, dt_source);
+    *s = (dt_source){dt_arena_printf(arena, "default of %s", f->name), f->preset, strlen(f->preset)};
+    dt_status *fault = dt_tree_parse(arena, s, &t);
+    *out = t;
+    return fault;
+}
+
+/* A preset that its own field refuses is a fault of the table. */
+static dt_status *wrong_table(const dt_field *f, dt_status *fault)
+{
+    dt_status *s = dt_fail(DT_E_INTERNAL, NULL, "default of '%s': %s", f->name, dt_status_text(fault));
+    dt_status_free(fault);
+    return s;
+}
+
+static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out);
+
+static dt_status *set_default(dt_arena *arena, const dt_field *f, void *out)
+{
+    if (f->kind == DT_FIELD_INSTEAD)
+        return NULL;
+    if (f->set)
+        *(bool *)((char *)out + f->set - 1) = false;
+    if (f->kind == DT_FIELD_TABLE)
+        return set_defaults(arena, f->table, member(f, out));
+    clear(f, out);
+    if (!f->preset)
+        return NULL;
+    const dt_tree *t;
+    dt_status *fault = preset_tree(arena, f, &t);
+    if (!fault)
+        fault = read_value(arena, f, t, out);
+    return fault ? wrong_table(f, fault) : NULL;
+}
+
+static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out)
+{
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
+        DT_TRY(set_default(arena, f, out));
+    return NULL;
+}
+
+/* ---- keys ---- */
+
+static const dt_field *find(const dt_field *fields, const char *key)
+{
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, key) == 0)
+            return f;
+    return NULL;
+}
+
+/* " in model", or nothing at the top. */
+#define IN(what) (what) ? " in " : "", (what) ? (what) : ""
+
+static dt_status *unknown_key(const dt_field *fields, const dt_entry *e, const char *what)
+{
+    const char *names[MAX_FIELDS];
+    int n = 0;
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s", dt_say_text(e->key).text, IN(what));
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++) {
+        if (f->instead && strcmp(f->name, e->key) == 0)
+            return dt_suggest(s, "%s", f->instead);
+        if (!f->instead && n < MAX_FIELDS)
+            names[n++] = f->name;
+    }
+    return dt_suggest_names(s, e->key, names, n, "known keys");
+}
+
+static dt_status *read_entry(dt_arena *arena, const dt_field *fields, const dt_entry *e, const char *what, void *out)
+{
+    const dt_field *f = find(fields, e->key);
+    if (!f || f->instead)
+        return unknown_key(fields, e, what);
+    if (e->value->kind == DT_TREE_NULL)
+        return f->required ? dt_wrong_type(e->value, f->name, expected(f)) : NULL;
+    if (f->set)
+        *(bool *)((char *)out + f->set - 1) = true;
+    return read_value(arena, f, e->value, out);
+}
+
+static dt_status *find_missing(const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what)
+{
+    dt_status *faults = NULL;
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
+        if (f->required && !dt_tree_get(t, f->name))
+            dt_status_append(&faults, dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s", f->name, IN(what)));
+    return faults;
+}
+
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what, void *out)
+{
+    DT_TRY(set_defaults(arena, fields, out));
+    bool given = t && t->kind != DT_TREE_NULL;
+    if (given)
+        DT_TRY(dt_tree_expect(t, DT_TREE_MAP, what));
+    dt_status *faults = NULL;
+    for (int i = 0; given && i < t->n; i++)
+        dt_status_append(&faults, read_entry(arena, fields, &t->entry[i], what, out));
+    dt_status_append(&faults, find_missing(fields, t, given ? &t->at : at, what));
+    return faults;
+}

@@ -1,0 +1,124 @@
+/*
+ * Things that a job file names: layers, losses, optimizers, formats. A thing is written as its name alone, or as a mapping from
+ * its name to its arguments; the name selects a row, the row's field table reads the arguments.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_impl.h"
+
+dt_status *dt_suggest_names(dt_status *s, const char *written, const char *const *names, int n, const char *label)
+{
+    const char *nearest = dt_nearest(written, names, n);
+    if (nearest)
+        return dt_suggest(s, "did you mean '%s'?", nearest);
+    dt_str all = {0};
+    for (int i = 0; i < n; i++)
+        dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    s = dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
+    dt_str_release(&all);
+    return s;
+}
+
+/* ---- the name ---- */
+
+/* Splits `Flatten` or `{Dense: {...}}` into name, its place and the arguments. */
+static dt_status *split(const char *noun, const dt_tree *t, dt_named *out)
+{
+    if (t && t->kind == DT_TREE_SCALAR) {
+        out->written = t->text;
+        out->at = t->at;
+        return NULL;
+    }
+    if (t && t->kind == DT_TREE_MAP && t->n == 1) {
+        out->written = t->entry[0].key;
+        out->at = t->entry[0].key_at;
+        out->tree = t->entry[0].value->kind == DT_TREE_NULL ? NULL : t->entry[0].value;
+        return NULL;
+    }
+    if (t && t->kind == DT_TREE_MAP)
+        return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+    return dt_wrong_type(t, noun, "a name or NAME: {...}");
+}
+
+static bool is_alias(const dt_kind *k, const char *name)
+{
+    for (const char *const *a = k->aliases; a && *a; a++)
+        if (strcmp(*a, name) == 0)
+            return true;
+    return false;
+}
+
+static bool find_row(const dt_kind *const *rows, int n, dt_named *out)
+{
+    for (int i = 0; i < n; i++) {
+        bool exact = strcmp(rows[i]->name, out->written) == 0;
+        if (!exact && !is_alias(rows[i], out->written))
+            continue;
+        out->kind = rows[i];
+        out->row = i;
+        out->alias = !exact;
+        return true;
+    }
+    return false;
+}
+
+/* ---- an unknown name ---- */
+
+typedef struct names {
+    const char **name;
+    int n, cap;
+} names;
+
+static void add_name(names *all, const char *name)
+{
+    DT_GROW(all->name, all->cap, all->n + 1);
+    all->name[all->n++] = name;
+}
+
+static void add_aliases(names *all, const dt_kind *const *rows, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (const char *const *a = rows[i]->aliases; a && *a; a++)
+            add_name(all, *a);
+}
+
+/* Who writes `adm` means `adam`, who writes `Adm` means `Adam`: of equally near names the first is taken. Without a near one
+ * the classes alone are listed. */
+static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun, const dt_named *named)
+{
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun, dt_say_text(named->written).text);
+    bool lower = named->written[0] >= 'a' && named->written[0] <= 'z';
+    names all = {0};
+    if (lower)
+        add_aliases(&all, rows, n);
+    int first_class = all.n;
+    for (int i = 0; i < n; i++)
+        add_name(&all, rows[i]->name);
+    if (!lower)
+        add_aliases(&all, rows, n);
+    const char *nearest = dt_nearest(named->written, all.name, all.n);
+    s = nearest ? dt_suggest(s, "did you mean '%s'?", nearest)
+                : dt_suggest_names(s, named->written, all.name + first_class, n, "known");
+    free(all.name);
+    return s;
+}
+
+/* ---- the arguments ---- */
+
+static dt_status *read_arguments(dt_arena *arena, dt_named *out)
+{
+    static const dt_field none[] = {DT_END};
+    const dt_kind *k = out->kind;
+    out->args = k->size ? dt_arena_alloc(arena, k->size) : NULL;
+    return dt_fields_read(arena, k->fields ? k->fields : none, out->tree, &out->at, k->name, out->args);
+}
+
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t, dt_named *out)
+{
+    *out = (dt_named){0};
+    DT_TRY(split(noun, t, out));
+    if (!find_row(rows, n, out))
+        return unknown_name(rows, n, noun, out);
+    return read_arguments(arena, out);
+}

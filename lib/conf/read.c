@@ -1,0 +1,74 @@
+/* A job file, or standard input, as a tree. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "conf/conf_impl.h"
+
+static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t size, dt_source *s)
+{
+    if (size > DT_JOB_BYTES) { /* its size is enough to refuse it */
+        s->size = (size_t)size;
+        return NULL;
+    }
+    char *text = dt_arena_alloc(arena, (size_t)size + 1);
+    DT_TRY(dt_file_pread(fd, path, text, (size_t)size, 0));
+    s->text = text;
+    s->size = (size_t)size;
+    return NULL;
+}
+
+static dt_status *load_file(dt_arena *arena, const char *path, dt_source *s)
+{
+    int fd;
+    int64_t size;
+    s->name = dt_arena_strdup(arena, path);
+    DT_TRY(dt_file_open(path, &fd, &size));
+    dt_status *fault = load_open(arena, fd, path, size, s);
+    close(fd);
+    return fault;
+}
+
+/* Reads one byte more than a job may have, which is enough to refuse it. */
+static dt_status *load_stdin(dt_arena *arena, dt_source *s)
+{
+    enum { ROOM = DT_JOB_BYTES + 1 };
+    char *text = dt_arena_alloc(arena, ROOM + 1);
+    s->name = "<stdin>";
+    while (s->size < ROOM) {
+        ssize_t n = read(STDIN_FILENO, text + s->size, ROOM - s->size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return dt_fail_errno(DT_E_IO, s->name);
+        if (n == 0)
+            break;
+        s->size += (size_t)n;
+    }
+    s->text = text;
+    return NULL;
+}
+
+static dt_status *expect_mapping(const dt_tree *t)
+{
+    if (t->kind == DT_TREE_MAP)
+        return NULL;
+    return dt_fail(DT_E_WRONG_TYPE, &t->at, "expected a mapping at the top, got %s", dt_tree_kind_name(t->kind));
+}
+
+dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out)
+{
+    dt_source *s = dt_arena_new(arena, dt_source);
+    *source = s;
+    *out = NULL;
+    DT_TRY(strcmp(path, "-") == 0 ? load_stdin(arena, s) : load_file(arena, path, s));
+    dt_status *faults = dt_tree_parse(arena, s, out);
+    if (!*out)
+        return faults;
+    dt_status *fault = expect_mapping(*out);
+    if (fault)
+        *out = NULL;
+    dt_status_append(&faults, fault);
+    return faults;
+}

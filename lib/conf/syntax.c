@@ -1,0 +1,208 @@
+/*
+ * Syntax errors in words that help. libyaml says at which token its grammar failed, which often is far behind the mistake:
+ * after a bracket that was never closed the rest of the file is one long list. So the text is looked at once more, from the
+ * bracket or quote that was open, and that place is named when its end is missing.
+ */
+#include <string.h>
+
+#include "conf/conf_impl.h"
+
+/* What is known when libyaml has given up. */
+typedef struct failure {
+    dt_yaml *y;
+    const yaml_parser_t *yaml;
+    const dt_yaml_scalar *last;
+    dt_place at;   /* of the problem */
+    char c;        /* the character there, '\0' at the end */
+    const char *problem, *context; /* "" for none */
+} failure;
+
+static bool is(const failure *f, const char *problem)
+{
+    return strcmp(f->problem, problem) == 0;
+}
+
+static dt_place context_place(const failure *f)
+{
+    dt_place at = dt_yaml_place(f->y, f->yaml->context_mark, f->yaml->context_mark);
+    at.width = 1;
+    return at;
+}
+
+/* ---- brackets ---- */
+
+static char closer(char c)
+{
+    return c == '[' ? ']' : '}';
+}
+
+/* A quote opens a string only where a value can begin: the one in `don't` does not. */
+static bool opens_string(const char *text, size_t from, size_t i)
+{
+    return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
+}
+
+/* The last byte of the string that opens at i. */
+static size_t skip_string(const dt_source *s, size_t i)
+{
+    char quote = s->text[i];
+    for (i++; i < s->size && s->text[i] != quote; i++)
+        if (s->text[i] == '\\' && quote == '"')
+            i++;
+    return i;
+}
+
+static size_t skip_comment(const dt_source *s, size_t i)
+{
+    const char *end = memchr(s->text + i, '\n', s->size - i);
+    return end ? (size_t)(end - s->text) : s->size;
+}
+
+/* Whether the bracket at `from` has its match somewhere behind it. Nesting deeper than a job may have counts as a yes. */
+static bool is_closed(const dt_source *s, size_t from)
+{
+    char open[DT_JOB_DEPTH];
+    int depth = 0;
+    for (size_t i = from; i < s->size; i++) {
+        char c = s->text[i];
+        if (opens_string(s->text, from, i)) {
+            i = skip_string(s, i);
+        } else if (c == '#' && strchr(" \t\n", s->text[i - (i > 0)])) {
+            i = skip_comment(s, i);
+        } else if (c == '[' || c == '{') {
+            if (depth == DT_JOB_DEPTH)
+                return true;
+            open[depth++] = c;
+        } else if (c == ']' || c == '}') {
+            if (depth == 1 && closer(open[0]) != c)
+                return false;
+            if (--depth == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static dt_status *in_brackets(const failure *f)
+{
+    dt_place opened = context_place(f);
+    char bracket = f->y->source->text[opened.offset];
+    if ((f->c == ']' || f->c == '}') && f->c != closer(bracket))
+        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes the '%c' opened at line %d", f->c, bracket, opened.line);
+    if (!is_closed(f->y->source, opened.offset))
+        return dt_fail(DT_E_YAML_SYNTAX, &opened, "'%c' opened at line %d is never closed", bracket, opened.line);
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d", closer(bracket), bracket,
+                   opened.line);
+}
+
+/* ---- quotes ---- */
+
+static dt_status *unclosed_quote(const failure *f, yaml_mark_t start)
+{
+    dt_place at = dt_yaml_place(f->y, start, start);
+    at.width = 1;
+    return dt_fail(DT_E_YAML_SYNTAX, &at, "quoted string opened at line %d is never closed", at.line);
+}
+
+/* `name: "a` goes on to the next quote, many lines below, and there the text behind it makes no sense. */
+static bool swallowed_lines(const failure *f)
+{
+    const dt_yaml_scalar *s = f->last;
+    return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
+}
+
+/* ---- the rest ---- */
+
+static dt_status *expected_key(const failure *f)
+{
+    bool same_line = f->last->end.line == f->yaml->problem_mark.line;
+    if (f->c == ']' || f->c == '}')
+        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes nothing", f->c);
+    if (f->last->quoted && same_line)
+        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a quoted string"), "quote the whole value");
+    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key of the mapping that begins at line %d", context_place(f).line);
+    return same_line ? s : dt_suggest(s, "the indentation fits no line above");
+}
+
+static dt_status *unexpected_colon(const failure *f)
+{
+    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected ':'");
+    if (f->last->start.line < f->last->end.line)
+        return dt_suggest(s, "line %zu lacks its ':', or this one is indented too far", f->last->start.line + 1);
+    return dt_suggest(s, "a value with ': ' in it needs quotes");
+}
+
+static dt_status *missing_colon(const failure *f)
+{
+    dt_place at = context_place(f);
+    return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &at, "expected ':' after this key"), "write KEY: VALUE");
+}
+
+static dt_status *bad_begin(const failure *f)
+{
+    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' cannot begin a value", f->c);
+    return dt_suggest(s, "put the value in quotes");
+}
+
+static dt_status *unexpected_dash(const failure *f)
+{
+    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected '-'");
+    return dt_suggest(s, "a list begins on a line of its own");
+}
+
+static dt_status *bad_escape(const failure *f)
+{
+    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unknown escape in a string in double quotes");
+    return dt_suggest(s, "write \\\\ for a backslash");
+}
+
+static dt_status *bad_tag(const failure *f)
+{
+    return dt_fail(DT_E_YAML_FEATURE, &f->at, "tags are not supported");
+}
+
+static const struct {
+    const char *problem;
+    dt_status *(*explain)(const failure *f);
+} explanations[] = {
+    {"did not find expected ',' or ']'", in_brackets},
+    {"did not find expected ',' or '}'", in_brackets},
+    {"did not find expected key", expected_key},
+    {"did not find expected '-' indicator", expected_key},
+    {"mapping values are not allowed in this context", unexpected_colon},
+    {"could not find expected ':'", missing_colon},
+    {"found character that cannot start any token", bad_begin},
+    {"block sequence entries are not allowed in this context", unexpected_dash},
+    {"found unknown escape character", bad_escape},
+    {"found undefined tag handle", bad_tag},
+};
+
+static dt_status *explain(const failure *f)
+{
+    if (f->c == '\t' || strstr(f->problem, "tab character"))
+        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "tab character in indentation"), "use spaces");
+    if (strcmp(f->context, "while scanning a quoted scalar") == 0)
+        return unclosed_quote(f, f->yaml->context_mark);
+    if (swallowed_lines(f))
+        return unclosed_quote(f, f->last->start);
+    for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++)
+        if (is(f, explanations[i].problem))
+            return explanations[i].explain(f);
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "%s", *f->problem ? f->problem : "no valid YAML");
+}
+
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_scalar *last)
+{
+    if (yaml->error == YAML_MEMORY_ERROR)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to read %s", y->source->name);
+    failure f = {
+        .y = y,
+        .yaml = yaml,
+        .last = last,
+        .at = dt_yaml_place(y, yaml->problem_mark, yaml->problem_mark),
+        .problem = yaml->problem ? yaml->problem : "",
+        .context = yaml->context ? yaml->context : "",
+    };
+    f.c = f.at.offset < y->source->size ? y->source->text[f.at.offset] : '\0';
+    return explain(&f);
+}

@@ -1,0 +1,475 @@
+/*
+ * From libyaml's events to a tree. The event interface is used, not yaml_parser_load, because that accepts duplicate keys,
+ * ignores second documents, loads cyclic graphs, and recurses. Here a stack of at most 64 levels holds the lists and maps that
+ * are open; an event either adds a node to the top one, opens a level, or closes it.
+ *
+ *     model:                   level 1, map     entries: version, dataset, | model
+ *       layers:                level 2, map     entries: | layers
+ *         - Dense: ...         level 3, list    items: Input, | ...
+ *
+ * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are counted before it is made:
+ * an alias bomb costs nothing.
+ *
+ * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading goes on; syntax errors and limits end it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "conf/conf_impl.h"
+
+typedef struct anchor {
+    const char *name;
+    dt_tree *node;
+    int nodes, height; /* of the tree below it, itself included */
+    bool open;         /* its end has not come yet */
+} anchor;
+
+typedef struct slot {
+    dt_entry entry; /* list items have no key */
+    uint64_t hash;  /* of the key */
+} slot;
+
+typedef struct level {
+    dt_tree *node;
+    int anchor;       /* index, -1: none */
+    int nodes_before;
+    int height;       /* of the highest node in it */
+    bool keyed;       /* map: a key has come, its value has not */
+    bool kept;        /* ... and the key is good */
+    slot *slot;       /* grows, and is used again by the next level at this depth */
+    int n, cap;
+} level;
+
+typedef struct reader {
+    dt_arena *arena;
+    dt_yaml text;
+    yaml_parser_t yaml;
+    dt_yaml_scalar last;
+    level level[DT_JOB_DEPTH];
+    int depth, nodes;
+    anchor *anchor;
+    int anchors, anchors_cap;
+    dt_tree *root;
+    dt_status *faults; /* collected so far */
+    bool ended;
+} reader;
+
+/* ---- limits ---- */
+
+/* A limit is the only error that is reported: what else was found may be due to the same attack. */
+static dt_status *too_much(reader *r, dt_status *s)
+{
+    dt_status_free(r->faults);
+    r->faults = NULL;
+    return s;
+}
+
+static dt_status *check_depth(reader *r, int depth, const dt_place *at)
+{
+    if (depth <= DT_JOB_DEPTH)
+        return NULL;
+    return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, "nesting deeper than %d levels", DT_JOB_DEPTH));
+}
+
+static dt_status *count_nodes(reader *r, int more, const dt_place *at)
+{
+    r->nodes += more;
+    if (r->nodes <= DT_JOB_NODES)
+        return NULL;
+    return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, more > 1 ? "aliases expand to more than %d nodes" : "more than %d nodes",
+                               DT_JOB_NODES));
+}
+
+/* ---- places of nodes ---- */
+
+static const char *tag_of(const yaml_event_t *e)
+{
+    const yaml_char_t *tag = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.tag
+                             : e->type == YAML_SEQUENCE_START_EVENT ? e->data.sequence_start.tag
+                             : e->type == YAML_MAPPING_START_EVENT  ? e->data.mapping_start.tag
+                                                                    : NULL;
+    return (const char *)tag;
+}
+
+static const char *anchor_of(const yaml_event_t *e)
+{
+    const yaml_char_t *name = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.anchor
+                              : e->type == YAML_SEQUENCE_START_EVENT ? e->data.sequence_start.anchor
+                              : e->type == YAML_MAPPING_START_EVENT  ? e->data.mapping_start.anchor
+                                                                     : NULL;
+    return (const char *)name;
+}
+
+/* libyaml's mark is that of the anchor or tag; the place of the value is behind them if that is on the same line. */
+static void skip_properties(const dt_source *s, dt_place *at)
+{
+    size_t i = at->offset;
+    while (i < s->size && (s->text[i] == '&' || s->text[i] == '!')) {
+        while (i < s->size && s->text[i] > ' ')
+            i++;
+        while (i < s->size && s->text[i] == ' ')
+            i++;
+    }
+    if (i >= s->size || strchr("\r\n#", s->text[i]))
+        return;
+    int skipped = (int)dt_utf8_count(s->text + at->offset, i - at->offset);
+    at->col += skipped;
+    at->width = at->width > skipped ? at->width - skipped : 0;
+    at->offset = i;
+}
+
+static dt_place place_of(reader *r, const yaml_event_t *e)
+{
+    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
+    if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT)
+        at.width = 0;
+    if (anchor_of(e) || tag_of(e))
+        skip_properties(r->text.source, &at);
+    return at;
+}
+
+/* ---- what YAML allows and job files do not ---- */
+
+static void check_tag(reader *r, const yaml_event_t *e)
+{
+    static const char standard[] = "tag:yaml.org,2002:";
+    const char *tag = tag_of(e);
+    if (!tag)
+        return;
+    if (strncmp(tag, standard, sizeof standard - 1) == 0)
+        tag = dt_arena_printf(r->arena, "!!%s", tag + sizeof standard - 1);
+    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->start_mark);
+    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported", dt_say_text(tag).text));
+}
+
+static void check_nul(reader *r, const yaml_event_t *e, const dt_place *at)
+{
+    if (strlen((const char *)e->data.scalar.value) < e->data.scalar.length)
+        dt_status_append(&r->faults, dt_fail(DT_E_JOB_BYTES, at, "control character 0x00 in a string"));
+}
+
+/* ---- adding nodes ---- */
+
+static level *top(reader *r)
+{
+    return r->depth ? &r->level[r->depth - 1] : NULL;
+}
+
+static bool expects_key(reader *r)
+{
+    const level *l = top(r);
+    return l && l->node->kind == DT_TREE_MAP && !l->keyed;
+}
+
+static slot *add_slot(level *l)
+{
+    DT_GROW(l->slot, l->cap, l->n + 1);
+    l->slot[l->n] = (slot){0};
+    return &l->slot[l->n++];
+}
+
+static void refuse_key(reader *r, dt_status *fault)
+{
+    dt_status_append(&r->faults, fault);
+    top(r)->keyed = true;
+    top(r)->kept = false;
+}
+
+static void put(reader *r, dt_tree *node, int height)
+{
+    level *l = top(r);
+    if (!l) {
+        r->root = node;
+    } else if (expects_key(r)) {
+        refuse_key(r, dt_fail(DT_E_YAML_FEATURE, &node->at, "keys must be strings"));
+    } else if (l->node->kind == DT_TREE_LIST) {
+        add_slot(l)->entry.value = node;
+    } else {
+        if (l->kept)
+            l->slot[l->n - 1].entry.value = node;
+        l->keyed = false;
+    }
+    if (l && l->height < height)
+        l->height = height;
+}
+
+static const slot *find_slot(const level *l, const char *key, uint64_t hash)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->slot[i].hash == hash && strcmp(l->slot[i].entry.key, key) == 0)
+            return &l->slot[i];
+    return NULL;
+}
+
+static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, const dt_place *at)
+{
+    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (plain && strcmp(key, "<<") == 0)
+        return dt_suggest(dt_fail(DT_E_YAML_FEATURE, at, "merge keys are not supported"), "write the keys out, or use 'extends'");
+    if (plain && !*key)
+        return dt_fail(DT_E_YAML_FEATURE, at, "keys must be strings");
+    if (e->data.scalar.anchor)
+        return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
+    const slot *first = find_slot(top(r), key, dt_name_hash(key));
+    if (first)
+        return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d", dt_say_text(key).text,
+                       first->entry.key_at.line);
+    return NULL;
+}
+
+static void take_key(reader *r, const yaml_event_t *e)
+{
+    const char *key = (const char *)e->data.scalar.value;
+    dt_place at = place_of(r, e);
+    check_nul(r, e, &at);
+    dt_status *fault = bad_key(r, e, key, &at);
+    if (fault) {
+        refuse_key(r, fault);
+        return;
+    }
+    level *l = top(r);
+    slot *s = add_slot(l);
+    s->entry = (dt_entry){.key = dt_arena_strdup(r->arena, key), .key_at = at};
+    s->hash = dt_name_hash(key);
+    l->keyed = l->kept = true;
+}
+
+/* ---- anchors and aliases ---- */
+
+static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node)
+{
+    const char *name = anchor_of(e);
+    if (!name)
+        return -1;
+    DT_GROW(r->anchor, r->anchors_cap, r->anchors + 1);
+    r->anchor[r->anchors] = (anchor){.name = dt_arena_strdup(r->arena, name), .node = node, .nodes = 1};
+    return r->anchors++;
+}
+
+/* A later anchor of the same name hides the earlier one. */
+static const anchor *find_anchor(const reader *r, const char *name)
+{
+    for (int i = r->anchors - 1; i >= 0; i--)
+        if (strcmp(r->anchor[i].name, name) == 0)
+            return &r->anchor[i];
+    return NULL;
+}
+
+/* Recursion is bounded: no tree is higher than DT_JOB_DEPTH. */
+static dt_tree *copy_tree(dt_arena *arena, const dt_tree *t)
+{
+    dt_tree *copy = dt_arena_copy(arena, t, sizeof *t);
+    if (t->kind == DT_TREE_LIST)
+        copy->item = dt_arena_copy(arena, t->item, sizeof *t->item * (size_t)t->n);
+    if (t->kind == DT_TREE_MAP)
+        copy->entry = dt_arena_copy(arena, t->entry, sizeof *t->entry * (size_t)t->n);
+    for (int i = 0; i < t->n; i++) {
+        dt_tree **child = t->kind == DT_TREE_LIST ? &copy->item[i] : &copy->entry[i].value;
+        *child = copy_tree(arena, *child);
+    }
+    return copy;
+}
+
+static dt_status *take_alias(reader *r, const yaml_event_t *e)
+{
+    const char *name = (const char *)e->data.alias.anchor;
+    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
+    const anchor *a = find_anchor(r, name);
+    if (a && !a->open) {
+        DT_TRY(check_depth(r, r->depth + a->height, &at));
+        DT_TRY(count_nodes(r, a->nodes, &at));
+        put(r, copy_tree(r->arena, a->node), a->height);
+        return NULL;
+    }
+    const char *shown = dt_arena_printf(r->arena, "*%s", name);
+    dt_status_append(&r->faults, dt_fail(DT_E_BAD_ALIAS, &at, a ? "alias %s refers to itself" : "alias %s has no anchor",
+                                         dt_say_text(shown).text));
+    DT_TRY(count_nodes(r, 1, &at));
+    dt_tree *nothing = dt_arena_new(r->arena, dt_tree);
+    nothing->at = at;
+    put(r, nothing, 0);
+    return NULL;
+}
+
+/* ---- events ---- */
+
+static bool is_null(const char *text)
+{
+    return !*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0;
+}
+
+static dt_status *take_scalar(reader *r, const yaml_event_t *e)
+{
+    const char *text = (const char *)e->data.scalar.value;
+    r->last = (dt_yaml_scalar){e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, e->start_mark, e->end_mark};
+    check_tag(r, e);
+    if (expects_key(r)) {
+        take_key(r, e);
+        return NULL;
+    }
+    dt_tree *node = dt_arena_new(r->arena, dt_tree);
+    node->quoted = r->last.quoted;
+    node->kind = node->quoted || !is_null(text) ? DT_TREE_SCALAR : DT_TREE_NULL;
+    node->at = place_of(r, e);
+    node->text = dt_arena_strdup(r->arena, text);
+    DT_TRY(count_nodes(r, 1, &node->at));
+    check_nul(r, e, &node->at);
+    set_anchor(r, e, node);
+    put(r, node, 0);
+    return NULL;
+}
+
+static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind)
+{
+    dt_place at = place_of(r, e);
+    DT_TRY(check_depth(r, r->depth + 1, &at));
+    DT_TRY(count_nodes(r, 1, &at));
+    check_tag(r, e);
+    dt_tree *node = dt_arena_new(r->arena, dt_tree);
+    node->kind = kind;
+    node->at = at;
+    level *l = &r->level[r->depth++];
+    *l = (level){.node = node, .nodes_before = r->nodes - 1, .slot = l->slot, .cap = l->cap};
+    l->anchor = set_anchor(r, e, node);
+    if (l->anchor >= 0)
+        r->anchor[l->anchor].open = true;
+    return NULL;
+}
+
+static void move_slots(reader *r, level *l)
+{
+    dt_tree *node = l->node;
+    node->n = l->n;
+    if (node->kind == DT_TREE_LIST)
+        node->item = dt_arena_array(r->arena, dt_tree *, l->n);
+    else
+        node->entry = dt_arena_array(r->arena, dt_entry, l->n);
+    for (int i = 0; i < l->n; i++)
+        if (node->kind == DT_TREE_LIST)
+            node->item[i] = l->slot[i].entry.value;
+        else
+            node->entry[i] = l->slot[i].entry;
+}
+
+static void close_level(reader *r)
+{
+    level *l = top(r);
+    move_slots(r, l);
+    r->depth--;
+    if (l->anchor >= 0) {
+        anchor *a = &r->anchor[l->anchor];
+        a->nodes = r->nodes - l->nodes_before;
+        a->height = l->height + 1;
+        a->open = false;
+    }
+    put(r, l->node, l->height + 1);
+}
+
+static dt_status *take_event(reader *r, const yaml_event_t *e)
+{
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        return take_scalar(r, e);
+    case YAML_ALIAS_EVENT:
+        return take_alias(r, e);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_level(r, e, DT_TREE_LIST);
+    case YAML_MAPPING_START_EVENT:
+        return open_level(r, e, DT_TREE_MAP);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        close_level(r);
+        return NULL;
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_STREAM_END_EVENT:
+        r->ended = true;
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Blanks, comments and "..." may follow the document. libyaml is not asked, so that what follows costs nothing. */
+static dt_status *check_rest(reader *r, yaml_mark_t end)
+{
+    const dt_source *s = r->text.source;
+    size_t i = dt_yaml_offset(&r->text, end);
+    bool comment = false;
+    for (; i < s->size; i++)
+        if (s->text[i] == '\n')
+            comment = false;
+        else if (s->text[i] == '#')
+            comment = true;
+        else if (!comment && !strchr(" \t\r.", s->text[i]))
+            break;
+    if (i == s->size)
+        return NULL;
+    dt_place at = dt_yaml_place_at(&r->text, i);
+    if (at.col == 1 && strchr("-%", s->text[i]))
+        return dt_fail(DT_E_MANY_DOCUMENTS, &at, "more than one YAML document");
+    return dt_fail(DT_E_YAML_SYNTAX, &at, "text follows the end of the job");
+}
+
+static dt_status *empty(const dt_source *source)
+{
+    return dt_fail(DT_E_EMPTY_JOB, &(dt_place){.source = source}, "the job is empty");
+}
+
+static dt_status *read_events(reader *r)
+{
+    yaml_mark_t end = {0};
+    while (!r->ended) {
+        yaml_event_t e;
+        if (!yaml_parser_parse(&r->yaml, &e))
+            return dt_yaml_syntax(&r->text, &r->yaml, &r->last);
+        dt_status *s = take_event(r, &e);
+        end = e.end_mark;
+        yaml_event_delete(&e);
+        DT_TRY(s);
+    }
+    DT_TRY(check_rest(r, end));
+    if (!r->root || (r->root->kind == DT_TREE_NULL && !r->faults))
+        return empty(r->text.source);
+    return NULL;
+}
+
+static void release(reader *r)
+{
+    yaml_parser_delete(&r->yaml);
+    for (int i = 0; i < DT_JOB_DEPTH; i++)
+        free(r->level[i].slot);
+    free(r->anchor);
+}
+
+dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml text, dt_tree **out)
+{
+    *out = NULL;
+    DT_TRY(dt_yaml_check(&text));
+    if (text.from == text.source->size)
+        return empty(text.source);
+    reader r = {.arena = arena, .text = text};
+    if (!yaml_parser_initialize(&r.yaml))
+        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to read %s", text.source->name);
+    yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text.source->text + text.from, text.source->size - text.from);
+    dt_status *fatal = read_events(&r);
+    dt_status_append(&r.faults, fatal);
+    if (!fatal)
+        *out = r.root;
+    release(&r);
+    return r.faults;
+}
+
+dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out)
+{
+    return dt_yaml_parse(arena, dt_yaml_open(source, 0), out);
+}
+
+dt_tree *dt_tree_get(const dt_tree *t, const char *key)
+{
+    for (int i = 0; t && t->kind == DT_TREE_MAP && i < t->n; i++)
+        if (strcmp(t->entry[i].key, key) == 0)
+            return t->entry[i].value;
+    return NULL;
+}
