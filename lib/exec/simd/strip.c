@@ -1,0 +1,308 @@
+/*
+ * The loops of fused groups and of row kernels, in plain C that compilers turn into vectors. Built once per instruction set.
+ *
+ * Bits: every element is the same chain of IEEE operations in all builds (no contraction, no reassociation), so results do not depend
+ * on the instruction set, on the length of a strip, or on where in it an element stands. exp, log and tanh are our own for that
+ * reason: the C library's change with the processor. Their errors are at most 1.5 ulp for exp, 1 ulp for log (tests/exec/strip_test.c).
+ */
+#include "exec/strip.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* An operand may be the result: element i of one is element i of the other, so iterations are independent all the same. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+
+#define EACH(expression)                          \
+    {                                             \
+        float *to = d;                            \
+        const float *x = a, *y = b, *z = c;       \
+        (void)x, (void)y, (void)z;                \
+        INDEPENDENT                               \
+        for (int64_t i = 0; i < n; i++)           \
+            to[i] = (expression);                 \
+    }
+#define LOOP(name, expression) \
+    static void name(void *d, const void *a, const void *b, const void *c, int64_t n) EACH(expression)
+
+/* ---- exp, log, tanh ---- */
+
+static inline float from_bits(int32_t i)
+{
+    float f;
+    memcpy(&f, &i, sizeof f);
+    return f;
+}
+
+static inline int32_t to_bits(float f)
+{
+    int32_t i;
+    memcpy(&i, &f, sizeof i);
+    return i;
+}
+
+/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
+static inline float exp_one(float x)
+{
+    float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+    float k = shifted - 12582912.0f;
+    float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r * r + r) + 1.0f;
+    int32_t e = (int32_t)k, half = e / 2;
+    float scaled = p * from_bits((half + 127) << 23) * from_bits((e - half + 127) << 23);
+    return x != x ? x : scaled;
+}
+
+/* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
+static inline float log_one(float x)
+{
+    float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
+    int32_t bits = to_bits(normal);
+    int32_t e = ((bits - 0x3f3504f3) >> 23) - (x < 1.17549435e-38f ? 23 : 0);
+    float m = from_bits(bits - (((bits - 0x3f3504f3) >> 23) << 23));
+    float f = m - 1.0f, s = f * f, k = (float)e;
+    float p = 7.0376836292e-2f;
+    p = p * f - 1.1514610310e-1f;
+    p = p * f + 1.1676998740e-1f;
+    p = p * f - 1.2420140846e-1f;
+    p = p * f + 1.4249322787e-1f;
+    p = p * f - 1.6668057665e-1f;
+    p = p * f + 2.0000714765e-1f;
+    p = p * f - 2.4999993993e-1f;
+    p = p * f + 3.3333331174e-1f;
+    p = p * f * s + k * -2.12194440e-4f - 0.5f * s;
+    float y = f + p + k * 0.693359375f;
+    y = x == INFINITY ? x : y;
+    y = x == 0 ? -INFINITY : y;
+    return x >= 0 ? y : NAN;
+}
+
+static inline float logistic_one(float x)
+{
+    float e = exp_one(x < 0 ? x : -x), q = 1.0f / (1.0f + e);
+    return x < 0 ? e * q : q;
+}
+
+/* Small arguments by an odd polynomial, where 1 - 2/(e^2x + 1) would cancel. */
+static inline float tanh_one(float x)
+{
+    float a = x < 0 ? -x : x, s = x * x;
+    float p = -5.70498872745e-3f;
+    p = p * s + 2.06390887954e-2f;
+    p = p * s - 5.37397155531e-2f;
+    p = p * s + 1.33314422036e-1f;
+    p = p * s - 3.33332819422e-1f;
+    float small = p * s * x + x;
+    float big = 1.0f - 2.0f / (exp_one(a + a) + 1.0f);
+    return a < 0.625f ? small : x < 0 ? -big : big;
+}
+
+/* ---- strips ---- */
+
+LOOP(add, x[i] + y[i])
+LOOP(subtract, x[i] - y[i])
+LOOP(multiply, x[i] * y[i])
+LOOP(divide, x[i] / y[i])
+LOOP(maximum, x[i] > y[i] ? x[i] : x[i] != x[i] ? x[i] : y[i])
+LOOP(minimum, x[i] < y[i] ? x[i] : x[i] != x[i] ? x[i] : y[i])
+LOOP(negate, -x[i])
+LOOP(exponential, exp_one(x[i]))
+LOOP(logarithm, log_one(x[i]))
+LOOP(square_root, sqrtf(x[i]))
+LOOP(rsquare_root, 1.0f / sqrtf(x[i]))
+LOOP(absolute, fabsf(x[i]))
+LOOP(sign, x[i] > 0 ? 1.0f : x[i] < 0 ? -1.0f : x[i])
+LOOP(hyperbolic_tangent, tanh_one(x[i]))
+LOOP(logistic, logistic_one(x[i]))
+LOOP(equal, x[i] == y[i] ? 1.0f : 0.0f)
+LOOP(unequal, x[i] != y[i] ? 1.0f : 0.0f)
+LOOP(less, x[i] < y[i] ? 1.0f : 0.0f)
+LOOP(less_equal, x[i] <= y[i] ? 1.0f : 0.0f)
+LOOP(greater, x[i] > y[i] ? 1.0f : 0.0f)
+LOOP(greater_equal, x[i] >= y[i] ? 1.0f : 0.0f)
+LOOP(choose, x[i] != 0 ? y[i] : z[i])
+LOOP(copy, x[i])
+
+static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    float *to = d;
+    const uint8_t *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)from[i];
+}
+
+static void from_i32(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    float *to = d;
+    const int32_t *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)from[i];
+}
+
+static void to_bool(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    uint8_t *to = d;
+    const float *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = from[i] != 0;
+}
+
+static void fill(float *d, float x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        d[i] = x;
+}
+
+/* ---- sums ---- */
+
+static void add_rows(float *d, const float *a, int64_t rows, int64_t n, int64_t stride)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float *row = a + i * stride;
+
+        INDEPENDENT
+        for (int64_t j = 0; j < n; j++)
+            d[j] += row[j];
+    }
+}
+
+#define CHAINS 32
+static float sum(const float *a, int64_t n)
+{
+    float chain[CHAINS] = { 0 };
+    int64_t i = 0;
+
+    for (; i + CHAINS <= n; i += CHAINS)
+        for (int j = 0; j < CHAINS; j++)
+            chain[j] += a[i + j];
+    for (int j = 0; i + j < n; j++)
+        chain[j] += a[i + j];
+    for (int width = CHAINS / 2; width; width /= 2)
+        for (int j = 0; j < width; j++)
+            chain[j] += chain[j + width];
+    return chain[0];
+}
+
+/* NaN if there is one; -inf of nothing. */
+static float max(const float *a, int64_t n)
+{
+    float m = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        m = a[i] > m || a[i] != a[i] ? a[i] : m;
+    return m;
+}
+
+/* ---- rows of class scores ---- */
+
+/* d = exp(a - max of the row), without its sum. A block of rows at a time, so that exp runs over long vectors for few classes too. */
+static void exp_rows(float *d, const float *a, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float m = max(a + i * n, n);
+        for (int64_t j = 0; j < n; j++)
+            d[i * n + j] = a[i * n + j] - m;
+    }
+    exponential(d, d, NULL, NULL, rows * n);
+}
+
+static void softmax(float *d, const float *a, int64_t rows, int64_t n)
+{
+    exp_rows(d, a, rows, n);
+    for (int64_t i = 0; i < rows; i++) {
+        float total = sum(d + i * n, n);
+        for (int64_t j = 0; j < n; j++)
+            d[i * n + j] /= total;
+    }
+}
+
+/* log of the sum of exp(a - max) of a row, and the max. */
+static float log_sum(const float *a, int64_t n, float *m)
+{
+    float part[256], total = 0;
+
+    *m = max(a, n);
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t len = n - at < 256 ? n - at : 256;
+        for (int64_t j = 0; j < len; j++)
+            part[j] = a[at + j] - *m;
+        exponential(part, part, NULL, NULL, len);
+        total += sum(part, len);
+    }
+    return log_one(total);
+}
+
+static void sparse_entropy(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float m, log_total = log_sum(a + i * n, n, &m);
+        loss[i] = label[i] >= 0 && label[i] < n ? log_total - (a[i * n + label[i]] - m) : NAN;
+    }
+}
+
+static void entropy(float *loss, const float *a, const float *target, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float m, log_total = log_sum(a + i * n, n, &m), total = 0;
+        for (int64_t j = 0; j < n; j++)
+            total += target[i * n + j] * (log_total - (a[i * n + j] - m));
+        loss[i] = total;
+    }
+}
+
+static void sparse_entropy_grad(float *d, const float *a, const int32_t *label, const float *dy, int64_t rows, int64_t n)
+{
+    softmax(d, a, rows, n);
+    for (int64_t i = 0; i < rows; i++) {
+        float scale = label[i] >= 0 && label[i] < n ? dy[i] : NAN;
+        if (label[i] >= 0 && label[i] < n)
+            d[i * n + label[i]] -= 1.0f;
+        for (int64_t j = 0; j < n; j++)
+            d[i * n + j] *= scale;
+    }
+}
+
+static void entropy_grad(float *d, const float *a, const float *target, const float *dy, int64_t rows, int64_t n)
+{
+    softmax(d, a, rows, n);
+    for (int64_t i = 0; i < rows; i++) {
+        float total = sum(target + i * n, n);
+        for (int64_t j = 0; j < n; j++)
+            d[i * n + j] = (d[i * n + j] * total - target[i * n + j]) * dy[i];
+    }
+}
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+const dt_simd JOIN(dt_simd_, DT_ISA) = {
+    .name = STRING(DT_ISA),
+    .strip = {
+        [DT_S_ADD] = add, [DT_S_SUBTRACT] = subtract, [DT_S_MULTIPLY] = multiply, [DT_S_DIVIDE] = divide,
+        [DT_S_MAXIMUM] = maximum, [DT_S_MINIMUM] = minimum, [DT_S_NEGATE] = negate, [DT_S_EXPONENTIAL] = exponential,
+        [DT_S_LOG] = logarithm, [DT_S_SQRT] = square_root, [DT_S_RSQRT] = rsquare_root, [DT_S_ABS] = absolute,
+        [DT_S_SIGN] = sign, [DT_S_TANH] = hyperbolic_tangent, [DT_S_LOGISTIC] = logistic,
+        [DT_S_EQ] = equal, [DT_S_NE] = unequal, [DT_S_LT] = less, [DT_S_LE] = less_equal, [DT_S_GT] = greater,
+        [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
+        [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,
+    },
+    .fill = fill, .add_rows = add_rows, .sum = sum, .max = max, .softmax = softmax,
+    .sparse_entropy = sparse_entropy, .entropy = entropy,
+    .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
+};

@@ -1,0 +1,55 @@
+/*
+ * Strips: fused element-wise groups run over pieces of DT_STRIP elements, op by op, each op a plain loop over operands that lie in the
+ * first-level cache. The loops (exec/simd/strip.c) are compiled once per instruction set, from one text without contraction or
+ * reassociation, so that every set gives the same bits.
+ */
+#ifndef DT_EXEC_STRIP_H
+#define DT_EXEC_STRIP_H
+
+#include <stdint.h>
+
+#define DT_STRIP 1024
+
+typedef enum dt_strip_op {
+    DT_S_ADD, DT_S_SUBTRACT, DT_S_MULTIPLY, DT_S_DIVIDE, DT_S_MAXIMUM, DT_S_MINIMUM,
+    DT_S_NEGATE, DT_S_EXPONENTIAL, DT_S_LOG, DT_S_SQRT, DT_S_RSQRT, DT_S_ABS, DT_S_SIGN, DT_S_TANH, DT_S_LOGISTIC,
+    DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE, /* 1 or 0 */
+    DT_S_SELECT,                                          /* a != 0 ? b : c */
+    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_TO_BOOL,            /* typed loads and stores: a or d is not float */
+    DT_S_COPY,
+    DT_S_COUNT
+} dt_strip_op;
+
+/* d[i] = op(a[i], b[i], c[i]), i < n; d may be one of the operands. Unused operands are NULL. */
+typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
+
+/* The loops of one instruction set. */
+typedef struct dt_simd {
+    const char *name; /* "avx2" */
+    dt_strip_function strip[DT_S_COUNT];
+    void (*fill)(float *d, float x, int64_t n);
+    /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
+    void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);
+    /* The sum of n elements in 32 interleaved chains and a fixed tree over them. */
+    float (*sum)(const float *a, int64_t n);
+    float (*max)(const float *a, int64_t n);
+    /* Rows of n: d = softmax(a). */
+    void (*softmax)(float *d, const float *a, int64_t rows, int64_t n);
+    /* loss[i] = -log softmax(a)[i][label]; label outside [0, n): NaN. */
+    void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n);
+    /* loss[i] = -sum over j of target log softmax(a) */
+    void (*entropy)(float *loss, const float *a, const float *target, int64_t rows, int64_t n);
+    /* d = (softmax(a) - onehot(label)) dy[i] */
+    void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy, int64_t rows, int64_t n);
+    /* d = (softmax(a) sum(target) - target) dy[i] */
+    void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy, int64_t rows, int64_t n);
+} dt_simd;
+
+extern const dt_simd dt_simd_base;
+#if defined(__x86_64__)
+extern const dt_simd dt_simd_avx2, dt_simd_avx512;
+#endif
+/* The best for this processor; DTRAIN_ISA=base|avx2|avx512 chooses a lower one. */
+const dt_simd *dt_simd_choose(void);
+
+#endif
