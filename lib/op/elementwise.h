@@ -1,0 +1,35 @@
+/*
+ * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). Their files hold f and its derivative; the rest is here.
+ *
+ * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a dtype that f is
+ * defined for. With one input the latter is (C1). Nothing broadcasts; builders do that before.
+ *
+ * Floats are computed in double and rounded to the dtype once. Integers wrap.
+ */
+#ifndef DT_OP_ELEMENTWISE_H
+#define DT_OP_ELEMENTWISE_H
+
+#include "op/op.h"
+
+typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted; /* numbers: all but bool */
+
+/* Constraint `c`: input i has a dtype of that class. */
+dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
+/* (C1) and (C2); the result has the type of the inputs. */
+dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted) DT_MUST_USE;
+/* The same, as members of rows. */
+dt_status *dt_infer_any(dt_infer *q) DT_MUST_USE;
+dt_status *dt_infer_numbers(dt_infer *q) DT_MUST_USE;
+dt_status *dt_infer_floats(dt_infer *q) DT_MUST_USE;
+
+/* One factor for each dimension. */
+void dt_rule_elementwise(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
+
+/* `floats` for float dtypes, `ints` for the others (NULL where infer lets none pass). */
+void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(int64_t));
+void dt_eval_binary(const dt_call *c, double (*floats)(double, double), int64_t (*ints)(int64_t, int64_t));
+
+/* dy where `pred`, else 0. */
+dt_value dt_where(dt_value pred, dt_value dy);
+
+#endif

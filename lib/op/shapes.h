@@ -1,0 +1,37 @@
+/* What the `infer`, `rule` and `print` functions of many ops share. */
+#ifndef DT_OP_SHAPES_H
+#define DT_OP_SHAPES_H
+
+#include "op/op.h"
+
+/* A type as text for messages: dt_text_of(&t).s lives until the end of the full expression. */
+typedef struct dt_text {
+    char s[224];
+} dt_text;
+dt_text dt_text_of(const dt_type *t); /* "f32[B,784]" */
+
+/* What every result must be, whatever op makes it, as constraint `c` of q->op: at most DT_MAX_RANK dimensions, and B only at
+ * dimension 0. (dt_emit refuses what is too large to count.) */
+dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;
+
+/* Whether dimension i of t is a multiple of B. */
+bool dt_is_batch(const dt_type *t, int i);
+/* `count` values of type `entry` side by side: (count, ...). */
+dt_type dt_stack_type(int count, const dt_type *entry);
+uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
+
+/* One factor for each dimension of the first input but the last, shared by all inputs and the output. */
+void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
+
+/* `stack` of ops that take leading dimensions as they come: the same node over the stacked inputs. */
+dt_value dt_stack_same(const dt_fold_call *c);
+
+/* Costs of ops that move nothing, or that are there only while compiling. */
+void dt_cost_none(const dt_call *c, dt_cost *cost);
+/* Bytes of all inputs and the output. */
+double dt_cost_bytes(const dt_call *c);
+
+/* "dims=[0,2]" */
+void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n);
+
+#endif
