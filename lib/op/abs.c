@@ -1,0 +1,30 @@
+/*
+ * abs: y = |x|. The gradient at 0 is 0.
+ *
+ * (C1) x is of numbers; |lowest integer| wraps to itself.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * sign(x) */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_multiply(g->dout, dt_sign(g->in[0]));
+}
+
+static int64_t ints(int64_t x)
+{
+    return x < 0 ? dt_int_subtract(0, x) : x;
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, fabs, ints);
+}
+
+const dt_op dt_op_abs = {
+    .name = "abs", .about = "|x|", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

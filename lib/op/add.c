@@ -1,0 +1,30 @@
+/*
+ * add: y = a + b.
+ *
+ * (C1) a and b have one type.
+ * (C2) of numbers; integers wrap.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+
+/* da = dy, db = dy */
+static void grad(dt_grad *g)
+{
+    g->din[0] = g->dout;
+    g->din[1] = g->dout;
+}
+
+static double floats(double a, double b)
+{
+    return a + b;
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_binary(c, floats, dt_int_add);
+}
+
+const dt_op dt_op_add = {
+    .name = "add", .about = "a + b", .n_in = 2, .elementwise = true, .additive = true,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,61 @@
+/*
+ * compare: y = a R b, a bool, where R is one of EQ, NE, LT, LE, GT, GE. NaN is unequal to everything, itself included.
+ *
+ * (C1) a and b have one type.
+ * (C2) The direction is one of the six.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_compare_attr *a = q->attr;
+    DT_TRY(dt_infer_any(q));
+    if (a->direction < DT_EQ || a->direction > DT_GE)
+        return dt_bad_shape(q, "(C2) knows no direction %lld", (long long)a->direction);
+    q->out.dtype = DT_BOOL;
+    return NULL;
+}
+
+/* All three are false for NaN. */
+static bool holds(int64_t direction, bool less, bool equal, bool greater)
+{
+    switch (direction) {
+    case DT_EQ: return equal;
+    case DT_NE: return !equal;
+    case DT_LT: return less;
+    case DT_LE: return less || equal;
+    case DT_GT: return greater;
+    default: return greater || equal;
+    }
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_compare_attr *attr = c->node->attr;
+    bool is_float = dt_dtype_is_float(c->in[0].type.dtype);
+    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++) {
+        bool y;
+        if (is_float) {
+            double a = dt_cell_double(&c->in[0], i), b = dt_cell_double(&c->in[1], i);
+            y = holds(attr->direction, a < b, a == b, a > b);
+        } else {
+            int64_t a = dt_cell_int(&c->in[0], i), b = dt_cell_int(&c->in[1], i);
+            y = holds(attr->direction, a < b, a == b, a > b);
+        }
+        dt_cell_set_int(&c->out, i, y);
+    }
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    static const char *const names[] = { "EQ", "NE", "LT", "LE", "GT", "GE" };
+    const dt_compare_attr *a = attr;
+    dt_str_puts(out, names[a->direction]);
+}
+
+const dt_op dt_op_compare = {
+    .name = "compare", .about = "a = b, a < b, ...: a bool", .n_in = 2,
+    .attr_size = sizeof(dt_compare_attr), .elementwise = true,
+    .infer = infer, .rule = dt_rule_elementwise, .eval = eval, .print = print,
+};

@@ -1,0 +1,24 @@
+/*
+ * exponential: y = e to the power of x.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * y */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_multiply(g->dout, g->out);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, exp, NULL);
+}
+
+const dt_op dt_op_exponential = {
+    .name = "exponential", .about = "e to the power of x", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,24 @@
+/*
+ * log: y = the natural logarithm of x; NaN below 0, -inf at 0.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy / x */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_divide(g->dout, g->in[0]);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, log, NULL);
+}
+
+const dt_op dt_op_log = {
+    .name = "log", .about = "the natural logarithm", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

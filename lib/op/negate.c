@@ -1,0 +1,32 @@
+/*
+ * negate: y = -x.
+ *
+ * (C1) x is of numbers; integers wrap.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_negate(g->dout);
+}
+
+static double floats(double x)
+{
+    return -x;
+}
+
+static int64_t ints(int64_t x)
+{
+    return dt_int_subtract(0, x);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, floats, ints);
+}
+
+const dt_op dt_op_negate = {
+    .name = "negate", .about = "-x", .n_in = 1, .elementwise = true, .linear = 1,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,49 @@
+/*
+ * power: y = a to the power of b, as pow(3) says.
+ *
+ * (C1) a and b have one type.
+ * (C2) of floats.
+ *
+ * The gradient stays finite where the mathematics is: da is 0 where b = 0 (also at a = 0), and db is 0 where a <= 0,
+ * where log a is no number.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dy * b * a^(b - 1) */
+static dt_value grad_base(const dt_grad *g)
+{
+    dt_value a = g->in[0], b = g->in[1];
+    dt_value is_zero = dt_compare(b, dt_like(b, 0), DT_EQ);
+    dt_value safe = dt_select(is_zero, dt_like(b, 1), b);
+    dt_value slope = dt_multiply(b, dt_power(a, dt_subtract(safe, dt_like(b, 1))));
+    return dt_multiply(g->dout, slope);
+}
+
+/* dy * y * log a */
+static dt_value grad_exponent(const dt_grad *g)
+{
+    dt_value a = g->in[0];
+    dt_value is_positive = dt_compare(a, dt_like(a, 0), DT_GT);
+    dt_value safe = dt_select(is_positive, a, dt_like(a, 1));
+    return dt_multiply(g->dout, dt_multiply(g->out, dt_log(safe)));
+}
+
+static void grad(dt_grad *g)
+{
+    if (g->wants[0])
+        g->din[0] = grad_base(g);
+    if (g->wants[1])
+        g->din[1] = grad_exponent(g);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_binary(c, pow, NULL);
+}
+
+const dt_op dt_op_power = {
+    .name = "power", .about = "a to the power of b", .n_in = 2, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

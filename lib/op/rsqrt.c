@@ -1,0 +1,30 @@
+/*
+ * rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * -y^3 / 2 */
+static void grad(dt_grad *g)
+{
+    dt_value cube = dt_multiply(g->out, dt_multiply(g->out, g->out));
+    g->din[0] = dt_multiply(g->dout, dt_multiply(cube, dt_like(g->out, -0.5)));
+}
+
+static double floats(double x)
+{
+    return 1 / sqrt(x);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, floats, NULL);
+}
+
+const dt_op dt_op_rsqrt = {
+    .name = "rsqrt", .about = "1 / the square root", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

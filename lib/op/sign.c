@@ -1,0 +1,26 @@
+/*
+ * sign: y = -1, 0 or 1; a zero keeps its sign, NaN stays NaN. It is constant almost everywhere, so no gradient flows.
+ *
+ * (C1) x is of numbers.
+ */
+#include "op/elementwise.h"
+
+static double floats(double x)
+{
+    return x > 0 ? 1 : x < 0 ? -1 : x;
+}
+
+static int64_t ints(int64_t x)
+{
+    return (x > 0) - (x < 0);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, floats, ints);
+}
+
+const dt_op dt_op_sign = {
+    .name = "sign", .about = "-1, 0 or 1", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_numbers, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,24 @@
+/*
+ * sqrt: y = the square root of x; NaN below 0.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy / (2 y) */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_divide(g->dout, dt_add(g->out, g->out));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, sqrt, NULL);
+}
+
+const dt_op dt_op_sqrt = {
+    .name = "sqrt", .about = "the square root", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};
