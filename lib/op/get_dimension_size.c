@@ -1,0 +1,47 @@
+/*
+ * get_dimension_size: y = the size of dimension `axis` of x, an int32 scalar. That of a batch dimension is known when
+ * the step runs, and differs between replicas.
+ *
+ * (C1) axis is a dimension of x.
+ * (C2) The size fits in int32.
+ *
+ * Only x's type is read, so nothing has to be moved; x counts as whole, since a part has another size.
+ */
+#include "op/cells.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_axis_attr *a = q->attr;
+    const dt_type *x = &q->in[0];
+    if (a->axis < 0 || a->axis >= x->rank)
+        return dt_bad_shape(q, "(C1) cannot measure dimension %lld of %s", (long long)a->axis, dt_text_of(x).s);
+    if (x->dim[a->axis] > INT32_MAX)
+        return dt_bad_shape(q, "(C2) cannot count dimension %lld of %s in int32", (long long)a->axis, dt_text_of(x).s);
+    q->out = dt_scalar_type(DT_INT32);
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)in, (void)out, (void)attr;
+    dt_rule_whole(rule);
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_axis_attr *a = c->node->attr;
+    dt_cell_set_int(&c->out, 0, c->in[0].type.dim[a->axis]);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_axis_attr *a = attr;
+    dt_str_printf(out, "axis=%lld", (long long)a->axis);
+}
+
+const dt_op dt_op_get_dimension_size = {
+    .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1,
+    .attr_size = sizeof(dt_axis_attr), .varying = true,
+    .infer = infer, .rule = rule, .cost = dt_cost_none, .eval = eval, .print = print,
+};

@@ -1,0 +1,178 @@
+/*
+ * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which go; the others keep their
+ * order.
+ *
+ * (C1) x is of numbers.
+ * (C2) The kind is one of the three, and dims are dimensions of x.
+ *
+ * Floats are added in double, in row-major order. An empty sum is 0, an empty maximum is the lowest value of the
+ * dtype (-inf), an empty minimum the highest. NaN wins every maximum and minimum.
+ *
+ * Splitting: a part of a kept dimension is a part of y; a part of a reduced one gives a y that is to be reduced
+ * further.
+ */
+#include "op/reduce.h"
+
+#include <math.h>
+
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *out)
+{
+    const dt_type *x = &q->in[0];
+    DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
+    if (a->kind < DT_REDUCE_SUM || a->kind > DT_REDUCE_MIN)
+        return dt_bad_shape(q, "(C2) knows no kind %d", (int)a->kind);
+    if (a->dims & ~dt_all_dims(x->rank))
+        return dt_bad_shape(q, "(C2) wants dimensions of %s, got the set 0x%x", dt_text_of(x).s, (unsigned)a->dims);
+    *out = dt_scalar_type(x->dtype);
+    for (int d = 0; d < x->rank; d++)
+        if (!(a->dims >> d & 1))
+            out->dim[out->rank++] = x->dim[d];
+    return NULL;
+}
+
+static dt_status *infer(dt_infer *q)
+{
+    return dt_reduce_infer(q, q->attr, &q->out);
+}
+
+/* y (or dy) as large as x again. */
+static dt_value spread(const dt_grad *g, dt_value y)
+{
+    const dt_reduce_attr *a = g->node->attr;
+    dt_type x = dt_type_of_value(g->in[0]);
+    int8_t dims[DT_MAX_RANK] = { 0 };
+    int n = 0;
+    for (int d = 0; d < x.rank; d++)
+        if (!(a->dims >> d & 1))
+            dims[n++] = (int8_t)d;
+    x.dtype = dt_type_of_value(y).dtype;
+    return dt_broadcast_in_dim(y, &x, dims);
+}
+
+/* A sum passes dy on to all; the elements that are the maximum share it equally. */
+static void grad(dt_grad *g)
+{
+    const dt_reduce_attr *a = g->node->attr;
+    if (a->kind == DT_REDUCE_SUM) {
+        g->din[0] = spread(g, g->dout);
+        return;
+    }
+    dt_value is_top = dt_compare(g->in[0], spread(g, g->out), DT_EQ);
+    dt_value ones = dt_convert(is_top, dt_type_of_value(g->in[0]).dtype);
+    dt_value share = dt_divide(g->dout, dt_reduce(ones, DT_REDUCE_SUM, a->dims));
+    g->din[0] = dt_where(is_top, spread(g, share));
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)out;
+    const dt_reduce_attr *a = attr;
+    dt_rule_whole(rule);
+    for (int d = 0, kept = 0; d < in[0].rank; d++) {
+        rule->in[0][d] = (int8_t)d;
+        if (!(a->dims >> d & 1))
+            rule->out[kept++] = (int8_t)d;
+    }
+}
+
+static double join_double(int kind, double a, double b)
+{
+    return kind == DT_REDUCE_SUM ? a + b : kind == DT_REDUCE_MAX ? dt_double_max(a, b) : dt_double_min(a, b);
+}
+
+static int64_t join_int(int kind, int64_t a, int64_t b)
+{
+    if (kind == DT_REDUCE_SUM)
+        return dt_int_add(a, b);
+    return (kind == DT_REDUCE_MAX) == (a > b) ? a : b;
+}
+
+static double empty_double(int kind)
+{
+    return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? -INFINITY : INFINITY;
+}
+
+static int64_t empty_int(int kind, dt_dtype d)
+{
+    return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? dt_int_lowest(d) : dt_int_highest(d);
+}
+
+/* One element of y: what `inner` visits of x, from offset `at` on. */
+static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt_walk *inner, const dt_view *y, int64_t i)
+{
+    int64_t n = dt_walk_count(inner);
+    if (dt_dtype_is_float(x->type.dtype)) {
+        double sum = empty_double(a->kind);
+        for (int64_t k = 0; k < n; k++, dt_walk_next(inner))
+            sum = join_double(a->kind, sum, dt_cell_double(x, at + inner->at[0]));
+        dt_cell_set_double(y, i, sum);
+    } else {
+        int64_t sum = empty_int(a->kind, x->type.dtype);
+        for (int64_t k = 0; k < n; k++, dt_walk_next(inner))
+            sum = join_int(a->kind, sum, dt_cell_int(x, at + inner->at[0]));
+        dt_cell_set_int(y, i, sum);
+    }
+}
+
+void dt_reduce_eval(const dt_reduce_attr *a, const dt_view *x, const dt_view *y)
+{
+    int64_t stride[DT_MAX_RANK];
+    dt_walk outer = { 0 }, inner = { 0 };
+    dt_strides(&x->type, stride);
+    for (int d = 0; d < x->type.rank; d++)
+        dt_walk_add(a->dims >> d & 1 ? &inner : &outer, x->type.dim[d], stride[d], 0);
+    for (int64_t i = 0, n = dt_walk_count(&outer); i < n; i++, dt_walk_next(&outer))
+        reduce_one(a, x, outer.at[0], &inner, y, i);
+}
+
+static void eval(const dt_call *c)
+{
+    dt_reduce_eval(c->node->attr, &c->in[0], &c->out);
+}
+
+static dt_value stack(const dt_fold_call *c)
+{
+    const dt_reduce_attr *a = c->node->attr;
+    return dt_reduce(c->in[0], (dt_reduce_kind)a->kind, a->dims << 1);
+}
+
+static dt_value segment(const dt_fold_call *c)
+{
+    dt_segment_attr a = dt_segment_attr_of(c);
+    a.reduce = *(const dt_reduce_attr *)c->node->attr;
+    return dt_emit(c->trace, &dt_op_segment_reduce, c->in, 1, &a);
+}
+
+void dt_reduce_cost(const dt_call *c, dt_cost *cost)
+{
+    *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+}
+
+void dt_reduce_print(const dt_reduce_attr *a, dt_str *out)
+{
+    static const char *const names[] = { "sum ", "max ", "min " };
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < DT_MAX_RANK; d++)
+        if (a->dims >> d & 1)
+            dims[n++] = (int8_t)d;
+    dt_str_puts(out, names[a->kind]);
+    dt_print_dims(out, "dims=", dims, n);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_reduce_print(attr, out);
+}
+
+const dt_op dt_op_reduce = {
+    .name = "reduce", .about = "sum, maximum or minimum over dimensions", .n_in = 1,
+    .attr_size = sizeof(dt_reduce_attr),
+    .infer = infer, .grad = grad, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
+    .stack = stack, .segment = segment,
+};
