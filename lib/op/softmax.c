@@ -1,0 +1,62 @@
+/*
+ * softmax: y = e^(x - m) / sum of e^(x - m), over the last dimension, m being its maximum: nothing overflows.
+ *
+ * (C1) x is of floats.
+ * (C2) x has a last dimension with at least one element, which is not the batch.
+ *
+ * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x once.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/shapes.h"
+
+#include <math.h>
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_type *x = &q->in[0];
+    DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
+    if (x->rank < 1 || x->dim[x->rank - 1] < 1)
+        return dt_bad_shape(q, "(C2) wants classes in the last dimension, got %s", dt_text_of(x).s);
+    q->out = *x;
+    return NULL;
+}
+
+/* dx = y * (dy - sum over the classes of dy * y) */
+static void grad(dt_grad *g)
+{
+    dt_type t = g->node->type;
+    dt_value product = dt_multiply(g->dout, g->out);
+    dt_value sum = dt_reduce(product, DT_REDUCE_SUM, 1u << (t.rank - 1));
+    g->din[0] = dt_multiply(g->out, dt_subtract(g->dout, dt_broadcast_rows(sum, &t)));
+}
+
+static void eval_row(const dt_view *x, const dt_view *y, int64_t at, int64_t n)
+{
+    double max = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        max = dt_double_max(max, dt_cell_double(x, at + i));
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(dt_cell_double(x, at + i) - max);
+    for (int64_t i = 0; i < n; i++)
+        dt_cell_set_double(y, at + i, exp(dt_cell_double(x, at + i) - max) / sum);
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_type *t = &c->out.type;
+    int64_t classes = t->dim[t->rank - 1];
+    for (int64_t at = 0, end = dt_type_elements(t); at < end; at += classes)
+        eval_row(&c->in[0], &c->out, at, classes);
+}
+
+/* maximum, difference, exponential, sum, quotient */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    *cost = (dt_cost){ .vector = 5 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
+}
+
+const dt_op dt_op_softmax = {
+    .name = "softmax", .about = "probabilities over the last dimension", .n_in = 1,
+    .infer = infer, .grad = grad, .rule = dt_rule_rows, .cost = cost, .eval = eval, .stack = dt_stack_same,
+};

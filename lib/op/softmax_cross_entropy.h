@@ -1,0 +1,20 @@
+/* What softmax_cross_entropy and its gradient share. */
+#ifndef DT_OP_SOFTMAX_CROSS_ENTROPY_H
+#define DT_OP_SOFTMAX_CROSS_ENTROPY_H
+
+#include "op/op.h"
+
+/* Constraints (C1) to (C3); *row is the type of one number for each row of logits. */
+dt_status *dt_xent_infer(const dt_infer *q, dt_type *row) DT_MUST_USE;
+
+/* One row of logits, with what both ops need of it. */
+typedef struct dt_xent_row {
+    const dt_view *logits;
+    int64_t at, classes; /* its first cell, and how many */
+    double max, sum;     /* of the logits; of e^(z - max) */
+} dt_xent_row;
+dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
+/* The target's y for class j of row `row`: an integer target is one-hot, NaN everywhere if it is no class. */
+double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
+
+#endif
