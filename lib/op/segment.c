@@ -1,0 +1,50 @@
+/* Cuts of the folded batch: see segment.h. */
+#include "op/segment.h"
+
+#include <string.h>
+
+#include "op/cells.h"
+#include "op/shapes.h"
+
+dt_status *dt_segment_check(const dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    if ((a->cut != DT_CUT_REPLICAS && a->cut != DT_CUT_SHARDS) || a->count < 1)
+        return dt_bad_shape(q, "(C1) knows no cut %d into %d segments", (int)a->cut, (int)a->count);
+    return NULL;
+}
+
+dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c)
+{
+    if (t->rank < 1 || !dt_is_batch(t, 0))
+        return dt_bad_shape(q, "(C%d) wants the batch as dimension 0, got %s", c, dt_text_of(t).s);
+    return NULL;
+}
+
+dt_segment_attr dt_segment_attr_of(const dt_fold_call *c)
+{
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    a.cut = c->cut;
+    a.count = c->segments;
+    return a;
+}
+
+int64_t dt_segment_border(const dt_call *c, int s)
+{
+    const dt_segment_attr *a = c->node->attr;
+    return (a->cut == DT_CUT_SHARDS ? c->env->shards : c->env->offsets)[s];
+}
+
+dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s)
+{
+    const dt_segment_attr *a = c->node->attr;
+    int64_t examples = dt_segment_border(c, a->count), from = dt_segment_border(c, s), to = dt_segment_border(c, s + 1);
+    int64_t rows_each = examples > 0 ? x->type.dim[0] / examples : 0;
+    return dt_view_rows(x, rows_each * from, rows_each * (to - from));
+}
+
+void dt_segment_print(const dt_segment_attr *a, dt_str *out)
+{
+    dt_str_printf(out, "%s %d", a->cut == DT_CUT_SHARDS ? "shards" : "replicas", (int)a->count);
+}

@@ -1,0 +1,22 @@
+/*
+ * What the segment ops share: the borders of a cut. A cut divides the examples of a folded batch into `count`
+ * segments; those that see k rows for each example (dimension 0 is k * B) are cut at k times the borders.
+ */
+#ifndef DT_OP_SEGMENT_H
+#define DT_OP_SEGMENT_H
+
+#include "op/op.h"
+
+/* Constraint (C1) of all segment ops: the cut is one of the two, and has at least one segment. */
+dt_status *dt_segment_check(const dt_infer *q) DT_MUST_USE;
+/* Constraint `c`: dimension 0 of t is the batch. */
+dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c) DT_MUST_USE;
+/* The attribute for the segments that `c` asks for, the rest zero. */
+dt_segment_attr dt_segment_attr_of(const dt_fold_call *c);
+/* Examples before segment s; s = count: all. */
+int64_t dt_segment_border(const dt_call *c, int s);
+/* The rows of x that belong to segment s. */
+dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s);
+void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * segment_broadcast: every row of y is the entry of x for the segment the row is in: (S, ...) -> (B, ...).
+ *
+ * (C1) The cut is one of the two, and has at least one segment.
+ * (C2) Dimension 0 of y is the batch, and no other dimension.
+ * (C3) Dimension 0 of x counts the segments; the others, and the dtype, are y's.
+ *
+ * Splitting: along all dimensions but dimension 0.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    q->out = a->type;
+    DT_TRY(dt_segment_check(q));
+    DT_TRY(dt_check_result(q, 2));
+    DT_TRY(dt_segment_wants_batch(q, &q->out, 2));
+    dt_type wanted = q->out;
+    wanted.dim[0] = a->count;
+    if (!dt_type_equal(&q->in[0], &wanted))
+        return dt_bad_shape(q, "(C3) wants %s to make %s, got %s", dt_text_of(&wanted).s, dt_text_of(&q->out).s,
+                            dt_text_of(&q->in[0]).s);
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    dt_rule_elementwise(in, out, attr, rule);
+    rule->in[0][0] = rule->out[0] = -1;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    for (int s = 0; s < a->count; s++) {
+        dt_view entry = dt_view_entry(&c->in[0], s), rows = dt_segment_rows(c, &c->out, s);
+        int64_t n = dt_type_elements(&entry.type);
+        for (int64_t i = 0, end = dt_type_elements(&rows.type); i < end; i++)
+            dt_cell_copy(&rows, i, &entry, i % n);
+    }
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_segment_print(attr, out);
+}
+
+const dt_op dt_op_segment_broadcast = {
+    .name = "segment_broadcast", .about = "to every row the entry of its segment", .n_in = 1,
+    .attr_size = sizeof(dt_segment_attr),
+    .infer = infer, .rule = rule, .eval = eval, .print = print,
+};

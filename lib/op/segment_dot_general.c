@@ -1,0 +1,80 @@
+/*
+ * segment_dot_general: y[s, ...] = dot_general of the rows of segment s of a and b: the products of each replica's
+ * rows, side by side.
+ *
+ * (C1) The cut is one of the two, and has at least one segment.
+ * (C2) Dimension 0 of a and b is the batch, and one of the contracted pairs.
+ * (C3) The rest as dot_general's (C1), (C2) and (C3).
+ * (C4) The result has at most 8 dimensions.
+ *
+ * Splitting: as dot_general, but dimension 0 is whole: its borders are the segments'.
+ */
+#include "op/cells.h"
+#include "op/dot_general.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+static bool contracts_rows(const dt_dot_attr *d)
+{
+    for (int i = 0; i < d->n_contract && i < DT_MAX_RANK; i++)
+        if (d->lhs_contract[i] == 0 && d->rhs_contract[i] == 0)
+            return true;
+    return false;
+}
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    DT_TRY(dt_segment_check(q));
+    for (int i = 0; i < 2; i++)
+        DT_TRY(dt_segment_wants_batch(q, &q->in[i], 2));
+    if (!contracts_rows(&a->dot))
+        return dt_bad_shape(q, "(C2) must contract dimension 0 of %s and %s", dt_text_of(&q->in[0]).s,
+                            dt_text_of(&q->in[1]).s);
+    dt_type entry;
+    DT_TRY(dt_dot_infer(q, &a->dot, &entry));
+    q->out = dt_stack_type(a->count, &entry);
+    return dt_check_result(q, 4);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_segment_attr *a = attr;
+    dt_dot_rule(in, &a->dot, rule);
+    rule->in[0][0] = rule->in[1][0] = -1;
+    for (int d = out->rank - 1; d > 0; d--)
+        rule->out[d] = rule->out[d - 1];
+    rule->out[0] = -1;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    for (int s = 0; s < a->count; s++) {
+        dt_view lhs = dt_segment_rows(c, &c->in[0], s), rhs = dt_segment_rows(c, &c->in[1], s);
+        dt_view y = dt_view_entry(&c->out, s);
+        dt_dot_eval(&a->dot, &lhs, &rhs, &y);
+    }
+}
+
+/* Every row is in one segment, so S products cost as much as one over all rows. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_dot_cost(&a->dot, c, cost);
+    cost->flops /= a->count;
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_segment_attr *a = attr;
+    dt_segment_print(a, out);
+    dt_str_putc(out, ' ');
+    dt_dot_print(&a->dot, out);
+}
+
+const dt_op dt_op_segment_dot_general = {
+    .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2,
+    .attr_size = sizeof(dt_segment_attr),
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+};

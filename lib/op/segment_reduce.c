@@ -1,0 +1,62 @@
+/*
+ * segment_reduce: y[s, ...] = reduce of the rows of segment s: (B, ...) -> (S, ...). What reduce says of empty sums
+ * and order holds for each segment.
+ *
+ * (C1) The cut is one of the two, and has at least one segment.
+ * (C2) Dimension 0 of x is the batch, and among the dimensions reduced.
+ * (C3) The rest as reduce's (C1) and (C2).
+ *
+ * Splitting: as reduce, but dimension 0 is whole: its borders are the segments'.
+ */
+#include "op/cells.h"
+#include "op/reduce.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    DT_TRY(dt_segment_check(q));
+    DT_TRY(dt_segment_wants_batch(q, &q->in[0], 2));
+    if (!(a->reduce.dims & 1))
+        return dt_bad_shape(q, "(C2) must reduce dimension 0 of %s", dt_text_of(&q->in[0]).s);
+    dt_type entry;
+    DT_TRY(dt_reduce_infer(q, &a->reduce, &entry));
+    q->out = dt_stack_type(a->count, &entry);
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)out;
+    const dt_segment_attr *a = attr;
+    dt_rule_whole(rule);
+    for (int d = 1, kept = 1; d < in[0].rank; d++) {
+        rule->in[0][d] = (int8_t)d;
+        if (!(a->reduce.dims >> d & 1))
+            rule->out[kept++] = (int8_t)d;
+    }
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    for (int s = 0; s < a->count; s++) {
+        dt_view x = dt_segment_rows(c, &c->in[0], s), y = dt_view_entry(&c->out, s);
+        dt_reduce_eval(&a->reduce, &x, &y);
+    }
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_segment_attr *a = attr;
+    dt_segment_print(a, out);
+    dt_str_putc(out, ' ');
+    dt_reduce_print(&a->reduce, out);
+}
+
+const dt_op dt_op_segment_reduce = {
+    .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1,
+    .attr_size = sizeof(dt_segment_attr),
+    .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
+};

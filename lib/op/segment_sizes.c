@@ -1,0 +1,40 @@
+/*
+ * segment_sizes: y[s] = the examples in segment s, int32.
+ *
+ * (C1) The cut is one of the two, and has at least one segment.
+ */
+#include "op/cells.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    DT_TRY(dt_segment_check(q));
+    q->out = dt_type_of(DT_INT32, 1, (int64_t[]){ a->count });
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)in, (void)out, (void)attr;
+    dt_rule_whole(rule);
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    for (int s = 0; s < a->count; s++)
+        dt_cell_set_int(&c->out, s, dt_segment_border(c, s + 1) - dt_segment_border(c, s));
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_segment_print(attr, out);
+}
+
+const dt_op dt_op_segment_sizes = {
+    .name = "segment_sizes", .about = "the examples in each segment", .n_in = 0,
+    .attr_size = sizeof(dt_segment_attr), .varying = true,
+    .infer = infer, .rule = rule, .eval = eval, .print = print,
+};
