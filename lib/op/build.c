@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "op/op.h"
+#include "op/shapes.h"
 
 static const dt_value none = { 0 };
 
@@ -78,8 +79,8 @@ dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims
     dt_type from = dt_type_of_value(x);
     dt_broadcast_attr attr = { .type = *type };
     attr.type.dtype = from.dtype;
-    for (int i = 0; i < from.rank; i++)
-        attr.dims[i] = dims[i];
+    for (int i = 0; i < DT_MAX_RANK; i++)
+        attr.dims[i] = i < from.rank ? dims[i] : -1;
     return emit1(&dt_op_broadcast_in_dim, x, &attr);
 }
 
@@ -97,13 +98,7 @@ static dt_value broadcast_at(dt_value x, const dt_type *type, int first)
 
 static dt_status *too_flat(const dt_type *from, const dt_type *to)
 {
-    dt_str a = { 0 }, b = { 0 };
-    dt_shape_print(from, &a);
-    dt_shape_print(to, &b);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot broadcast %s to %s, which has fewer dimensions", dt_str_text(&a), dt_str_text(&b));
-    dt_str_release(&a);
-    dt_str_release(&b);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot broadcast %s to %s, which has fewer dimensions", dt_text_of(from).s, dt_text_of(to).s);
 }
 
 dt_value dt_broadcast_to(dt_value x, const dt_type *type)
@@ -147,10 +142,7 @@ static int find_axis(dt_value x, int axis)
     int found = axis < 0 ? axis + type.rank : axis;
     if (found >= 0 && found < type.rank)
         return found;
-    dt_str shape = { 0 };
-    dt_shape_print(&type, &shape);
-    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "no axis %d in a value of shape %s", axis, dt_str_text(&shape)));
-    dt_str_release(&shape);
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "no axis %d in a value of type %s", axis, dt_text_of(&type).s));
     return -1;
 }
 
@@ -199,16 +191,8 @@ static bool join_shapes(const dt_type *a, const dt_type *b, dt_type *out)
 
 static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b)
 {
-    if (a->dtype != b->dtype)
-        return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join %s and %s; convert one of them", op, dt_dtype_name(a->dtype),
-                       dt_dtype_name(b->dtype));
-    dt_str left = { 0 }, right = { 0 };
-    dt_shape_print(a, &left);
-    dt_shape_print(b, &right);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot broadcast %s and %s to one shape", op, dt_str_text(&left), dt_str_text(&right));
-    dt_str_release(&left);
-    dt_str_release(&right);
-    return s;
+    const char *why = a->dtype != b->dtype ? "different dtypes; convert one" : "shapes that do not broadcast";
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join %s and %s: %s", op, dt_text_of(a).s, dt_text_of(b).s, why);
 }
 
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b)
@@ -299,14 +283,7 @@ dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr)
 
 static dt_status *cannot_multiply(const dt_type *a, const dt_type *b)
 {
-    dt_str left = { 0 }, right = { 0 };
-    dt_shape_print(a, &left);
-    dt_shape_print(b, &right);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "matmul takes (..., m, k) and (k, n), got %s and %s", dt_str_text(&left),
-                           dt_str_text(&right));
-    dt_str_release(&left);
-    dt_str_release(&right);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "matmul takes (..., m, k) and (k, n), got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
 }
 
 dt_value dt_matmul(dt_value a, dt_value b)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "op/op.h"
+#include "op/shapes.h"
 
 typedef struct sweep {
     dt_trace *trace;
@@ -39,7 +40,8 @@ static void accumulate(sweep *s, int i, dt_value share)
     if (dt_type_equal(&is, &ought))
         s->total[i] = s->total[i].trace ? dt_add(s->total[i], share) : share;
     else
-        dt_trace_fail(s->trace, dt_fail(DT_E_INTERNAL, NULL, "a gradient of %%%d (%s) has not its type", i, dt_trace_node(s->trace, i)->op->name));
+        dt_trace_fail(s->trace, dt_fail(DT_E_INTERNAL, NULL, "the gradient of %%%d is %s, the node %s", i, dt_text_of(&is).s,
+                                        dt_text_of(&ought).s));
 }
 
 /* Applies node i's gradient rule, under the node's own layer. */
@@ -68,10 +70,8 @@ static bool check_loss(dt_value loss)
     dt_type type = dt_type_of_value(loss);
     if (type.rank == 0 && dt_dtype_is_float(type.dtype))
         return true;
-    dt_str text = { 0 };
-    dt_type_print(&type, &text);
-    dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s", dt_str_text(&text)));
-    dt_str_release(&text);
+    dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s",
+                                      dt_text_of(&type).s));
     return false;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "op/op.h"
+#include "op/shapes.h"
 
 typedef enum owner { NOBODY, LENT, OWNED } owner;
 
@@ -36,13 +37,7 @@ static dt_status *view_create(dt_view *out, const dt_type *type)
 {
     int64_t bytes = dt_type_bytes(type);
     *out = (dt_view){ *type, bytes == INT64_MAX ? NULL : dt_try_alloc((size_t)(bytes > 0 ? bytes : 1)) };
-    if (out->data)
-        return NULL;
-    dt_str text = { 0 };
-    dt_type_print(type, &text);
-    dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "no memory for a value of type %s", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return out->data ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "no memory for a value of type %s", dt_text_of(type).s);
 }
 
 static dt_status *view_copy(dt_view *out, const dt_view *from)
@@ -58,18 +53,11 @@ static dt_status *bind_argument(machine *m, int arg, int replica, const dt_view 
 {
     const dt_named_node *a = &m->graph->arg[arg];
     dt_type type = dt_type_at(&m->graph->node[a->node].type, m->env[replica].batch);
-    if (dt_type_equal(&type, &given->type)) {
-        *value_at(m, a->node, replica) = (value){ *given, LENT };
-        return NULL;
-    }
-    dt_str is = { 0 }, ought = { 0 };
-    dt_type_print(&given->type, &is);
-    dt_type_print(&type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "argument '%s' of replica %d is %s, the graph takes %s", a->name, replica,
-                           dt_str_text(&is), dt_str_text(&ought));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return s;
+    if (!dt_type_equal(&type, &given->type))
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "argument '%s' of replica %d is %s, the graph takes %s", a->name, replica,
+                       dt_text_of(&given->type).s, dt_text_of(&type).s);
+    *value_at(m, a->node, replica) = (value){ *given, LENT };
+    return NULL;
 }
 
 static dt_status *bind_inputs(machine *m, const dt_view *arg)
@@ -103,24 +91,10 @@ static void machine_init(machine *m, dt_arena *arena, const dt_env *env, const i
 
 /* ---- running ---- */
 
-/* A collective works on values of one type. */
-static dt_status *share_inputs(machine *m, int i)
+static void share_inputs(machine *m, int i)
 {
-    const dt_node *n = &m->graph->node[i];
-    for (int r = 0; r < m->replicas; r++) {
-        m->shared[r] = value_at(m, n->in[0], r)->view;
-        if (!dt_type_equal(&m->shared[r].type, &m->shared[0].type)) {
-            dt_str first = { 0 }, other = { 0 };
-            dt_shape_print(&m->shared[0].type, &first);
-            dt_shape_print(&m->shared[r].type, &other);
-            dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join shape %s of replica 0 and %s of replica %d", n->op->name,
-                                   dt_str_text(&first), dt_str_text(&other), r);
-            dt_str_release(&first);
-            dt_str_release(&other);
-            return s;
-        }
-    }
-    return NULL;
+    for (int r = 0; r < m->replicas; r++)
+        m->shared[r] = value_at(m, m->graph->node[i].in[0], r)->view;
 }
 
 static dt_status *evaluate(machine *m, int i, int replica)
@@ -161,7 +135,7 @@ static dt_status *run_node(machine *m, int i)
     if (value_at(m, i, 0)->owner == LENT)
         return NULL; /* an argument or a variable */
     if (n->op->collective)
-        DT_TRY(share_inputs(m, i));
+        share_inputs(m, i);
     for (int r = 0; r < m->replicas; r++)
         DT_TRY(evaluate(m, i, r));
     for (int k = 0; k < n->n_in; k++)

@@ -2,10 +2,9 @@
  * What goes into a trace and comes out of it: arguments, variables, results. They are declared in graph.h; those that make rows
  * of the op table stand here because a room knows only the rooms above it, and the rest stand beside them.
  */
-#include <string.h>
-
 #include "graph/trace.h"
 #include "op/op.h"
+#include "op/shapes.h"
 
 static const dt_value none = { 0 };
 
@@ -92,14 +91,8 @@ dt_value dt_read(dt_trace *t, dt_variable *v)
 
 static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
 {
-    dt_str is = { 0 }, ought = { 0 };
-    dt_type_print(type, &is);
-    dt_type_print(&v->type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_str_text(&is), v->path,
-                           dt_str_text(&ought));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_text_of(type).s, v->path,
+                   dt_text_of(&v->type).s);
 }
 
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
