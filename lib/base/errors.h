@@ -3,7 +3,7 @@
  * prints: what the error means, an example, what helps. Kinds are tf.distribute's: ValueError, TypeError, RuntimeError,
  * NotFoundError, ... No include guard: this file is expanded wherever a form of the table is wanted.
  *
- * Numbers: 1-39 job file, 40-59 placement, 60-79 model and graph, 80-109 data, 110-129 checkpoints and files, 130-149 command
+ * Numbers: 1-39 job file, 40-59 placement and workers, 60-79 model and graph, 80-109 data, 110-129 checkpoints and files, 130-149 command
  * line, 150-169 devices and running, 170-199 the C API. Numbers are stable; a retired one is not used again.
  */
 /* clang-format off */
@@ -57,6 +57,54 @@ DT_ERROR(BAD_OVERRIDE, 14, 78, "ValueError", "override that fits nothing",
 DT_ERROR(RANGE, 17, 78, "ValueError", "value out of range",
     "A number in the job file lies outside the limits of its field. The message names the limit and the value.\n\n"
     "    Dense: {units: 0}           units must be at least 1, got 0")
+DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
+    "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v2-8 or v3-8, with sim: before\n"
+    "it. The message names the nearest that exist. An empty name means this machine's own TPU; without one, a simulated v3-8.\n\n"
+    "    cluster_resolver: {tpu: sim:v3-8}\n\n"
+    "'dtrain topology --tpu v3-8' draws it.")
+DT_ERROR(UNKNOWN_SLICE_OPTION, 41, 64, "ValueError", "unknown slice on the command line",
+    "--tpu names a slice of a pod: the chips' generation and the number of cores, v2-8 or v3-8; sim: before it may be left out.\n"
+    "The message names the nearest that exist.\n\n"
+    "    dtrain topology --tpu v3-8")
+DT_ERROR(COMPUTATION_SHAPE, 42, 78, "ValueError", "computation_shape does not fit",
+    "`computation_shape` is the block of cores of one replica, [x, y, z, core]; `computation_stride` the steps between them. Each\n"
+    "has four numbers of at least 1, and their product must fit the slice's mesh in every dimension. Slices of v2 and v3 are flat: z is 1.\n\n"
+    "    v3-8 has the mesh [2, 2, 1, 2]: two by two chips with two cores each\n"
+    "    [1, 1, 1, 2] fits: both cores of a chip, 4 replicas of 2 logical devices\n"
+    "    [1, 2, 2, 2] does not: z would have to be 2\n\n"
+    "'dtrain topology JOB' draws a slice with its replicas.")
+DT_ERROR(TOO_MANY_REPLICAS, 43, 78, "ValueError", "more replicas than fit",
+    "`num_replicas` blocks of `computation_shape` are asked for, but the slice has room for fewer. Blocks lie side by side from\n"
+    "the first core on; what is left over by uneven division stays idle. Take fewer replicas, a smaller block or a larger slice.")
+DT_ERROR(DEVICE_ORDER, 44, 78, "ValueError", "no ring through these replicas",
+    "Rings of neighbours exist where a replica takes all cores of its chips, every stride is 1, and the replicas fill the slice.\n"
+    "Leave device_order_mode at auto, which takes rings where they exist and the order of coordinates elsewhere.")
+DT_ERROR(MISSING_DEVICES, 46, 78, "AssertionError", "the slice lacks devices",
+    "Some places of the slice's mesh have no device. Replicas are then runs of cores in the order of hosts; that needs a\n"
+    "computation_stride of ones, and enough cores.")
+DT_ERROR(TOPOLOGY, 47, 78, "ValueError", "malformed topology",
+    "A topology has a mesh shape of four positive numbers, [x, y, z, core], and for each device of each task four coordinates in it.")
+DT_ERROR(COORDINATES, 48, 78, "IndexError", "no such place in the mesh",
+    "The coordinates of a device or of a logical core lie outside the mesh, or at a place that has no device.")
+DT_ERROR(DEVICE_NAME, 49, 78, "ValueError", "malformed name of a device",
+    "A device is named by type and number, CPU:0 or TPU:3, in upper or lower case, or by its full name:\n\n"
+    "    /job:localhost/replica:0/task:0/device:CPU:0\n\n"
+    "Of a full name any of job, replica and task may be left out.")
+DT_ERROR(DEVICE_TWICE, 50, 78, "AssertionError", "device listed twice",
+    "Each device of a strategy holds one replica, so each may be listed once; CPU:0, cpu:0 and the full name are the same device.\n"
+    "For more replicas than cores list more virtual CPU devices (CPU:0, CPU:1, ...), or write `replicas: N`.")
+DT_ERROR(NO_DEVICE, 51, 69, "NotFoundError", "device not there",
+    "The job names a device that this machine does not have, or that dtrain cannot use here. CPU devices are virtual: there are as\n"
+    "many as asked for, on the real cores. TPU slices are simulated (`strategy: {type: tpu}`).\n\n"
+    "'dtrain devices' lists what was found, and says why the rest was not.")
+DT_ERROR(WORKER_LATE, 56, 69, "DeadlineExceededError", "a worker is late",
+    "A worker waited for another until its deadline. The other one is slow, stopped, or waits for something itself; the message\n"
+    "names it and what was expected of it. The last complete checkpoint is where the job goes on.")
+DT_ERROR(WORKER_GONE, 57, 69, "UnavailableError", "a worker is gone",
+    "A worker left, or died, while another still expected something from it. The last complete checkpoint is where the job goes on.")
+DT_ERROR(WORKERS_DISAGREE, 58, 76, "InternalError", "workers do different things",
+    "Two workers met in different collectives, or in the same with different sizes. They run other jobs, other versions, or a step\n"
+    "function that does not do the same on every worker. Nothing was added up wrongly: the message was refused.")
 DT_ERROR(MODEL_SHAPE, 60, 78, "ValueError", "shapes do not fit",
     "Values that meet in one operation have shapes or types that it cannot join. The message names the operation, the rule that\n"
     "is broken and both shapes; B stands for the number of rows of a batch. Sizes broadcast as in NumPy: aligned at the last\n"
@@ -71,9 +119,37 @@ DT_ERROR(NO_ARGUMENT, 62, 78, "ValueError", "no such argument",
     "dt_values passed to dt_strategy_run, or of the elements of the data set.")
 DT_ERROR(NAME_TAKEN, 63, 78, "ValueError", "name given twice",
     "Arguments and results of a step function are told apart by their names, so each name may be given once.")
+DT_ERROR(NOT_YET, 64, 78, "ValueError", "not implemented yet",
+    "The job asks for something that Keras or tf.distribute has and that this version of dtrain does not have yet. It is refused,\n"
+    "never ignored: what is trained is what the job says. The message says what there is in its place.")
+DT_ERROR(MODEL_LAYERS, 65, 78, "ValueError", "list of layers",
+    "A sequential model is a list of layers. Its first layer, and only that, is an Input, which names the data element that the model\n"
+    "is fed and says its shape, without the batch dimension.\n\n"
+    "    layers:\n"
+    "      - Input: {name: image, shape: [28, 28]}\n"
+    "      - Flatten\n"
+    "      - Dense: {units: 10}")
+DT_ERROR(LAYER_NAME, 66, 78, "ValueError", "name of a layer",
+    "Layers are told apart by their names, and weights are called LAYER/WEIGHT (dense/kernel), so a name may be given once and\n"
+    "contains no '/' and no '..'. Layers without a name get Keras' names: dense, dense_1, ...")
+DT_ERROR(MODEL_SIZE, 67, 78, "ValueError", "model too large",
+    "A weight of more than 1 TiB, or an example that becomes more than 4 GiB on its way through the model. Most often a size has a\n"
+    "digit too many, or a Flatten stands in front of a Dense where pooling was meant.")
+DT_ERROR(LABELS, 68, 78, "ValueError", "labels do not go with the loss",
+    "A loss or metric and the targets of the data set do not go together. There are two forms of the cross-entropy:\n\n"
+    "    SparseCategoricalCrossentropy    labels are class numbers: integers, (B) or (B, 1)\n"
+    "    CategoricalCrossentropy          labels are one-hot vectors: (B, classes)\n\n"
+    "Take the form that fits, or change the labels: 'map: {label: [one_hot: 10]}' or 'map: {label: [cast: int32]}'. Other losses compare\n"
+    "targets and predictions element by element, so both have one shape.")
+DT_ERROR(NO_GRADIENT, 69, 78, "ValueError", "no gradients",
+    "The loss does not depend on any of the variables whose gradients are asked for, so nothing can be trained. Compute the loss from\n"
+    "what the model returns, in the same step function, and by operations that have a gradient (argmax and comparisons have none).")
 DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "A fault of dtrain itself: an invariant of the compiler or the runtime does not hold. Please report it with the message\n"
     "and the job file.")
+DT_ERROR(METRICS, 71, 78, "ValueError", "name of a metric",
+    "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
+    "(sparse_categorical_accuracy), or the metric's 'name'. Each key may stand once, and 'loss' and 'val_...' are taken.")
 DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
     "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
     "the file's name, and says what the file seems to be instead where it knows.\n\n"
@@ -183,3 +259,6 @@ DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"
     "    dt_all_reduce(DT_SUM, value)     or DT_MEAN\n\n"
     "dt_optimizer_apply does this for gradients by itself.")
+DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
+    "The kernel library that --kernels names cannot be used on this machine. OpenBLAS is always there; oneDNN is loaded when its\n"
+    "shared library is installed (Debian: libdnnl2). 'dtrain devices' lists what was found.")

@@ -1,0 +1,190 @@
+/*
+ * Where things are: chips, slices of a pod, the topology of a slice as tf.tpu has it, the assignment of replicas to its cores,
+ * names of devices. Pure data: nothing here computes, sends or knows a strategy.
+ *
+ *     chip       one generation's numbers                      topo/chips.h
+ *     slice      "v3-8": chips in a grid, wrapped or not        topo/slices.h
+ *     topology   mesh_shape, tasks, coordinates of devices
+ *     assignment replica, logical device -> coordinates
+ *
+ * Coordinates are (x, y, z, core). In a task, devices stand core fastest, then x, then y; the id of a core in its slice is
+ * core + C * (x + X * (y + Y * z)).
+ */
+#ifndef DT_TOPO_TOPO_H
+#define DT_TOPO_TOPO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+
+typedef int dt_coords[4]; /* x, y, z, core */
+
+/* ---- chips and slices ---- */
+
+/* A generation of chips; SI units. The sources of the numbers stand beside them in topo/chips.h. */
+typedef struct dt_chip {
+    const char *generation;   /* "v3" */
+    int cores;                /* TensorCores of a chip */
+    int devices;              /* what programs see of a chip: one device per core, or one for both (megacore) */
+    double core_flops;        /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
+    double clock_hz;
+    int mxus, mxu_size;       /* of a core; rows and columns of one */
+    int64_t core_hbm;         /* bytes, as sold */
+    int64_t core_hbm_usable;  /* bytes that programs get */
+    double core_hbm_Bps;
+    int links;                /* of a chip */
+    double link_Bps;          /* one link, one way */
+    double hop_s;             /* latency of one link */
+    int host[3];              /* chips of a host in x, y, z */
+} dt_chip;
+
+/* The row of a generation ("v3"), or NULL. */
+const dt_chip *dt_chip_find(const char *generation);
+
+/* A part of a pod that can be had. */
+typedef struct dt_slice {
+    const char *name;    /* "v3-8" */
+    const dt_chip *chip;
+    int chips[3];        /* X, Y, Z */
+    bool wrap[3];        /* the last chip of this axis is linked to the first one */
+    bool twisted;
+} dt_slice;
+
+/* All slices; *n is their count. */
+const dt_slice *dt_slices(int *n);
+/* "v3-8", "sim:v3-8", "v3:2x2", in any case. None of that name: an error of the row `unknown` (UNKNOWN_SLICE for a job,
+ * UNKNOWN_SLICE_OPTION for the command line) that names the nearest. `at` may be NULL. */
+dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_place *at, const dt_slice **out) DT_MUST_USE;
+int dt_slice_chips(const dt_slice *s);
+int dt_slice_hosts(const dt_slice *s);
+
+/* ---- topology ---- */
+
+/* tf.tpu.experimental.Topology (declared in dtrain.h). Never changed once made. */
+struct dt_topology {
+    const dt_slice *slice;  /* NULL: made up from coordinates */
+    int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
+    int tasks;              /* hosts */
+    int devices;            /* of a task */
+    dt_coords *coordinates; /* [tasks * devices], task by task */
+    int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
+    int missing;            /* places of the mesh without a device */
+};
+
+/* coordinates are [tasks][devices][4]. ValueError (TOPOLOGY): mesh_shape that is not 4 positive numbers; IndexError
+ * (COORDINATES): outside the mesh. */
+typedef struct dt_topology_spec {
+    const int64_t *mesh;
+    int mesh_rank;
+    int tasks, devices;
+    const int64_t *coordinates;
+} dt_topology_spec;
+dt_status *dt_topology_create(dt_topology **out, const dt_topology_spec *spec) DT_MUST_USE;
+/* The topology of a slice, as its hosts report it. */
+dt_topology *dt_topology_of_slice(const dt_slice *s);
+void dt_topology_destroy(dt_topology *t); /* takes NULL */
+/* Cores that are there. */
+int dt_topology_cores(const dt_topology *t);
+bool dt_topology_has(const dt_topology *t, const dt_coords at);
+/* Task and device in it at coordinates that dt_topology_has. */
+int dt_topology_task(const dt_topology *t, const dt_coords at);
+int dt_topology_device(const dt_topology *t, const dt_coords at);
+/* core + C * (x + X * (y + Y * z)) */
+int dt_topology_id(const dt_topology *t, const dt_coords at);
+/* Links between two chips on the shortest way, wrapped axes counted; 0 within a chip. */
+int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
+/* What to call it in messages and headers: the slice's name, or "this topology". */
+const char *dt_topology_name(const dt_topology *t);
+
+/* ---- device assignment ---- */
+
+/* tf.tpu.experimental.DeviceAssignment: where each replica's logical devices are. */
+typedef struct dt_assignment {
+    int replicas;
+    int logical;      /* devices of a replica */
+    int shape[4];     /* computation_shape; all 0: it was given core by core */
+    dt_coords *core;  /* [replicas][logical] */
+} dt_assignment;
+
+/* How logical cores and replicas follow each other: rings of neighbours where they are possible, rings or an error, or the
+ * order of coordinates. */
+typedef enum dt_device_order { DT_ORDER_AUTO, DT_ORDER_RING, DT_ORDER_MESH } dt_device_order;
+
+typedef struct dt_assignment_spec {
+    const int64_t *shape;  /* computation_shape [x, y, z, core]; NULL: ones */
+    int shape_rank;        /* numbers in it */
+    const int64_t *stride; /* computation_stride; NULL: ones */
+    int stride_rank;
+    int64_t replicas;      /* num_replicas */
+    dt_device_order order;
+} dt_assignment_spec;
+
+/* DeviceAssignment.build. Errors: COMPUTATION_SHAPE (lists of another length, numbers below 1, a block that does not fit), TOO_MANY_REPLICAS,
+ * DEVICE_ORDER (rings asked for and not possible), MISSING_DEVICES (with chips missing, replicas that are no runs of cores). */
+dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const dt_assignment_spec *spec) DT_MUST_USE;
+/* Given core by core: core is [replicas][logical]. COORDINATES where there is no device. */
+dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const dt_coords *core) DT_MUST_USE;
+/* One replica per core, in the order of tasks and their devices: TPUStrategy without an assignment. */
+dt_assignment *dt_assignment_each_core(const dt_topology *t);
+void dt_assignment_destroy(dt_assignment *a); /* takes NULL */
+/* Coordinates of a replica's logical device. */
+const int *dt_assignment_at(const dt_assignment *a, int replica, int logical);
+/* Replicas whose logical device lies in the task, ascending, into replicas[a->replicas]; their number. */
+int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas);
+/* An order of the replicas in which neighbours lie near each other, for rings of collectives: that of a ring through all chips where
+ * it is shorter than the order of numbers. order[a->replicas]. */
+void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order);
+
+/* ---- names of devices ---- */
+
+typedef enum dt_device_type { DT_DEVICE_CPU, DT_DEVICE_GPU, DT_DEVICE_TPU } dt_device_type;
+typedef struct dt_device_name {
+    char job[32]; /* "localhost", "worker" */
+    int replica, task;
+    dt_device_type type;
+    int index;
+} dt_device_name;
+
+/* "CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3", in any case; what is left out is
+ * /job:localhost, /replica:0, /task:0. DEVICE_NAME; `at` may be NULL. */
+dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+/* "/job:localhost/replica:0/task:0/device:CPU:0" */
+void dt_device_name_print(const dt_device_name *d, dt_str *out);
+bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
+/* n names of CPU devices of this machine, all different (virtual ones: any index below DT_MAX_CPU_DEVICES). DEVICE_NAME,
+ * DEVICE_TWICE, NO_DEVICE. */
+#define DT_MAX_CPU_DEVICES 65536
+dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+
+/* ---- resolvers ---- */
+
+/* TPUClusterResolver (declared in dtrain.h, counted): a slice, and how we came to it. */
+struct dt_resolver {
+    int refs;
+    const dt_slice *slice;
+    dt_topology *topology;
+    bool simulated;  /* always, until there is a back end for real ones */
+    char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
+};
+/* dt_tpu_resolver with the row for unknown slices and a place. */
+dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
+dt_resolver *dt_resolver_ref(dt_resolver *r);
+
+/* ---- pictures ---- */
+
+typedef struct dt_topology_picture {
+    const dt_topology *topology;     /* of a slice */
+    const dt_assignment *assignment; /* replicas to draw on it; NULL: device numbers */
+    const char *why;                 /* resolver's: printed when it is not NULL */
+    bool simulated;                  /* for JSON */
+    bool utf8;                       /* lines as box drawing characters */
+} dt_topology_picture;
+/* A header, one plane of chips for each z with links, a legend, and which links gradients use. */
+void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
+/* One line of JSON: type, generation, simulated, chips, hosts, cores_per_chip, mesh_shape[4], wrap[3], twisted,
+ * devices: [{id, task, coords[4]}], and with an assignment replicas: [[id, ...]]. */
+void dt_topology_json(const dt_topology_picture *p, dt_str *out);
+
+#endif
