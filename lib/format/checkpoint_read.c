@@ -1,0 +1,176 @@
+/*
+ * Finding and reading checkpoints. A damaged one is passed over with a warning as long as an older one verifies; never does training start
+ * over because of one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/state.h"
+#include "format/steps.h"
+
+/* ---- one checkpoint ---- */
+
+static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *hash)
+{
+    static const size_t block = 1 << 18;
+    char *buffer = dt_alloc(block);
+    dt_status *s = NULL;
+    for (int64_t at = 0; at < size && !s; at += (int64_t)block) {
+        size_t part = size - at < (int64_t)block ? (size_t)(size - at) : block;
+        s = dt_file_pread(fd, path, buffer, part, at);
+        if (!s)
+            dt_sha256_add(hash, buffer, part);
+    }
+    free(buffer);
+    return s;
+}
+
+static dt_status *check_file(const dt_checkpoint *c, const char *name, const char *expected)
+{
+    int fd;
+    int64_t size;
+    const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, name);
+    DT_TRY(dt_check_plain(path));
+    DT_TRY(dt_file_open(path, &fd, &size));
+    dt_sha256 *hash = dt_sha256_create();
+    dt_status *s = hash_open(fd, path, size, hash);
+    dt_digest found = dt_sha256_end(hash);
+    close(fd);
+    if (!s && strcmp(found.hex, expected) != 0)
+        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", path);
+    return s;
+}
+
+static dt_status *open_into(dt_checkpoint *c)
+{
+    dt_state_read r = {.arena = c->arena, .path = c->path};
+    DT_TRY(dt_state_load(&r));
+    c->state = r.state;
+    memcpy(c->model_sha256, r.model_sha256, sizeof c->model_sha256);
+    memcpy(c->optimizer_sha256, r.optimizer_sha256, sizeof c->optimizer_sha256);
+    DT_TRY(check_file(c, DT_MODEL_FILE, c->model_sha256));
+    return check_file(c, DT_OPTIMIZER_FILE, c->optimizer_sha256);
+}
+
+dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path)
+{
+    *c = (dt_checkpoint){.arena = dt_arena_create()};
+    c->path = dt_arena_strdup(c->arena, path);
+    dt_status *s = open_into(c);
+    if (s)
+        dt_checkpoint_release(c);
+    return s;
+}
+
+void dt_checkpoint_release(dt_checkpoint *c)
+{
+    dt_arena_destroy(c->arena);
+    *c = (dt_checkpoint){0};
+}
+
+/* ---- the newest ---- */
+
+/* Some are there, and all of them are among the warnings. */
+static dt_status *none_verifies(const char *ckpt, const dt_step_list *list, const dt_status *warnings)
+{
+    dt_status *s = dt_fail(DT_E_CHECKPOINT_NONE, NULL, "%s: has %d checkpoint%s, none of which verifies", ckpt, list->n, list->n > 1 ? "s" : "");
+    for (; warnings; warnings = dt_status_next(warnings))
+        s = dt_note(s, "%s", dt_status_text(warnings));
+    return s;
+}
+
+static dt_status *open_newest(dt_checkpoint *c, const char *ckpt, const dt_step_list *list, dt_status **warnings)
+{
+    for (int i = list->n - 1; i >= 0 && list->item[i].generation >= 0; i--) {
+        char *path = dt_path_join(ckpt, list->item[i].name);
+        dt_status *s = dt_checkpoint_open(c, path);
+        free(path);
+        if (!s || !dt_state_is_damage(s))
+            return s;
+        dt_status_append(warnings, s);
+    }
+    return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
+}
+
+dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings)
+{
+    dt_step_list list;
+    dt_arena *arena = dt_arena_create();
+    char *ckpt = dt_path_join(dir, "ckpt");
+    *c = (dt_checkpoint){0};
+    dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
+    if (!s)
+        s = dt_steps_rank(ckpt, &list, warnings);
+    if (!s)
+        s = open_newest(c, ckpt, &list, warnings);
+    free(ckpt);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation)
+{
+    dt_step_list list;
+    dt_arena *arena = dt_arena_create();
+    char *ckpt = dt_path_join(dir, "ckpt");
+    *generation = -1;
+    dt_status *s = dt_steps_list(arena, ckpt, false, &list, NULL);
+    if (!s)
+        s = dt_steps_rank(ckpt, &list, NULL);
+    if (!s && list.n > 0)
+        *generation = list.item[list.n - 1].generation;
+    free(ckpt);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+/* ---- its tensors ---- */
+
+static int64_t count_float32(const float *x, int64_t n)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad += !isfinite(x[i]);
+    return bad;
+}
+
+static int64_t count_float64(const double *x, int64_t n)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad += !isfinite(x[i]);
+    return bad;
+}
+
+static dt_status *check_finite(const char *path, const dt_named_array *a)
+{
+    int64_t n = dt_type_elements(&a->type), bad = 0;
+    if (a->type.dtype == DT_FLOAT32)
+        bad = count_float32(a->data, n);
+    else if (a->type.dtype == DT_FLOAT64)
+        bad = count_float64(a->data, n);
+    if (bad == 0)
+        return NULL;
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: tensor '%s' holds %" PRId64 " non-finite value%s", path, a->name, bad, bad > 1 ? "s" : "");
+}
+
+static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays *a, const char *digest)
+{
+    if (!a)
+        return NULL;
+    const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, name);
+    DT_TRY(dt_check_plain(path));
+    DT_TRY(dt_safetensors_read(path, a, digest));
+    for (int i = 0; i < a->n; i++)
+        DT_TRY(check_finite(path, &a->array[i]));
+    return NULL;
+}
+
+dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer)
+{
+    DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256));
+    return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256);
+}

@@ -1,0 +1,224 @@
+/*
+ * Saving a checkpoint, and deleting old ones.
+ *
+ *     step-00000310.tmp/   model, optimizer: written, synced; state.json with their sums: written, synced; the directory synced
+ *                          all of it read back
+ *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
+ *     ckpt/                synced: from here on the new one counts
+ *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
+ *
+ * Stopped anywhere in it, the last complete checkpoint is where it was, and at the next start dt_checkpoints_clean removes what ends in .tmp.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/state.h"
+#include "format/steps.h"
+
+/* One save under way. Paths in the arena. */
+typedef struct saving {
+    dt_arena *arena;
+    const dt_run_dir *run;
+    const dt_state_file *state;
+    const dt_arrays *model, *optimizer;
+    const char *ckpt, *name, *final, *temporary;
+} saving;
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* A directory with files in it, a file or a link, whatever has the name. */
+static dt_status *remove_any(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
+    return S_ISDIR(st.st_mode) ? dt_dir_remove(path) : dt_file_remove(path);
+}
+
+/* ---- writing ---- */
+
+static dt_status *write_state(const char *path, const dt_str *text)
+{
+    dt_writer w;
+    dt_status *s = dt_writer_open(&w, path);
+    if (!s)
+        s = dt_writer_put(&w, text->data, text->size);
+    if (!s)
+        s = dt_writer_sync(&w);
+    if (!s)
+        s = dt_writer_close(&w);
+    if (s)
+        dt_writer_abandon(&w);
+    return s;
+}
+
+static dt_status *write_files(const saving *v)
+{
+    dt_digest model, optimizer;
+    dt_str text = {0};
+    DT_TRY(remove_any(v->temporary));
+    DT_TRY(dt_dir_make(v->temporary));
+    DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_MODEL_FILE, v->temporary), v->model, &model));
+    DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_OPTIMIZER_FILE, v->temporary), v->optimizer, &optimizer));
+    dt_state_print(v->state, &model, &optimizer, &text);
+    dt_status *s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
+    dt_str_release(&text);
+    return s ? s : dt_dir_sync(v->temporary);
+}
+
+/* What cannot be read now would not be a checkpoint later. */
+static dt_status *read_back(const saving *v)
+{
+    dt_checkpoint c;
+    dt_status *s = dt_checkpoint_open(&c, v->temporary);
+    if (!s)
+        dt_checkpoint_release(&c);
+    if (!s || !dt_state_is_damage(s))
+        return s;
+    dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: does not read back as it was written: %s", v->temporary, dt_status_text(s));
+    dt_status_free(s);
+    return unlike;
+}
+
+/* A new one takes the name of an old one in one step where the file system can; elsewhere the name is free for a moment. */
+static dt_status *take_name(const saving *v)
+{
+    bool done = false;
+    if (exists(v->final)) {
+        DT_TRY(dt_exchange(v->temporary, v->final, &done));
+        if (!done)
+            DT_TRY(remove_any(v->final));
+    }
+    return done ? NULL : dt_rename(v->temporary, v->final);
+}
+
+/* The run directory is synced too, for ckpt may be new in it. */
+static dt_status *commit(const saving *v)
+{
+    DT_TRY(take_name(v));
+    DT_TRY(dt_dir_sync(v->ckpt));
+    DT_TRY(dt_dir_sync(v->run->path));
+    return remove_any(v->temporary);
+}
+
+/* ---- deleting ---- */
+
+/* A half-deleted directory must not have a checkpoint's name, not even after a power failure. */
+static dt_status *delete_checkpoint(dt_arena *arena, const char *ckpt, const char *name)
+{
+    const char *from = dt_arena_printf(arena, "%s/%s", ckpt, name), *to = dt_arena_printf(arena, "%s.tmp", from);
+    DT_TRY(remove_any(to));
+    DT_TRY(dt_rename(from, to));
+    DT_TRY(dt_dir_sync(ckpt));
+    return remove_any(to);
+}
+
+static dt_status *delete_oldest(const saving *v, int max_to_keep)
+{
+    dt_step_list list;
+    DT_TRY(dt_steps_list(v->arena, v->ckpt, false, &list, NULL));
+    int surplus = list.n - max_to_keep;
+    if (surplus <= 0)
+        return NULL;
+    DT_TRY(dt_steps_rank(v->ckpt, &list, NULL));
+    for (int i = 0; i < list.n && surplus > 0; i++) {
+        if (strcmp(list.item[i].name, v->name) == 0)
+            continue;
+        DT_TRY(delete_checkpoint(v->arena, v->ckpt, list.item[i].name));
+        surplus--;
+    }
+    return NULL;
+}
+
+static dt_status *delete_temporary(dt_arena *arena, const char *ckpt)
+{
+    dt_step_list list;
+    DT_TRY(dt_steps_list(arena, ckpt, true, &list, NULL));
+    for (int i = 0; i < list.n; i++)
+        DT_TRY(remove_any(dt_arena_printf(arena, "%s/%s", ckpt, list.item[i].name)));
+    return dt_file_remove(dt_arena_printf(arena, "%s/probe.tmp", ckpt));
+}
+
+/* The last part of a path that may end in slashes. */
+static const char *last_part(dt_arena *arena, const char *path)
+{
+    size_t end = path ? strlen(path) : 0;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return dt_arena_printf(arena, "%.*s", (int)(end - begin), path ? path + begin : "");
+}
+
+static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *keep)
+{
+    dt_step_list list;
+    const char *kept = last_part(arena, keep);
+    DT_TRY(dt_steps_list(arena, ckpt, false, &list, NULL));
+    for (int i = 0; i < list.n; i++)
+        if (strcmp(list.item[i].name, kept) != 0)
+            DT_TRY(delete_checkpoint(arena, ckpt, list.item[i].name));
+    return NULL;
+}
+
+/* ---- the calls ---- */
+
+/* A run directory that was removed, or made anew by another job, is not ours any more. */
+static dt_status *check_lock(const saving *v)
+{
+    struct stat ours, there;
+    const char *path = v->run->path;
+    if (!exists(path))
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", path);
+    if (fstat(v->run->lock.fd, &ours) != 0)
+        return dt_fail_errno(DT_E_IO, path);
+    if (stat(dt_arena_printf(v->arena, "%s/.lock", path), &there) == 0 && (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev))
+        return dt_fail(DT_E_IN_USE, NULL, "%s: was replaced while in use; its lock is another job's now", path);
+    return NULL;
+}
+
+static dt_status *save(const saving *v, int max_to_keep)
+{
+    DT_TRY(check_lock(v));
+    dt_status *s = write_files(v);
+    if (!s)
+        s = read_back(v);
+    if (s) {
+        dt_status_free(remove_any(v->temporary)); /* or else at the next start */
+        return dt_note(s, "checkpoint of step %lld not written", (long long)v->state->step);
+    }
+    DT_TRY(commit(v));
+    return delete_oldest(v, max_to_keep);
+}
+
+dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
+                              int max_to_keep, char **path)
+{
+    saving v = {dt_arena_create(), r, state, model, optimizer, NULL, NULL, NULL, NULL};
+    v.ckpt = dt_arena_printf(v.arena, "%s/ckpt", r->path);
+    v.name = dt_step_format(v.arena, state->step);
+    v.final = dt_arena_printf(v.arena, "%s/%s", v.ckpt, v.name);
+    v.temporary = dt_arena_printf(v.arena, "%s.tmp", v.final);
+    dt_status *s = save(&v, max_to_keep);
+    *path = s ? NULL : dt_strdup(v.final);
+    dt_arena_destroy(v.arena);
+    return s;
+}
+
+dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep)
+{
+    dt_arena *arena = dt_arena_create();
+    const char *ckpt = dt_arena_printf(arena, "%s/ckpt", r->path);
+    dt_status *s = delete_temporary(arena, ckpt);
+    if (!s && all)
+        s = delete_all_but(arena, ckpt, keep);
+    dt_arena_destroy(arena);
+    return s;
+}

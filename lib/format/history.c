@@ -1,0 +1,75 @@
+/*
+ * history.jsonl is appended to, so a killed run may leave half a line, and one that is resumed from an older checkpoint trains epochs again
+ * whose lines are there. Both go before the first new line; the file is replaced whole, and only if something has to go.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/format.h"
+#include "format/json_read.h"
+
+static const size_t largest = (size_t)64 << 20;
+
+/* Whether it is a line of ours, of no step past `step`. */
+static bool is_kept(const char *line, size_t n, int64_t step)
+{
+    json_t *root;
+    int64_t of;
+    dt_json_text text = {"history.jsonl", "a line", "key", line, n};
+    dt_status *s = dt_json_parse(&text, &root);
+    bool kept = !s && dt_json_get_int(root, "step", &of) && of <= step;
+    json_decref(root);
+    dt_status_free(s); /* torn, not worth a word */
+    return kept;
+}
+
+static void filter(const dt_str *all, int64_t step, dt_str *kept)
+{
+    const char *line = dt_str_text(all), *end = line + all->size;
+    for (const char *newline; line < end && (newline = memchr(line, '\n', (size_t)(end - line))); line = newline + 1)
+        if (is_kept(line, (size_t)(newline - line), step))
+            dt_str_add(kept, line, (size_t)(newline + 1 - line));
+}
+
+/* A link is refused before what it leads to is read. */
+static dt_status *check_kind(const char *path, bool *there)
+{
+    struct stat st;
+    *there = lstat(path, &st) == 0;
+    if (!*there)
+        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
+    if (!S_ISREG(st.st_mode))
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
+    return NULL;
+}
+
+static dt_status *drop(const char *path, int64_t step)
+{
+    bool there;
+    dt_str all = {0}, kept = {0};
+    DT_TRY(check_kind(path, &there));
+    if (!there)
+        return NULL;
+    dt_status *s = dt_file_read(path, largest, &all);
+    if (!s) {
+        filter(&all, step, &kept);
+        if (kept.size != all.size)
+            s = dt_file_commit(path, dt_str_text(&kept), kept.size);
+    }
+    dt_str_release(&all);
+    dt_str_release(&kept);
+    return s;
+}
+
+dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, int64_t step)
+{
+    *w = (dt_writer){.fd = -1};
+    char *path = dt_path_join(r->path, "history.jsonl");
+    dt_status *s = drop(path, step);
+    if (!s)
+        s = dt_writer_append(w, path);
+    free(path);
+    return s;
+}

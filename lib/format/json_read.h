@@ -1,0 +1,26 @@
+/* Reading JSON that nobody vouches for: jansson behind limits. */
+#ifndef DT_FORMAT_JSON_READ_H
+#define DT_FORMAT_JSON_READ_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* A text and the words for messages about it. */
+typedef struct dt_json_text {
+    const char *path;   /* the file */
+    const char *part;   /* "header": what of the file it is */
+    const char *member; /* "tensor": what a key of the outermost object names */
+    const char *text;   /* need not end in NUL */
+    size_t size;
+} dt_json_text;
+
+/* *out is an object, which the caller gives to json_decref. Refused (CHECKPOINT): what is no JSON or no object, nesting deeper than 64, a
+ * key given twice, more values than fit into 192 MiB of jansson's memory. */
+dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
+
+/* The integer under `key`; false: absent, of another type. */
+bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * The lock is the kernel's (an open file description lock): it goes with its process, however that ends, and works between hosts on
+ * NFSv4. The text in the file only tells others whom they are waiting for:
+ *
+ *     pid 4412 on node-b since 2025-11-21T09:53:07Z
+ *     boot 1b4e28ba-2fa1-11d2-883f-0016d3cca427
+ *
+ * Between taking the lock and writing the text a moment passes in which the file is empty or names a dead holder; who is refused then
+ * looks again. The file is never removed: somebody might have opened it, and would lock what has no name any more while a third locks
+ * the new one.
+ */
+#define _GNU_SOURCE /* F_OFD_SETLK */
+#include "format/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOOKS = 40, /* at a text that names nobody alive ... */
+    PAUSE_MS = 10,
+    LONGEST_NAME = 255,
+};
+
+typedef struct holder {
+    long pid;
+    char host[LONGEST_NAME + 1];
+    char since[32];
+    char boot[64];
+} holder;
+
+/* ---- who we are ---- */
+
+static void read_boot_id(char *out, size_t size)
+{
+    dt_str text = {0};
+    dt_status *s = dt_file_read("/proc/sys/kernel/random/boot_id", 64, &text);
+    snprintf(out, size, "%.*s", (int)strcspn(dt_str_text(&text), "\n"), dt_str_text(&text));
+    if (s || !*out)
+        snprintf(out, size, "unknown");
+    dt_status_free(s);
+    dt_str_release(&text);
+}
+
+static holder ourselves(void)
+{
+    holder h = {.pid = getpid()};
+    struct tm utc;
+    time_t now = time(NULL);
+    if (gethostname(h.host, sizeof h.host - 1) != 0 || !*h.host)
+        snprintf(h.host, sizeof h.host, "unknown");
+    strftime(h.since, sizeof h.since, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    read_boot_id(h.boot, sizeof h.boot);
+    return h;
+}
+
+static dt_status *put_text(dt_writer *w, const char *path)
+{
+    holder h = ourselves();
+    dt_str text = {0};
+    dt_str_printf(&text, "pid %ld on %s since %s\nboot %s\n", h.pid, h.host, h.since, h.boot);
+    dt_status *s = dt_writer_open(w, path);
+    if (!s)
+        s = dt_writer_put(w, text.data, text.size);
+    if (!s)
+        s = dt_writer_close(w);
+    dt_str_release(&text);
+    return s;
+}
+
+/* Through a second descriptor, which truncates; unlike POSIX locks, ours does not go when that one is closed. */
+static dt_status *write_text(const char *path)
+{
+    dt_writer w;
+    dt_status *s = put_text(&w, path);
+    w.keep = true; /* the name stays in any case */
+    if (s)
+        dt_writer_abandon(&w);
+    return s;
+}
+
+/* ---- who has it ---- */
+
+static bool parse_text(const char *text, holder *h)
+{
+    *h = (holder){0};
+    return sscanf(text, "pid %ld on %255s since %31s boot %63s", &h->pid, h->host, h->since, h->boot) == 4 && text[strlen(text) - 1] == '\n';
+}
+
+/* Of this host and boot, but no such process: the text is older than the lock. */
+static bool is_dead(const holder *h)
+{
+    holder us = ourselves();
+    if (strcmp(h->host, us.host) != 0 || strcmp(h->boot, us.boot) != 0 || h->pid <= 0)
+        return false;
+    return kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* False: the text names nobody who could have the lock. */
+static bool read_holder(const char *path, holder *h)
+{
+    dt_str text = {0};
+    dt_status *s = dt_file_read(path, 1024, &text);
+    bool known = !s && text.size > 0 && parse_text(text.data, h) && !is_dead(h);
+    dt_status_free(s); /* nobody to name, then */
+    dt_str_release(&text);
+    return known;
+}
+
+static dt_status *in_use(const char *dir, const char *path)
+{
+    holder h;
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+    for (int i = 0; i < LOOKS; i++) {
+        if (read_holder(path, &h))
+            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host, h.since);
+        nanosleep(&pause, NULL);
+    }
+    return dt_fail(DT_E_IN_USE, NULL, "%s: in use by another process, which '%s' does not name", dir, path);
+}
+
+/* ---- taking it ---- */
+
+static dt_status *set_lock(int fd, const char *dir, const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    while (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+        if (errno == EAGAIN || errno == EACCES)
+            return in_use(dir, path);
+        if (errno != EINTR)
+            return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "locking it; output.dir must be on a file system that has locks");
+    }
+    return write_text(path);
+}
+
+dt_status *dt_lock_take(dt_writer *lock, const char *dir)
+{
+    char *path = dt_path_join(dir, ".lock");
+    dt_status *s = dt_writer_append(lock, path);
+    if (!s)
+        s = set_lock(lock->fd, dir, path);
+    if (s)
+        dt_writer_abandon(lock);
+    free(path);
+    return s;
+}

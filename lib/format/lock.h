@@ -1,0 +1,10 @@
+/* The lock on a run directory. */
+#ifndef DT_FORMAT_LOCK_H
+#define DT_FORMAT_LOCK_H
+
+#include "base/file.h"
+
+/* Takes dir/.lock and writes who has it; held until the writer is abandoned. IN_USE naming the holder. */
+dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Opening the run directory: everything that would stop the first checkpoint is found here, before the first step. The order matters:
+ * nothing is written before the lock is ours.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/arena.h"
+#include "format/format.h"
+#include "format/lock.h"
+
+enum { PROBE_BYTES = 4096 };
+
+/* Others could replace what is in it, unless the sticky bit keeps them from it. */
+static dt_status *check_mode(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return dt_fail_errno(DT_E_CANT_CREATE, path);
+    if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+        return dt_fail(DT_E_PERMISSION, NULL, "%s: is world-writable without sticky bit; 'chmod o-w' makes it safe", path);
+    return NULL;
+}
+
+/* output.dir itself may be a link, which the user made; ckpt in it may not. */
+static dt_status *make_ckpt(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; checkpoints are not written through links", path);
+    DT_TRY(dt_dir_make(path));
+    return check_mode(path);
+}
+
+/* Removed in any case: dt_checkpoints_clean knows its name too. */
+static dt_status *write_probe(const char *path)
+{
+    static const char zeros[PROBE_BYTES];
+    dt_writer w;
+    dt_status *s = dt_writer_open(&w, path);
+    if (!s)
+        s = dt_writer_put(&w, zeros, sizeof zeros);
+    if (!s)
+        s = dt_writer_sync(&w);
+    dt_writer_abandon(&w);
+    return s;
+}
+
+static dt_status *check_space(const char *path, int64_t checkpoint_bytes)
+{
+    struct statvfs fs;
+    int64_t needed;
+    if (statvfs(path, &fs) != 0)
+        return dt_fail_errno(DT_E_IO, path);
+    if (!dt_mul_fits(checkpoint_bytes, 2, &needed))
+        needed = INT64_MAX;
+    double free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
+    if (free_bytes >= (double)needed)
+        return NULL;
+    dt_str has = {0}, wants = {0};
+    dt_str_bytes(&has, free_bytes);
+    dt_str_bytes(&wants, (double)needed);
+    dt_status *s = dt_fail(DT_E_IO, NULL, "%s: %s free, two checkpoints need %s", path, dt_str_text(&has), dt_str_text(&wants));
+    dt_str_release(&has);
+    dt_str_release(&wants);
+    return s;
+}
+
+static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoint_bytes)
+{
+    DT_TRY(make_ckpt(ckpt));
+    DT_TRY(write_probe(probe));
+    return check_space(ckpt, checkpoint_bytes);
+}
+
+dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes)
+{
+    *r = (dt_run_dir){.lock.fd = -1};
+    DT_TRY(dt_dir_make(path));
+    DT_TRY(check_mode(path));
+    DT_TRY(dt_lock_take(&r->lock, path));
+    r->path = dt_strdup(path);
+    char *ckpt = dt_path_join(path, "ckpt"), *probe = dt_path_join(ckpt, "probe.tmp");
+    dt_status *s = prepare(ckpt, probe, checkpoint_bytes);
+    if (s)
+        dt_run_dir_close(r);
+    free(probe);
+    free(ckpt);
+    return s;
+}
+
+/* A zeroed one has no path: descriptor 0 is not its lock. */
+void dt_run_dir_close(dt_run_dir *r)
+{
+    if (r->path)
+        dt_writer_abandon(&r->lock);
+    free(r->path);
+    *r = (dt_run_dir){.lock.fd = -1};
+}

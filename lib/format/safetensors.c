@@ -1,0 +1,240 @@
+/*
+ * Writing and reading safetensors files (the format: safetensors_header.c).
+ *
+ * Data stand in the order of their element sizes, the largest first, behind a header padded to a multiple of 8, so that every tensor is
+ * aligned for readers that map the file. Bytes are hashed on their way, block by block while they are in the cache.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "format/format.h"
+#include "format/safetensors_header.h"
+
+static const size_t block = 1 << 20;
+
+/* ---- writing ---- */
+
+/* The arrays in the order of their data: largest elements first, otherwise as given. Freed by the caller. */
+static const dt_named_array **file_order(const dt_arrays *a)
+{
+    const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
+    int k = 0;
+    for (size_t size = 8; size > 0; size /= 2)
+        for (int i = 0; i < a->n; i++)
+            if (dt_dtype_size(a->array[i].type.dtype) == size)
+                order[k++] = &a->array[i];
+    return order;
+}
+
+static void put_entry(dt_json *j, const dt_named_array *a, int64_t begin)
+{
+    dt_json_open(j, a->name, '{');
+    dt_json_string(j, "dtype", dt_stored_type_of(a->type.dtype)->name);
+    dt_json_open(j, "shape", '[');
+    for (int i = 0; i < a->type.rank; i++)
+        dt_json_int(j, NULL, a->type.dim[i]);
+    dt_json_close(j, ']');
+    dt_json_open(j, "data_offsets", '[');
+    dt_json_int(j, NULL, begin);
+    dt_json_int(j, NULL, begin + dt_type_bytes(&a->type));
+    dt_json_close(j, ']');
+    dt_json_close(j, '}');
+}
+
+static void put_header(dt_str *out, const dt_named_array *const *order, int n)
+{
+    int64_t at = 0;
+    dt_json j = {.out = out};
+    dt_json_open(&j, NULL, '{');
+    for (int i = 0; i < n; i++) {
+        put_entry(&j, order[i], at);
+        at += dt_type_bytes(&order[i]->type);
+    }
+    dt_json_close(&j, '}');
+    while (out->size % 8)
+        dt_str_putc(out, ' ');
+}
+
+/* A file under way, and the hash of what went into it. */
+typedef struct hashed_writer {
+    dt_writer file;
+    dt_sha256 *hash;
+} hashed_writer;
+
+static dt_status *put(hashed_writer *w, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0;) {
+        size_t part = n < block ? n : block;
+        dt_sha256_add(w->hash, p, part);
+        DT_TRY(dt_writer_put(&w->file, p, part));
+        p += part;
+        n -= part;
+    }
+    return NULL;
+}
+
+static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named_array *const *order, int n)
+{
+    uint64_t length = header->size;
+    DT_TRY(put(w, &length, sizeof length));
+    DT_TRY(put(w, header->data, header->size));
+    for (int i = 0; i < n; i++)
+        DT_TRY(put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
+    DT_TRY(dt_writer_sync(&w->file));
+    return dt_writer_close(&w->file);
+}
+
+dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest)
+{
+    hashed_writer w;
+    DT_TRY(dt_writer_open(&w.file, path));
+    w.hash = dt_sha256_create();
+    const dt_named_array **order = file_order(a);
+    dt_str header = {0};
+    put_header(&header, order, a->n);
+    dt_status *s = put_all(&w, &header, order, a->n);
+    *digest = dt_sha256_end(w.hash);
+    if (s)
+        dt_writer_abandon(&w.file);
+    dt_str_release(&header);
+    free(order);
+    return s;
+}
+
+/* ---- reading: which tensor goes where ---- */
+
+static int by_name(const void *pa, const void *pb)
+{
+    const dt_named_array *const *a = pa, *const *b = pb;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* The arrays by name. Freed by the caller. */
+static const dt_named_array **name_order(const dt_arrays *a)
+{
+    const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
+    for (int i = 0; i < a->n; i++)
+        order[i] = &a->array[i];
+    qsort(order, (size_t)a->n, sizeof *order, by_name);
+    return order;
+}
+
+/* The place of `name` in the order, or -1. */
+static int find(const dt_named_array *const *order, int n, const char *name)
+{
+    dt_named_array key = {.name = name};
+    const dt_named_array *wanted = &key, *const *found = NULL;
+    if (n > 0)
+        found = bsearch(&wanted, order, (size_t)n, sizeof *order, by_name);
+    return found ? (int)(found - order) : -1;
+}
+
+static dt_status *other_shape(const char *path, const dt_stored_tensor *t, const dt_type *wanted)
+{
+    dt_str here = {0}, there = {0};
+    dt_type stored = dt_type_of(wanted->dtype, t->rank, t->dim);
+    dt_shape_print(&stored, &here);
+    dt_shape_print(wanted, &there);
+    dt_status *s = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has %s, model has %s", path, t->name, dt_str_text(&here),
+                           dt_str_text(&there));
+    dt_str_release(&here);
+    dt_str_release(&there);
+    return s;
+}
+
+static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_type *wanted)
+{
+    if (t->type->dtype != (int)wanted->dtype)
+        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': dtype %s against %s", path, t->name, t->type->name,
+                       dt_stored_type_of(wanted->dtype)->name);
+    if (t->rank != wanted->rank || memcmp(t->dim, wanted->dim, sizeof *t->dim * (size_t)t->rank) != 0)
+        return other_shape(path, t, wanted);
+    return NULL;
+}
+
+/* target[i] becomes the array of tensor i. All differences are reported. */
+static dt_status *match(const char *path, const dt_header *h, const dt_arrays *a, const dt_named_array **target)
+{
+    dt_status *errors = NULL;
+    const dt_named_array **order = name_order(a);
+    bool *found = dt_alloc((size_t)a->n);
+    for (int i = 0; i < h->n; i++) {
+        const dt_stored_tensor *t = &h->tensor[i];
+        int k = find(order, a->n, t->name);
+        if (k < 0) {
+            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is extra: the model has none of that name", path,
+                                              t->name));
+            continue;
+        }
+        found[k] = true;
+        target[i] = order[k];
+        dt_status_append(&errors, compare(path, t, &order[k]->type));
+    }
+    for (int k = 0; k < a->n; k++)
+        if (!found[k])
+            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s' is missing", path, order[k]->name));
+    free(found);
+    free(order);
+    return errors;
+}
+
+/* ---- reading: the data ---- */
+
+typedef struct reading {
+    int fd;
+    const char *path;
+    dt_sha256 *hash; /* NULL: not wanted */
+} reading;
+
+static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t offset)
+{
+    for (int64_t at = 0; at < n; at += (int64_t)block) {
+        size_t part = n - at < (int64_t)block ? (size_t)(n - at) : block;
+        DT_TRY(dt_file_pread(r->fd, r->path, data + at, part, offset + at));
+        if (r->hash)
+            dt_sha256_add(r->hash, data + at, part);
+    }
+    return NULL;
+}
+
+/* The tensors cover the file from the header to its end, so this hashes all of it. */
+static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a)
+{
+    const dt_named_array **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
+    dt_status *s = match(r->path, h, a, target);
+    for (int i = 0; i < h->n && !s; i++)
+        s = read_data(r, target[i]->data, h->tensor[i].end - h->tensor[i].begin, h->size + h->tensor[i].begin);
+    free(target);
+    return s;
+}
+
+static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
+{
+    dt_header h;
+    dt_status *s = dt_header_read(&h, r->fd, r->path, size);
+    if (!s && r->hash)
+        dt_sha256_add(r->hash, h.bytes, (size_t)h.size);
+    if (!s)
+        s = fill(r, &h, a);
+    dt_header_release(&h);
+    return s;
+}
+
+dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest)
+{
+    int64_t size;
+    reading r = {.path = path};
+    DT_TRY(dt_file_open(path, &r.fd, &size));
+    r.hash = digest ? dt_sha256_create() : NULL;
+    dt_status *s = read_whole(&r, size, a);
+    close(r.fd);
+    if (!r.hash)
+        return s;
+    dt_digest found = dt_sha256_end(r.hash);
+    if (!s && strcmp(found.hex, digest) != 0)
+        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", path);
+    return s;
+}

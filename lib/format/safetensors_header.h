@@ -1,0 +1,37 @@
+/* The header of a safetensors file, checked as a whole: who has one may trust its offsets. */
+#ifndef DT_FORMAT_SAFETENSORS_HEADER_H
+#define DT_FORMAT_SAFETENSORS_HEADER_H
+
+#include "graph/graph.h"
+
+/* A type that files may have. */
+typedef struct dt_stored_type {
+    const char *name; /* "F32" */
+    int size;         /* bytes */
+    int dtype;        /* a dt_dtype, -1: none of ours */
+} dt_stored_type;
+
+const dt_stored_type *dt_stored_type_find(const char *name);
+const dt_stored_type *dt_stored_type_of(dt_dtype dtype);
+
+typedef struct dt_stored_tensor {
+    const char *name; /* lent by the header */
+    const dt_stored_type *type;
+    int rank;
+    int64_t dim[DT_MAX_RANK];
+    int64_t begin, end; /* bytes, from the start of the data */
+} dt_stored_tensor;
+
+typedef struct dt_header {
+    char *bytes;      /* as they stand in the file, the 8 of the length too */
+    int64_t size;     /* of them; the data follow */
+    int n;
+    dt_stored_tensor *tensor; /* [n], by begin: each begins where the one before ends, the last ends with the file */
+    struct json_t *root;
+} dt_header;
+
+/* The header of an open file of `size` bytes. CHECKPOINT errors; *h needs dt_header_release in any case. */
+dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) DT_MUST_USE;
+void dt_header_release(dt_header *h);
+
+#endif
