@@ -5,29 +5,64 @@
  *
  * Reading is apart from creating: dt_model_read checks every shape and lists the weights without allocating one, so that a job is
  * validated, and planned, without memory.
+ *
+ * Keras is 3.15: where a number or a formula below has no other source, it is that version's.
  */
 #ifndef DT_MODEL_MODEL_H
 #define DT_MODEL_MODEL_H
 
+#include <math.h>
+
 #include "base/hash.h"
+#include "base/random.h"
 #include "conf/conf.h"
 #include "graph/graph.h"
 #include "op/op.h"
 
+/* ---- reading ---- */
+
+/* Keras has arguments that dtrain does not have yet. They stand in the field tables, so that the message can say more than "unknown
+ * key"; nothing a job asks for is ignored. */
+#define DT_NOT_YET(key) DT_INSTEAD(key, "not implemented yet")
+
+/* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text and tree live in the arena. */
+dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE;
+
+/* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
+char *dt_snake_case(dt_arena *arena, const char *class_name);
+
 /* ---- initialisers ---- */
 
-typedef struct dt_initializer {
+typedef struct dt_initializer dt_initializer;
+
+/* Elements first .. first + n - 1 of a variable, to be drawn. */
+typedef struct dt_draw {
+    const dt_initializer *row;
+    dt_type type;         /* of the whole variable */
+    double fan_in, fan_out; /* as Keras computes them */
+    dt_random stream;     /* keyed by seed and path: see dt_draw_at */
+    int64_t first;
+    int n;
+} dt_draw;
+/* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in whatever order. */
+dt_random dt_draw_at(const dt_draw *d, int64_t i);
+
+struct dt_initializer {
     dt_kind kind;
-    /* Fills float64 values of `type`; element i is drawn from (seed, path, i), never from the order of calls. fan_in and fan_out as Keras computes them. */
-    void (*fill)(const void *args, const dt_type *type, uint64_t seed, const char *path, double *out);
-} dt_initializer;
+    void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
+    const void *preset; /* the row's own constants: rows may share a fill */
+};
 const dt_kind *const *dt_initializers(int *n);
-/* Reads `kernel_initializer: he_normal`; NULL tree: the named default. */
+/* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
-/* Draws a variable's value anew. */
+/* Draws a variable's value anew. Floats only. */
 void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v);
 
 /* ---- layers ---- */
+
+/* The largest weight, and the largest value that one example may become on its way through a model. */
+#define DT_MAX_WEIGHT_BYTES 0x1p40
+#define DT_MAX_EXAMPLE_BYTES 0x1p32
 
 typedef struct dt_weight_spec {
     const char *name;   /* "kernel" */
@@ -37,11 +72,23 @@ typedef struct dt_weight_spec {
     dt_named initializer;
 } dt_weight_spec;
 
+/* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with DT_LAYER_FIELDS. */
+typedef struct dt_layer_head {
+    const char *name; /* NULL: Keras' name for an unnamed layer */
+    bool trainable;
+} dt_layer_head;
+#define DT_HEAD_FIELD(kind_, type, member, ...) { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
+#define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "unlike all other layers' names; weights are NAME/kernel, ...")
+#define DT_LAYER_FIELDS(type) \
+    DT_NAME_FIELD(type), \
+    DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
+    DT_NOT_YET("dtype")
+
 #define DT_MAX_WEIGHTS 8
 /* What a layer is told when shapes are checked, and what it answers. */
 typedef struct dt_layer_build {
     dt_arena *arena;
-    const void *args;
+    const void *args;     /* begins with a dt_layer_head */
     const char *name;     /* "dense_1" */
     dt_place at;          /* of the layer in the job file */
     dt_type in;           /* (B, ...) */
@@ -49,28 +96,42 @@ typedef struct dt_layer_build {
     int n_weights;        /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
 } dt_layer_build;
-/* Adds weight `name` of a shape, its path being LAYER/name. initializer: tree or NULL, then `preset`. */
-dt_status *dt_layer_weight(dt_layer_build *b, const char *name, int rank, const int64_t *shape, const dt_tree *initializer,
-                           const char *preset, bool trainable) DT_MUST_USE;
+
+typedef struct dt_weight_request {
+    const char *name;           /* its path is LAYER/name */
+    dt_dtype dtype;
+    int rank;
+    int64_t dim[DT_MAX_RANK];
+    const dt_tree *initializer; /* as the job has it, NULL: the preset */
+    const char *preset;
+    bool fixed;                 /* never trained, whatever the layer's `trainable` */
+} dt_weight_request;
+/* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
+dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
+/* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B included. */
+dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 
 typedef struct dt_layer_call {
     dt_trace *trace;
     const void *args;
     dt_value x;
     const dt_value *weight; /* in the order of build */
+    const dt_type *out;     /* as build said */
     bool training;
 } dt_layer_call;
 
 typedef struct dt_layer {
-    dt_kind kind;           /* args have a field `name` (text) first, as all Keras layers do: use DT_LAYER_FIELDS */
+    dt_kind kind;
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
 } dt_layer;
 const dt_kind *const *dt_layers(int *n);
 
-/* Activations: names for `activation:` fields (index 0 "linear"), and their graph. */
+/* Activations: names for `activation:` fields (index 0 "linear"), and their graph, for floats. Softmax is over the last dimension. */
 extern const char *const dt_activations[];
+int dt_activation_find(const char *name); /* -1: none */
 dt_value dt_activate(int activation, dt_value x);
+dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 
 /* ---- the model ---- */
 
@@ -93,7 +154,7 @@ typedef struct dt_input_spec {
 /* A sequential model, checked. Lives in its arena. */
 typedef struct dt_model_spec {
     dt_input_spec input;
-    int n_layers;
+    int n_layers;                   /* the Input is layer 0, as in the job file */
     const dt_layer_spec *layer;
     dt_type output;
     int n_weights;                  /* all, in creation order */
@@ -101,7 +162,7 @@ typedef struct dt_model_spec {
     int64_t parameters;
 } dt_model_spec;
 
-/* Reads the list of layers (a job's model.layers). Faults name layer, shape and line. */
+/* Reads the list of layers (a job's model.layers). All faults that can be told apart are returned; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
 
 /* ---- losses ---- */
@@ -112,15 +173,27 @@ typedef struct dt_loss_call_args {
     dt_value prediction;  /* (B, C); a softmax node remembers its logits */
 } dt_loss_call_args;
 
+/* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
+typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
+
 typedef struct dt_loss_row {
     dt_kind kind;
     bool sparse;          /* targets are class numbers */
-    const char *accuracy; /* the metric class that `accuracy` means with this loss ("" : by shape) */
-    /* MODEL_SHAPE when the types cannot go together; types are (B, ...). */
-    dt_status *(*check)(const void *args, const dt_type *target, const dt_type *prediction);
+    const char *accuracy; /* the metric class that `accuracy` means with this loss; NULL: by shape */
+    dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B): one loss per example */
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
+dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
+
+/* What rows of losses and metrics share. */
+dt_value dt_logits_of(dt_value prediction, const dt_op *activation);   /* the input of that node; trace NULL: it is no such node */
+dt_value dt_class_numbers(dt_value target);                            /* (B) of (B) or (B, 1) */
+dt_value dt_targets_like(dt_value target, dt_value prediction);        /* converted, and reshaped between (B) and (B, 1) */
+dt_value dt_mean_per_example(dt_value x);                              /* (B) of (B, ...) */
+dt_value dt_clip_probability(dt_value p);                              /* to [1e-7, 1 - 1e-7], Keras' epsilon */
+dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
+dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
 struct dt_loss { /* the public handle */
     int refs;
@@ -130,34 +203,55 @@ struct dt_loss { /* the public handle */
 
 /* ---- metrics ---- */
 
-/* A metric is `n` sums over examples, added up over batches and replicas, and a function of the sums: exact however batches divide. */
+/* A metric is `sums` sums over examples, added up over batches and replicas, and a function of the sums: exact however batches divide. */
 typedef struct dt_metric_row {
     dt_kind kind;
-    int sums;
+    int sums;                                              /* 0: `accuracy`, which stands for another row until compile */
+    dt_check_fn *check;
     dt_value (*update)(const dt_loss_call_args *c);        /* float (B, sums), or (B) when sums is 1: per example */
     double (*result)(const void *args, const double *sum, double examples); /* examples 0: NaN */
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
+/* sum / examples: the `result` of most rows. */
+double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
 /* ---- optimizers ---- */
+
+/* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table with DT_OPTIMIZER_FIELDS. */
+typedef struct dt_optimizer_head {
+    const dt_tree *learning_rate;
+    double rate;            /* what learning_rate says, else the row's */
+    double weight_decay;    /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
+    double clipvalue, clipnorm, global_clipnorm; /* of gradients summed over replicas; at most one is not 0 */
+} dt_optimizer_head;
+#define DT_OPTIMIZER_FIELDS(type) \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .help = "step size, above 0"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .max = INFINITY, .help = "shrinks weights by this times the rate, each step"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, .above_min = true, .help = "cuts every gradient element to +- this"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, .above_min = true, .help = "shrinks each gradient to this norm"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm, .above_min = true, .help = "shrinks all gradients together to this norm"), \
+    DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("use_ema"), DT_NOT_YET("ema_momentum"), \
+    DT_NOT_YET("ema_overwrite_frequency"), DT_NOT_YET("loss_scale_factor"), DT_NOT_YET("gradient_accumulation_steps"), DT_NOT_YET("name")
 
 #define DT_MAX_SLOTS 4
 /* One variable's update: reads w, g, slots; writes the new ones. All of the variable's dtype. */
 typedef struct dt_update {
     dt_trace *trace;
     const void *args;
-    dt_value w, g;
+    dt_value w, g;               /* w in: before; out: after */
     dt_value slot[DT_MAX_SLOTS]; /* in: before; out: after */
     dt_value rate;               /* learning rate, scalar */
     dt_value t;                  /* iteration + 1, scalar of the variable's dtype */
 } dt_update;
 
 typedef struct dt_optimizer_row {
-    dt_kind kind;                /* its struct begins with `const dt_tree *learning_rate`'s value: see dt_optimizer_rate */
-    int (*slots)(const void *args, const char **name); /* how many, and their names ("m", "v": paths are optimizer/dense/kernel/m) */
+    dt_kind kind;
+    double rate;                 /* the learning rate unless the job has one */
+    int (*slots)(const void *args, const char **name); /* how many, and their names ("momentum": paths are optimizer/dense/kernel/momentum) */
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
 const dt_kind *const *dt_optimizers(int *n);
+dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 struct dt_optimizer { /* the public handle */
     int refs;
@@ -165,12 +259,21 @@ struct dt_optimizer { /* the public handle */
     dt_named named;
     dt_variable *iteration;      /* int64 scalar, "optimizer/iteration"; made with the first slot */
     int n, cap;
-    struct dt_optimizer_slot { const dt_variable *of; dt_variable *slot[DT_MAX_SLOTS]; } *slot; /* per trainable variable */
+    struct dt_optimizer_slot {
+        const dt_variable *of;
+        int n;
+        dt_variable *slot[DT_MAX_SLOTS];
+    } *slot;                     /* per trainable variable */
 };
-/* Makes iteration and the slots of these variables where they are missing (zeros, or the row's start value). */
+/* A handle over a row that has been read already, whose memory must outlive it. */
+dt_optimizer *dt_optimizer_over(const dt_named *named);
+/* Makes iteration and the slots of these variables, zeroed, where they are missing. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
-/* Emits the update of every variable from its gradient, which is already summed over replicas. Iteration + 1. */
+/* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.
+ * Iteration + 1. All must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);
+/* Clips gradients (in place) as the head says. */
+void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 
@@ -179,7 +282,8 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
-    const char *key; /* history key: "accuracy" for the short form, else the snake-case class name */
+    const char *key; /* history key: "accuracy" for the short form, else `name` or the snake-case class name */
+    dt_place at;
 } dt_metric_use;
 
 typedef struct dt_compile_spec {
@@ -189,7 +293,8 @@ typedef struct dt_compile_spec {
     const char *target;          /* element name, NULL: the one that is no input */
     dt_place target_at;
 } dt_compile_spec;
-/* Reads `compile`. output: the model's output type; resolves `accuracy` by the loss. precision: float32 only for now, others are refused by name. */
+/* Reads `compile`. output: the model's output type, NULL if the model is faulty; resolves `accuracy` by the loss, else by it. precision: float32 only
+ * for now, others are refused by name. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */
@@ -210,7 +315,27 @@ struct dt_model {
     void *runner;                   /* train's */
     dt_digest *digest;              /* of dt_model_weights_sha256 */
 };
-/* The forward pass; emits into input's trace. */
+/* The forward pass; emits into input's trace. The input is converted to the Input's dtype. */
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
+/* The loss of `named` over this replica's examples: their sum over their number (0 for none), times 1/num_replicas. */
+dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value prediction);
+
+/* ---- the tables ---- */
+
+#define DT_LAYER_ROW(name) extern const dt_layer dt_layer_##name;
+#include "model/layers.h"
+#undef DT_LAYER_ROW
+#define DT_LOSS_ROW(name) extern const dt_loss_row dt_loss_##name;
+#include "model/losses.h"
+#undef DT_LOSS_ROW
+#define DT_METRIC_ROW(name) extern const dt_metric_row dt_metric_##name;
+#include "model/metrics.h"
+#undef DT_METRIC_ROW
+#define DT_OPTIMIZER_ROW(name) extern const dt_optimizer_row dt_optimizer_##name;
+#include "model/optimizers.h"
+#undef DT_OPTIMIZER_ROW
+#define DT_INITIALIZER_ROW(name) extern const dt_initializer dt_initializer_##name;
+#include "model/initializers.h"
+#undef DT_INITIALIZER_ROW
 
 #endif

@@ -1,0 +1,142 @@
+/*
+ * Reading `compile`: optimizer, loss, metrics. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the loss,
+ * and keeps its short name in the history.
+ */
+#include <string.h>
+
+#include "model/model.h"
+
+struct compile {
+    const dt_tree *optimizer, *loss, *metrics, *precision;
+    const char *target;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct compile, optimizer, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    DT_TREE(struct compile, loss, .required = true, .help = "CategoricalCrossentropy, ..."),
+    DT_TREE(struct compile, metrics, .help = "a list: [accuracy]"),
+    DT_TREE(struct compile, precision, .help = "float32"),
+    DT_TEXT(struct compile, target, .help = "the data element that holds the targets; the one that is no Input by default"),
+    DT_NOT_YET("loss_weights"),
+    DT_NOT_YET("weighted_metrics"),
+    DT_NOT_YET("run_eagerly"),
+    DT_NOT_YET("steps_per_execution"),
+    DT_NOT_YET("jit_compile"),
+    DT_NOT_YET("auto_scale_loss"),
+    DT_END
+};
+
+/* ---- metrics ---- */
+
+double dt_mean_of_sum(const void *args, const double *sum, double examples)
+{
+    (void)args;
+    return examples > 0 ? sum[0] / examples : NAN;
+}
+
+/* What `accuracy` means: the loss says, else the number of outputs. */
+static const char *fitting_accuracy(const dt_named *loss, const dt_type *output)
+{
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    if (row && row->accuracy)
+        return row->accuracy;
+    bool one_output = output && output->rank > 1 && output->dim[output->rank - 1] == 1;
+    return one_output ? "BinaryAccuracy" : "CategoricalAccuracy";
+}
+
+static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out)
+{
+    int n;
+    const dt_kind *const *rows = dt_metrics(&n);
+    return dt_named_read(arena, rows, n, "metric", t, out);
+}
+
+/* The `name` argument, which most metrics have. */
+static const char *given_name(const dt_named *n)
+{
+    for (const dt_field *f = n->kind->fields; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "name") == 0)
+            return *(const char *const *)((const char *)n->args + f->offset);
+    return NULL;
+}
+
+static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const char *accuracy, dt_metric_use *out)
+{
+    dt_named named;
+    DT_TRY(read_row(arena, t, &named));
+    const char *key = given_name(&named);
+    dt_place at = named.at;
+    if (named.kind == &dt_metric_accuracy.kind) {
+        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = accuracy, .at = at };
+        key = strcmp(named.written, "acc") == 0 ? "acc" : "accuracy";
+        DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));
+    }
+    if (!key)
+        key = dt_snake_case(arena, named.kind->name);
+    *out = (dt_metric_use){ (const dt_metric_row *)named.kind, named.args, key, at };
+    return NULL;
+}
+
+static dt_status *check_key(const dt_metric_use *use, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(use[k].key, use[i].key) == 0)
+            return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", use[i].key, k);
+    bool reserved = strcmp(use[i].key, "loss") == 0 || strncmp(use[i].key, "val_", 4) == 0 || !*use[i].key;
+    if (reserved)
+        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", use[i].key);
+    return NULL;
+}
+
+static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const char *accuracy, dt_compile_spec *out)
+{
+    if (!t || t->kind == DT_TREE_NULL)
+        return NULL;
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "metrics"));
+    dt_metric_use *use = dt_arena_array(arena, dt_metric_use, t->n);
+    dt_status *faults = NULL;
+    for (int i = 0; i < t->n; i++) {
+        dt_status *s = read_metric(arena, t->item[i], accuracy, &use[out->n_metrics]);
+        if (!s)
+            s = check_key(use, out->n_metrics);
+        if (!s)
+            out->n_metrics++;
+        dt_status_append(&faults, s);
+    }
+    out->metric = use;
+    return faults;
+}
+
+/* ---- the rest ---- */
+
+static dt_status *check_precision(const dt_tree *t)
+{
+    static const char *const later[] = { "mixed_bfloat16", "mixed_float16", "bf16-mixed", "bfloat16", "float16", "float64" };
+    const char *word;
+    if (!t || t->kind == DT_TREE_NULL)
+        return NULL;
+    DT_TRY(dt_tree_text(t, "precision", &word));
+    if (strcmp(word, "float32") == 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(word, later[i]) == 0)
+            return dt_fail(DT_E_NOT_YET, &t->at, "precision '%s' is not implemented yet; float32 is", word);
+    return dt_suggest(dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word), "it is float32");
+}
+
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out)
+{
+    struct compile c = { 0 };
+    *out = (dt_compile_spec){ 0 };
+    dt_status *s = dt_fields_read(arena, fields, t, at, "compile", &c);
+    if (c.optimizer)
+        dt_status_append(&s, dt_optimizer_read(arena, c.optimizer, &out->optimizer));
+    if (c.loss)
+        dt_status_append(&s, dt_loss_read(arena, c.loss, &out->loss));
+    dt_status_append(&s, read_metrics(arena, c.metrics, fitting_accuracy(&out->loss, output), out));
+    dt_status_append(&s, check_precision(c.precision));
+    out->target = c.target;
+    if (c.target)
+        out->target_at = dt_tree_get(t, "target")->at;
+    return s;
+}

@@ -1,0 +1,129 @@
+/* A model at work: emitting its forward pass, a loss over it, and gradients. All of it is graph; nothing runs here. */
+#include "model/model.h"
+
+/* ---- forward ---- */
+
+static bool fits_input(const dt_type *given, const dt_type *wanted)
+{
+    bool fits = given->rank == wanted->rank;
+    for (int i = 1; fits && i < wanted->rank; i++)
+        fits = given->dim[i] == wanted->dim[i];
+    return fits;
+}
+
+static dt_status *bad_input(const dt_model *m, const dt_type *given)
+{
+    dt_str is = { 0 }, ought = { 0 };
+    dt_shape_print(given, &is);
+    dt_shape_print(&m->spec.input.type, &ought);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", m->spec.input.name, dt_str_text(&is), dt_str_text(&ought));
+    dt_str_release(&is);
+    dt_str_release(&ought);
+    return s;
+}
+
+/* One layer, whose first weight is the model's weight `first`. */
+static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c)
+{
+    const dt_layer_spec *layer = &m->spec.layer[i];
+    dt_layer_call call = *c;
+    dt_value weight[DT_MAX_WEIGHTS];
+    const char *before = dt_trace_path(c->trace, layer->name);
+    for (int k = 0; k < layer->n_weights; k++)
+        weight[k] = dt_read(c->trace, m->weight[first + k]);
+    call.args = layer->args;
+    call.weight = weight;
+    call.out = &layer->out;
+    dt_value y = layer->row->call(&call);
+    dt_trace_path(c->trace, before);
+    return y;
+}
+
+dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
+{
+    dt_layer_call c = { .trace = input.trace, .x = input, .training = training };
+    dt_type given = dt_type_of_value(input);
+    if (!input.trace)
+        return input;
+    if (!fits_input(&given, &m->spec.input.type)) {
+        dt_trace_fail(c.trace, bad_input(m, &given));
+        return (dt_value){ 0 };
+    }
+    for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
+        c.x = emit_layer(m, i, first, &c);
+        first += m->spec.layer[i].n_weights;
+    }
+    return c.x;
+}
+
+dt_value dt_model_call(dt_model *m, dt_value input, bool training)
+{
+    return dt_model_emit(m, input, training);
+}
+
+const dt_variables *dt_model_trainable(const dt_model *m)
+{
+    return &m->trainable;
+}
+
+/* ---- loss ---- */
+
+/* The sum of rows (B) over B, and 0 when a replica has no example: then B counts as 1. */
+static dt_value mean_over_batch(dt_value rows)
+{
+    dt_value sum = dt_reduce_sum(rows, 0);
+    dt_value count = dt_convert(dt_dim_value(rows, 0), dt_type_of_value(rows).dtype);
+    return dt_divide(sum, dt_maximum(count, dt_like(count, 1)));
+}
+
+dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value prediction)
+{
+    const dt_loss_row *row = (const dt_loss_row *)named->kind;
+    dt_trace *t = prediction.trace;
+    dt_type y = dt_type_of_value(target), p = dt_type_of_value(prediction);
+    if (!t || !target.trace)
+        return (dt_value){ 0 };
+    const char *before = dt_trace_path(t, "loss");
+    dt_value loss = { 0 };
+    dt_status *s = row->check(named->args, &y, &p);
+    if (s)
+        dt_trace_fail(t, s);
+    else
+        loss = mean_over_batch(row->rows(&(dt_loss_call_args){ named->args, target, prediction }));
+    if (dt_trace_replicas(t) > 1 && loss.trace)
+        loss = dt_multiply(loss, dt_like(loss, 1.0 / dt_trace_replicas(t)));
+    dt_trace_path(t, before);
+    return loss;
+}
+
+dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction)
+{
+    return dt_loss_emit(&l->named, target, prediction);
+}
+
+/* ---- gradients ---- */
+
+static bool any_gradient(const dt_value *g, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (g[i].trace)
+            return true;
+    return false;
+}
+
+dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
+{
+    static const dt_gradients nothing = { 0 };
+    if (!loss.trace)
+        return nothing;
+    dt_arena *arena = dt_trace_arena(loss.trace);
+    dt_value *x = dt_arena_array(arena, dt_value, variables->n);
+    dt_value *g = dt_arena_array(arena, dt_value, variables->n);
+    for (int i = 0; i < variables->n; i++)
+        x[i] = dt_read(loss.trace, variables->v[i]);
+    dt_gradients_of(loss, x, variables->n, g);
+    if (!any_gradient(g, variables->n))
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d",
+                                          variables->n));
+    return (dt_gradients){ variables, g };
+}

@@ -1,0 +1,72 @@
+/*
+ * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, drawing in
+ * another order or by other hands changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "model/model.h"
+
+dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out)
+{
+    dt_tree named = { .kind = DT_TREE_SCALAR, .text = preset };
+    if (!t || t->kind == DT_TREE_NULL)
+        t = dt_arena_copy(arena, &named, sizeof named);
+    int n;
+    const dt_kind *const *rows = dt_initializers(&n);
+    return dt_named_read(arena, rows, n, "initializer", t, out);
+}
+
+/* Kernels are (receptive field ..., inputs, outputs); a vector has as many inputs as outputs. */
+static void find_fans(const dt_type *type, double *fan_in, double *fan_out)
+{
+    int rank = type->rank;
+    double field = 1;
+    for (int i = 0; i < rank - 2; i++)
+        field *= (double)type->dim[i];
+    *fan_in = rank == 0 ? 1 : field * (double)type->dim[rank == 1 ? 0 : rank - 2];
+    *fan_out = rank == 0 ? 1 : field * (double)type->dim[rank - 1];
+}
+
+dt_random dt_draw_at(const dt_draw *d, int64_t i)
+{
+    dt_random r = d->stream;
+    r.counter[1] = (uint64_t)i;
+    return r;
+}
+
+static dt_random make_stream(uint64_t seed, const char *path)
+{
+    dt_str purpose = { 0 };
+    dt_str_printf(&purpose, "initial value of %s", path);
+    dt_random r = dt_random_stream(seed, dt_str_text(&purpose), 0);
+    dt_str_release(&purpose);
+    return r;
+}
+
+static void store(dt_variable *v, int64_t first, int n, const double *x)
+{
+    if (v->type.dtype == DT_FLOAT64) {
+        memcpy((double *)v->data + first, x, (size_t)n * sizeof *x);
+        return;
+    }
+    float *out = (float *)v->data + first;
+    for (int i = 0; i < n; i++)
+        out[i] = (float)x[i];
+}
+
+void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
+{
+    enum { CHUNK = 1024 };
+    double x[CHUNK];
+    const dt_initializer *row = (const dt_initializer *)initializer->kind;
+    assert(dt_dtype_is_float(v->type.dtype));
+    dt_draw d = { .row = row, .type = v->type, .stream = make_stream(seed, v->path) };
+    find_fans(&v->type, &d.fan_in, &d.fan_out);
+    int64_t all = dt_type_elements(&v->type);
+    for (; d.first < all; d.first += d.n) {
+        d.n = all - d.first < CHUNK ? (int)(all - d.first) : CHUNK;
+        row->fill(initializer->args, &d, x);
+        store(v, d.first, d.n, x);
+    }
+}

@@ -1,0 +1,54 @@
+/* What layers share while shapes are checked: adding weights, and refusing inputs. */
+#include <assert.h>
+#include <string.h>
+
+#include "model/model.h"
+
+static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w, const dt_type *type)
+{
+    double bytes = (double)dt_dtype_size(type->dtype);
+    for (int i = 0; i < type->rank; i++)
+        bytes *= (double)type->dim[i];
+    if (bytes <= DT_MAX_WEIGHT_BYTES)
+        return NULL;
+    dt_str shape = { 0 }, size = { 0 };
+    dt_shape_print(type, &shape);
+    dt_str_bytes(&size, bytes);
+    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB", b->name, w->name,
+                           dt_str_text(&shape), dt_str_text(&size));
+    dt_str_release(&shape);
+    dt_str_release(&size);
+    return s;
+}
+
+dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
+{
+    const dt_layer_head *head = b->args;
+    assert(b->n_weights < DT_MAX_WEIGHTS);
+    dt_weight_spec *spec = &b->weight[b->n_weights];
+    *spec = (dt_weight_spec){
+        .name = w->name,
+        .path = dt_arena_printf(b->arena, "%s/%s", b->name, w->name),
+        .type = dt_type_of(w->dtype, w->rank, w->dim),
+        .trainable = head->trainable && !w->fixed,
+    };
+    DT_TRY(check_size(b, w, &spec->type));
+    DT_TRY(dt_initializer_read(b->arena, w->initializer, w->preset, &spec->initializer));
+    b->n_weights++;
+    return NULL;
+}
+
+dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank)
+{
+    static const char *const shapes[] = { "()", "(B)", "(B, features)", "(B, steps, features)" };
+    dt_str in = { 0 };
+    dt_status *s = NULL;
+    dt_shape_print(&b->in, &in);
+    if (b->in.rank < rank)
+        s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s wants %s or more dimensions, got %s", kind, shapes[rank], dt_str_text(&in));
+    else if (!dt_dtype_is_float(b->in.dtype))
+        s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s wants floats, got %s", kind, dt_dtype_name(b->in.dtype)),
+                       "say 'dtype: float32' in the Input: values are converted");
+    dt_str_release(&in);
+    return s;
+}

@@ -1,0 +1,66 @@
+/* Dense: y = activation(x W + b), over the last dimension of x. W is (features, units), as in Keras. */
+#include <string.h>
+
+#include "model/model.h"
+
+struct dense {
+    dt_layer_head head;
+    int64_t units;
+    int activation;
+    bool use_bias;
+    const dt_tree *kernel_initializer, *bias_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct dense, units, .min = 1, .max = INFINITY, .required = true, .help = "outputs per example"),
+    DT_ENUM(struct dense, activation, dt_activations, .help = "applied after the bias"),
+    DT_FLAG(struct dense, use_bias, .preset = "true", .help = "adds a vector of units weights"),
+    DT_TREE(struct dense, kernel_initializer, .help = "default glorot_uniform"),
+    DT_TREE(struct dense, bias_initializer, .help = "default zeros"),
+    DT_LAYER_FIELDS(struct dense),
+    DT_INSTEAD("hidden_size", "write 'units'"),
+    DT_INSTEAD("output_dim", "write 'units'"),
+    DT_NOT_YET("kernel_regularizer"),
+    DT_NOT_YET("bias_regularizer"),
+    DT_NOT_YET("activity_regularizer"),
+    DT_NOT_YET("kernel_constraint"),
+    DT_NOT_YET("bias_constraint"),
+    DT_NOT_YET("lora_rank"),
+    DT_NOT_YET("lora_alpha"),
+    DT_NOT_YET("quantization_config"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct dense *d = b->args;
+    DT_TRY(dt_layer_wants(b, "Dense", 2));
+    int last = b->in.rank - 1;
+    DT_TRY(dt_layer_weight(b, &(dt_weight_request){
+        .name = "kernel", .dtype = b->in.dtype, .rank = 2, .dim = { b->in.dim[last], d->units },
+        .initializer = d->kernel_initializer, .preset = "glorot_uniform",
+    }));
+    if (d->use_bias)
+        DT_TRY(dt_layer_weight(b, &(dt_weight_request){
+            .name = "bias", .dtype = b->in.dtype, .rank = 1, .dim = { d->units },
+            .initializer = d->bias_initializer, .preset = "zeros",
+        }));
+    b->out = b->in;
+    b->out.dim[last] = d->units;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct dense *d = c->args;
+    dt_value y = dt_matmul(c->x, c->weight[0]); /* (B, ..., units) */
+    if (d->use_bias)
+        y = dt_add(y, c->weight[1]);
+    return dt_activate(d->activation, y);
+}
+
+const dt_layer dt_layer_dense = {
+    .kind = { "Dense", "y = activation(x W + b)", fields, sizeof(struct dense), NULL },
+    .build = build,
+    .call = call,
+};

@@ -1,0 +1,158 @@
+/* What losses and metrics share, and the public handle of a loss. */
+#include <stdlib.h>
+
+#include "model/model.h"
+
+/* ---- graph ---- */
+
+dt_value dt_logits_of(dt_value prediction, const dt_op *activation)
+{
+    const dt_node *n = dt_node_of(prediction);
+    return n && n->op == activation ? (dt_value){ prediction.trace, n->in[0] } : (dt_value){ 0 };
+}
+
+dt_value dt_class_numbers(dt_value target)
+{
+    dt_type type = dt_type_of_value(target);
+    return dt_reshape(target, 1, type.dim);
+}
+
+dt_value dt_targets_like(dt_value target, dt_value prediction)
+{
+    dt_type like = dt_type_of_value(prediction);
+    return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
+}
+
+dt_value dt_mean_per_example(dt_value x)
+{
+    dt_type type = dt_type_of_value(x);
+    uint32_t dims = (1u << type.rank) - 2; /* all but the first */
+    double count = 1;
+    for (int i = 1; i < type.rank; i++)
+        count *= (double)type.dim[i];
+    dt_value sum = dt_reduce(x, DT_REDUCE_SUM, dims);
+    return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
+}
+
+dt_value dt_clip_probability(dt_value p)
+{
+    return dt_clamp(p, 1e-7, 1 - 1e-7);
+}
+
+dt_value dt_smooth_labels(dt_value target, double smoothing, double classes)
+{
+    if (smoothing == 0)
+        return target;
+    return dt_add(dt_multiply(target, dt_like(target, 1 - smoothing)), dt_like(target, smoothing / classes));
+}
+
+/* ---- checks ---- */
+
+/* "targets of shape (B), predictions of shape (B, 10)" below the fault, `fix` on the caret line. */
+static dt_status *misfit(const dt_type *target, const dt_type *prediction, const char *fault, const char *fix)
+{
+    dt_str y = { 0 }, p = { 0 };
+    dt_type_print(target, &y);
+    dt_type_print(prediction, &p);
+    dt_status *s = dt_fail(DT_E_LABELS, NULL, "%s: targets are %s, predictions %s", fault, dt_str_text(&y), dt_str_text(&p));
+    dt_str_release(&y);
+    dt_str_release(&p);
+    return fix ? dt_suggest(s, "%s", fix) : s;
+}
+
+/* (B) or (B, 1) */
+static bool is_column(const dt_type *t)
+{
+    return t->rank == 1 || (t->rank == 2 && t->dim[1] == 1);
+}
+
+static bool same_shape(const dt_type *a, const dt_type *b)
+{
+    bool same = a->rank == b->rank;
+    for (int i = 0; same && i < a->rank; i++)
+        same = a->dim[i] == b->dim[i];
+    return same;
+}
+
+static dt_status *check_classes(const dt_type *target, const dt_type *prediction)
+{
+    if (prediction->rank == 2 && dt_dtype_is_float(prediction->dtype))
+        return NULL;
+    return misfit(target, prediction, "predictions must be one score per class, (B, classes)", NULL);
+}
+
+dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_type *prediction)
+{
+    (void)args;
+    DT_TRY(check_classes(target, prediction));
+    if (same_shape(target, prediction) && !is_column(target))
+        return misfit(target, prediction, "labels are one-hot, class numbers are wanted", "use the categorical form: it is the one without 'Sparse'");
+    if (!is_column(target))
+        return misfit(target, prediction, "labels must be one class number per example", NULL);
+    if (dt_dtype_is_float(target->dtype) || target->dtype == DT_BOOL)
+        return misfit(target, prediction, "labels must be integers", "cast them: 'map: {label: [cast: int32]}'");
+    return NULL;
+}
+
+dt_status *dt_check_one_hot(const void *args, const dt_type *target, const dt_type *prediction)
+{
+    (void)args;
+    DT_TRY(check_classes(target, prediction));
+    if (same_shape(target, prediction))
+        return NULL;
+    if (is_column(target))
+        return misfit(target, prediction, "labels are class numbers, one-hot vectors are wanted",
+                      "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
+    return misfit(target, prediction, "labels must have the predictions' shape", NULL);
+}
+
+dt_status *dt_check_same_shape(const void *args, const dt_type *target, const dt_type *prediction)
+{
+    (void)args;
+    if (!dt_dtype_is_float(prediction->dtype))
+        return misfit(target, prediction, "predictions must be floats", NULL);
+    if (same_shape(target, prediction) || (is_column(target) && is_column(prediction)))
+        return NULL;
+    return misfit(target, prediction, "targets must have the predictions' shape", NULL);
+}
+
+/* ---- the handle ---- */
+
+dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out)
+{
+    int n;
+    const dt_kind *const *rows = dt_losses(&n);
+    return dt_named_read(arena, rows, n, "loss", t, out);
+}
+
+static dt_status *read_handle(dt_loss *l, const char *format, va_list args)
+{
+    dt_tree *tree;
+    DT_TRY(dt_fragment_read(l->arena, "loss", format, args, &tree));
+    return dt_loss_read(l->arena, tree, &l->named);
+}
+
+dt_status *dt_loss_create(dt_loss **out, const char *format, ...)
+{
+    dt_loss *l = dt_alloc(sizeof *l);
+    *l = (dt_loss){ .refs = 1, .arena = dt_arena_create() };
+    va_list args;
+    va_start(args, format);
+    dt_status *s = read_handle(l, format, args);
+    va_end(args);
+    if (s) {
+        dt_loss_unref(l);
+        return s;
+    }
+    dt_loss_unref(*out);
+    *out = l;
+    return NULL;
+}
+
+void dt_loss_unref(dt_loss *l)
+{
+    if (!l || --l->refs > 0)
+        return;
+    dt_arena_destroy(l->arena);
+    free(l);
+}

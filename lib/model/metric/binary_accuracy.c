@@ -1,0 +1,31 @@
+/* BinaryAccuracy: the share of outputs on the right side of the threshold; an output at the threshold counts as 0. */
+#include "model/model.h"
+
+struct accuracy {
+    double threshold;
+    const char *name;
+};
+
+static const dt_field fields[] = {
+    DT_REAL(struct accuracy, threshold, .preset = "0.5", .help = "above it an output says 1"),
+    DT_TEXT(struct accuracy, name, .help = "the key in the history"),
+    DT_NOT_YET("dtype"),
+    DT_END
+};
+
+static dt_value update(const dt_loss_call_args *c)
+{
+    const struct accuracy *a = c->args;
+    dt_value p = c->prediction, y = dt_targets_like(c->target, p);
+    dt_value says_one = dt_convert(dt_compare(p, dt_like(p, a->threshold), DT_GT), dt_type_of_value(p).dtype);
+    return dt_mean_per_example(dt_convert(dt_compare(y, says_one, DT_EQ), dt_type_of_value(p).dtype));
+}
+
+const dt_metric_row dt_metric_binary_accuracy = {
+    .kind = { "BinaryAccuracy", "share of outputs on the right side of a threshold", fields, sizeof(struct accuracy),
+              (const char *const[]){ "binary_accuracy", NULL } },
+    .sums = 1,
+    .check = dt_check_same_shape,
+    .update = update,
+    .result = dt_mean_of_sum,
+};

@@ -1,0 +1,27 @@
+/* CategoricalAccuracy: the share of examples whose largest output is that of the one-hot target; of equals the first counts. */
+#include "model/model.h"
+
+struct accuracy {
+    const char *name;
+};
+
+static const dt_field fields[] = {
+    DT_TEXT(struct accuracy, name, .help = "the key in the history"),
+    DT_NOT_YET("dtype"),
+    DT_END
+};
+
+static dt_value update(const dt_loss_call_args *c)
+{
+    dt_value hit = dt_compare(dt_argmax(c->target, -1), dt_argmax(c->prediction, -1), DT_EQ); /* (B) */
+    return dt_convert(hit, dt_type_of_value(c->prediction).dtype);
+}
+
+const dt_metric_row dt_metric_categorical_accuracy = {
+    .kind = { "CategoricalAccuracy", "share of examples whose class is right, one-hot targets", fields, sizeof(struct accuracy),
+              (const char *const[]){ "categorical_accuracy", NULL } },
+    .sums = 1,
+    .check = dt_check_one_hot,
+    .update = update,
+    .result = dt_mean_of_sum,
+};

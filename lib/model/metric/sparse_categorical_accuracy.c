@@ -1,0 +1,28 @@
+/* SparseCategoricalAccuracy: the share of examples whose largest output is that of the labelled class; of equals the first counts. */
+#include "model/model.h"
+
+struct accuracy {
+    const char *name;
+};
+
+static const dt_field fields[] = {
+    DT_TEXT(struct accuracy, name, .help = "the key in the history"),
+    DT_NOT_YET("dtype"),
+    DT_END
+};
+
+static dt_value update(const dt_loss_call_args *c)
+{
+    dt_value label = dt_convert(dt_class_numbers(c->target), DT_INT32); /* (B) */
+    dt_value hit = dt_compare(label, dt_argmax(c->prediction, -1), DT_EQ);
+    return dt_convert(hit, dt_type_of_value(c->prediction).dtype);
+}
+
+const dt_metric_row dt_metric_sparse_categorical_accuracy = {
+    .kind = { "SparseCategoricalAccuracy", "share of examples whose class is right, targets are class numbers", fields, sizeof(struct accuracy),
+              (const char *const[]){ "sparse_categorical_accuracy", NULL } },
+    .sums = 1,
+    .check = dt_check_sparse,
+    .update = update,
+    .result = dt_mean_of_sum,
+};

@@ -1,0 +1,68 @@
+/*
+ * Adam (D. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, 2014, in the form before its section 2.1), as Keras writes it:
+ *
+ *     alpha = rate sqrt(1 - beta_2^t) / (1 - beta_1^t)
+ *     m += (g - m) (1 - beta_1)
+ *     v += (g g - v) (1 - beta_2)
+ *     w -= m alpha / (sqrt(v) + epsilon)        amsgrad: v's largest value so far in place of v
+ *
+ * alpha is one number a step, the same node for all variables; the rest is twelve operations an element, in one chain.
+ */
+#include "model/model.h"
+
+struct adam {
+    dt_optimizer_head head;
+    double beta_1, beta_2, epsilon;
+    bool amsgrad;
+};
+
+static const dt_field fields[] = {
+    DT_OPTIMIZER_FIELDS(struct adam),
+    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay of the mean of gradients"),
+    DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay of the mean of their squares"),
+    DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),
+    DT_FLAG(struct adam, amsgrad, .help = "divides by the largest mean of squares so far"),
+    DT_END
+};
+
+static int slots(const void *args, const char **name)
+{
+    name[0] = "momentum";
+    name[1] = "velocity";
+    name[2] = "velocity_hat";
+    return ((const struct adam *)args)->amsgrad ? 3 : 2;
+}
+
+/* 1 - beta^t */
+static dt_value unseen(const dt_update *u, double beta)
+{
+    return dt_subtract(dt_like(u->t, 1), dt_power(dt_like(u->t, beta), u->t));
+}
+
+/* mean + (x - mean) * share */
+static dt_value moved(dt_value mean, dt_value x, double share)
+{
+    return dt_add(mean, dt_multiply(dt_subtract(x, mean), dt_like(mean, share)));
+}
+
+static void apply(dt_update *u)
+{
+    const struct adam *a = u->args;
+    dt_value alpha = dt_divide(dt_multiply(u->rate, dt_sqrt(unseen(u, a->beta_2))), unseen(u, a->beta_1));
+    dt_value m = moved(u->slot[0], u->g, 1 - a->beta_1);
+    dt_value v = moved(u->slot[1], dt_multiply(u->g, u->g), 1 - a->beta_2);
+    u->slot[0] = m;
+    u->slot[1] = v;
+    if (a->amsgrad)
+        v = u->slot[2] = dt_maximum(u->slot[2], v);
+    dt_value divisor = dt_add(dt_sqrt(v), dt_like(v, a->epsilon));
+    u->w = dt_subtract(u->w, dt_divide(dt_multiply(m, alpha), divisor));
+}
+
+const dt_optimizer_row dt_optimizer_adam = {
+    .kind = { "Adam", "steps of the size of the rate, by running means of gradients and their squares", fields, sizeof(struct adam),
+              (const char *const[]){ "adam", NULL } },
+    .rate = 0.001,
+    .slots = slots,
+    .apply = apply,
+};

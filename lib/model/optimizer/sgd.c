@@ -1,0 +1,48 @@
+/*
+ * SGD: gradient descent, with momentum on request.
+ *
+ *     w -= rate g                        momentum 0
+ *     m = momentum m - rate g;  w += m
+ *     m = momentum m - rate g;  w += momentum m - rate g       nesterov
+ */
+#include "model/model.h"
+
+struct sgd {
+    dt_optimizer_head head;
+    double momentum;
+    bool nesterov;
+};
+
+static const dt_field fields[] = {
+    DT_OPTIMIZER_FIELDS(struct sgd),
+    DT_REAL(struct sgd, momentum, .max = 1, .below_max = true, .help = "share of the last step that goes on"),
+    DT_FLAG(struct sgd, nesterov, .help = "looks one step of momentum ahead"),
+    DT_END
+};
+
+static int slots(const void *args, const char **name)
+{
+    name[0] = "momentum";
+    return ((const struct sgd *)args)->momentum != 0;
+}
+
+static void apply(dt_update *u)
+{
+    const struct sgd *s = u->args;
+    dt_value step = dt_multiply(u->g, u->rate);
+    if (s->momentum == 0) {
+        u->w = dt_subtract(u->w, step);
+        return;
+    }
+    dt_value momentum = dt_like(u->w, s->momentum);
+    dt_value m = dt_subtract(dt_multiply(u->slot[0], momentum), step);
+    u->slot[0] = m;
+    u->w = dt_add(u->w, s->nesterov ? dt_subtract(dt_multiply(m, momentum), step) : m);
+}
+
+const dt_optimizer_row dt_optimizer_sgd = {
+    .kind = { "SGD", "gradient descent, with momentum on request", fields, sizeof(struct sgd), (const char *const[]){ "sgd", NULL } },
+    .rate = 0.01,
+    .slots = slots,
+    .apply = apply,
+};

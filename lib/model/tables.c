@@ -1,0 +1,59 @@
+/* The tables of rows: layers.h, losses.h, metrics.h, optimizers.h and initializers.h as arrays of their kinds. */
+#include "model/model.h"
+
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
+
+const dt_kind *const *dt_layers(int *n)
+{
+#define DT_LAYER_ROW(name) &dt_layer_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/layers.h"
+    };
+#undef DT_LAYER_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
+const dt_kind *const *dt_losses(int *n)
+{
+#define DT_LOSS_ROW(name) &dt_loss_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/losses.h"
+    };
+#undef DT_LOSS_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
+const dt_kind *const *dt_metrics(int *n)
+{
+#define DT_METRIC_ROW(name) &dt_metric_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/metrics.h"
+    };
+#undef DT_METRIC_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
+const dt_kind *const *dt_optimizers(int *n)
+{
+#define DT_OPTIMIZER_ROW(name) &dt_optimizer_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/optimizers.h"
+    };
+#undef DT_OPTIMIZER_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
+const dt_kind *const *dt_initializers(int *n)
+{
+#define DT_INITIALIZER_ROW(name) &dt_initializer_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/initializers.h"
+    };
+#undef DT_INITIALIZER_ROW
+    *n = COUNT(rows);
+    return rows;
+}
