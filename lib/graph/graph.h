@@ -103,6 +103,8 @@ typedef struct dt_graph {
     const dt_named_node *arg;    /* in order of declaration */
     const dt_state *state;
     const dt_named_node *result;
+    int n_values;      /* of the trace that made it */
+    const int *became; /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
 } dt_graph;
 
 void dt_graph_destroy(dt_graph *g);
@@ -211,7 +213,12 @@ void dt_rule_whole(dt_rule *rule);
 /* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed trace do nothing. */
 dt_trace *dt_trace_create(const char *name);
 void dt_trace_destroy(dt_trace *t); /* takes NULL */
-/* Ends the trace: its error, or *out, a verified graph. Destroys t. */
+/*
+ * Ends the trace: its error, or *out, a verified graph. Destroys t. Nodes are numbered anew (out->became): arguments, variables,
+ * then what results and updates need; the rest is dropped. The order depends on what is computed, not on how a compiler evaluates
+ * the arguments of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible (order.c). States stay
+ * in the order of first use: read variables in statements of their own.
+ */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
 void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, noting the layer; frees others */
@@ -238,6 +245,9 @@ void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
 
 /* For passes. */
+/* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users, depth first from left to right; returns
+ * their count. The order depends on the structure alone. */
+int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
 int dt_trace_count(const dt_trace *t);             /* nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
 /* Copies node `i` of g with new inputs (attributes, path included). */

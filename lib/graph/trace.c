@@ -119,6 +119,18 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
     return false;
 }
 
+void dt_return(dt_trace *t, const char *name, dt_value value)
+{
+    if (t->error || !dt_trace_owns(t, value, "a result"))
+        return;
+    if (dt_named_find(t->result, t->n_results, name)) {
+        dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
+        return;
+    }
+    DT_GROW(t->result, t->cap_results, t->n_results + 1);
+    t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
+}
+
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
 {
     dt_str text = { 0 };
@@ -236,45 +248,4 @@ dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in)
     dt_value v = dt_emit(t, n->op, in, n->n_in, n->attr);
     dt_trace_path(t, before);
     return v;
-}
-
-/* ---- the end ---- */
-
-static dt_graph *freeze(dt_trace *t)
-{
-    dt_graph *g = dt_arena_new(t->arena, dt_graph);
-    dt_node *node = dt_arena_array(t->arena, dt_node, t->n_nodes);
-    for (int i = 0; i < t->n_nodes; i++)
-        node[i] = *t->node[i];
-    dt_state *state = dt_arena_array(t->arena, dt_state, t->n_states);
-    for (int i = 0; i < t->n_states; i++) {
-        const dt_trace_state *s = &t->state[i];
-        state[i] = (dt_state){ s->variable, s->node, s->now == s->node ? -1 : s->now };
-    }
-    *g = (dt_graph){
-        .arena = t->arena, .name = t->name,
-        .n_nodes = t->n_nodes, .n_args = t->n_args, .n_states = t->n_states, .n_results = t->n_results,
-        .node = node, .state = state,
-        .arg = dt_arena_copy(t->arena, t->arg, (size_t)t->n_args * sizeof *t->arg),
-        .result = dt_arena_copy(t->arena, t->result, (size_t)t->n_results * sizeof *t->result),
-    };
-    t->arena = NULL;
-    return g;
-}
-
-dt_status *dt_trace_end(dt_trace *t, dt_graph **out)
-{
-    dt_status *s = t->error;
-    t->error = NULL;
-    *out = NULL;
-    if (!s) {
-        *out = freeze(t);
-        s = dt_graph_verify(*out);
-    }
-    if (s) {
-        dt_graph_destroy(*out);
-        *out = NULL;
-    }
-    dt_trace_destroy(t);
-    return s;
 }

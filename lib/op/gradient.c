@@ -5,7 +5,8 @@
  *     x ---> a ---> loss          d loss / d node is complete when the sweep reaches the node,
  *      \---> b -----^             because all its uses come after it
  *
- * Contributions are added in the order of the sweep, so the same trace gives the same sums in the same order.
+ * Nodes are swept in an order that depends on the structure alone (dt_trace_order), and contributions are added in that order: the
+ * same function gives the same sums, however it was written down.
  */
 #include <stdlib.h>
 
@@ -14,7 +15,9 @@
 
 typedef struct sweep {
     dt_trace *trace;
-    int n;            /* nodes up to the loss */
+    int n_order;      /* nodes that the loss needs */
+    int *order;       /* [n_order] inputs first; the loss is the last */
+    int n;            /* nodes of the trace when the sweep began */
     bool *needed;     /* [n] depends on an x by differentiable ops */
     dt_value *total;  /* [n] d loss / d node so far; trace NULL: none */
 } sweep;
@@ -22,12 +25,12 @@ typedef struct sweep {
 static void mark(sweep *s, const dt_value *x, int n_x)
 {
     for (int i = 0; i < n_x; i++)
-        if (x[i].trace == s->trace && x[i].node < s->n)
+        if (x[i].trace == s->trace)
             s->needed[x[i].node] = true;
-    for (int i = 0; i < s->n; i++) {
-        const dt_node *node = dt_trace_node(s->trace, i);
+    for (int i = 0; i < s->n_order; i++) {
+        const dt_node *node = dt_trace_node(s->trace, s->order[i]);
         for (int k = 0; k < node->n_in && node->op->grad; k++)
-            s->needed[i] |= s->needed[node->in[k]];
+            s->needed[s->order[i]] |= s->needed[node->in[k]];
     }
 }
 
@@ -81,18 +84,21 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
         out[i] = (dt_value){ 0 };
     if (!loss.trace || dt_trace_error(loss.trace) || !check_loss(loss))
         return;
-    sweep s = { .trace = loss.trace, .n = loss.node + 1 };
+    sweep s = { .trace = loss.trace, .n = dt_trace_count(loss.trace) };
+    s.order = dt_alloc((size_t)s.n * sizeof *s.order);
     s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);
     s.total = dt_alloc((size_t)s.n * sizeof *s.total);
+    s.n_order = dt_trace_order(s.trace, &loss.node, 1, s.order);
     mark(&s, x, n);
     if (s.needed[loss.node])
         s.total[loss.node] = dt_like(loss, 1);
-    for (int i = loss.node; i >= 0; i--)
-        if (s.total[i].trace)
-            visit(&s, i);
+    for (int i = s.n_order - 1; i >= 0; i--)
+        if (s.total[s.order[i]].trace)
+            visit(&s, s.order[i]);
     for (int i = 0; i < n; i++)
-        if (x[i].trace == s.trace && x[i].node < s.n && !dt_trace_error(s.trace))
+        if (x[i].trace == s.trace && !dt_trace_error(s.trace))
             out[i] = s.total[x[i].node];
+    free(s.order);
     free(s.needed);
     free(s.total);
 }

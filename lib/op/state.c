@@ -1,6 +1,6 @@
 /*
- * What goes into a trace and comes out of it: arguments, variables, results. They are declared in graph.h; those that make rows
- * of the op table stand here because a room knows only the rooms above it, and the rest stand beside them.
+ * What goes into a trace: arguments and variables. The functions are declared in graph.h; they stand here because they make rows
+ * of the op table, and a room knows only the rooms above it.
  */
 #include "graph/trace.h"
 #include "op/op.h"
@@ -107,20 +107,6 @@ void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
         s->now = value.node;
     else
         dt_trace_fail(t, bad_assignment(v, type));
-}
-
-/* ---- results ---- */
-
-void dt_return(dt_trace *t, const char *name, dt_value value)
-{
-    if (t->error || !dt_trace_owns(t, value, "a result"))
-        return;
-    if (dt_named_find(t->result, t->n_results, name)) {
-        dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
-        return;
-    }
-    DT_GROW(t->result, t->cap_results, t->n_results + 1);
-    t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
 }
 
 /* ---- whole graphs, for passes ---- */

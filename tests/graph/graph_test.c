@@ -88,7 +88,7 @@ static void test_numbers_are_aligned_to_the_right(void **state)
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("many");
     for (int i = 0; i < 11; i++)
-        toy_make(t, &type, i);
+        dt_return(t, (char[]){ (char)('a' + i), '\0' }, toy_make(t, &type, i));
     dt_graph *g = NULL;
     assert_null(dt_trace_end(t, &g));
     dt_str text = { 0 };

@@ -119,12 +119,7 @@ static void test_many_nodes_stay_distinct_and_in_place(void **state)
         assert_int_equal(toy_make(t, &type, i).node, i);
     assert_int_equal(dt_trace_count(t), N);
     assert_ptr_equal(dt_trace_node(t, 0), first);
-    dt_graph *g = NULL;
-    assert_null(dt_trace_end(t, &g));
-    assert_int_equal(g->n_nodes, N);
-    for (int i = 0; i < N; i++)
-        assert_int_equal(((const toy_attr *)g->node[i].attr)->number, i);
-    dt_graph_destroy(g);
+    dt_trace_destroy(t);
 }
 
 static void test_emit_like_copies_attributes_and_path(void **state)
@@ -134,7 +129,7 @@ static void test_emit_like_copies_attributes_and_path(void **state)
     dt_trace *t = dt_trace_create("from");
     dt_trace_path(t, "dense");
     dt_value a = toy_make(t, &type, 1), b = toy_make(t, &type, 2);
-    toy_add(a, b);
+    dt_return(t, "sum", toy_add(a, b));
     dt_graph *g = NULL;
     assert_null(dt_trace_end(t, &g));
 
@@ -150,6 +145,79 @@ static void test_emit_like_copies_attributes_and_path(void **state)
     assert_int_equal(((const toy_attr *)dt_node_of(map[1])->attr)->number, 2);
     assert_string_equal(dt_trace_path(to, ""), "");
     dt_trace_destroy(to);
+}
+
+/* The numbers of a graph, as one line: "#1 #2 0+1" */
+static void describe(const dt_graph *g, dt_str *out)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const dt_node *n = &g->node[i];
+        dt_str_puts(out, i ? " " : "");
+        if (n->n_in > 0)
+            dt_str_printf(out, "%d+%d", n->in[0], n->in[1]);
+        else
+            n->op->print(n->attr, out);
+    }
+}
+
+static void test_the_graph_forgets_the_order_of_evaluation(void **state)
+{
+    (void)state;
+    dt_type type = toy_rows(3);
+    for (int order = 0; order < 2; order++) {
+        dt_trace *t = dt_trace_create("test");
+        dt_value left = { 0 }, right = { 0 };
+        for (int step = 0; step < 2; step++)
+            if (step == order)
+                left = toy_add(toy_make(t, &type, 1), toy_make(t, &type, 1));
+            else
+                right = toy_add(toy_make(t, &type, 2), toy_make(t, &type, 2));
+        dt_return(t, "sum", toy_add(left, right));
+        dt_graph *g = NULL;
+        dt_str text = { 0 };
+        assert_null(dt_trace_end(t, &g));
+        describe(g, &text);
+        assert_string_equal(dt_str_text(&text), "#1 0+0 #2 2+2 1+3");
+        assert_int_equal(g->became[left.node], 1);
+        assert_int_equal(g->became[right.node], 3);
+        dt_str_release(&text);
+        dt_graph_destroy(g);
+    }
+}
+
+static void test_the_graph_drops_what_nothing_needs(void **state)
+{
+    (void)state;
+    dt_type type = toy_rows(3);
+    dt_trace *t = dt_trace_create("test");
+    dt_value unused = toy_make(t, &type, 1), used = toy_make(t, &type, 2);
+    toy_add(unused, used);
+    dt_return(t, "used", used);
+    dt_graph *g = NULL;
+    assert_null(dt_trace_end(t, &g));
+    assert_int_equal(g->n_nodes, 1);
+    assert_int_equal(g->n_values, 3);
+    assert_int_equal(g->became[0], -1);
+    assert_int_equal(g->became[1], 0);
+    assert_int_equal(g->became[2], -1);
+    dt_graph_destroy(g);
+}
+
+static void test_deep_chains_need_no_deep_stack(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    dt_type type = toy_rows(3);
+    dt_trace *t = dt_trace_create("test");
+    dt_value v = toy_make(t, &type, 1);
+    for (int i = 0; i < N; i++)
+        v = toy_add(v, v);
+    dt_return(t, "end", v);
+    dt_graph *g = NULL;
+    assert_null(dt_trace_end(t, &g));
+    assert_int_equal(g->n_nodes, N + 1);
+    assert_int_equal(g->result[0].node, N);
+    dt_graph_destroy(g);
 }
 
 static void test_replicas_are_one_unless_set(void **state)
@@ -174,6 +242,9 @@ int main(void)
         cmocka_unit_test(test_types_beyond_memory_are_refused),
         cmocka_unit_test(test_many_nodes_stay_distinct_and_in_place),
         cmocka_unit_test(test_emit_like_copies_attributes_and_path),
+        cmocka_unit_test(test_the_graph_forgets_the_order_of_evaluation),
+        cmocka_unit_test(test_the_graph_drops_what_nothing_needs),
+        cmocka_unit_test(test_deep_chains_need_no_deep_stack),
         cmocka_unit_test(test_replicas_are_one_unless_set),
     };
     return cmocka_run_group_tests_name("graph/trace", tests, NULL, NULL);
