@@ -113,15 +113,15 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
     if (t->error)
         return false;
     if (v.trace)
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "an input of %s comes from another trace ('%s')", user, v.trace->name));
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')", user, v.trace->name));
     else
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "an input of %s is no value: the call that should have made it gave none", user));
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it gave none", user));
     return false;
 }
 
 void dt_return(dt_trace *t, const char *name, dt_value value)
 {
-    if (t->error || !dt_trace_owns(t, value, "a result"))
+    if (t->error || !dt_trace_owns(t, value, "dt_return"))
         return;
     if (dt_named_find(t->result, t->n_results, name)) {
         dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));

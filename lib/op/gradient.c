@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "graph/trace.h"
 #include "op/op.h"
 #include "op/shapes.h"
 
@@ -67,22 +68,26 @@ static void visit(sweep *s, int i)
     dt_trace_path(s->trace, before);
 }
 
-/* Whether `loss` can be differentiated; fails its trace if not. */
-static bool check_loss(dt_value loss)
+/* Whether `loss` can be differentiated, and by these; fails its trace if not. */
+static bool check(dt_value loss, const dt_value *x, int n)
 {
     dt_type type = dt_type_of_value(loss);
-    if (type.rank == 0 && dt_dtype_is_float(type.dtype))
-        return true;
-    dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s",
-                                      dt_text_of(&type).s));
-    return false;
+    if (type.rank != 0 || !dt_dtype_is_float(type.dtype)) {
+        dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s",
+                                          dt_text_of(&type).s));
+        return false;
+    }
+    for (int i = 0; i < n; i++)
+        if (x[i].trace && !dt_trace_owns(loss.trace, x[i], "a gradient"))
+            return false;
+    return true;
 }
 
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (dt_value){ 0 };
-    if (!loss.trace || dt_trace_error(loss.trace) || !check_loss(loss))
+    if (!loss.trace || dt_trace_error(loss.trace) || !check(loss, x, n))
         return;
     sweep s = { .trace = loss.trace, .n = dt_trace_count(loss.trace) };
     s.order = dt_alloc((size_t)s.n * sizeof *s.order);

@@ -97,7 +97,7 @@ static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
 
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
 {
-    if (!t || t->error || !dt_trace_owns(t, value, "an assignment"))
+    if (!t || t->error || !dt_trace_owns(t, value, "dt_assign"))
         return;
     dt_trace_state *s = state_of(t, v);
     if (!s)

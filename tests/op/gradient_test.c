@@ -174,6 +174,41 @@ static void test_losses_are_one_float(void **state)
     dt_trace_destroy(s.trace);
 }
 
+static void test_foreign_values_are_refused(void **state)
+{
+    (void)state;
+    setting s = start(), other = start();
+    assert_null(gradient_of(dt_reduce_sum(s.x, DT_NO_AXIS), other.x).trace);
+    assert_int_equal(dt_status_number(dt_trace_error(s.trace)), DT_E_TRACE_VALUE);
+    assert_null(dt_trace_error(other.trace));
+    dt_trace_destroy(s.trace);
+    dt_trace_destroy(other.trace);
+}
+
+/* f + (g + h) as written left to right and right to left: one order of sums, one text. */
+static void test_sums_do_not_depend_on_evaluation_order(void **state)
+{
+    (void)state;
+    dt_str text[2] = { { 0 }, { 0 } };
+    for (int order = 0; order < 2; order++) {
+        setting s = start();
+        dt_value f[3] = { { 0 } };
+        for (int i = 0; i < 3; i++) {
+            int k = order ? 2 - i : i;
+            f[k] = k == 0 ? dt_exponential(s.x) : k == 1 ? dt_tanh(s.x) : dt_logistic(s.x);
+        }
+        dt_value loss = dt_reduce_sum(dt_add(f[0], dt_add(f[1], f[2])), DT_NO_AXIS);
+        dt_return(s.trace, "gradient", gradient_of(loss, s.x));
+        dt_graph *g = NULL;
+        assert_null(dt_trace_end(s.trace, &g));
+        dt_graph_print(g, &text[order]);
+        dt_graph_destroy(g);
+    }
+    assert_string_equal(dt_str_text(&text[0]), dt_str_text(&text[1]));
+    dt_str_release(&text[0]);
+    dt_str_release(&text[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +223,8 @@ int main(void)
         cmocka_unit_test(test_comparisons_and_integers_stop_gradients),
         cmocka_unit_test(test_gradients_carry_the_layer_of_their_node),
         cmocka_unit_test(test_losses_are_one_float),
+        cmocka_unit_test(test_foreign_values_are_refused),
+        cmocka_unit_test(test_sums_do_not_depend_on_evaluation_order),
     };
     return cmocka_run_group_tests_name("op/gradient", tests, NULL, NULL);
 }
