@@ -183,6 +183,28 @@ static void place_node(cutter *c, int i)
         c->p->n_segments = piece->segment + 1;
 }
 
+/* A broadcast is no work where it is fused with who reads it: it waits for its first reader. */
+static void sink_broadcasts(cutter *c)
+{
+    int *latest = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *latest);
+
+    for (int i = 0; i < c->g->n_nodes; i++)
+        latest[i] = c->p->n_segments;
+    for (int i = c->g->n_nodes - 1; i >= 0; i--) {
+        dt_piece *piece = &c->p->piece[i];
+        if (piece->segment < 0)
+            continue;
+        if (c->g->node[i].op == &dt_op_broadcast_in_dim && latest[i] < c->p->n_segments && latest[i] > piece->segment)
+            piece->segment = latest[i];
+        for (int k = 0; k < c->g->node[i].n_in; k++) {
+            int at = piece->segment - (aligned(c, i, k) ? 0 : 1), *in = &latest[c->g->node[i].in[k]];
+            if (at < *in)
+                *in = at;
+        }
+    }
+    free(latest);
+}
+
 /* ---- groups ---- */
 
 static int find(cutter *c, int i)
@@ -190,6 +212,15 @@ static int find(cutter *c, int i)
     while (c->parent[i] != i)
         i = c->parent[i] = c->parent[c->parent[i]];
     return i;
+}
+
+/* Who reads the piece of a variable that is updated in the same segment belongs to the task that updates it. */
+static void join_readers(cutter *c, const dt_state *s)
+{
+    for (int r = 0; r < c->g->n_nodes; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (c->g->node[r].in[k] == s->node && c->p->piece[r].segment == c->p->piece[s->update].segment)
+                c->parent[find(c, r)] = find(c, s->update);
 }
 
 /* Nodes that hand pieces on to each other; and all whole ones of a segment, which are odds and ends. */
@@ -212,6 +243,9 @@ static void join_groups(cutter *c)
             whole[piece->segment] = i + 1;
         }
     }
+    for (int s = 0; s < c->g->n_states; s++)
+        if (c->g->state[s].update >= 0 && !c->p->copy_back[s])
+            join_readers(c, &c->g->state[s]);
     free(whole);
 }
 
@@ -271,6 +305,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     absorb_segments(&c);
     for (int i = 0; i < graph->n_nodes; i++)
         place_node(&c, i);
+    sink_broadcasts(&c);
     join_groups(&c);
     number_groups(&c);
     dt_arena_destroy(scratch);

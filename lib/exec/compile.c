@@ -1,0 +1,294 @@
+/*
+ * From a program to steps. Element-wise nodes of one shape in a group become one fused step; a set of them is kept open while
+ * kernels that do not need it go ahead, and closed when somebody needs its results, or when memory it reads is about to be written.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+/* Element-wise nodes of one shape, still growing. */
+typedef struct set {
+    int n, cap;
+    int *node;
+} set;
+
+typedef struct assembler {
+    dt_exec *x;
+    int *in_set;       /* by node: 1 + set it waits in, 0: none */
+    int n_sets, cap_sets;
+    set *open;         /* n = 0: closed */
+    int n_lists, cap_lists;
+    set *list;         /* closed sets, by fused_in */
+} assembler;
+
+/* ---- kernels ---- */
+
+const dt_kernel *dt_kernel_find(const dt_graph *g, int node)
+{
+    static const dt_kernel *const rows[] = {
+#define DT_KERNEL(name) &dt_kernel_##name,
+#include "exec/kernels.h"
+#undef DT_KERNEL
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i]->op == g->node[node].op && (!rows[i]->fits || rows[i]->fits(g, node)))
+            return rows[i];
+    return &dt_kernel_eval;
+}
+
+int64_t dt_row_elements(const dt_exec *x, int node)
+{
+    const dt_type *t = &x->type[node];
+    int64_t n = 1;
+    for (int d = 1; d < t->rank; d++)
+        n *= t->dim[d];
+    return n;
+}
+
+/* ---- sets ---- */
+
+static dt_step *add_step(dt_group *group)
+{
+    DT_GROW(group->step, group->cap_steps, group->n_steps + 1);
+    return &group->step[group->n_steps++];
+}
+
+static void close_set(assembler *a, dt_group *group, int which)
+{
+    set *s = &a->open[which];
+
+    if (s->n == 0)
+        return;
+    for (int i = 0; i < s->n; i++) {
+        a->in_set[s->node[i]] = 0;
+        a->x->fused_in[s->node[i]] = a->n_lists;
+    }
+    *add_step(group) = (dt_step){ .kernel = &dt_kernel_fused, .node = a->n_lists };
+    DT_GROW(a->list, a->cap_lists, a->n_lists + 1);
+    a->list[a->n_lists++] = *s;
+    *s = (set){ 0 };
+}
+
+static void close_all(assembler *a, dt_group *group)
+{
+    for (int i = 0; i < a->n_sets; i++)
+        close_set(a, group, i);
+}
+
+static bool same_shape(const dt_type *a, const dt_type *b)
+{
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+static int set_for(assembler *a, int node)
+{
+    int spare = -1;
+
+    for (int i = 0; i < a->n_sets; i++) {
+        if (a->open[i].n == 0)
+            spare = i;
+        else if (same_shape(&a->x->g->node[a->open[i].node[0]].type, &a->x->g->node[node].type))
+            return i;
+    }
+    if (spare >= 0)
+        return spare;
+    DT_GROW(a->open, a->cap_sets, a->n_sets + 1);
+    a->open[a->n_sets] = (set){ 0 };
+    return a->n_sets++;
+}
+
+/* Sets other than `keep` whose results the node reads. */
+static void close_inputs(assembler *a, dt_group *group, int node, int keep)
+{
+    const dt_node *n = &a->x->g->node[node];
+
+    for (int k = 0; k < n->n_in; k++)
+        if (a->in_set[n->in[k]] && a->in_set[n->in[k]] - 1 != keep)
+            close_set(a, group, a->in_set[n->in[k]] - 1);
+}
+
+static bool writes_variable(const dt_exec *x, int node)
+{
+    for (int s = 0; s < x->g->n_states; s++)
+        if (x->g->state[s].update == node && !x->p->copy_back[s])
+            return true;
+    return false;
+}
+
+static void add_fused(assembler *a, dt_group *group, int node)
+{
+    int which = set_for(a, node);
+    set *s = &a->open[which];
+
+    close_inputs(a, group, node, which);
+    if (writes_variable(a->x, node))
+        for (int i = 0; i < a->n_sets; i++)
+            if (i != which)
+                close_set(a, group, i);
+    DT_GROW(s->node, s->cap, s->n + 1);
+    s->node[s->n++] = node;
+    a->in_set[node] = which + 1;
+}
+
+static void add_kernel(assembler *a, dt_group *group, int node)
+{
+    if (writes_variable(a->x, node))
+        close_all(a, group);
+    else
+        close_inputs(a, group, node, -1);
+    *add_step(group) = (dt_step){ .kernel = dt_kernel_find(a->x->g, node), .node = node };
+}
+
+/* ---- groups ---- */
+
+static double work_of(const dt_exec *x, int node)
+{
+    const dt_node *n = &x->g->node[node];
+    double work = (double)dt_type_elements(&x->type[node]);
+
+    if (n->op == &dt_op_dot_general && n->n_in == 2) {
+        const dt_dot_attr *a = n->attr;
+        for (int i = 0; i < a->n_contract; i++)
+            work *= (double)x->type[n->in[0]].dim[a->lhs_contract[i]] / 4; /* a product's element costs a quarter of a loop's */
+    }
+    return work;
+}
+
+static void open_groups(dt_exec *x)
+{
+    x->n_groups = x->p->n_groups;
+    x->group = dt_arena_array(x->arena, dt_group, x->n_groups + 1);
+    for (int i = 0; i < x->g->n_nodes; i++) {
+        const dt_piece *piece = &x->p->piece[i];
+        if (piece->segment < 0)
+            continue;
+        dt_group *group = &x->group[piece->group];
+        group->units = piece->units;
+        group->node = i;
+        group->segment = piece->segment;
+        group->work += work_of(x, i);
+    }
+}
+
+static void assemble_group(assembler *a, int which)
+{
+    for (int i = 0; i < a->x->g->n_nodes; i++) {
+        if (a->x->p->piece[i].group != which || a->x->p->piece[i].segment < 0)
+            continue;
+        if (dt_can_fuse(a->x->g, i))
+            add_fused(a, &a->x->group[which], i);
+        else
+            add_kernel(a, &a->x->group[which], i);
+    }
+    close_all(a, &a->x->group[which]);
+}
+
+/* ---- who leaves its step ---- */
+
+static void mark_stored(dt_exec *x)
+{
+    const dt_graph *g = x->g;
+
+    for (int i = 0; i < g->n_nodes; i++) {
+        bool leaf = x->p->piece[i].segment < 0;
+        x->slot[i].stored = !leaf && x->fused_in[i] < 0;
+        for (int k = 0; k < g->node[i].n_in; k++)
+            if (x->fused_in[g->node[i].in[k]] != x->fused_in[i] || x->fused_in[i] < 0)
+                x->slot[g->node[i].in[k]].stored = true;
+    }
+    for (int i = 0; i < g->n_results; i++)
+        x->slot[g->result[i].node].stored = true;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            x->slot[g->state[i].update].stored = true;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (x->p->piece[i].absorbed)
+            x->slot[i].stored = false;
+}
+
+/* A constant needs memory only when a kernel reads it; a strip program has it as a number. */
+static void mark_constants(dt_exec *x)
+{
+    const dt_graph *g = x->g;
+    bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
+
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->node[i].n_in; k++)
+            if (x->fused_in[i] < 0)
+                kernel_reads[g->node[i].in[k]] = true;
+    for (int i = 0; i < g->n_results; i++)
+        kernel_reads[g->result[i].node] = true;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            kernel_reads[g->state[i].update] = true;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->node[i].op == &dt_op_constant)
+            x->slot[i].stored = kernel_reads[i];
+    free(kernel_reads);
+}
+
+/* ---- preparing ---- */
+
+static dt_status *prepare_step(assembler *a, dt_step *step)
+{
+    if (step->kernel == &dt_kernel_fused) {
+        const set *s = &a->list[step->node];
+        return dt_fused_step(a->x, s->node, s->n, step);
+    }
+    return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
+}
+
+static dt_status *prepare_steps(assembler *a)
+{
+    dt_exec *x = a->x;
+    dt_status *s = NULL;
+
+    for (int i = 0; i < x->n_groups; i++)
+        for (int k = 0; !s && k < x->group[i].n_steps; k++) {
+            s = prepare_step(a, &x->group[i].step[k]);
+            if (x->group[i].step[k].scratch > x->scratch_bytes)
+                x->scratch_bytes = x->group[i].step[k].scratch;
+        }
+    return s;
+}
+
+/* Updates whose old value is read to the end are copied in a segment of their own. */
+static void add_copies(dt_exec *x)
+{
+    dt_group *group = &x->group[x->n_groups];
+
+    x->n_segments = x->p->n_segments;
+    for (int s = 0; s < x->g->n_states; s++)
+        if (x->g->state[s].update >= 0 && x->p->copy_back[s])
+            *add_step(group) = (dt_step){ .kernel = &dt_kernel_copy_back, .node = s };
+    if (group->n_steps == 0)
+        return;
+    group->units = 1;
+    group->node = -1;
+    group->segment = x->n_segments++;
+    x->n_groups++;
+}
+
+dt_status *dt_build_steps(dt_exec *x)
+{
+    assembler a = { .x = x, .in_set = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
+    dt_status *s;
+
+    for (int i = 0; i < x->g->n_nodes; i++)
+        x->fused_in[i] = -1;
+    open_groups(x);
+    for (int i = 0; i < x->n_groups; i++)
+        assemble_group(&a, i);
+    mark_stored(x);
+    mark_constants(x);
+    s = prepare_steps(&a);
+    add_copies(x);
+    for (int i = 0; i < a.n_lists; i++)
+        free(a.list[i].node);
+    free(a.list);
+    free(a.open);
+    free(a.in_set);
+    return s;
+}

@@ -1,0 +1,45 @@
+/*
+ * The executor: runs a program on the cores of this machine.
+ *
+ * Compiling turns each group of the program into a list of prepared steps (fused element-wise groups, kernels, and the op's own eval
+ * where there is no kernel), gives every value that outlives a step a place in one arena, whose size is known before the first step,
+ * and deals the groups' pieces out to the lanes. Running walks the segments; between two of them all lanes join.
+ */
+#ifndef DT_EXEC_EXEC_H
+#define DT_EXEC_EXEC_H
+
+#include "base/thread.h"
+#include "pass/pass.h"
+
+/* ---- the engine: threads, instruction set, kernel library ---- */
+
+typedef struct dt_engine dt_engine;
+typedef struct dt_engine_options {
+    int threads;         /* 0: one per core */
+    dt_kernels kernels;  /* AUTO: oneDNN where it is installed, else OpenBLAS */
+} dt_engine_options;
+dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
+void dt_engine_close(dt_engine *e); /* takes NULL */
+int dt_engine_threads(const dt_engine *e);
+/* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on. */
+const char *dt_engine_describe(const dt_engine *e);
+
+/* ---- executables ---- */
+
+typedef struct dt_exec dt_exec;
+/* Whether rows [lo, hi) of a node can be computed by themselves: dt_partition_options.can_split. */
+bool dt_exec_can_split(const dt_graph *g, int node);
+/* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before the first run. */
+dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
+void dt_exec_destroy(dt_exec *x); /* takes NULL */
+/* Bytes of the arena and of the lanes' scratch, exact. */
+int64_t dt_exec_arena_bytes(const dt_exec *x);
+/*
+ * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the program's. Variables are
+ * read and updated in place. result[i] (graph order) is set to views into the arena, good until the next run. NO_MEMORY on the first run.
+ */
+dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+/* Segments, tasks, steps and where values lie. */
+void dt_exec_print(const dt_exec *x, dt_str *out);
+
+#endif

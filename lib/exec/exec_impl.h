@@ -1,0 +1,126 @@
+/* The inside of the executor, for its own files. */
+#ifndef DT_EXEC_EXEC_IMPL_H
+#define DT_EXEC_EXEC_IMPL_H
+
+#include <stdatomic.h>
+
+#include "exec/exec.h"
+#include "exec/gemm.h"
+#include "exec/strip.h"
+
+struct dt_engine {
+    dt_pool *pool;
+    const dt_simd *simd;
+    dt_gemm_library gemm;
+    char *description;
+};
+
+/* Where a node's value lies. */
+typedef enum dt_home {
+    DT_HOME_NONE,     /* within a fused step, absorbed, or a splat: no memory */
+    DT_HOME_ARG, DT_HOME_VARIABLE, DT_HOME_ARENA
+} dt_home;
+
+typedef struct dt_slot {
+    dt_home home;
+    int index;            /* ARG, VARIABLE */
+    int owner;            /* the node whose memory this is: itself, or what a reshape renames */
+    bool stored;          /* somebody outside its fused step reads it */
+    int first, last;      /* segments between which the memory is taken */
+    int64_t offset, bytes; /* ARENA */
+} dt_slot;
+
+typedef struct dt_step dt_step;
+
+/* One piece of one step. */
+typedef struct dt_kernel_call {
+    const dt_exec *x;
+    const dt_step *step;
+    int unit;
+    int64_t lo, hi;       /* rows of the result */
+    char *scratch;        /* step->scratch bytes, the lane's own */
+} dt_kernel_call;
+
+/* A kernel: a row in exec/kernels.h. */
+typedef struct dt_kernel {
+    const char *name;
+    const dt_op *op;      /* NULL: chosen by the compiler itself (fused, eval, copy) */
+    bool splits;          /* computes any range of rows */
+    bool (*fits)(const dt_graph *g, int node);             /* NULL: whenever the op is */
+    dt_status *(*prepare)(dt_exec *x, dt_step *step);      /* makes step->state, sets step->scratch; may be NULL */
+    void (*run)(const dt_kernel_call *c);
+    void (*release)(void *state);                          /* NULL: nothing to free */
+} dt_kernel;
+
+struct dt_step {
+    const dt_kernel *kernel;
+    int node;
+    void *state;
+    size_t scratch;
+};
+
+typedef struct dt_group {
+    int units, node;      /* node: one that tells the borders of pieces */
+    int segment, n_steps, cap_steps;
+    dt_step *step;
+    double work;          /* a guess, for dealing tasks out */
+} dt_group;
+
+typedef struct dt_task {
+    int group, unit;
+    double work;
+    _Atomic uint32_t taken; /* number of the run that has taken it */
+} dt_task;
+
+typedef struct dt_segment {
+    int n_tasks;
+    dt_task *task;        /* largest first */
+    int *of_lane;         /* [lanes][n_tasks]: the order in which a lane looks for work: its own first */
+} dt_segment;
+
+struct dt_exec {
+    dt_arena *arena;      /* of the structures */
+    dt_engine *engine;
+    const dt_program *p;
+    const dt_graph *g;
+    dt_type *type;        /* by node, at this batch */
+    dt_slot *slot;
+    void **at;            /* by node: its memory now; NULL: none */
+    int *fused_in;        /* by node: the fused step it runs in, -1: none */
+    int n_groups, n_segments;
+    dt_group *group;
+    dt_segment *segment;
+    int64_t arena_bytes;
+    size_t scratch_bytes; /* a lane's */
+    char *memory, *scratch;
+    const dt_env *env;    /* of the current run */
+    uint32_t run;         /* counts runs */
+};
+
+/* The kernel for a node: a fitting row of the table, or the op's eval. */
+const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
+#define DT_KERNEL(name) extern const dt_kernel dt_kernel_##name;
+#include "exec/kernels.h"
+#undef DT_KERNEL
+extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
+
+/* Elements of one row (dimension 0 taken off) of a node's value. */
+int64_t dt_row_elements(const dt_exec *x, int node);
+static inline float *dt_floats(const dt_exec *x, int node)
+{
+    return x->at[node];
+}
+
+/* ---- fused steps (fuse.c, strip_program.c) ---- */
+
+/* Whether a node can be an instruction of a strip program. */
+bool dt_can_fuse(const dt_graph *g, int node);
+/* A step for nodes[n] of one shape, in order. slot[].stored says which results leave it. */
+dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step) DT_MUST_USE;
+
+/* ---- steps and memory (compile.c, memory.c) ---- */
+
+dt_status *dt_build_steps(dt_exec *x) DT_MUST_USE;
+void dt_plan_memory(dt_exec *x);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand together at its front or at its
+ * end: then all others flatten to rows and columns. Pieces are ranges of the result's first dimension:
+ *
+ *     (B, k) x (k, n)      rows of A             activations
+ *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
+ */
+#include <stdlib.h>
+
+#include "exec/exec_impl.h"
+
+typedef struct side {
+    int64_t free, contracted; /* sizes */
+    bool front;               /* the contracted dimensions stand at the front */
+} side;
+
+/* The dims listed are 0 .. n-1, or the last n, in order. */
+static bool together(const int8_t *dims, int n, int rank, bool *front)
+{
+    bool first = true, last = true;
+
+    for (int i = 0; i < n; i++) {
+        first &= dims[i] == i;
+        last &= dims[i] == rank - n + i;
+    }
+    *front = first && !last;
+    return first || last;
+}
+
+static bool read_side(const dt_type *t, const int8_t *dims, int n, side *s)
+{
+    if (!together(dims, n, t->rank, &s->front))
+        return false;
+    s->free = s->contracted = 1;
+    for (int d = 0; d < t->rank; d++) {
+        bool gone = s->front ? d < n : d >= t->rank - n;
+        *(gone ? &s->contracted : &s->free) *= t->dim[d];
+    }
+    return true;
+}
+
+static bool fits(const dt_graph *g, int node)
+{
+    const dt_node *n = &g->node[node];
+    const dt_dot_attr *a = n->attr;
+    bool front;
+
+    return n->type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32 &&
+           a->n_batch == 0 && a->n_contract > 0 && together(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank, &front) &&
+           together(a->rhs_contract, a->n_contract, g->node[n->in[1]].type.rank, &front) &&
+           g->node[n->in[0]].type.rank > a->n_contract;
+}
+
+typedef struct dot {
+    const dt_gemm_library *library;
+    side a, b;
+    int64_t step;   /* rows of the product in one row of dimension 0 */
+    int units;
+    void **plan;    /* by unit */
+} dot;
+
+static dt_gemm product(const dot *d, int64_t rows)
+{
+    return (dt_gemm){ .m = rows * d->step, .n = d->b.free, .k = d->a.contracted, .trans_a = d->a.front, .trans_b = !d->b.front,
+                      .lda = d->a.front ? d->a.free : d->a.contracted, .ldb = d->b.front ? d->b.free : d->b.contracted, .ldc = d->b.free };
+}
+
+static void release(void *state)
+{
+    dot *d = state;
+
+    if (!d)
+        return;
+    for (int u = 0; u < d->units; u++)
+        if (d->plan[u])
+            d->library->release(d->plan[u]);
+}
+
+static dt_status *prepare(dt_exec *x, dt_step *step)
+{
+    const dt_node *n = &x->g->node[step->node];
+    const dt_dot_attr *attr = n->attr;
+    dot *d = dt_arena_new(x->arena, dot);
+
+    step->state = d;
+    d->library = &x->engine->gemm;
+    read_side(&x->type[n->in[0]], attr->lhs_contract, attr->n_contract, &d->a);
+    read_side(&x->type[n->in[1]], attr->rhs_contract, attr->n_contract, &d->b);
+    /* A vector contracted as a whole counts as front and end alike: as a column, it is contracted at the front. */
+    d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
+    d->units = x->p->piece[step->node].units;
+    d->plan = dt_arena_array(x->arena, void *, d->units);
+    d->step = x->type[step->node].dim[0] ? d->a.free / x->type[step->node].dim[0] : 0;
+    for (int u = 0; u < d->units; u++) {
+        int64_t lo, hi;
+        dt_piece_rows(x->p, step->node, u, &lo, &hi);
+        dt_gemm g = product(d, hi - lo);
+        DT_TRY(d->library->plan(d->library, &g, &d->plan[u]));
+    }
+    return NULL;
+}
+
+static void run(const dt_kernel_call *c)
+{
+    const dot *d = c->step->state;
+    const dt_node *n = &c->x->g->node[c->step->node];
+    int64_t row = c->lo * d->step;
+    const float *a = dt_floats(c->x, n->in[0]) + row * (d->a.front ? 1 : d->a.contracted);
+
+    d->library->run(d->plan[c->unit], a, dt_floats(c->x, n->in[1]), dt_floats(c->x, c->step->node) + row * d->b.free);
+}
+
+const dt_kernel dt_kernel_dot = {
+    .name = "dot", .op = &dt_op_dot_general, .splits = true, .fits = fits, .prepare = prepare, .run = run, .release = release,
+};

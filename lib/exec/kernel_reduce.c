@@ -1,0 +1,94 @@
+/* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all. */
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+static const dt_reduce_attr *attr_of(const dt_graph *g, int node)
+{
+    return g->node[node].attr;
+}
+
+static bool is_f32(const dt_graph *g, int node)
+{
+    return g->node[node].type.dtype == DT_FLOAT32;
+}
+
+static int input_rank(const dt_graph *g, int node)
+{
+    return g->node[g->node[node].in[0]].type.rank;
+}
+
+/* Bits from .. rank-1 set, none below. */
+static uint32_t last_dims(int from, int rank)
+{
+    return (1u << rank) - (1u << from);
+}
+
+static bool is_sum_or_max(const dt_graph *g, int node)
+{
+    return is_f32(g, node) && attr_of(g, node)->kind != DT_REDUCE_MIN;
+}
+
+/* ---- over the last dimensions ---- */
+
+static bool fits_rows(const dt_graph *g, int node)
+{
+    int kept = g->node[node].type.rank;
+    return kept > 0 && is_sum_or_max(g, node) && attr_of(g, node)->dims == last_dims(kept, input_rank(g, node));
+}
+
+static void run_rows(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    int in = x->g->node[c->step->node].in[0];
+    int64_t row = dt_row_elements(x, c->step->node), outs = dt_type_elements(&x->type[c->step->node]);
+    int64_t n = outs ? dt_type_elements(&x->type[in]) / outs : 0;
+    float (*of)(const float *, int64_t) = attr_of(x->g, c->step->node)->kind == DT_REDUCE_SUM ? x->engine->simd->sum : x->engine->simd->max;
+
+    for (int64_t i = c->lo * row; i < c->hi * row; i++)
+        dt_floats(x, c->step->node)[i] = of(dt_floats(x, in) + i * n, n);
+}
+
+const dt_kernel dt_kernel_reduce_rows = { .name = "reduce_rows", .op = &dt_op_reduce, .splits = true, .fits = fits_rows, .run = run_rows };
+
+/* ---- over the first dimensions ---- */
+
+static bool fits_columns(const dt_graph *g, int node)
+{
+    int gone = input_rank(g, node) - g->node[node].type.rank;
+    return g->node[node].type.rank > 0 && gone > 0 && is_f32(g, node) && attr_of(g, node)->kind == DT_REDUCE_SUM &&
+           attr_of(g, node)->dims == last_dims(0, gone);
+}
+
+static void run_columns(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    int in = x->g->node[c->step->node].in[0];
+    int64_t row = dt_row_elements(x, c->step->node), n = dt_type_elements(&x->type[c->step->node]);
+    int64_t rows = n ? dt_type_elements(&x->type[in]) / n : 0;
+    float *to = dt_floats(x, c->step->node) + c->lo * row;
+
+    memset(to, 0, (size_t)((c->hi - c->lo) * row) * sizeof *to);
+    x->engine->simd->add_rows(to, dt_floats(x, in) + c->lo * row, rows, (c->hi - c->lo) * row, n);
+}
+
+const dt_kernel dt_kernel_reduce_columns = { .name = "reduce_columns", .op = &dt_op_reduce, .splits = true, .fits = fits_columns, .run = run_columns };
+
+/* ---- over all ---- */
+
+static bool fits_all(const dt_graph *g, int node)
+{
+    return g->node[node].type.rank == 0 && is_sum_or_max(g, node);
+}
+
+static void run_all(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    int in = x->g->node[c->step->node].in[0];
+    const dt_simd *simd = x->engine->simd;
+    bool sum = attr_of(x->g, c->step->node)->kind == DT_REDUCE_SUM;
+
+    *dt_floats(x, c->step->node) = (sum ? simd->sum : simd->max)(dt_floats(x, in), dt_type_elements(&x->type[in]));
+}
+
+const dt_kernel dt_kernel_reduce_all = { .name = "reduce_all", .op = &dt_op_reduce, .fits = fits_all, .run = run_all };

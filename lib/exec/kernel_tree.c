@@ -1,0 +1,235 @@
+/*
+ * tree_sum over a segment op that it alone reads: the V partial results are never stored. The owner of a piece makes them one after
+ * the other and adds them as the fixed tree wants, keeping one buffer a level:
+ *
+ *     shard   0 1 2 3 4        a binary counter: two results of one level make one of the next
+ *              \/  \/  |       at the end, what is left is added from the smallest level up
+ *               \__/   |
+ *                 \____/
+ *
+ * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows (bias gradients, losses). Any other
+ * is computed by the ops' eval.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+enum { MAX_LEVELS = 34 };
+
+typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
+
+typedef struct tree {
+    form form;
+    int inner;              /* the absorbed node */
+    int shards, units;
+    int64_t columns;        /* of the result: elements of one row of dimension 0 */
+    int64_t k_scale;        /* rows of the inputs in one example (B * k) */
+    const dt_gemm_library *library;
+    void **plan;            /* [units][2]: shards of the larger and the smaller size */
+    int64_t size[2];
+    int64_t m, n;           /* of the whole product */
+    size_t piece_bytes;     /* of the largest piece */
+} tree;
+
+/* ---- which form ---- */
+
+static form form_of(const dt_graph *g, int inner)
+{
+    const dt_node *n = &g->node[inner];
+    const dt_segment_attr *a = n->attr;
+    const dt_type *in = &g->node[n->in[0]].type;
+
+    if (n->type.dtype != DT_FLOAT32 || a->cut != DT_CUT_SHARDS)
+        return FORM_EVAL;
+    if (n->op == &dt_op_segment_dot_general && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 &&
+        in->dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32)
+        return FORM_PRODUCT;
+    if (n->op == &dt_op_segment_reduce && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == 1u && in->rank > 1)
+        return FORM_ROWS;
+    if (n->op == &dt_op_segment_reduce && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == (1u << in->rank) - 1)
+        return FORM_TOTAL;
+    return FORM_EVAL;
+}
+
+/* Read by this tree alone: as the partition decides. */
+static bool is_absorbed(const dt_graph *g, int inner)
+{
+    int uses = 0;
+
+    for (int i = inner + 1; i < g->n_nodes; i++)
+        for (int k = 0; k < g->node[i].n_in; k++)
+            uses += g->node[i].in[k] == inner;
+    for (int i = 0; i < g->n_results; i++)
+        uses += g->result[i].node == inner;
+    for (int i = 0; i < g->n_states; i++)
+        uses += g->state[i].update == inner;
+    return uses == 1 && g->node[inner].n_in > 0;
+}
+
+static bool fits_fast(const dt_graph *g, int node)
+{
+    int inner = g->node[node].in[0];
+    const dt_op *op = g->node[inner].op;
+    bool segments = op == &dt_op_segment_dot_general || op == &dt_op_segment_reduce;
+    return segments && is_absorbed(g, inner) && form_of(g, inner) != FORM_EVAL;
+}
+
+static bool fits_any(const dt_graph *g, int node)
+{
+    return is_absorbed(g, g->node[node].in[0]);
+}
+
+/* ---- preparing ---- */
+
+static void release(void *state)
+{
+    tree *t = state;
+
+    for (int i = 0; t && t->plan && i < 2 * t->units; i++)
+        if (t->plan[i])
+            t->library->release(t->plan[i]);
+}
+
+static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t)
+{
+    const dt_node *inner = &x->g->node[t->inner];
+
+    t->m = x->type[inner->in[0]].dim[1];
+    t->n = x->type[inner->in[1]].dim[1];
+    t->library = &x->engine->gemm;
+    t->plan = dt_arena_array(x->arena, void *, 2 * t->units);
+    for (int u = 0; u < t->units; u++)
+        for (int which = 0; which < 2; which++) {
+            int64_t lo, hi;
+            dt_piece_rows(x->p, step->node, u, &lo, &hi);
+            dt_gemm g = { .m = hi - lo, .n = t->n, .k = t->size[which] * t->k_scale, .trans_a = true, .lda = t->m, .ldb = t->n, .ldc = t->n };
+            DT_TRY(t->library->plan(t->library, &g, &t->plan[2 * u + which]));
+        }
+    return NULL;
+}
+
+static int64_t largest_piece(const dt_exec *x, int node)
+{
+    int64_t most = 0, lo, hi;
+
+    for (int u = 0; u < x->p->piece[node].units; u++) {
+        dt_piece_rows(x->p, node, u, &lo, &hi);
+        most = hi - lo > most ? hi - lo : most;
+    }
+    return most;
+}
+
+/* Buffers the counter may hold at once. */
+static size_t levels_for(int shards)
+{
+    size_t levels = 2;
+    while ((int64_t)1 << (levels - 2) < shards)
+        levels++;
+    return levels;
+}
+
+static dt_status *prepare(dt_exec *x, dt_step *step)
+{
+    tree *t = dt_arena_new(x->arena, tree);
+    const dt_node *inner;
+
+    step->state = t;
+    t->inner = x->g->node[step->node].in[0];
+    inner = &x->g->node[t->inner];
+    t->form = fits_fast(x->g, step->node) ? form_of(x->g, t->inner) : FORM_EVAL;
+    if (t->form == FORM_EVAL) {
+        step->scratch = (size_t)dt_type_bytes(&x->type[t->inner]);
+        return NULL;
+    }
+    t->shards = ((const dt_segment_attr *)inner->attr)->count;
+    t->units = x->p->piece[step->node].units;
+    t->columns = dt_row_elements(x, step->node);
+    t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
+    t->size[0] = (x->p->batch + t->shards - 1) / t->shards;
+    t->size[1] = x->p->batch / t->shards;
+    t->piece_bytes = ((size_t)(largest_piece(x, step->node) * t->columns) * sizeof(float) + 63) & ~(size_t)63;
+    step->scratch = t->piece_bytes * levels_for(t->shards);
+    return t->form == FORM_PRODUCT ? plan_products(x, step, t) : NULL;
+}
+
+/* ---- running ---- */
+
+/* The partial result of one shard, into `to`. */
+static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to)
+{
+    const dt_exec *x = c->x;
+    const dt_node *inner = &x->g->node[t->inner];
+    int64_t from = x->env->shards[shard] * t->k_scale, rows = x->env->shards[shard + 1] * t->k_scale - from;
+    int64_t width = t->form == FORM_TOTAL ? dt_row_elements(x, inner->in[0]) : t->form == FORM_ROWS ? dt_row_elements(x, inner->in[0]) : t->m;
+    const float *a = dt_floats(x, inner->in[0]) + from * width;
+    int64_t n = (c->hi - c->lo) * t->columns;
+
+    if (t->form == FORM_TOTAL) {
+        *to = x->engine->simd->sum(a, rows * width);
+    } else if (t->form == FORM_ROWS) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        x->engine->simd->add_rows(to, a + c->lo * t->columns, rows, n, width);
+    } else {
+        int which = rows == t->size[0] * t->k_scale ? 0 : 1;
+        t->library->run(t->plan[2 * c->unit + which], a + c->lo, dt_floats(x, inner->in[1]) + from * t->n, to);
+    }
+}
+
+static void run_eval(const dt_kernel_call *c, const tree *t)
+{
+    const dt_exec *x = c->x;
+    const dt_node *inner = &x->g->node[t->inner], *n = &x->g->node[c->step->node];
+    dt_view in[DT_MAX_IN], middle = { .type = x->type[t->inner], .data = c->scratch };
+    dt_node concrete = *inner, last = *n;
+
+    for (int k = 0; k < inner->n_in; k++)
+        in[k] = (dt_view){ .type = x->type[inner->in[k]], .data = x->at[inner->in[k]] };
+    concrete.type = middle.type;
+    last.type = x->type[c->step->node];
+    inner->op->eval(&(dt_call){ .node = &concrete, .env = x->env, .in = in, .out = middle });
+    n->op->eval(&(dt_call){ .node = &last, .env = x->env, .in = &middle, .out = { .type = last.type, .data = x->at[c->step->node] } });
+}
+
+/* A stack of buffers, each a complete node of the tree, its level in `weight`. */
+static void run_tree(const dt_kernel_call *c, const tree *t, int64_t n)
+{
+    size_t stride = t->piece_bytes / sizeof(float);
+    float *level = (float *)c->scratch, *to = dt_floats(c->x, c->step->node) + c->lo * t->columns;
+    dt_strip_function add = c->x->engine->simd->strip[DT_S_ADD];
+    int top = -1;
+    int weight[MAX_LEVELS]; /* level of each buffer of the stack */
+
+    for (int s = 0; s < t->shards; s++) {
+        partial(c, t, s, level + (size_t)++top * stride);
+        weight[top] = 0;
+        for (; top > 0 && weight[top] == weight[top - 1]; top--) {
+            float *left = level + (size_t)(top - 1) * stride;
+            add(left, left, level + (size_t)top * stride, NULL, n);
+            weight[top - 1]++;
+        }
+    }
+    for (; top > 0; top--) {
+        float *left = level + (size_t)(top - 1) * stride;
+        add(left, left, level + (size_t)top * stride, NULL, n);
+    }
+    memcpy(to, level, (size_t)n * sizeof *to);
+}
+
+static void run(const dt_kernel_call *c)
+{
+    const tree *t = c->step->state;
+    int64_t n = (c->hi - c->lo) * t->columns;
+
+    if (t->form == FORM_EVAL)
+        run_eval(c, t);
+    else if (n > 0)
+        run_tree(c, t, n);
+}
+
+const dt_kernel dt_kernel_tree = {
+    .name = "tree", .op = &dt_op_tree_sum, .splits = true, .fits = fits_fast, .prepare = prepare, .run = run, .release = release,
+};
+const dt_kernel dt_kernel_tree_by_eval = {
+    .name = "tree_by_eval", .op = &dt_op_tree_sum, .fits = fits_any, .prepare = prepare, .run = run, .release = release,
+};

@@ -1,0 +1,135 @@
+/*
+ * The arena: every stored value gets an offset such that values alive in the same segment do not overlap. Larger ones are placed
+ * first, each at the lowest free offset. Lifetimes are counted in segments, since pieces of one segment run in any order.
+ */
+#include <stdlib.h>
+
+#include "exec/exec_impl.h"
+
+enum { ALIGNMENT = 64 };
+
+static void find_homes(dt_exec *x)
+{
+    const dt_graph *g = x->g;
+
+    for (int i = 0; i < g->n_nodes; i++) {
+        dt_slot *s = &x->slot[i];
+        s->owner = i;
+        s->home = s->stored ? DT_HOME_ARENA : DT_HOME_NONE;
+        s->bytes = (dt_type_bytes(&x->type[i]) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    for (int i = 0; i < g->n_args; i++)
+        x->slot[g->arg[i].node] = (dt_slot){ .home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node };
+    for (int i = 0; i < g->n_states; i++) {
+        const dt_state *s = &g->state[i];
+        x->slot[s->node] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node };
+        if (s->update >= 0 && !x->p->copy_back[i])
+            x->slot[s->update] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true };
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->node[i].op == &dt_op_reshape && x->slot[i].home == DT_HOME_ARENA)
+            x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
+}
+
+/* Segment in which a node's inputs are read: its own, or that of the tree which absorbs it. */
+static void note_reading(dt_exec *x, int node, int segment)
+{
+    for (int k = 0; k < x->g->node[node].n_in; k++) {
+        int in = x->g->node[node].in[k];
+        dt_slot *owner = &x->slot[x->slot[in].owner];
+        if (segment > owner->last)
+            owner->last = segment;
+        if (x->p->piece[in].absorbed)
+            note_reading(x, in, segment);
+    }
+}
+
+static void find_lifetimes(dt_exec *x)
+{
+    const dt_graph *g = x->g;
+
+    for (int i = 0; i < g->n_nodes; i++) {
+        int segment = x->p->piece[i].segment;
+        dt_slot *s = &x->slot[i];
+        if (s->owner == i)
+            s->first = s->last = segment < 0 ? 0 : segment;
+        if (g->node[i].op == &dt_op_constant)
+            s->last = x->n_segments; /* written once, before the first run */
+    }
+    for (int i = 0; i < g->n_nodes; i++)
+        if (x->p->piece[i].segment >= 0)
+            note_reading(x, i, x->p->piece[i].segment);
+    for (int i = 0; i < g->n_results; i++)
+        x->slot[x->slot[g->result[i].node].owner].last = x->n_segments;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0 && x->p->copy_back[i])
+            x->slot[x->slot[g->state[i].update].owner].last = x->n_segments;
+}
+
+/* ---- offsets ---- */
+
+typedef struct block {
+    int node;
+    int64_t bytes;
+} block;
+
+static int larger_first(const void *a, const void *b)
+{
+    const block *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const dt_slot *x = *(dt_slot *const *)a, *y = *(dt_slot *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* The lowest gap among the placed blocks that live at the same time. */
+static int64_t lowest_gap(const dt_slot *s, dt_slot **placed, int n, dt_slot **beside)
+{
+    int m = 0;
+    int64_t at = 0;
+
+    for (int i = 0; i < n; i++)
+        if (placed[i]->first <= s->last && s->first <= placed[i]->last)
+            beside[m++] = placed[i];
+    qsort(beside, (size_t)m, sizeof *beside, by_offset);
+    for (int i = 0; i < m; i++) {
+        if (beside[i]->offset - at >= s->bytes)
+            break;
+        if (beside[i]->offset + beside[i]->bytes > at)
+            at = beside[i]->offset + beside[i]->bytes;
+    }
+    return at;
+}
+
+static void place_blocks(dt_exec *x, block *blocks, int n)
+{
+    dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed), **beside = dt_alloc((size_t)(n + 1) * sizeof *beside);
+
+    qsort(blocks, (size_t)n, sizeof *blocks, larger_first);
+    for (int i = 0; i < n; i++) {
+        dt_slot *s = &x->slot[blocks[i].node];
+        s->offset = lowest_gap(s, placed, i, beside);
+        placed[i] = s;
+        if (s->offset + s->bytes > x->arena_bytes)
+            x->arena_bytes = s->offset + s->bytes;
+    }
+    free(placed);
+    free(beside);
+}
+
+void dt_plan_memory(dt_exec *x)
+{
+    block *blocks = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *blocks);
+    int n = 0;
+
+    find_homes(x);
+    find_lifetimes(x);
+    for (int i = 0; i < x->g->n_nodes; i++)
+        if (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i)
+            blocks[n++] = (block){ i, x->slot[i].bytes };
+    place_blocks(x, blocks, n);
+    free(blocks);
+}

@@ -1,0 +1,260 @@
+/*
+ * Compiling and running executables.
+ *
+ * A run is one visit of all lanes: segment by segment they take tasks, first those dealt to them when compiling (so that a slice of
+ * the weights stays in one core's cache from step to step), then whatever is left, and join. Which lane runs a task does
+ * not change its bits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+/* ---- dealing tasks out ---- */
+
+static int heavier_first(const void *a, const void *b)
+{
+    const dt_task *x = a, *y = b;
+    if (x->work != y->work)
+        return x->work < y->work ? 1 : -1;
+    return x->group != y->group ? x->group - y->group : x->unit - y->unit;
+}
+
+static void collect_tasks(dt_exec *x, int segment)
+{
+    dt_segment *s = &x->segment[segment];
+    int n = 0;
+
+    for (int i = 0; i < x->n_groups; i++)
+        if (x->group[i].segment == segment)
+            s->n_tasks += x->group[i].units;
+    s->task = dt_arena_array(x->arena, dt_task, s->n_tasks + 1);
+    for (int i = 0; i < x->n_groups; i++)
+        for (int u = 0; x->group[i].segment == segment && u < x->group[i].units; u++) {
+            s->task[n].group = i;
+            s->task[n].unit = u;
+            s->task[n++].work = x->group[i].work / x->group[i].units;
+        }
+    qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
+}
+
+/* Each lane's own tasks first, in the order of the least loaded lane taking the next heaviest; then everybody else's. */
+static void deal(dt_exec *x, dt_segment *s, int lanes)
+{
+    double *load = dt_alloc((size_t)lanes * sizeof *load);
+    int *lane_of = dt_alloc((size_t)(s->n_tasks + 1) * sizeof *lane_of);
+
+    for (int t = 0; t < s->n_tasks; t++) {
+        for (int l = 1; l < lanes; l++)
+            if (load[l] < load[lane_of[t]])
+                lane_of[t] = l;
+        load[lane_of[t]] += s->task[t].work + 1;
+    }
+    s->of_lane = dt_arena_array(x->arena, int, (int64_t)lanes * (s->n_tasks + 1));
+    for (int l = 0; l < lanes; l++) {
+        int n = 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (int t = 0; t < s->n_tasks; t++)
+                if ((lane_of[t] == l) == (pass == 0))
+                    s->of_lane[l * s->n_tasks + n++] = t;
+    }
+    free(load);
+    free(lane_of);
+}
+
+/* ---- compiling ---- */
+
+dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_exec *x = dt_arena_new(arena, dt_exec);
+    int n = p->graph->n_nodes;
+
+    *x = (dt_exec){ .arena = arena, .engine = e, .p = p, .g = p->graph, .type = dt_arena_array(arena, dt_type, n + 1),
+                    .slot = dt_arena_array(arena, dt_slot, n + 1), .at = dt_arena_array(arena, void *, n + 1),
+                    .fused_in = dt_arena_array(arena, int, n + 1) };
+    x->group = NULL;
+    for (int i = 0; i < n; i++)
+        x->type[i] = dt_type_at(&p->graph->node[i].type, p->batch);
+    dt_status *s = dt_build_steps(x);
+    if (s) {
+        dt_exec_destroy(x);
+        return s;
+    }
+    x->segment = dt_arena_array(arena, dt_segment, x->n_segments + 1);
+    for (int i = 0; i < x->n_segments; i++) {
+        collect_tasks(x, i);
+        deal(x, &x->segment[i], dt_engine_threads(e));
+    }
+    dt_plan_memory(x);
+    *out = x;
+    return NULL;
+}
+
+void dt_exec_destroy(dt_exec *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; i < x->n_groups; i++) {
+        for (int k = 0; k < x->group[i].n_steps; k++)
+            if (x->group[i].step[k].kernel->release)
+                x->group[i].step[k].kernel->release(x->group[i].step[k].state);
+        free(x->group[i].step);
+    }
+    free(x->memory);
+    free(x->scratch);
+    dt_arena_destroy(x->arena);
+}
+
+static size_t lane_scratch(const dt_exec *x)
+{
+    return (x->scratch_bytes + 127) & ~(size_t)127; /* lanes share no cache line */
+}
+
+int64_t dt_exec_arena_bytes(const dt_exec *x)
+{
+    return x->arena_bytes + (int64_t)lane_scratch(x) * dt_engine_threads(x->engine);
+}
+
+/* ---- memory ---- */
+
+static void fill_splat(const dt_type *t, double value, void *p)
+{
+    dt_node n = { .op = &dt_op_constant, .type = *t };
+    dt_constant_attr a = { .type = *t, .value = value };
+    n.attr = &a;
+    dt_op_constant.eval(&(dt_call){ .node = &n, .out = { .type = *t, .data = p } });
+}
+
+static void place_values(dt_exec *x)
+{
+    for (int i = 0; i < x->g->n_nodes; i++) {
+        const dt_slot *s = &x->slot[i], *owner = &x->slot[s->owner];
+        if (s->home == DT_HOME_VARIABLE)
+            x->at[i] = x->g->state[s->index].variable->data;
+        else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_ARENA)
+            x->at[i] = x->memory + owner->offset;
+        else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_VARIABLE)
+            x->at[i] = x->g->state[owner->index].variable->data;
+        if (x->g->node[i].op == &dt_op_constant && s->home == DT_HOME_ARENA)
+            fill_splat(&x->type[i], ((const dt_constant_attr *)x->g->node[i].attr)->value, x->at[i]);
+    }
+}
+
+static dt_status *allocate(dt_exec *x)
+{
+    size_t scratch = lane_scratch(x) * (size_t)dt_engine_threads(x->engine);
+
+    x->memory = dt_try_alloc((size_t)x->arena_bytes + 64);
+    x->scratch = dt_try_alloc(scratch + 64);
+    if (!x->memory || !x->scratch)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step over %lld rows needs %lld bytes", (long long)x->p->batch,
+                       (long long)dt_exec_arena_bytes(x));
+    place_values(x);
+    return NULL;
+}
+
+/* ---- running ---- */
+
+static void run_task(dt_exec *x, const dt_task *t, int lane)
+{
+    const dt_group *group = &x->group[t->group];
+    dt_kernel_call c = { .x = x, .unit = t->unit, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
+
+    for (int i = 0; i < group->n_steps; i++) {
+        c.step = &group->step[i];
+        if (group->node >= 0)
+            dt_piece_rows(x->p, c.step->node, t->unit, &c.lo, &c.hi);
+        c.step->kernel->run(&c);
+    }
+}
+
+static void run_lane(int lane, void *user)
+{
+    dt_exec *x = user;
+
+    for (int i = 0; i < x->n_segments; i++) {
+        dt_segment *s = &x->segment[i];
+        for (int k = 0; k < s->n_tasks; k++) {
+            dt_task *t = &s->task[s->of_lane[lane * s->n_tasks + k]];
+            if (atomic_exchange_explicit(&t->taken, x->run, memory_order_relaxed) != x->run)
+                run_task(x, t, lane);
+        }
+        if (i + 1 < x->n_segments)
+            dt_pool_join(x->engine->pool);
+    }
+}
+
+/* Arguments, and what a reshape makes of them. */
+static void place_arguments(dt_exec *x, const dt_view *arg)
+{
+    for (int i = 0; i < x->g->n_args; i++)
+        x->at[x->g->arg[i].node] = arg[i].data;
+    for (int i = 0; i < x->g->n_nodes; i++)
+        if (x->slot[i].home == DT_HOME_ARENA && x->slot[x->slot[i].owner].home == DT_HOME_ARG)
+            x->at[i] = x->at[x->slot[i].owner];
+}
+
+dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result)
+{
+    if (!x->memory)
+        DT_TRY(allocate(x));
+    place_arguments(x, arg);
+    x->env = env;
+    x->run++;
+    dt_pool_run(x->engine->pool, run_lane, x);
+    for (int i = 0; i < x->g->n_results; i++) {
+        int node = x->g->result[i].node;
+        result[i] = (dt_view){ .type = x->type[node], .data = x->at[node] };
+    }
+    return NULL;
+}
+
+/* ---- text ---- */
+
+static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
+{
+    dt_str_printf(out, "      %s", step->kernel->name);
+    if (step->kernel == &dt_kernel_copy_back) {
+        dt_str_printf(out, " %s\n", x->g->state[step->node].variable->path);
+        return;
+    }
+    if (step->kernel == &dt_kernel_fused) {
+        for (int i = 0; i < x->g->n_nodes; i++)
+            if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node])
+                dt_str_printf(out, " %%%d", i);
+    } else {
+        dt_str_printf(out, " %%%d", step->node);
+    }
+    dt_str_puts(out, "\n");
+}
+
+static void print_memory(const dt_exec *x, dt_str *out)
+{
+    for (int i = 0; i < x->g->n_nodes; i++) {
+        const dt_slot *s = &x->slot[i];
+        if (s->home == DT_HOME_ARENA && s->owner == i) {
+            dt_str_printf(out, "  %%%d ", i);
+            dt_type_print(&x->type[i], out);
+            dt_str_printf(out, " at %lld, %lld bytes, segments %d to %d\n", (long long)s->offset, (long long)s->bytes, s->first, s->last);
+        }
+    }
+}
+
+void dt_exec_print(const dt_exec *x, dt_str *out)
+{
+    dt_str_printf(out, "executable for B = %lld: %d segment%s, arena %lld bytes\n", (long long)x->p->batch, x->n_segments,
+                  x->n_segments == 1 ? "" : "s", (long long)x->arena_bytes);
+    for (int i = 0; i < x->n_segments; i++) {
+        dt_str_printf(out, "  segment %d\n", i);
+        for (int k = 0; k < x->n_groups; k++) {
+            if (x->group[k].segment != i)
+                continue;
+            dt_str_printf(out, "    group %d, %d piece%s\n", k, x->group[k].units, x->group[k].units == 1 ? "" : "s");
+            for (int j = 0; j < x->group[k].n_steps; j++)
+                print_step(x, &x->group[k].step[j], out);
+        }
+    }
+    dt_str_puts(out, "  memory\n");
+    print_memory(x, out);
+}

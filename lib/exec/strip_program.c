@@ -1,0 +1,429 @@
+/*
+ * A fused group as a strip program: nodes of one shape become instructions over registers of DT_STRIP floats.
+ *
+ *     w (784, 128)   g (784, 128)   alpha ()      operands: whole arrays are read in place, scalars and vectors are
+ *          │              │            │          laid out once a task, per-row values once a strip
+ *          ▼              ▼            ▼
+ *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
+ *
+ * Results that somebody else reads are written straight to their place, in place where a variable is updated.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+/* How an operand is laid out over the flat index of the group's shape. */
+typedef enum layout {
+    WHOLE,     /* element i is element i */
+    SPLAT,     /* one value: a constant, or one in memory */
+    REPEATED,  /* period elements again and again: (128) over (B, 128) */
+    PER_ROW    /* each of period elements in turn: (B) over (B, 10), period 10 */
+} layout;
+
+typedef struct operand {
+    layout layout;
+    int node;              /* whose memory; -1: a constant */
+    float value;           /* of a constant */
+    int64_t period;
+    dt_strip_op load;      /* DT_S_COPY for float: read in place; else a conversion into a register */
+    int reg;               /* register it lies in, -1: read in place */
+} operand;
+
+typedef struct instruction {
+    dt_strip_op op;
+    int reg;               /* result's register; -1: straight to the memory of `store` */
+    int store;             /* node whose memory gets the result, -1: none */
+    bool as_bool;          /* stored as bool: computed in reg, then converted */
+    int n_in;
+    int in[3];             /* >= 0: the result of that instruction; < 0: operand -1 - in */
+} instruction;
+
+typedef struct program {
+    int n_operands, n_code, n_regs;
+    operand *operand;
+    instruction *code;
+    int64_t strip;         /* elements a strip, a multiple of the repeated periods */
+    int64_t row_break;     /* strips do not cross multiples of it; 0: no such border */
+} program;
+
+/* ---- which ops ---- */
+
+typedef struct op_code { const dt_op *op; dt_strip_op code; } op_code;
+static const op_code codes[] = {
+    { &dt_op_add, DT_S_ADD }, { &dt_op_subtract, DT_S_SUBTRACT }, { &dt_op_multiply, DT_S_MULTIPLY }, { &dt_op_divide, DT_S_DIVIDE },
+    { &dt_op_maximum, DT_S_MAXIMUM }, { &dt_op_minimum, DT_S_MINIMUM }, { &dt_op_negate, DT_S_NEGATE },
+    { &dt_op_exponential, DT_S_EXPONENTIAL }, { &dt_op_log, DT_S_LOG }, { &dt_op_sqrt, DT_S_SQRT }, { &dt_op_rsqrt, DT_S_RSQRT },
+    { &dt_op_abs, DT_S_ABS }, { &dt_op_sign, DT_S_SIGN }, { &dt_op_tanh, DT_S_TANH }, { &dt_op_logistic, DT_S_LOGISTIC },
+    { &dt_op_select, DT_S_SELECT },
+};
+
+static bool code_of(const dt_node *n, dt_strip_op *code)
+{
+    if (n->op == &dt_op_compare) {
+        static const dt_strip_op of_direction[] = { DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE };
+        *code = of_direction[((const dt_compare_attr *)n->attr)->direction];
+        return true;
+    }
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].op == n->op) {
+            *code = codes[i].code;
+            return true;
+        }
+    return false;
+}
+
+static bool is_f32(const dt_graph *g, int node)
+{
+    return g->node[node].type.dtype == DT_FLOAT32;
+}
+
+/* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a scalar). */
+static bool layout_of(const dt_graph *g, const dt_node *n, layout *out, int64_t *period)
+{
+    const dt_broadcast_attr *a = n->attr;
+    const dt_type *from = &g->node[n->in[0]].type, *to = &n->type;
+    bool leading = true, trailing = true;
+
+    for (int d = 0; d < from->rank; d++) {
+        leading &= a->dims[d] == d && from->dim[d] == to->dim[d];
+        trailing &= a->dims[d] == to->rank - from->rank + d && from->dim[d] == to->dim[d];
+    }
+    *period = 1;
+    if (from->rank == 0 || (!dt_type_has_batch(from) && dt_type_elements(from) == 1)) {
+        *out = SPLAT;
+    } else if (trailing && !dt_type_has_batch(from)) {
+        *out = REPEATED;
+        *period = dt_type_elements(from);
+    } else if (leading) {
+        *out = PER_ROW;
+        for (int d = from->rank; d < to->rank; d++)
+            *period *= to->dim[d];
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool can_convert(const dt_graph *g, const dt_node *n)
+{
+    dt_dtype from = g->node[n->in[0]].type.dtype;
+    return n->type.dtype == DT_FLOAT32 && (from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL);
+}
+
+bool dt_can_fuse(const dt_graph *g, int node)
+{
+    const dt_node *n = &g->node[node];
+    dt_strip_op code;
+    layout l;
+    int64_t period;
+
+    if (n->op == &dt_op_broadcast_in_dim)
+        return is_f32(g, node) && layout_of(g, n, &l, &period);
+    if (n->op == &dt_op_convert)
+        return can_convert(g, n);
+    if (!code_of(n, &code))
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        if (!is_f32(g, n->in[k]) && !(n->op == &dt_op_select && k == 0))
+            return false;
+    return n->type.dtype == DT_FLOAT32 || n->op == &dt_op_compare;
+}
+
+/* ---- building ---- */
+
+typedef struct builder {
+    dt_exec *x;
+    program *p;
+    int *place;       /* by node: 1 + instruction that computes it here, 0: none */
+    int64_t longest;  /* the longest repeated period */
+} builder;
+
+static bool same_operand(const operand *a, const operand *b)
+{
+    return a->layout == b->layout && a->node == b->node && a->period == b->period && a->load == b->load &&
+           memcmp(&a->value, &b->value, sizeof a->value) == 0;
+}
+
+static int add_operand(builder *b, const operand *o)
+{
+    for (int i = 0; i < b->p->n_operands; i++)
+        if (same_operand(&b->p->operand[i], o))
+            return -1 - i;
+    b->p->operand[b->p->n_operands] = *o;
+    if (o->layout == REPEATED && o->period > b->longest)
+        b->longest = o->period;
+    return -1 - b->p->n_operands++;
+}
+
+static dt_strip_op load_of(dt_dtype d)
+{
+    return d == DT_FLOAT32 ? DT_S_COPY : d == DT_INT32 ? DT_S_FROM_I32 : DT_S_FROM_U8; /* bool is a byte, 0 or 1 */
+}
+
+/* The operand that a node is to those who read it without computing it: memory, a splat, or a broadcast of either. */
+static operand operand_for(const builder *b, int node)
+{
+    const dt_graph *g = b->x->g;
+    const dt_node *n = &g->node[node];
+    operand o = { .layout = WHOLE, .node = node, .load = load_of(n->type.dtype) };
+
+    if (n->op == &dt_op_constant)
+        return (operand){ .layout = SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
+    if (dt_type_elements(&b->x->type[node]) == 1)
+        o.layout = SPLAT;
+    return o;
+}
+
+static operand operand_of_broadcast(const builder *b, const dt_node *n)
+{
+    operand o = operand_for(b, n->in[0]);
+    if (o.node >= 0)
+        layout_of(b->x->g, n, &o.layout, &o.period);
+    return o;
+}
+
+/* The input of an instruction: an earlier one of the group, or an operand. */
+static int reference(builder *b, int node)
+{
+    if (b->place[node])
+        return b->place[node] - 1;
+    operand o = operand_for(b, node);
+    return add_operand(b, &o);
+}
+
+static void add_instruction(builder *b, int node, instruction i)
+{
+    const dt_slot *s = &b->x->slot[node];
+
+    i.reg = i.store = -1;
+    if (s->stored) {
+        i.store = node;
+        i.as_bool = b->x->g->node[node].type.dtype == DT_BOOL;
+    }
+    b->p->code[b->p->n_code++] = i;
+    b->place[node] = b->p->n_code;
+}
+
+static void add_node(builder *b, int node)
+{
+    const dt_node *n = &b->x->g->node[node];
+    instruction i = { .op = DT_S_COPY, .n_in = n->n_in };
+
+    if (n->op == &dt_op_broadcast_in_dim) {
+        operand o = operand_of_broadcast(b, n);
+        i.in[0] = add_operand(b, &o);
+    } else {
+        code_of(n, &i.op); /* a conversion is a copy: its operand is converted when loaded */
+        for (int k = 0; k < n->n_in; k++)
+            i.in[k] = reference(b, n->in[k]);
+    }
+    add_instruction(b, node, i);
+}
+
+/* Copies that nobody stores are not made: who reads them reads their operand. */
+static void forward_copies(program *p)
+{
+    int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
+
+    for (int i = 0; i < p->n_code; i++) {
+        instruction c = p->code[i];
+        for (int k = 0; k < c.n_in; k++)
+            if (c.in[k] >= 0)
+                c.in[k] = to[c.in[k]];
+        if (c.op == DT_S_COPY && c.store < 0) {
+            to[i] = c.in[0];
+        } else {
+            to[i] = kept;
+            p->code[kept++] = c;
+        }
+    }
+    p->n_code = kept;
+    free(to);
+}
+
+/* ---- registers ---- */
+
+static int take_register(program *p, bool *busy)
+{
+    for (int r = 0; r < p->n_regs; r++)
+        if (!busy[r]) {
+            busy[r] = true;
+            return r;
+        }
+    busy[p->n_regs] = true;
+    return p->n_regs++;
+}
+
+/* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
+static void assign_registers(program *p)
+{
+    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + 1) * sizeof *busy);
+    int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
+
+    for (int o = 0; o < p->n_operands; o++)
+        p->operand[o].reg = p->operand[o].layout == WHOLE && p->operand[o].load == DT_S_COPY ? -1 : take_register(p, busy);
+    for (int i = 0; i < p->n_code; i++)
+        for (int k = 0; k < p->code[i].n_in; k++)
+            if (p->code[i].in[k] >= 0)
+                last[p->code[i].in[k]] = i;
+    for (int i = 0; i < p->n_code; i++) {
+        instruction *c = &p->code[i];
+        if (c->store < 0 || c->as_bool)
+            c->reg = take_register(p, busy);
+        for (int k = 0; k < c->n_in; k++)
+            if (c->in[k] >= 0 && last[c->in[k]] == i && p->code[c->in[k]].reg >= 0)
+                busy[p->code[c->in[k]].reg] = false;
+        if (c->reg >= 0 && last[i] == 0)
+            busy[c->reg] = false; /* stored, read by nobody here */
+    }
+    free(busy);
+    free(last);
+}
+
+static void choose_strip(program *p, int64_t longest)
+{
+    p->strip = DT_STRIP;
+    if (longest > DT_STRIP)
+        p->row_break = longest;
+    else if (longest > 1)
+        p->strip = DT_STRIP / longest * longest;
+}
+
+dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step)
+{
+    program *p = dt_arena_new(x->arena, program);
+    builder b = { .x = x, .p = p, .place = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
+
+    p->operand = dt_arena_array(x->arena, operand, 3 * n + 1);
+    p->code = dt_arena_array(x->arena, instruction, n + 1);
+    for (int i = 0; i < n; i++)
+        add_node(&b, nodes[i]);
+    forward_copies(p);
+    assign_registers(p);
+    choose_strip(p, b.longest);
+    free(b.place);
+    *step = (dt_step){ .kernel = &dt_kernel_fused, .node = nodes[n - 1], .state = p, .scratch = (size_t)p->n_regs * DT_STRIP * sizeof(float) };
+    return NULL;
+}
+
+/* ---- running ---- */
+
+typedef struct runner {
+    const dt_kernel_call *c;
+    const program *p;
+    const dt_simd *simd;
+    int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
+} runner;
+
+static float *reg(const runner *r, int i)
+{
+    return (float *)r->c->scratch + (int64_t)i * DT_STRIP;
+}
+
+static const char *memory_of(const runner *r, int node, int64_t element)
+{
+    return (const char *)r->c->x->at[node] + element * (int64_t)dt_dtype_size(r->c->x->g->node[node].type.dtype);
+}
+
+static void load(const runner *r, const operand *o, float *to, int64_t element, int64_t n)
+{
+    r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
+}
+
+/* Splats and short vectors are laid out once a task. */
+static void lay_out_fixed(const runner *r)
+{
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const operand *o = &r->p->operand[i];
+        float one = o->value;
+        if (o->layout == SPLAT) {
+            if (o->node >= 0)
+                load(r, o, &one, 0, 1);
+            r->simd->fill(reg(r, o->reg), one, DT_STRIP);
+        } else if (o->layout == REPEATED && !r->p->row_break) {
+            for (int64_t at = 0; at < r->p->strip; at += o->period)
+                load(r, o, reg(r, o->reg) + at, 0, o->period);
+        }
+    }
+}
+
+/* Element i of the strip is element (from + i) / period of the operand. */
+static void lay_out_rows(const runner *r, const operand *o)
+{
+    float *to = reg(r, o->reg), value;
+
+    for (int64_t done = 0; done < r->n;) {
+        int64_t row = (r->from + done) / o->period, end = (row + 1) * o->period - r->from;
+        int64_t n = (end < r->n ? end : r->n) - done;
+        load(r, o, &value, row, 1);
+        r->simd->fill(to + done, value, n);
+        done += n;
+    }
+}
+
+/* A vector longer than a strip, or shorter ones beside it. */
+static void lay_out_repeated(const runner *r, const operand *o)
+{
+    for (int64_t done = 0; done < r->n;) {
+        int64_t at = (r->from + done) % o->period, n = o->period - at < r->n - done ? o->period - at : r->n - done;
+        load(r, o, reg(r, o->reg) + done, at, n);
+        done += n;
+    }
+}
+
+static void lay_out_strip(const runner *r)
+{
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const operand *o = &r->p->operand[i];
+        if (o->layout == PER_ROW)
+            lay_out_rows(r, o);
+        else if (o->layout == REPEATED && r->p->row_break)
+            lay_out_repeated(r, o);
+        else if (o->layout == WHOLE && o->reg >= 0)
+            load(r, o, reg(r, o->reg), r->from, r->n);
+    }
+}
+
+static const void *source(const runner *r, int in)
+{
+    if (in < 0) {
+        const operand *o = &r->p->operand[-1 - in];
+        return o->reg >= 0 ? (const void *)reg(r, o->reg) : memory_of(r, o->node, r->from);
+    }
+    const instruction *i = &r->p->code[in];
+    return i->reg >= 0 ? (const void *)reg(r, i->reg) : memory_of(r, i->store, r->from);
+}
+
+static void run_strip(const runner *r)
+{
+    lay_out_strip(r);
+    for (int i = 0; i < r->p->n_code; i++) {
+        const instruction *c = &r->p->code[i];
+        const void *in[3] = { NULL, NULL, NULL };
+        for (int k = 0; k < c->n_in; k++)
+            in[k] = source(r, c->in[k]);
+        void *to = c->reg >= 0 ? (void *)reg(r, c->reg) : (void *)memory_of(r, c->store, r->from);
+        r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
+        if (c->as_bool)
+            r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, c->store, r->from), to, NULL, NULL, r->n);
+    }
+}
+
+static void run(const dt_kernel_call *c)
+{
+    runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd };
+    int64_t row = dt_row_elements(c->x, c->step->node), end = c->hi * row;
+
+    if (c->hi <= c->lo)
+        return;
+    lay_out_fixed(&r);
+    for (r.from = c->lo * row; r.from < end; r.from += r.n) {
+        r.n = end - r.from < r.p->strip ? end - r.from : r.p->strip;
+        if (r.p->row_break && r.p->row_break - r.from % r.p->row_break < r.n)
+            r.n = r.p->row_break - r.from % r.p->row_break;
+        run_strip(&r);
+    }
+}
+
+const dt_kernel dt_kernel_fused = { .name = "fused", .splits = true, .run = run };
