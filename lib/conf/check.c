@@ -11,7 +11,7 @@
 
 #include "conf/conf_impl.h"
 
-static dt_status *check_size(const dt_source *s)
+dt_status *dt_yaml_check_size(const dt_source *s)
 {
     if (s->size <= DT_JOB_BYTES)
         return NULL;
@@ -84,7 +84,7 @@ static dt_status *check_directives(const dt_yaml *y)
 
 dt_status *dt_yaml_check(const dt_yaml *y)
 {
-    DT_TRY(check_size(y->source));
+    DT_TRY(dt_yaml_check_size(y->source));
     DT_TRY(check_bytes(y));
     return check_directives(y);
 }

@@ -32,18 +32,21 @@ dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset);
 
 /* ---- reading ---- */
 
+/* Of the size alone; the text need not be there. */
+dt_status *dt_yaml_check_size(const dt_source *source) DT_MUST_USE;
 /* Refuses what libyaml must not see: see check.c. */
 dt_status *dt_yaml_check(const dt_yaml *y) DT_MUST_USE;
 /* dt_tree_parse of text[from, size). */
 dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
-/* The scalar read last: what stands before a syntax error often is its cause. */
-typedef struct dt_yaml_scalar {
-    bool quoted;
+/* What stands before a syntax error, and often is its cause. */
+typedef struct dt_yaml_before {
+    bool quoted;             /* the last scalar ... */
     yaml_mark_t start, end;
-} dt_yaml_scalar;
+    const dt_place *bracket; /* the innermost one that is open; NULL: none */
+} dt_yaml_before;
 /* What libyaml stopped at, in our words. */
-dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_scalar *last) DT_MUST_USE;
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before) DT_MUST_USE;
 
 /* ---- values ---- */
 
@@ -55,7 +58,13 @@ dt_said dt_say_text(const char *text);  /* 'ten' */
 dt_said dt_say(const dt_tree *t);       /* 'ten', 1.5, null, a list */
 
 /* What an unquoted scalar looks like. */
-typedef enum dt_look { DT_LOOKS_TEXT, DT_LOOKS_INT, DT_LOOKS_REAL, DT_LOOKS_NOT_FINITE } dt_look;
+typedef enum dt_look {
+    DT_LOOKS_TEXT,
+    DT_LOOKS_INT,
+    DT_LOOKS_AMBIGUOUS, /* 010: ten or eight */
+    DT_LOOKS_REAL,
+    DT_LOOKS_NOT_FINITE,
+} dt_look;
 dt_look dt_look_at(const dt_tree *t);
 
 typedef struct dt_limits {

@@ -115,7 +115,9 @@ static dt_status *read_value(const override *o, size_t from, dt_tree **value)
     const char *text = o->source->text + from;
     if (text[strspn(text, " ")] != '\0')
         return dt_yaml_parse(o->arena, dt_yaml_open(o->source, from), value);
+    dt_yaml nothing = dt_yaml_open(o->source, from);
     *value = dt_arena_new(o->arena, dt_tree);
+    (*value)->at = dt_yaml_place_at(&nothing, from);
     return NULL;
 }
 
@@ -133,8 +135,6 @@ dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const ch
     dt_tree *value, *target = root;
     DT_TRY(read_value(&o, end + 1, &value));
     DT_TRY(walk(&o, end, root, &target));
-    if (value->kind == DT_TREE_NULL)
-        value->at = target->at;
     *target = *value;
     return NULL;
 }

@@ -19,8 +19,7 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j)
     dt_look look = dt_look_at(t);
     int64_t n;
     double x;
-    bool padded = t->text[strspn(t->text, "+-")] == '0'; /* 010 is no number of ours; 0 and 0.5 are */
-    if (look == DT_LOOKS_INT && (!padded || strspn(t->text, "+-0") == strlen(t->text)) && dt_parse_int64(t->text, &n))
+    if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n))
         dt_json_int(j, key, n);
     else if (look == DT_LOOKS_REAL && dt_parse_double(t->text, &x))
         dt_json_double(j, key, x);

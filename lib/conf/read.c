@@ -8,14 +8,11 @@
 
 static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t size, dt_source *s)
 {
-    if (size > DT_JOB_BYTES) { /* its size is enough to refuse it */
-        s->size = (size_t)size;
-        return NULL;
-    }
+    s->size = (size_t)size;
+    DT_TRY(dt_yaml_check_size(s));
     char *text = dt_arena_alloc(arena, (size_t)size + 1);
     DT_TRY(dt_file_pread(fd, path, text, (size_t)size, 0));
     s->text = text;
-    s->size = (size_t)size;
     return NULL;
 }
 

@@ -77,12 +77,18 @@ static bool is_digits(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
+static bool has_leading_zero(const char *digits)
+{
+    return digits[0] == '0' && digits[1] != '\0';
+}
+
 dt_look dt_look_at(const dt_tree *t)
 {
     if (t->kind != DT_TREE_SCALAR || t->quoted)
         return DT_LOOKS_TEXT;
-    if (is_digits(after_sign(t->text)))
-        return DT_LOOKS_INT;
+    const char *digits = after_sign(t->text);
+    if (is_digits(digits))
+        return has_leading_zero(digits) ? DT_LOOKS_AMBIGUOUS : DT_LOOKS_INT;
     if (is_not_finite(t->text))
         return DT_LOOKS_NOT_FINITE;
     double x;
@@ -154,12 +160,6 @@ static dt_status *out_of_range(const dt_tree *t, const char *what)
 
 /* ---- numbers ---- */
 
-static bool has_leading_zero(const char *text)
-{
-    const char *digits = after_sign(text);
-    return digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
-}
-
 /* "epochs: '010' is ambiguous; write 10 or 8" */
 static dt_status *ambiguous(const dt_tree *t, const char *what)
 {
@@ -202,9 +202,9 @@ dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *l
     int64_t n;
     if (!t || t->quoted || t->kind != DT_TREE_SCALAR)
         return not_an_integer(t, what);
+    if (dt_look_at(t) == DT_LOOKS_AMBIGUOUS)
+        return ambiguous(t, what);
     if (dt_look_at(t) == DT_LOOKS_INT) {
-        if (has_leading_zero(t->text))
-            return ambiguous(t, what);
         if (!dt_parse_int64(t->text, &n))
             return out_of_range(t, what);
     } else if (!exact_power(t->text, &n)) {
@@ -239,7 +239,7 @@ dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *
         return dt_wrong_type(t, what, "a number");
     if (look == DT_LOOKS_NOT_FINITE)
         return not_finite(t, what, limits);
-    if (look == DT_LOOKS_INT && has_leading_zero(t->text))
+    if (look == DT_LOOKS_AMBIGUOUS)
         return ambiguous(t, what);
     if (!dt_parse_double(t->text, &x))
         return out_of_range(t, what);

@@ -11,7 +11,7 @@
 typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
-    const dt_yaml_scalar *last;
+    const dt_yaml_before *before;
     dt_place at;   /* of the problem */
     char c;        /* the character there, '\0' at the end */
     const char *problem, *context; /* "" for none */
@@ -85,11 +85,12 @@ static bool is_closed(const dt_source *s, size_t from)
 
 static dt_status *in_brackets(const failure *f)
 {
-    dt_place opened = context_place(f);
+    dt_place opened = *f->before->bracket;
+    opened.width = 1;
     char bracket = f->y->source->text[opened.offset];
     if ((f->c == ']' || f->c == '}') && f->c != closer(bracket))
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes the '%c' opened at line %d", f->c, bracket, opened.line);
-    if (!is_closed(f->y->source, opened.offset))
+    if (f->c == '\0' || !is_closed(f->y->source, opened.offset))
         return dt_fail(DT_E_YAML_SYNTAX, &opened, "'%c' opened at line %d is never closed", bracket, opened.line);
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d", closer(bracket), bracket,
                    opened.line);
@@ -107,28 +108,52 @@ static dt_status *unclosed_quote(const failure *f, yaml_mark_t start)
 /* `name: "a` goes on to the next quote, many lines below, and there the text behind it makes no sense. */
 static bool swallowed_lines(const failure *f)
 {
-    const dt_yaml_scalar *s = f->last;
+    const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
 }
 
 /* ---- the rest ---- */
 
-static dt_status *expected_key(const failure *f)
+/* Whether nothing but blanks stands before the problem in its line: then it is the indentation that is wrong. */
+static bool begins_line(const failure *f)
 {
-    bool same_line = f->last->end.line == f->yaml->problem_mark.line;
+    const char *text = f->y->source->text;
+    size_t i = f->at.offset;
+    while (i > 0 && text[i - 1] == ' ')
+        i--;
+    return i == 0 || text[i - 1] == '\n';
+}
+
+static dt_status *expected_value(const failure *f)
+{
+    if (f->before->bracket && strchr("]}", f->c)) /* or the end, '\0' */
+        return in_brackets(f);
     if (f->c == ']' || f->c == '}')
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes nothing", f->c);
-    if (f->last->quoted && same_line)
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a value");
+}
+
+static dt_status *expected_key(const failure *f)
+{
+    if (f->c == ']' || f->c == '}')
+        return expected_value(f);
+    if (f->c == ':')
+        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key before ':'");
+    if (begins_line(f)) {
+        int line = context_place(f).line;
+        dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key or item of what begins at line %d", line);
+        return dt_suggest(s, "is the indentation that of line %d?", line);
+    }
+    if (f->before->quoted)
         return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a quoted string"), "quote the whole value");
-    dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key of the mapping that begins at line %d", context_place(f).line);
-    return same_line ? s : dt_suggest(s, "the indentation fits no line above");
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a value");
 }
 
 static dt_status *unexpected_colon(const failure *f)
 {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected ':'");
-    if (f->last->start.line < f->last->end.line)
-        return dt_suggest(s, "line %zu lacks its ':', or this one is indented too far", f->last->start.line + 1);
+    if (f->before->start.line < f->before->end.line)
+        return dt_suggest(s, "line %zu lacks its ':', or this one is indented too far", f->before->start.line + 1);
     return dt_suggest(s, "a value with ': ' in it needs quotes");
 }
 
@@ -156,6 +181,11 @@ static dt_status *bad_escape(const failure *f)
     return dt_suggest(s, "write \\\\ for a backslash");
 }
 
+static dt_status *expected_comma(const failure *f)
+{
+    return f->before->bracket ? in_brackets(f) : dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ','");
+}
+
 static dt_status *bad_tag(const failure *f)
 {
     return dt_fail(DT_E_YAML_FEATURE, &f->at, "tags are not supported");
@@ -165,10 +195,11 @@ static const struct {
     const char *problem;
     dt_status *(*explain)(const failure *f);
 } explanations[] = {
-    {"did not find expected ',' or ']'", in_brackets},
-    {"did not find expected ',' or '}'", in_brackets},
+    {"did not find expected ',' or ']'", expected_comma},
+    {"did not find expected ',' or '}'", expected_comma},
     {"did not find expected key", expected_key},
     {"did not find expected '-' indicator", expected_key},
+    {"did not find expected node content", expected_value},
     {"mapping values are not allowed in this context", unexpected_colon},
     {"could not find expected ':'", missing_colon},
     {"found character that cannot start any token", bad_begin},
@@ -184,21 +215,21 @@ static dt_status *explain(const failure *f)
     if (strcmp(f->context, "while scanning a quoted scalar") == 0)
         return unclosed_quote(f, f->yaml->context_mark);
     if (swallowed_lines(f))
-        return unclosed_quote(f, f->last->start);
+        return unclosed_quote(f, f->before->start);
     for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++)
         if (is(f, explanations[i].problem))
             return explanations[i].explain(f);
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "%s", *f->problem ? f->problem : "no valid YAML");
 }
 
-dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_scalar *last)
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before)
 {
     if (yaml->error == YAML_MEMORY_ERROR)
         return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to read %s", y->source->name);
     failure f = {
         .y = y,
         .yaml = yaml,
-        .last = last,
+        .before = before,
         .at = dt_yaml_place(y, yaml->problem_mark, yaml->problem_mark),
         .problem = yaml->problem ? yaml->problem : "",
         .context = yaml->context ? yaml->context : "",

@@ -45,7 +45,7 @@ typedef struct reader {
     dt_arena *arena;
     dt_yaml text;
     yaml_parser_t yaml;
-    dt_yaml_scalar last;
+    dt_yaml_before before; /* bracket is looked for when it is needed */
     level level[DT_JOB_DEPTH];
     int depth, nodes;
     anchor *anchor;
@@ -302,14 +302,14 @@ static bool is_null(const char *text)
 static dt_status *take_scalar(reader *r, const yaml_event_t *e)
 {
     const char *text = (const char *)e->data.scalar.value;
-    r->last = (dt_yaml_scalar){e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, e->start_mark, e->end_mark};
+    r->before = (dt_yaml_before){e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, e->start_mark, e->end_mark, NULL};
     check_tag(r, e);
     if (expects_key(r)) {
         take_key(r, e);
         return NULL;
     }
     dt_tree *node = dt_arena_new(r->arena, dt_tree);
-    node->quoted = r->last.quoted;
+    node->quoted = r->before.quoted;
     node->kind = node->quoted || !is_null(text) ? DT_TREE_SCALAR : DT_TREE_NULL;
     node->at = place_of(r, e);
     node->text = dt_arena_strdup(r->arena, text);
@@ -411,6 +411,16 @@ static dt_status *check_rest(reader *r, yaml_mark_t end)
     return dt_fail(DT_E_YAML_SYNTAX, &at, "text follows the end of the job");
 }
 
+static dt_status *syntax_error(reader *r)
+{
+    for (int i = 0; i < r->depth; i++) {
+        const dt_place *at = &r->level[i].node->at;
+        if (strchr("[{", r->text.source->text[at->offset]))
+            r->before.bracket = at;
+    }
+    return dt_yaml_syntax(&r->text, &r->yaml, &r->before);
+}
+
 static dt_status *empty(const dt_source *source)
 {
     return dt_fail(DT_E_EMPTY_JOB, &(dt_place){.source = source}, "the job is empty");
@@ -422,7 +432,7 @@ static dt_status *read_events(reader *r)
     while (!r->ended) {
         yaml_event_t e;
         if (!yaml_parser_parse(&r->yaml, &e))
-            return dt_yaml_syntax(&r->text, &r->yaml, &r->last);
+            return syntax_error(r);
         dt_status *s = take_event(r, &e);
         end = e.end_mark;
         yaml_event_delete(&e);
