@@ -1,0 +1,47 @@
+/* dtrain data synth: draws sample data. */
+#include "verb.h"
+
+struct data_synth {
+    struct common common;
+    const char *output;
+    uint64_t seed;
+};
+
+static dt_status *draw(const struct call *call)
+{
+    const struct data_synth *my = call->settings;
+    if (call->operands.n == 0)
+        return usage_error(call, "kind of data missing: digits");
+    if (call->operands.n > 1)
+        return usage_error(call, "one kind of data expected, got %d operands", call->operands.n);
+    if (!my->output || !*my->output)
+        return usage_error(call, "-o DIR is missing");
+    return dt_data_synth(call->operands.at[0], my->output, my->seed);
+}
+
+static int run(const struct call *call)
+{
+    const struct data_synth *my = call->settings;
+    dt_status *s = draw(call);
+    if (!s && !call->out->quiet)
+        out_line(call->out, "drew %s into %s, seed %llu", call->operands.at[0], my->output, (unsigned long long)my->seed);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct data_synth, output, "output", "DIR", "the directory to write to; it is created", .letter = 'o'),
+    UNSIGNED(struct data_synth, seed, "seed", "N", "another seed draws other examples (default 0)"),
+    OPTIONS_END
+};
+const struct verb verb_data_synth = {
+    .name = "data synth",
+    .group = "Look",
+    .line = "draw sample data: the same files for the same seed",
+    .operands = "digits",
+    .examples = "  dtrain data synth digits -o build/digits\n",
+    .more = "digits: handwritten-looking digits as IDX files, 10,000 to train (train-*) and 2,000 to test (t10k-*), the training part also as\n"
+            "x.npy (N, 784) float32 in [0, 1] and y.npy (N, 10) one-hot.\n",
+    .options = options,
+    .size = sizeof(struct data_synth),
+    .run = run,
+};

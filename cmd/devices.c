@@ -1,0 +1,37 @@
+/* dtrain devices: what this machine has to compute with. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct devices {
+    struct common common;
+    bool json;
+};
+
+static int run(const struct call *call)
+{
+    const struct devices *my = call->settings;
+    char *text = NULL;
+    dt_status *s = take_no_operands(call);
+    if (!s)
+        s = dt_devices_text(my->json, &text);
+    if (!s)
+        out_text(call->out, text);
+    free(text);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    FLAG(struct devices, json, "json", "print one JSON object"),
+    OPTIONS_END
+};
+const struct verb verb_devices = {
+    .name = "devices",
+    .group = "Look",
+    .line = "back ends, devices and kernel libraries that were found, and why others were not",
+    .operands = "",
+    .examples = "  dtrain devices\n  dtrain devices --json\n",
+    .options = options,
+    .size = sizeof(struct devices),
+    .run = run,
+};

@@ -1,0 +1,76 @@
+/* dtrain evaluate: the exact metrics of a checkpoint. */
+#include "env.h"
+#include "expect.h"
+#include "verb.h"
+#include "watch.h"
+
+struct evaluate {
+    struct common common;
+    struct place place;
+    struct compute compute;
+    const char *checkpoint;
+    int split;
+    struct words expect;
+    bool json;
+};
+
+static const char *const splits[] = {"validation", "test", "train", NULL};
+
+static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *watch)
+{
+    const struct evaluate *my = call->settings;
+    dt_run_options options = {
+        .threads = env_threads(call->out, my->compute.threads),
+        .kernels = (dt_kernels)my->compute.kernels,
+        .event = watch_event,
+        .user = watch,
+    };
+    return dt_job_evaluate(job, my->checkpoint, splits[my->split], &options);
+}
+
+static int run(const struct call *call)
+{
+    const struct evaluate *my = call->settings;
+    struct expectations expectations;
+    dt_job_source source;
+    dt_job *job = NULL;
+    dt_status *s = take_job(call, &my->place, &source);
+    if (!s)
+        s = expect_parse(call, my->expect, &expectations);
+    if (s)
+        return out_error(call->out, s);
+    struct watch watch = {.out = call->out, .json = my->json, .path = source.path};
+    source.purpose = DT_FOR_EVALUATE;
+    s = dt_job_open(&job, &source);
+    if (!s)
+        s = expect_check(&expectations, job, false);
+    if (!s)
+        s = evaluate(call, job, &watch);
+    int code = s ? watch_error(&watch, s) : expect_judge(&expectations, &watch);
+    watch_end(&watch, code);
+    watch_release(&watch);
+    dt_job_unref(job);
+    return code;
+}
+
+static const struct option options[] = {
+    TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; not given: the newest below output.dir"),
+    CHOICE(struct evaluate, split, "split", "PART", splits, "the part of the data"),
+    LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, =="),
+    FLAG(struct evaluate, json, "json", "print JSON lines"),
+    COMPUTE_OPTIONS(struct evaluate),
+    PLACE_OPTIONS(struct evaluate),
+    OPTIONS_END
+};
+const struct verb verb_evaluate = {
+    .name = "evaluate",
+    .group = "Work",
+    .line = "the metrics of a checkpoint, each example counted once",
+    .operands = "JOB [key.path=value...]",
+    .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"
+                "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       a certain one\n"
+                "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n",
+    .options = options,
+    .size = sizeof(struct evaluate),
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/* --expect 'val_accuracy>=0.94': a gate on the last value of a metric. */
+#ifndef CMD_EXPECT_H
+#define CMD_EXPECT_H
+
+#include "verb.h"
+#include "watch.h"
+
+enum { MOST_EXPECTATIONS = 32 };
+
+struct expectation {
+    char name[64];
+    char op[3];
+    double number;
+    const char *written; /* the number as it was given */
+};
+struct expectations {
+    struct expectation at[MOST_EXPECTATIONS];
+    int n;
+};
+
+/* Reads NAME OP NUMBER; OP is >=, <=, >, <, ==. */
+dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
+/* Are these metrics of the job? `training`: of fit, which reports those with val_ as well. */
+dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training);
+/* Do the last values keep them? All that do not are told, each as an error of its own; the exit code, 0 or 80. */
+int expect_judge(const struct expectations *e, const struct watch *w);
+
+#endif

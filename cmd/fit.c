@@ -1,0 +1,180 @@
+/* dtrain fit: trains a job. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "expect.h"
+#include "stop.h"
+#include "text.h"
+#include "verb.h"
+#include "watch.h"
+
+struct fit {
+    struct common common;
+    struct place place;
+    struct compute compute;
+    bool dry_run, fresh, json, every_step;
+    const char *resume;
+    int64_t steps;
+    struct words expect;
+};
+
+/* All that one run needs, so that it is taken back in one place. */
+struct training {
+    const struct call *call;
+    const struct fit *fit;
+    dt_job_source source;
+    struct expectations expectations;
+    struct watch watch;
+    dt_job *job;
+};
+
+static dt_resume resume_of(const struct fit *fit)
+{
+    static const struct {
+        const char *word;
+        dt_resume resume;
+    } rows[] = {{"auto", DT_RESUME_AUTO}, {"never", DT_RESUME_NEVER}, {"must", DT_RESUME_MUST}};
+    if (fit->fresh)
+        return DT_RESUME_NEVER;
+    if (!fit->resume)
+        return DT_RESUME_JOB;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(fit->resume, rows[i].word) == 0)
+            return rows[i].resume;
+    return DT_RESUME_PATH;
+}
+
+static dt_status *read_call(struct training *t)
+{
+    const struct fit *fit = t->fit;
+    dt_status *s = take_job(t->call, &fit->place, &t->source);
+    if (s)
+        return s;
+    if (fit->fresh && fit->resume && strcmp(fit->resume, "never") != 0)
+        return usage_error(t->call, "--fresh and --resume %s contradict each other", cut_word(fit->resume).text);
+    if (fit->resume && !*fit->resume)
+        return usage_error(t->call, "--resume: expected auto, never, must or a path, got ''");
+    return expect_parse(t->call, fit->expect, &t->expectations);
+}
+
+static dt_status *train(struct training *t)
+{
+    const struct fit *fit = t->fit;
+    dt_resume resume = resume_of(fit);
+    dt_run_options options = {
+        .threads = env_threads(t->call->out, fit->compute.threads),
+        .kernels = (dt_kernels)fit->compute.kernels,
+        .resume = resume,
+        .resume_path = resume == DT_RESUME_PATH ? fit->resume : NULL,
+        .max_steps = fit->steps,
+        .dry_run = fit->dry_run,
+        .every_step = fit->every_step,
+        .event = watch_event,
+        .user = &t->watch,
+        .stop = stop_flag(),
+        .save = stop_save_flag(),
+    };
+    stop_install();
+    return dt_job_fit(t->job, &options);
+}
+
+/* The command that goes on, as the user would type it. */
+static void tell_how_to_go_on(const struct training *t)
+{
+    struct text command;
+    text_open(&command);
+    fputs("dtrain fit ", command.to);
+    if (t->source.directory) {
+        fputs("-C ", command.to);
+        put_word(command.to, t->source.directory);
+        fputc(' ', command.to);
+    }
+    put_word(command.to, t->source.path);
+    for (int i = 0; i < t->source.n_overrides; i++) {
+        fputc(' ', command.to);
+        put_word(command.to, t->source.overrides[i]);
+    }
+    out_note(t->call->out, "to go on: %s", text_bytes(&command));
+    text_close(&command);
+}
+
+/* A stop that was asked for is no error: s is dropped. */
+static int stopped(struct training *t, dt_status *s)
+{
+    dt_status_free(s);
+    if (*stop_flag() == 2 && !t->watch.saved_after_stop) {
+        out_note(t->call->out, "stopped at once; %s%s", t->watch.checkpoint ? "the newest checkpoint is " : "nothing was saved in this run",
+                 t->watch.checkpoint ? t->watch.checkpoint : "");
+        return stop_exit_code();
+    }
+    tell_how_to_go_on(t);
+    return EXIT_STOPPED;
+}
+
+static int finish(struct training *t, dt_status *s)
+{
+    int code = dt_status_code(s);
+    if (*stop_flag() && (code == EXIT_STOPPED || code >= 128 || (code && *stop_flag() == 2)))
+        return stopped(t, s);
+    if (s)
+        return watch_error(&t->watch, s);
+    if (t->fit->dry_run) {
+        if (!t->fit->json && !t->call->out->quiet)
+            out_field(t->call->out, "dry run", "the job is ready to train; nothing was written");
+        return 0;
+    }
+    return expect_judge(&t->expectations, &t->watch);
+}
+
+static int run(const struct call *call)
+{
+    const struct fit *fit = call->settings;
+    struct training t = {.call = call, .fit = fit};
+    dt_status *s = read_call(&t);
+    if (s)
+        return out_error(call->out, s);
+    t.watch = (struct watch){.out = call->out, .json = fit->json, .every_step = fit->every_step, .training = true, .path = t.source.path};
+    s = dt_job_open(&t.job, &t.source);
+    if (!s)
+        s = expect_check(&t.expectations, t.job, true);
+    if (!s)
+        s = train(&t);
+    int code = finish(&t, s);
+    watch_end(&t.watch, code);
+    watch_release(&t.watch);
+    dt_job_unref(t.job);
+    return code;
+}
+
+static const struct option options[] = {
+    FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n'),
+    TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says"),
+    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints go once a new one is saved"),
+    INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
+    LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
+    FLAG(struct fit, json, "json", "print JSON lines, one an event"),
+    FLAG(struct fit, every_step, "every-step", "with --json: every step, not about two a second"),
+    COMPUTE_OPTIONS(struct fit),
+    PLACE_OPTIONS(struct fit),
+    OPTIONS_END
+};
+const struct verb verb_fit = {
+    .name = "fit",
+    .group = "Work",
+    .line = "train a job, evaluate it, save checkpoints",
+    .operands = "JOB [key.path=value...]",
+    .examples = "  dtrain fit job.yaml                                     train; the same again goes on where it stopped\n"
+                "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    with other values than the file's\n"
+                "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       a gate for CI: 80 if it is worse\n"
+                "  dtrain fit job.yaml -n                                  all checks, no training\n"
+                "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
+    .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
+            "save and exit with 75: the same command goes on. SIGUSR1 saves and goes on.\n\n"
+            "Exit codes: 0 trained, 64 command line wrong, 65 data or checkpoint malformed, 66 input missing, 69 device not there,\n"
+            "71 out of memory, 73 output cannot be created or is in use, 74 read or write failed, 75 stopped and saved, 77 permission\n"
+            "denied, 78 job invalid, 79 diverged, 80 --expect not met, 130 and 143 ended by a second signal.\n",
+    .options = options,
+    .size = sizeof(struct fit),
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* dtrain lower: what the compiler made of a job. */
+#include <stdlib.h>
+
+#include "env.h"
+#include "verb.h"
+
+struct lower {
+    struct common common;
+    struct place place;
+    struct compute compute;
+    int stage;
+};
+
+static const char *const stages[] = {"graph", "gradient", "folded", "program", "executable", NULL};
+enum { PROGRAM = 3 };
+
+static dt_status *lower(const struct call *call, char **text)
+{
+    const struct lower *my = call->settings;
+    dt_run_options options = {.threads = env_threads(call->out, my->compute.threads), .kernels = (dt_kernels)my->compute.kernels};
+    dt_job_source source;
+    dt_job *job = NULL;
+    dt_status *s = take_job(call, &my->place, &source);
+    if (!s)
+        s = dt_job_open(&job, &source);
+    if (!s)
+        s = dt_job_lower(job, stages[my->stage], &options, text);
+    dt_job_unref(job);
+    return s;
+}
+
+static int run(const struct call *call)
+{
+    char *text = NULL;
+    dt_status *s = lower(call, &text);
+    if (!s)
+        out_text(call->out, text);
+    free(text);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    CHOICE(struct lower, stage, "stage", "STAGE", stages, "how far", .fallback = PROGRAM),
+    COMPUTE_OPTIONS(struct lower),
+    PLACE_OPTIONS(struct lower),
+    OPTIONS_END
+};
+const struct verb verb_lower = {
+    .name = "lower",
+    .group = "Look",
+    .line = "print what the compiler made of a job",
+    .operands = "JOB [key.path=value...]",
+    .examples = "  dtrain lower job.yaml                      the program with its collectives\n"
+                "  dtrain lower job.yaml --stage graph        one replica's step, as the model says it\n"
+                "  dtrain lower job.yaml --stage executable   segments and buffers of this machine\n",
+    .options = options,
+    .size = sizeof(struct lower),
+    .run = run,
+};

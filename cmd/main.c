@@ -1,0 +1,117 @@
+/*
+ * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or looked at before the
+ * verb is known, so that `dtrain --version` costs no more than starting a process.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "env.h"
+#include "verb.h"
+
+/* A descriptor 0, 1 or 2 that is closed at the start would be given to the next file opened, and a message would then land
+ * in a checkpoint. */
+static void fill_descriptors(void)
+{
+    int fd = 0;
+    while (fd >= 0 && fd <= 2)
+        fd = open("/dev/null", O_RDWR);
+    if (fd > 2)
+        close(fd);
+}
+
+/* A reader that goes away and a limit on file sizes are errors of a write, not the end of the process. */
+static void ignore_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* After an error of the command line: where to read on. */
+static int finish(struct out *out, const struct verb *verb, int code)
+{
+    if (code == EXIT_USAGE && verb)
+        out_note(out, "    'dtrain help %s' shows operands, options and examples", verb->name);
+    else if (code == EXIT_USAGE)
+        out_note(out, "    'dtrain help' shows all verbs");
+    return out_close(out, code);
+}
+
+static int print_help(struct out *out, const struct verb *verb)
+{
+    help_show(out, verb);
+    return out_close(out, 0);
+}
+
+static int print_version(struct out *out)
+{
+    out_line(out, "dtrain %s", dt_version());
+    return out_close(out, 0);
+}
+
+/* Runs the verb with settings that are there; `operand` has room for all words. */
+static int run_verb(const struct verb *verb, void *settings, struct words words, const char **operand)
+{
+    struct out out;
+    struct words operands = {.at = operand};
+    const struct common *common = settings;
+    int used;
+    dt_status *s = options_parse(&(struct parse){verb, settings, words}, &operands, &used);
+    dt_status *opened = out_open(&out, common);
+    if (s) {
+        dt_status_free(opened);
+        return finish(&out, verb, out_error(&out, s));
+    }
+    if (common->help || common->version)
+        return common->help ? print_help(&out, verb) : print_version(&out);
+    if (opened)
+        return out_close(&out, out_error(&out, opened));
+    env_warn(&out);
+    return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out}));
+}
+
+/* Gives the verb its struct and the list of operands, and takes both back. */
+static int enter_verb(const struct verb *verb, const struct common *common, struct words words)
+{
+    struct common *settings = calloc(1, verb->size);
+    const char **operand = calloc((size_t)words.n + 1, sizeof *operand);
+    int code = EXIT_MEMORY;
+    if (settings && operand) {
+        *settings = *common;
+        code = run_verb(verb, settings, words, operand);
+        options_release(verb, settings);
+    } else {
+        fputs("dtrain: error: out of memory [DT115]\n", stderr);
+    }
+    free(operand);
+    free(settings);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct common common = {0};
+    struct out out;
+    struct words words = {.at = (const char *const *)argv + 1, .n = argc > 0 ? argc - 1 : 0};
+    int used = 0;
+    fill_descriptors();
+    ignore_signals();
+    dt_status *s = options_parse(&(struct parse){NULL, &common, words}, NULL, &used);
+    words = (struct words){words.at + used, words.n - used};
+    const struct verb *verb = NULL;
+    if (!s && words.n && !common.help && !common.version)
+        verb = verb_find(&words, &used, &s);
+    if (verb)
+        return enter_verb(verb, &common, (struct words){words.at + used, words.n - used});
+    common.log_file = NULL;
+    dt_status_free(out_open(&out, &common));
+    if (s)
+        return finish(&out, NULL, out_error(&out, s));
+    if (common.version)
+        return print_version(&out);
+    if (common.help)
+        return print_help(&out, NULL);
+    usage_print(stderr);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,72 @@
+/* Operands: the job and its overrides, and what is wrong with a command line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+#include "verb.h"
+
+struct cut cut_word(const char *word)
+{
+    enum { MOST = 80 };
+    struct cut cut;
+    size_t n = strlen(word);
+    if (n <= MOST) {
+        memcpy(cut.text, word, n + 1);
+        return cut;
+    }
+    n = MOST;
+    while (n > 0 && ((unsigned char)word[n] & 0xc0) == 0x80) /* not inside a character */
+        n--;
+    memcpy(cut.text, word, n);
+    memcpy(cut.text + n, "...", 4);
+    return cut;
+}
+
+dt_status *usage_error(const struct call *call, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return dt_status_create(ERROR_USAGE, "%s: %s", call->verb->name, text);
+}
+
+bool is_override(const char *operand)
+{
+    return strchr(operand, '=') != NULL;
+}
+
+int count_jobs(const struct call *call)
+{
+    int jobs = 0;
+    for (int i = 0; i < call->operands.n; i++)
+        jobs += !is_override(call->operands.at[i]);
+    return jobs;
+}
+
+dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source)
+{
+    int jobs = count_jobs(call);
+    if (jobs == 0)
+        return usage_error(call, "job file missing");
+    if (jobs > 1)
+        return usage_error(call, "one job file expected, got %d", jobs);
+    if (is_override(call->operands.at[0]))
+        return usage_error(call, "the job file comes first, then '%s'", cut_word(call->operands.at[0]).text);
+    *source = (dt_job_source){
+        .path = call->operands.at[0],
+        .directory = place->directory,
+        .overrides = call->operands.at + 1,
+        .n_overrides = call->operands.n - 1,
+    };
+    return NULL;
+}
+
+dt_status *take_no_operands(const struct call *call)
+{
+    if (call->operands.n == 0)
+        return NULL;
+    return usage_error(call, "no operand expected, got '%s'", cut_word(call->operands.at[0]).text);
+}

@@ -1,0 +1,340 @@
+/*
+ * Reading the command line: a walk over the words with the tables of options beside it.
+ *
+ * As in GNU: `--name value`, `--name=value`, `-n`, `-C DIR`, `-CDIR`, `-qn`, options and operands in any order, `--` ends the
+ * options, `-` is an operand. Names are not abbreviated: a new option would change what an old script means.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verb.h"
+
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+const char *const kernel_choices[] = {"auto", "openblas", "onednn", NULL};
+
+const struct option common_options[] = {
+    FLAG(struct common, quiet, "quiet", "print errors and warnings only", .letter = 'q'),
+    FLAG(struct common, verbose, "verbose", "print more", .letter = 'v'),
+    CHOICE(struct common, color, "color", "WHEN", color_choices, "colour the output", .env = true),
+    TEXT(struct common, log_file, "log-file", "FILE", "append all lines to FILE, too", .env = true),
+    FLAG(struct common, help, "help", "show this text", .letter = 'h'),
+    FLAG(struct common, version, "version", "show the version"),
+    OPTIONS_END
+};
+static const struct option no_options[] = {OPTIONS_END};
+
+/* One pass over the words. */
+struct walk {
+    const struct option *tables[2]; /* the verb's, and those of all verbs */
+    const char *verb;                /* "fit: ", for messages */
+    void *settings;
+    struct words words;
+    int next; /* the word to be read next */
+};
+
+/* Where an option stands and how it was written. */
+struct use {
+    const struct option *option;
+    const char *value; /* behind '=' or the letter; NULL: none */
+    const char *written; /* "--steps" or "-C" */
+};
+
+static void *field(const struct walk *w, const struct option *o)
+{
+    return (char *)w->settings + o->at;
+}
+
+static dt_status *usage(const struct walk *w, const char *format, ...) DT_FORMAT(2, 3);
+static dt_status *usage(const struct walk *w, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return dt_status_create(ERROR_USAGE, "%s%s", w->verb, text);
+}
+
+/* ---- values ---- */
+
+/* Decimal digits with an optional sign, nothing else. */
+static bool is_integer(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static dt_status *read_integer(struct walk *w, const struct use *u)
+{
+    const struct option *o = u->option;
+    errno = 0;
+    long long n = strtoll(u->value, NULL, 10); /* the nearest there is, where it is out of range */
+    int64_t max = o->max ? o->max : INT64_MAX;
+    if (!is_integer(u->value))
+        return usage(w, "%s: expected an integer, got '%s'", u->written, cut_word(u->value).text);
+    if (n < o->min)
+        return usage(w, "%s: must be at least %" PRId64 ", got %s", u->written, o->min, cut_word(u->value).text);
+    if (n > max || (n == LLONG_MAX && errno == ERANGE))
+        return usage(w, "%s: must be at most %" PRId64 ", got %s", u->written, max, cut_word(u->value).text);
+    *(int64_t *)field(w, o) = n;
+    return NULL;
+}
+
+static dt_status *read_unsigned(struct walk *w, const struct use *u)
+{
+    errno = 0;
+    unsigned long long n = strtoull(u->value, NULL, 10);
+    if (!is_integer(u->value) || *u->value == '-')
+        return usage(w, "%s: expected an integer of at least 0, got '%s'", u->written, cut_word(u->value).text);
+    if (errno)
+        return usage(w, "%s: must be at most %" PRIu64 ", got %s", u->written, UINT64_MAX, cut_word(u->value).text);
+    *(uint64_t *)field(w, u->option) = n;
+    return NULL;
+}
+
+static int count_names(const char *const *names)
+{
+    int n = 0;
+    while (names[n])
+        n++;
+    return n;
+}
+
+static dt_status *read_choice(struct walk *w, const struct use *u)
+{
+    const char *const *choices = u->option->choices;
+    int n = count_names(choices);
+    for (int i = 0; i < n; i++)
+        if (strcmp(choices[i], u->value) == 0) {
+            *(int *)field(w, u->option) = i;
+            return NULL;
+        }
+    char known[200] = "";
+    for (int i = 0; i < n; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? i + 1 < n ? ", " : " or " : "", choices[i]);
+    return usage(w, "%s: expected %s, got '%s'", u->written, known, cut_word(u->value).text);
+}
+
+/* A list never has more entries than the command line has words. */
+static dt_status *add_to_list(struct walk *w, const struct use *u)
+{
+    struct words *list = field(w, u->option);
+    const char **at = (const char **)(uintptr_t)list->at;
+    if (!at && !(at = calloc((size_t)w->words.n + 1, sizeof *at)))
+        return dt_status_create(ERROR_NO_MEMORY, "out of memory");
+    at[list->n++] = u->value;
+    list->at = at;
+    return NULL;
+}
+
+static dt_status *store(struct walk *w, const struct use *u)
+{
+    switch (u->option->kind) {
+    case OPTION_FLAG:
+        *(bool *)field(w, u->option) = true;
+        return NULL;
+    case OPTION_TEXT:
+    case OPTION_MAYBE:
+        *(const char **)field(w, u->option) = u->value ? u->value : "";
+        return NULL;
+    case OPTION_LIST:
+        return add_to_list(w, u);
+    case OPTION_INTEGER:
+        return read_integer(w, u);
+    case OPTION_UNSIGNED:
+        return read_unsigned(w, u);
+    case OPTION_CHOICE:
+        return read_choice(w, u);
+    }
+    return NULL;
+}
+
+/* ---- words ---- */
+
+static bool ends_in(const char *word, const char *suffix)
+{
+    size_t n = strlen(word), m = strlen(suffix);
+    return n >= m && strcmp(word + n - m, suffix) == 0;
+}
+
+/* May the next word be the value of an option that can do without? `dtrain topology --tpu job.yaml` names a job. */
+static bool is_free_value(const char *word)
+{
+    return *word != '-' && !strchr(word, '=') && !ends_in(word, ".yaml") && !ends_in(word, ".yml");
+}
+
+static const char *next_word(struct walk *w)
+{
+    return w->next < w->words.n ? w->words.at[w->next] : NULL;
+}
+
+static dt_status *use_option(struct walk *w, struct use *u)
+{
+    enum option_kind kind = u->option->kind;
+    const char *next = next_word(w);
+    if (kind == OPTION_FLAG && u->value)
+        return usage(w, "option '%s' takes no value", u->written);
+    bool wants = kind == OPTION_MAYBE ? next && is_free_value(next) : kind != OPTION_FLAG;
+    if (!u->value && wants) {
+        if (!next)
+            return usage(w, "option '%s' needs a value: %s", u->written, u->option->value);
+        u->value = next;
+        w->next++;
+    }
+    return store(w, u);
+}
+
+/* ---- finding options ---- */
+
+static const struct option *find_letter(const struct walk *w, char letter)
+{
+    for (int t = 0; t < 2; t++)
+        for (const struct option *o = w->tables[t]; o->name; o++)
+            if (o->letter == letter)
+                return o;
+    return NULL;
+}
+
+static const struct option *find_name(const struct walk *w, const char *name, size_t length)
+{
+    for (int t = 0; t < 2; t++)
+        for (const struct option *o = w->tables[t]; o->name; o++)
+            if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+                return o;
+    return NULL;
+}
+
+static dt_status *unknown_option(const struct walk *w, const char *name)
+{
+    const char *names[64];
+    int n = 0;
+    for (int t = 0; t < 2; t++)
+        for (const struct option *o = w->tables[t]; o->name && n < 64; o++)
+            names[n++] = o->name;
+    const char *nearest = dt_nearest(name, names, n);
+    if (!nearest)
+        return usage(w, "unknown option '--%s'", cut_word(name).text);
+    return usage(w, "unknown option '--%s'; did you mean '--%s'?", cut_word(name).text, nearest);
+}
+
+static dt_status *read_long(struct walk *w, const char *word)
+{
+    const char *name = word + 2, *equals = strchr(name, '=');
+    char bare[64], written[66];
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    struct use u = {.option = find_name(w, name, length), .value = equals ? equals + 1 : NULL, .written = written};
+    snprintf(bare, sizeof bare, "%.*s", (int)(length < 63 ? length : 63), name);
+    snprintf(written, sizeof written, "--%s", bare);
+    if (!u.option)
+        return unknown_option(w, length < 63 ? bare : name);
+    return use_option(w, &u);
+}
+
+/* The letters of a word like -qn or -CDIR. */
+static dt_status *read_letters(struct walk *w, const char *word)
+{
+    dt_status *s = NULL;
+    for (const char *p = word + 1; *p && !s; p++) {
+        char written[] = {'-', *p, '\0'};
+        struct use u = {.option = find_letter(w, *p), .written = written};
+        if (!u.option)
+            return usage(w, "unknown option '%s'", (unsigned char)*p < 0x80 ? written : cut_word(word).text);
+        bool flag = u.option->kind == OPTION_FLAG;
+        if (!flag && p[1])
+            u.value = p + 1;
+        s = use_option(w, &u);
+        if (!flag)
+            break;
+    }
+    return s;
+}
+
+/* ---- the environment, and what was not given ---- */
+
+void option_env_name(const struct option *o, char *name, size_t size)
+{
+    snprintf(name, size, "DTRAIN_%s", o->name);
+    for (char *p = name; *p; p++)
+        *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+}
+
+static dt_status *read_environment(struct walk *w, const struct option *o)
+{
+    char name[64];
+    option_env_name(o, name, sizeof name);
+    const char *value = getenv(name);
+    if (!value || !*value)
+        return NULL;
+    return store(w, &(struct use){.option = o, .value = value, .written = name});
+}
+
+static void set_fallback(struct walk *w, const struct option *o)
+{
+    if (o->kind == OPTION_INTEGER)
+        *(int64_t *)field(w, o) = o->fallback;
+    if (o->kind == OPTION_CHOICE)
+        *(int *)field(w, o) = (int)o->fallback;
+}
+
+/* ---- all of it ---- */
+
+static dt_status *read_words(struct walk *w, struct words *operands)
+{
+    dt_status *s = NULL;
+    const char **operand = operands ? (const char **)(uintptr_t)operands->at : NULL;
+    for (bool options = true; !s && w->next < w->words.n;) {
+        const char *word = w->words.at[w->next];
+        bool is_option = options && word[0] == '-' && word[1];
+        if (!is_option && !operands)
+            break;
+        w->next++;
+        if (!is_option)
+            operand[operands->n++] = word;
+        else if (strcmp(word, "--") == 0)
+            options = false;
+        else
+            s = word[1] == '-' ? read_long(w, word) : read_letters(w, word);
+    }
+    return s;
+}
+
+/* What stands where no word says otherwise. */
+static dt_status *read_defaults(struct walk *w, const struct option *table)
+{
+    dt_status *s = NULL;
+    for (const struct option *o = table; o->name && !s; o++) {
+        set_fallback(w, o);
+        if (o->env)
+            s = read_environment(w, o);
+    }
+    return s;
+}
+
+/* Common options may stand before the verb, too: there the pass without a verb has read them and their defaults. */
+dt_status *options_parse(const struct parse *p, struct words *operands, int *used)
+{
+    char verb[40] = "";
+    struct walk w = {.verb = verb, .settings = p->settings, .words = p->words};
+    w.tables[0] = p->verb ? p->verb->options : no_options;
+    w.tables[1] = common_options;
+    if (p->verb)
+        snprintf(verb, sizeof verb, "%s: ", p->verb->name);
+    dt_status *s = read_defaults(&w, w.tables[p->verb ? 0 : 1]);
+    if (!s)
+        s = read_words(&w, operands);
+    *used = w.next;
+    return s;
+}
+
+void options_release(const struct verb *verb, void *settings)
+{
+    for (const struct option *o = verb->options; o->name; o++)
+        if (o->kind == OPTION_LIST)
+            free((void *)(uintptr_t)((struct words *)(void *)((char *)settings + o->at))->at);
+}

@@ -1,0 +1,295 @@
+/* See out.h. */
+#include "out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "text.h"
+#include "verb.h"
+
+enum { LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
+#define BOLD "\033[1m"
+#define RED "\033[1;31m"
+#define YELLOW "\033[1;33m"
+#define PLAIN "\033[m"
+
+/* ---- surroundings ---- */
+
+/* The system's text for errno, begun with a small letter as all of ours. */
+static struct cut system_text(int number)
+{
+    struct cut text = cut_word(strerror(number));
+    if (text.text[0] >= 'A' && text.text[0] <= 'Z')
+        text.text[0] = (char)(text.text[0] - 'A' + 'a');
+    return text;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* A terminal that understands more than lines, and a person before it. */
+static bool is_lively(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI");
+}
+
+static bool wants_color(const struct common *common, int fd)
+{
+    if (common->color != COLOR_AUTO)
+        return common->color == COLOR_ALWAYS;
+    if (is_set("NO_COLOR"))
+        return false;
+    return is_set("FORCE_COLOR") || is_lively(fd);
+}
+
+/* The locale by its name, as setlocale would read a file to say the same. */
+static bool is_utf8(void)
+{
+    const char *name = is_set("LC_ALL") ? getenv("LC_ALL") : is_set("LC_CTYPE") ? getenv("LC_CTYPE") : getenv("LANG");
+    const char *code = name ? strchr(name, '.') : NULL;
+    return code && (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
+}
+
+dt_status *out_open(struct out *out, const struct common *common)
+{
+    *out = (struct out){
+        .quiet = common->quiet,
+        .verbose = common->verbose,
+        .redraws = is_lively(STDOUT_FILENO),
+        .color = wants_color(common, STDOUT_FILENO),
+        .color_errors = wants_color(common, STDERR_FILENO),
+        .utf8 = is_utf8(),
+    };
+    if (!common->log_file)
+        return NULL;
+    out->log = fopen(common->log_file, "ae");
+    if (!out->log)
+        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", common->log_file, system_text(errno).text);
+    return NULL;
+}
+
+int out_bar_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    if (width <= 0)
+        width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_WIDTH;
+    return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
+}
+
+const char *out_ellipsis(const struct out *out)
+{
+    return out->utf8 ? "\xe2\x80\xa6" : "...";
+}
+
+/* ---- standard output ---- */
+
+static void check(struct out *out, bool ok)
+{
+    if (!ok && !out->error)
+        out->error = errno ? errno : EIO;
+}
+
+/* After the first failure nothing more is tried: half a line in the middle would be worse than none. */
+static void write_out(struct out *out, const char *bytes)
+{
+    if (out->error)
+        return;
+    errno = 0;
+    check(out, fputs(bytes, stdout) >= 0);
+    check(out, fflush(stdout) == 0);
+}
+
+static void write_log(struct out *out, const char *bytes)
+{
+    if (out->log) {
+        fputs(bytes, out->log);
+        fflush(out->log);
+    }
+}
+
+/* Takes the bar off the terminal, so that a line can stand in its place. */
+static void wipe(struct out *out)
+{
+    if (out->bar == 0)
+        return;
+    struct text t;
+    text_open(&t);
+    fprintf(t.to, "\r%*s\r", out->bar, "");
+    write_out(out, text_bytes(&t));
+    text_close(&t);
+    out->bar = 0;
+}
+
+void out_text(struct out *out, const char *text)
+{
+    wipe(out);
+    write_out(out, text);
+    write_log(out, text);
+}
+
+/* The text of a format, fit for a terminal. */
+static void put_format(FILE *to, const char *format, va_list args)
+{
+    struct text raw;
+    text_open(&raw);
+    vfprintf(raw.to, format, args);
+    put_shown(to, text_bytes(&raw));
+    text_close(&raw);
+}
+
+void out_line(struct out *out, const char *format, ...)
+{
+    struct text t;
+    va_list args;
+    text_open(&t);
+    va_start(args, format);
+    put_format(t.to, format, args);
+    va_end(args);
+    fputc('\n', t.to);
+    out_text(out, text_bytes(&t));
+    text_close(&t);
+}
+
+void out_field(struct out *out, const char *label, const char *format, ...)
+{
+    struct text t;
+    va_list args;
+    text_open(&t);
+    fprintf(t.to, "%-*s", LABEL_WIDTH, label);
+    va_start(args, format);
+    put_format(t.to, format, args);
+    va_end(args);
+    fputc('\n', t.to);
+    const char *line = text_bytes(&t);
+    wipe(out);
+    write_log(out, line);
+    if (out->color) {
+        write_out(out, BOLD);
+        write_out(out, label);
+        write_out(out, PLAIN);
+        line += strlen(label);
+    }
+    write_out(out, line);
+    text_close(&t);
+}
+
+/* Bytes of the first `columns` characters of a line. */
+static size_t bytes_of(const char *line, int columns)
+{
+    size_t i = 0;
+    for (; line[i]; i++)
+        if (((unsigned char)line[i] & 0xc0) != 0x80 && columns-- == 0)
+            break;
+    return i;
+}
+
+void out_bar(struct out *out, const char *line)
+{
+    struct text t;
+    int width = (int)text_columns(line), most = out_bar_width();
+    width = width > most ? most : width;
+    text_open(&t);
+    fprintf(t.to, "\r%.*s%*s", (int)bytes_of(line, width), line, out->bar > width ? out->bar - width : 0, "");
+    write_out(out, text_bytes(&t));
+    text_close(&t);
+    out->bar = width > out->bar ? width : out->bar;
+}
+
+/* ---- standard error ---- */
+
+static void write_error(struct out *out, const char *bytes)
+{
+    wipe(out);
+    fputs(bytes, stderr);
+    write_log(out, bytes);
+}
+
+void out_note(struct out *out, const char *format, ...)
+{
+    struct text t;
+    va_list args;
+    text_open(&t);
+    va_start(args, format);
+    put_format(t.to, format, args);
+    va_end(args);
+    fputc('\n', t.to);
+    write_error(out, text_bytes(&t));
+    text_close(&t);
+}
+
+/* Prints a line, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. */
+static void write_marked(struct out *out, const char *line, const char *word)
+{
+    const char *at = out->color_errors && word ? strstr(line, word) : NULL;
+    wipe(out);
+    write_log(out, line);
+    if (at)
+        fprintf(stderr, "%.*s%s%s" PLAIN "%s", (int)(at - line), line, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
+    else
+        fputs(line, stderr);
+}
+
+void out_warn(struct out *out, const char *format, ...)
+{
+    struct text t;
+    va_list args;
+    text_open(&t);
+    fputs("dtrain: warning: ", t.to);
+    va_start(args, format);
+    put_format(t.to, format, args);
+    va_end(args);
+    fputc('\n', t.to);
+    write_marked(out, text_bytes(&t), "warning:");
+    text_close(&t);
+}
+
+/* A list of errors is one text: the lines of the job file in it are indented, those that begin an error are not. */
+void out_show_error(struct out *out, const dt_status *s)
+{
+    char *text = dt_status_format(s);
+    struct text line;
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        text_open(&line);
+        fprintf(line.to, "%.*s\n", (int)strcspn(at, "\n"), at);
+        write_marked(out, text_bytes(&line), *at == ' ' ? NULL : "error:");
+        text_close(&line);
+    }
+    free(text);
+}
+
+int out_error(struct out *out, dt_status *s)
+{
+    int code = dt_status_code(s);
+    if (s)
+        out_show_error(out, s);
+    dt_status_free(s);
+    return code;
+}
+
+/* ---- the end ---- */
+
+int out_close(struct out *out, int code)
+{
+    wipe(out);
+    errno = 0;
+    check(out, fflush(stdout) == 0);
+    if (out->error) {
+        dt_status *s = dt_status_create(ERROR_STDOUT, "standard output: %s", system_text(out->error).text);
+        int failed = out_error(out, s);
+        code = code ? code : failed;
+    }
+    if (out->log)
+        fclose(out->log);
+    return code;
+}

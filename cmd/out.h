@@ -1,0 +1,49 @@
+/*
+ * What dtrain says. Results go to standard output, everything else to standard error, and whole lines also to --log-file.
+ *
+ * All lines pass through here, so that three things hold everywhere: control characters of names and paths never reach a
+ * terminal, the line that is redrawn (the bar) never mixes with others, and a failed write to standard output is
+ * remembered rather than fatal: the run goes on, and ends with exit code 74.
+ */
+#ifndef CMD_OUT_H
+#define CMD_OUT_H
+
+#include "dtrain.h"
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct common;
+
+struct out {
+    FILE *log;    /* NULL: none */
+    bool quiet, verbose;
+    bool redraws; /* standard output is a terminal that can redraw a line */
+    bool color, color_errors;
+    bool utf8;
+    int bar;      /* characters of the bar that stand on the terminal */
+    int error;    /* errno of the first failed write to standard output; 0: none */
+};
+
+/* Looks at terminal, locale and environment, opens the log file. */
+dt_status *out_open(struct out *out, const struct common *common);
+/* The exit code to end with: `code`, or 74 where that is 0 and standard output could not be written. */
+int out_close(struct out *out, int code);
+
+/* Standard output: a line; "label    line" with the label bold in colour; text of many lines, as it is; bytes that the caller made fit. */
+void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
+void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
+void out_text(struct out *out, const char *text);
+/* Draws the line that is redrawn; out_bar_width characters have room. */
+void out_bar(struct out *out, const char *line);
+int out_bar_width(void);
+
+/* Standard error. out_error frees s and returns its exit code (0 for NULL). */
+void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
+void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
+int out_error(struct out *out, dt_status *s);
+void out_show_error(struct out *out, const dt_status *s);
+
+/* "…" or "..." */
+const char *out_ellipsis(const struct out *out);
+
+#endif

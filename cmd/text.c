@@ -1,0 +1,141 @@
+/* See text.h. */
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void no_memory(void)
+{
+    fputs("dtrain: error: out of memory [DT115]\n", stderr);
+    exit(71);
+}
+
+void text_open(struct text *t)
+{
+    *t = (struct text){0};
+    t->to = open_memstream(&t->bytes, &t->size);
+    if (!t->to)
+        no_memory();
+}
+
+const char *text_bytes(struct text *t)
+{
+    if (fflush(t->to) != 0 || !t->bytes)
+        no_memory();
+    return t->bytes;
+}
+
+void text_close(struct text *t)
+{
+    fclose(t->to);
+    free(t->bytes);
+}
+
+/* A first byte says how many follow and the smallest code that needs so many: a longer form than needed is no UTF-8. */
+size_t text_next(const char *text, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t more = *p < 0x80 ? 0 : *p < 0xc2 ? 9 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : *p < 0xf5 ? 3 : 9;
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    if (more == 9)
+        return 0;
+    *code = more ? *p & (0x3fu >> more) : *p;
+    for (size_t i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (p[i] & 0x3fu);
+    }
+    bool surrogate = *code >= 0xd800 && *code < 0xe000;
+    return *code < least[more] || *code > 0x10ffff || surrogate ? 0 : more + 1;
+}
+
+void put_shown(FILE *to, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        size_t n = text_next(text, &code);
+        if (n && code >= 0x20 && (code < 0x7f || code > 0x9f))
+            fwrite(text, 1, n, to);
+        else
+            fprintf(to, "\\x%02x", n ? (unsigned)code : (unsigned)(unsigned char)*text);
+        text += n ? n : 1;
+    }
+}
+
+void put_word(FILE *to, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, to);
+    fputc('\'', to);
+}
+
+void put_grouped(FILE *to, int64_t n)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
+    for (int i = 0; i < length; i++) {
+        fputc(digits[i], to);
+        if (digits[i] != '-' && i + 1 < length && (length - i - 1) % 3 == 0)
+            fputc(',', to);
+    }
+}
+
+void put_bytes(FILE *to, double bytes)
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    for (; bytes >= 1024 && i + 1 < sizeof unit / sizeof *unit; i++)
+        bytes /= 1024;
+    fprintf(to, "%.*f %s", i ? 1 : 0, bytes, unit[i]);
+}
+
+void put_value(FILE *to, double value)
+{
+    double size = fabs(value);
+    if (isnan(value))
+        fputs("n/a", to);
+    else if (isinf(value) || size == 0 || (size >= 0.001 && size < 100000))
+        fprintf(to, "%.4f", value);
+    else
+        fprintf(to, "%.3e", value);
+}
+
+void put_time(FILE *to, double seconds)
+{
+    if (!(seconds >= 0 && seconds < 1e9)) {
+        fputs("-:--", to);
+        return;
+    }
+    long all = lround(seconds), hours = all / 3600, minutes = all / 60 % 60;
+    if (hours)
+        fprintf(to, "%ld:%02ld:%02ld", hours, minutes, all % 60);
+    else
+        fprintf(to, "%ld:%02ld", minutes, all % 60);
+}
+
+/* No locale is ever set in this program, so printf and strtod write and read a point. */
+void put_shortest(FILE *to, double value)
+{
+    char digits[40];
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    fputs(digits, to);
+}
+
+size_t text_columns(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}

@@ -1,0 +1,29 @@
+/* Pieces of text: numbers as people and as programs read them, names made fit for terminals, JSON and shells. */
+#ifndef CMD_TEXT_H
+#define CMD_TEXT_H
+
+#include "dtrain.h"
+
+/* Pieces are put on a stream in memory; out of memory ends the program with 71, as there is nothing to say it with. */
+struct text {
+    FILE *to;
+    char *bytes;
+    size_t size;
+};
+void text_open(struct text *t);
+/* The bytes so far, ended by NUL; lent until text_close. */
+const char *text_bytes(struct text *t);
+void text_close(struct text *t);
+
+void put_shown(FILE *to, const char *text);  /* control characters and bytes that are no UTF-8 as \xNN */
+void put_word(FILE *to, const char *word);   /* quoted for a shell where it must be */
+void put_grouped(FILE *to, int64_t n);       /* 60,000 */
+void put_bytes(FILE *to, double bytes);      /* 1.6 MiB */
+void put_value(FILE *to, double value);      /* a loss or a metric: 0.0713, 1.2e-05, n/a */
+void put_time(FILE *to, double seconds);     /* 0:02, 1:02:03 */
+void put_shortest(FILE *to, double value);   /* the shortest decimal that reads back as value */
+size_t text_columns(const char *text);       /* characters, UTF-8 counted once */
+/* Bytes of the UTF-8 character at text and its code; 0 where there is none. */
+size_t text_next(const char *text, uint32_t *code);
+
+#endif

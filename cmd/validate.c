@@ -1,0 +1,162 @@
+/* dtrain validate: all errors of jobs, without training. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "verb.h"
+
+enum form { FORM_TEXT, FORM_JSON, FORM_GITHUB };
+
+struct validate {
+    struct common common;
+    struct place place;
+    int format; /* enum form */
+    bool json, no_data;
+};
+
+static const char *const formats[] = {"text", "json", "github", NULL};
+
+/* ---- the forms of errors ---- */
+
+static void print_json(struct out *out, const dt_status *s)
+{
+    struct json j;
+    json_open(&j);
+    json_error(&j, s);
+    json_print(&j, out);
+}
+
+/* GitHub's escapes: %, line ends, and in properties the signs that end them. */
+static void put_github(FILE *to, const char *text, const char *special)
+{
+    for (; text && *text; text++)
+        if (*text == '%' || *text == '\r' || *text == '\n' || strchr(special, *text))
+            fprintf(to, "%%%02X", (unsigned)(unsigned char)*text);
+        else
+            fputc(*text, to);
+}
+
+/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean 'layers'? */
+static void print_github(struct out *out, const dt_status *s)
+{
+    struct text t;
+    text_open(&t);
+    fputs("::error ", t.to);
+    if (dt_status_file(s)) {
+        fputs("file=", t.to);
+        put_github(t.to, dt_status_file(s), ":,");
+        if (dt_status_line(s))
+            fprintf(t.to, ",line=%d,col=%d", dt_status_line(s), dt_status_column(s));
+        fputc(',', t.to);
+    }
+    fprintf(t.to, "title=DT%03d::", dt_status_number(s));
+    put_github(t.to, dt_status_text(s), "");
+    if (dt_status_suggestion(s)) {
+        fputs("; ", t.to);
+        put_github(t.to, dt_status_suggestion(s), "");
+    }
+    fputc('\n', t.to);
+    out_text(out, text_bytes(&t));
+    text_close(&t);
+}
+
+static void print_errors(const struct call *call, const dt_status *s, enum form form)
+{
+    if (form == FORM_TEXT)
+        out_show_error(call->out, s);
+    else
+        for (; s; s = dt_status_next(s))
+            (form == FORM_JSON ? print_json : print_github)(call->out, s);
+}
+
+/* ---- jobs ---- */
+
+/* Of several jobs' codes the one that is to be mended first: the job before its files before their contents. */
+static int worse(int a, int b)
+{
+    static const int order[] = {78, 66, 65};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (a == order[i] || b == order[i])
+            return order[i];
+    return a ? a : b;
+}
+
+static dt_status *check(const dt_job_source *source, bool data)
+{
+    dt_job *job = NULL;
+    dt_status *s = dt_job_open(&job, source);
+    if (!s && data)
+        s = dt_job_check_data(job);
+    dt_job_unref(job);
+    return s;
+}
+
+static int check_one(const struct call *call, const dt_job_source *source)
+{
+    const struct validate *my = call->settings;
+    enum form form = my->json ? FORM_JSON : (enum form)my->format;
+    dt_status *s = check(source, !my->no_data);
+    int code = dt_status_code(s);
+    if (s)
+        print_errors(call, s, form);
+    else if (form == FORM_TEXT && !call->out->quiet)
+        out_line(call->out, "%s: ok", source->path);
+    dt_status_free(s);
+    return code;
+}
+
+/* Checks all jobs with the same overrides, which are those operands that have a '='. */
+static int check_all(const struct call *call, dt_job_source *source)
+{
+    int code = 0, bad = 0, jobs = count_jobs(call);
+    for (int i = 0; i < call->operands.n; i++) {
+        if (is_override(call->operands.at[i]))
+            continue;
+        source->path = call->operands.at[i];
+        int one = check_one(call, source);
+        code = worse(code, one);
+        bad += one != 0;
+    }
+    if (bad && jobs > 1)
+        out_note(call->out, "%d of %d jobs are not valid", bad, jobs);
+    return code;
+}
+
+static int run(const struct call *call)
+{
+    const struct validate *my = call->settings;
+    if (count_jobs(call) == 0)
+        return out_error(call->out, usage_error(call, "job file missing"));
+    const char **overrides = calloc((size_t)call->operands.n, sizeof *overrides);
+    if (!overrides)
+        return out_error(call->out, dt_status_create(ERROR_NO_MEMORY, "out of memory"));
+    dt_job_source source = {.directory = my->place.directory, .overrides = overrides};
+    for (int i = 0; i < call->operands.n; i++)
+        if (is_override(call->operands.at[i]))
+            overrides[source.n_overrides++] = call->operands.at[i];
+    int code = check_all(call, &source);
+    free(overrides);
+    return code;
+}
+
+static const struct option options[] = {
+    CHOICE(struct validate, format, "format", "FORM", formats, "how errors are printed"),
+    FLAG(struct validate, json, "json", "the same as --format json: an object a line for each error"),
+    FLAG(struct validate, no_data, "no-data", "do not look at data files"),
+    PLACE_OPTIONS(struct validate),
+    OPTIONS_END
+};
+const struct verb verb_validate = {
+    .name = "validate",
+    .group = "Check",
+    .line = "all errors of jobs: keys, types, shapes, placement, data; nothing is trained",
+    .operands = "JOB... [key.path=value...]",
+    .examples = "  dtrain validate job.yaml\n"
+                "  dtrain validate --no-data configs/*.yaml             without the data files\n"
+                "  dtrain validate --format github configs/*.yaml       annotations in GitHub's CI\n",
+    .more = "Text goes to standard error, json and github to standard output. Exit codes: 0 all valid, 78 a job is invalid, 66 a file is\n"
+            "missing, 65 data is malformed; of several the first of these.\n",
+    .options = options,
+    .size = sizeof(struct validate),
+    .run = run,
+};

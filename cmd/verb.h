@@ -1,0 +1,145 @@
+/*
+ * Verbs and their options.
+ *
+ * A verb is one file cmd/NAME.c with one row, and VERB(name) in cmd/verbs.h. The row's table of options is the only place
+ * where an option is written down: from it come parsing, checking, `dtrain help VERB`, environment variables and "did you
+ * mean". Options are stored in a struct of the verb's own, which begins with struct common:
+ *
+ *     struct lower { struct common common; struct compute compute; int stage; };
+ *     static const struct option options[] = {
+ *         CHOICE(struct lower, stage, "stage", "STAGE", stages, "how far"),
+ *         COMPUTE_OPTIONS(struct lower),
+ *         OPTIONS_END
+ *     };
+ */
+#ifndef CMD_VERB_H
+#define CMD_VERB_H
+
+#include "dtrain.h"
+#include "out.h"
+
+/* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
+enum { ERROR_USAGE = 130, ERROR_EXPECT_METRIC = 131, ERROR_EXPECT = 132, ERROR_STDOUT = 133, ERROR_CANNOT_CREATE = 113, ERROR_NO_MEMORY = 115 };
+
+enum { EXIT_USAGE = 64, EXIT_MEMORY = 71, EXIT_STOPPED = 75 };
+
+struct words {
+    const char *const *at;
+    int n;
+};
+
+/* What every verb takes. */
+struct common {
+    int color; /* enum color */
+    bool quiet, verbose, help, version;
+    const char *log_file;
+};
+
+/* What verbs that open a job take. */
+struct place {
+    const char *directory;
+};
+
+/* What verbs that compute take. */
+struct compute {
+    int64_t threads; /* 0: one per core */
+    int kernels;     /* dt_kernels */
+};
+
+enum option_kind {
+    OPTION_FLAG,     /* bool */
+    OPTION_TEXT,     /* const char *, NULL if not given */
+    OPTION_MAYBE,    /* the same; `--name` alone is "": the next word is no value if it looks like an option or a job */
+    OPTION_LIST,     /* struct words: may be given again and again */
+    OPTION_INTEGER,  /* int64_t in min..max */
+    OPTION_UNSIGNED, /* uint64_t */
+    OPTION_CHOICE,   /* int: index in choices */
+};
+
+struct option {
+    const char *name, *value, *help; /* "steps", "N", "stop after N steps" */
+    char letter;                     /* 'n' for -n; 0: none */
+    bool env;                        /* DTRAIN_NAME in the environment stands for it */
+    enum option_kind kind;
+    size_t at; /* offset in the verb's struct */
+    int64_t min, max, fallback;
+    const char *const *choices; /* ends with NULL */
+};
+
+/* A row: the struct and the field, the name, the word for the value, then the help and what else the row has. */
+#define FLAG(s, f, n, ...) {.kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__}
+#define TEXT(s, f, n, v, ...) {.kind = OPTION_TEXT, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define MAYBE(s, f, n, v, ...) {.kind = OPTION_MAYBE, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define LIST(s, f, n, v, ...) {.kind = OPTION_LIST, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define INTEGER(s, f, n, v, ...) {.kind = OPTION_INTEGER, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define UNSIGNED(s, f, n, v, ...) {.kind = OPTION_UNSIGNED, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define CHOICE(s, f, n, v, list, ...) \
+    {.kind = OPTION_CHOICE, .at = offsetof(s, f), .name = n, .value = v, .choices = list, .help = __VA_ARGS__}
+#define OPTIONS_END {.name = NULL}
+
+extern const char *const kernel_choices[];
+enum { MOST_THREADS = 4096 };
+#define PLACE_OPTIONS(s) TEXT(s, place.directory, "directory", "DIR", "output.dir is relative to DIR, not to the working directory", .letter = 'C')
+#define COMPUTE_OPTIONS(s)                                                                                              \
+    INTEGER(s, compute.threads, "threads", "N", "threads that compute; not given: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
+    CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for products", .env = true)
+
+struct call;
+
+struct verb {
+    const char *name;  /* "fit", "data synth" */
+    const char *group; /* the line of the usage screen on which it stands */
+    const char *line;  /* one line of help */
+    const char *operands, *examples;
+    const char *more; /* paragraphs below the options; may be NULL */
+    const struct option *options;
+    size_t size; /* of the struct that they are stored in */
+    int (*run)(const struct call *call);
+};
+
+/* A verb being run. */
+struct call {
+    const struct verb *verb;
+    const void *settings; /* the verb's struct */
+    struct words operands;
+    struct out *out;
+};
+
+/* verbs.c */
+extern const struct verb *const verbs[]; /* ends with NULL */
+/* The verb that the first one or two words name; *used is how many did. NULL: none, and *s says so. */
+const struct verb *verb_find(const struct words *words, int *used, dt_status **s);
+
+/* options.c */
+extern const struct option common_options[];
+struct parse {
+    const struct verb *verb; /* NULL: before the verb, where only common options may stand */
+    void *settings;
+    struct words words;
+};
+/* Reads the words into the settings and *operands, whose array has room for all words; NULL: stops at the first operand. *used words were
+ * read. */
+dt_status *options_parse(const struct parse *p, struct words *operands, int *used);
+void options_release(const struct verb *verb, void *settings);
+/* "DTRAIN_LOG_FILE" for "log-file", in a buffer of the caller's. */
+void option_env_name(const struct option *o, char *name, size_t size);
+
+/* help.c */
+void usage_print(FILE *to);
+/* The page of a verb, or with NULL the usage screen, as a result. */
+void help_show(struct out *out, const struct verb *verb);
+
+/* operands.c */
+/* Exactly one job, then overrides. */
+dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source);
+dt_status *take_no_operands(const struct call *call);
+bool is_override(const char *operand);
+int count_jobs(const struct call *call); /* operands that are no override */
+dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);
+/* At most 80 characters of a word, for messages. */
+struct cut {
+    char text[96];
+};
+struct cut cut_word(const char *word);
+
+#endif

@@ -1,0 +1,119 @@
+/* See watch.h. */
+#include "watch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stop.h"
+#include "verb.h"
+
+/* ---- remembering ---- */
+
+static void keep_metric(struct watch *w, const dt_metric *m)
+{
+    int i = 0;
+    while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0)
+        i++;
+    if (i == MOST_METRICS)
+        return;
+    snprintf(w->last[i].name, sizeof w->last[i].name, "%s", m->name);
+    w->last[i].value = m->value;
+    w->n_last = i == w->n_last ? i + 1 : w->n_last;
+}
+
+static void keep_checkpoint(struct watch *w, const dt_event *e)
+{
+    if (e->checkpoint && (!w->checkpoint || strcmp(e->checkpoint, w->checkpoint) != 0)) {
+        w->told = false;
+        free(w->checkpoint);
+        w->checkpoint = strdup(e->checkpoint);
+    }
+    if (e->weights_sha256)
+        snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
+}
+
+/* A step's loss is one batch's: only whole epochs and evaluations count as results. */
+static void remember(struct watch *w, const dt_event *e)
+{
+    if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
+        for (int i = 0; i < e->n_metrics; i++)
+            keep_metric(w, &e->metrics[i]);
+    if (e->kind == DT_EVENT_CHECKPOINT || e->kind == DT_EVENT_END)
+        keep_checkpoint(w, e);
+    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_EPOCH)
+        w->trained = true;
+    if (e->kind == DT_EVENT_CHECKPOINT && *stop_flag())
+        w->saved_after_stop = true;
+    if (e->kind == DT_EVENT_START)
+        w->epoch_steps = e->steps_per_epoch;
+    w->step = e->step ? e->step : w->step;
+    w->ended = w->ended || e->kind == DT_EVENT_END;
+}
+
+double watch_value(const struct watch *w, const char *name)
+{
+    for (int i = 0; i < w->n_last; i++)
+        if (strcmp(w->last[i].name, name) == 0)
+            return w->last[i].value;
+    return NAN;
+}
+
+/* ---- telling ---- */
+
+static void tell_stopping(struct watch *w)
+{
+    if (w->stopping || !*stop_flag() || w->ended)
+        return;
+    w->stopping = true;
+    out_note(w->out, "stopping after step %lld (press again to stop now) %s", (long long)w->step, out_ellipsis(w->out));
+}
+
+void watch_event(const dt_event *e, void *user)
+{
+    struct watch *w = user;
+    remember(w, e);
+    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT)
+        tell_stopping(w);
+    if (e->kind == DT_EVENT_WARNING)
+        out_warn(w->out, "%s", e->text);
+    if (w->json)
+        watch_json(w, e);
+    else
+        watch_text(w, e);
+}
+
+int watch_error(const struct watch *w, dt_status *s)
+{
+    if (w->json && s)
+        watch_json_error(w, s);
+    return out_error(w->out, s);
+}
+
+void watch_end(struct watch *w, int code)
+{
+    if (w->json)
+        watch_json_end(w, code);
+}
+
+void watch_release(struct watch *w)
+{
+    free(w->checkpoint);
+}
+
+/* ---- time ---- */
+
+double seconds_between(struct timespec from, struct timespec to)
+{
+    return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+}
+
+bool watch_is_due(struct watch *w, double seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (w->shown.tv_sec && seconds_between(w->shown, now) < seconds)
+        return false;
+    w->shown = now;
+    return true;
+}

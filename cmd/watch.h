@@ -1,0 +1,57 @@
+/*
+ * Watching a run: remembers what must be said at its end, and tells what happens, in lines for people (watch_text.c) or in
+ * JSON lines for programs (watch_json.c).
+ */
+#ifndef CMD_WATCH_H
+#define CMD_WATCH_H
+
+#include <time.h>
+
+#include "out.h"
+
+enum { MOST_METRICS = 64 };
+
+struct watch {
+    struct out *out;
+    bool json, every_step;
+    bool training;    /* fit, not evaluate */
+    const char *path; /* of the job, as written */
+
+    /* seen so far */
+    struct {
+        char name[64];
+        double value;
+    } last[MOST_METRICS];
+    int n_last;
+    char *checkpoint;           /* the newest; owned */
+    char weights[80];           /* SHA-256 in hexadecimal, of `checkpoint` or the end */
+    int64_t step, epoch_steps;  /* the newest one; in an epoch */
+    bool trained, ended;
+    bool stopping, saved_after_stop;
+    bool told;                  /* that `checkpoint` was saved */
+
+    /* the bar */
+    struct timespec shown, epoch_began;
+    int64_t epoch_first; /* the epoch's step at epoch_began; 0: no step yet */
+};
+
+/* dt_run_options.event, with the watch as its user. */
+void watch_event(const dt_event *e, void *user);
+/* Reports an error in the form of the run (JSON: on standard output as well), frees it, gives its exit code; NULL: 0. */
+int watch_error(const struct watch *w, dt_status *s);
+/* The last value of a metric; NaN when there is none. */
+double watch_value(const struct watch *w, const char *name);
+/* Says that all is over, as the last thing. */
+void watch_end(struct watch *w, int code);
+void watch_release(struct watch *w);
+
+/* watch_text.c, watch_json.c */
+void watch_text(struct watch *w, const dt_event *e);
+void watch_json(struct watch *w, const dt_event *e);
+void watch_json_error(const struct watch *w, const dt_status *s);
+void watch_json_end(const struct watch *w, int code);
+/* Is it time to show a step again? At most every `seconds`. */
+bool watch_is_due(struct watch *w, double seconds);
+double seconds_between(struct timespec from, struct timespec to);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * A run for people: what it is in a few lines, then one line an epoch. On a terminal the line of the running epoch is drawn
+ * again and again, with a bar; elsewhere only finished epochs are printed, so that a log stays a log.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "stop.h"
+#include "text.h"
+#include "watch.h"
+
+#define STEP_SECONDS 0.1
+enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
+
+/* ---- the start ---- */
+
+static void tell_job(const struct watch *w, const dt_event *e)
+{
+    out_field(w->out, "job", "%s  sha %.*s%s  seed %" PRIu64, w->path, SHORT_HASH, e->job_sha256 ? e->job_sha256 : "", out_ellipsis(w->out),
+              e->seed);
+}
+
+static void tell_devices(const struct watch *w, const dt_event *e)
+{
+    out_field(w->out, "devices", "%s, %d replica%s x %d logical device%s, %d thread%s", e->device ? e->device : e->backend, e->replicas,
+              e->replicas == 1 ? "" : "s", e->logical_devices, e->logical_devices == 1 ? "" : "s", e->threads, e->threads == 1 ? "" : "s");
+}
+
+/* "128 per replica (last step 76)" where batches divide evenly, else the global numbers. */
+static void put_batch(FILE *to, const dt_event *e)
+{
+    int64_t replicas = e->replicas > 0 ? e->replicas : 1;
+    bool even = e->global_batch % replicas == 0 && e->last_batch % replicas == 0;
+    int64_t part = even ? replicas : 1;
+    fprintf(to, ", ");
+    put_grouped(to, e->global_batch / part);
+    if (even)
+        fputs(" per replica", to);
+    else
+        fprintf(to, " over %" PRId64 " replicas", replicas);
+    if (e->last_batch && e->last_batch != e->global_batch) {
+        fprintf(to, " (last step ");
+        put_grouped(to, e->last_batch / part);
+        fputc(')', to);
+    }
+}
+
+static void tell_data(const struct watch *w, const dt_event *e)
+{
+    struct text t;
+    text_open(&t);
+    put_grouped(t.to, e->train_examples);
+    if (e->validation_examples) {
+        fprintf(t.to, " + ");
+        put_grouped(t.to, e->validation_examples);
+    }
+    fprintf(t.to, " examples, ");
+    put_grouped(t.to, e->steps_per_epoch);
+    fprintf(t.to, " step%s/epoch", e->steps_per_epoch == 1 ? "" : "s");
+    put_batch(t.to, e);
+    out_field(w->out, "data", "%s", text_bytes(&t));
+    text_close(&t);
+}
+
+static void tell_memory(const struct watch *w, const dt_event *e)
+{
+    struct text t;
+    text_open(&t);
+    put_bytes(t.to, (double)e->peak_bytes);
+    fprintf(t.to, " for a step, ");
+    put_grouped(t.to, e->parameters);
+    out_field(w->out, "memory", "%s parameters", text_bytes(&t));
+    text_close(&t);
+}
+
+static void tell_start(const struct watch *w, const dt_event *e)
+{
+    if (w->out->quiet)
+        return;
+    tell_job(w, e);
+    tell_devices(w, e);
+    tell_data(w, e);
+    tell_memory(w, e);
+    if (e->resumed)
+        out_field(w->out, "resumed", "%s, after step %" PRId64, e->checkpoint ? e->checkpoint : "", e->step);
+}
+
+/* ---- epochs ---- */
+
+static void put_epoch(FILE *to, const dt_event *e)
+{
+    fprintf(to, "epoch %d", e->epoch);
+    if (e->epochs)
+        fprintf(to, "/%d", e->epochs);
+}
+
+static void put_metrics(FILE *to, const dt_event *e)
+{
+    for (int i = 0; i < e->n_metrics; i++) {
+        fprintf(to, "  %s ", e->metrics[i].name);
+        put_value(to, e->metrics[i].value);
+    }
+}
+
+static void put_bar(FILE *to, int64_t done, int64_t all, int width)
+{
+    int filled = all > 0 ? (int)((double)width * (double)done / (double)all) : 0;
+    fputs("  [", to);
+    for (int i = 0; i < width; i++)
+        fputc(i < filled ? '=' : i == filled ? '>' : ' ', to);
+    fprintf(to, "] %" PRId64 "/%" PRId64, done, all);
+}
+
+/* Seconds to the end of the epoch at the pace of its steps so far; less than 0: not known yet. */
+static double time_left(const struct watch *w, const dt_event *e)
+{
+    struct timespec now;
+    int64_t done = e->epoch_step - w->epoch_first;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (done <= 0)
+        return -1;
+    return seconds_between(w->epoch_began, now) / (double)done * (double)(w->epoch_steps - e->epoch_step);
+}
+
+/* Draws the line with a bar of so many characters (none: no bar); returns by how many characters it is too long. */
+static int try_step(const struct watch *w, const dt_event *e, struct text *t, int bar, bool extra)
+{
+    text_open(t);
+    put_epoch(t->to, e);
+    if (bar >= LEAST_BAR)
+        put_bar(t->to, e->epoch_step, w->epoch_steps, bar);
+    put_metrics(t->to, e);
+    fputs("  ETA ", t->to);
+    put_time(t->to, time_left(w, e));
+    if (e->virtual_s > 0 && extra)
+        fprintf(t->to, "  virtual %.3g ms/step", 1e3 * e->virtual_s);
+    return (int)text_columns(text_bytes(t)) - out_bar_width();
+}
+
+/* On a narrow terminal the virtual time goes first, then the bar becomes shorter. */
+static void draw_step(const struct watch *w, const dt_event *e)
+{
+    struct text t;
+    int over = try_step(w, e, &t, BAR_WIDTH, true);
+    if (over > 0) {
+        text_close(&t);
+        over = try_step(w, e, &t, BAR_WIDTH, false);
+    }
+    if (over > 0) {
+        text_close(&t);
+        try_step(w, e, &t, BAR_WIDTH - over, false);
+    }
+    out_bar(w->out, text_bytes(&t));
+    text_close(&t);
+}
+
+static void tell_step(struct watch *w, const dt_event *e)
+{
+    if (w->epoch_first == 0) {
+        w->epoch_first = e->epoch_step;
+        clock_gettime(CLOCK_MONOTONIC, &w->epoch_began);
+    }
+    if (w->out->redraws && !w->out->quiet && watch_is_due(w, STEP_SECONDS))
+        draw_step(w, e);
+}
+
+static void tell_epoch(struct watch *w, const dt_event *e)
+{
+    w->epoch_first = 0;
+    if (w->out->quiet)
+        return;
+    struct text t;
+    text_open(&t);
+    put_epoch(t.to, e);
+    put_metrics(t.to, e);
+    if (w->out->verbose) {
+        fputs("  ", t.to);
+        put_grouped(t.to, (int64_t)e->examples_per_s);
+        fputs(" examples/s", t.to);
+    }
+    out_line(w->out, "%s", text_bytes(&t));
+    text_close(&t);
+}
+
+/* What fit says within an epoch stands in the epoch's line. */
+static void tell_eval(const struct watch *w, const dt_event *e)
+{
+    if (!e->split || w->out->quiet)
+        return;
+    struct text t;
+    text_open(&t);
+    put_metrics(t.to, e);
+    fputs("  (", t.to);
+    put_grouped(t.to, e->examples);
+    out_line(w->out, "%s%s examples)", e->split, text_bytes(&t));
+    text_close(&t);
+}
+
+/* ---- checkpoints ---- */
+
+static void tell_result(struct watch *w, const char *label)
+{
+    if (w->out->quiet || w->told || !w->checkpoint)
+        return;
+    w->told = true;
+    if (*w->weights)
+        out_field(w->out, label, "%s   weights sha %.*s%s", w->checkpoint, SHORT_HASH, w->weights, out_ellipsis(w->out));
+    else
+        out_field(w->out, label, "%s", w->checkpoint);
+}
+
+/* Those of every epoch are silent; one that was asked for is a change that must be told. */
+static void tell_checkpoint(struct watch *w)
+{
+    if (stop_save_asked() || w->stopping || w->out->verbose)
+        tell_result(w, "saved");
+}
+
+static void tell_end(struct watch *w)
+{
+    if (w->training && !w->trained && !w->out->quiet)
+        out_field(w->out, "done", "all steps were trained before");
+    tell_result(w, w->training ? "saved" : "of");
+}
+
+void watch_text(struct watch *w, const dt_event *e)
+{
+    switch (e->kind) {
+    case DT_EVENT_START:
+        tell_start(w, e);
+        break;
+    case DT_EVENT_STEP:
+        tell_step(w, e);
+        break;
+    case DT_EVENT_EPOCH:
+        tell_epoch(w, e);
+        break;
+    case DT_EVENT_EVAL:
+        tell_eval(w, e);
+        break;
+    case DT_EVENT_CHECKPOINT:
+        tell_checkpoint(w);
+        break;
+    case DT_EVENT_END:
+        tell_end(w);
+        break;
+    case DT_EVENT_WARNING:
+        break;
+    }
+}
