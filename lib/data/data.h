@@ -8,7 +8,8 @@
  *
  * Two stages: reading the `dataset` mapping checks everything that needs no file; opening checks the files. Files are refused
  * before anything of their size is allocated; what fits (256 MiB) is read whole into memory of our own, so a file that shrinks
- * later harms nothing; larger ones are read record by record.
+ * later harms nothing; larger ones are read record by record. Plain files are read when their first batch is wanted, by the
+ * thread that wants it.
  */
 #ifndef DT_DATA_DATA_H
 #define DT_DATA_DATA_H
@@ -17,15 +18,19 @@
 #include "conf/conf.h"
 #include "graph/graph.h"
 
+typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
+const char *dt_part_name(dt_part p); /* "train": as in job files */
+
 /* ---- formats: one file, one row in data/formats.h ---- */
 
-/* What a format is asked to open for one part. */
+/* What a format is asked for: one part of a data set. */
 typedef struct dt_format_request {
     dt_arena *arena;
-    const dt_tree *part;      /* `train:` etc. as written: usually a map element -> path; NULL: the format needs none */
-    const dt_tree *dataset;   /* the whole mapping */
-    const char *directory;    /* relative paths start here */
-    const char *name;         /* "train" */
+    const dt_tree *tree;    /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
+    const dt_place *at;     /* of the data set: for what is missing */
+    const void *args;       /* the format's own keys, filled */
+    const char *directory;  /* relative paths start here */
+    dt_part part;
     uint64_t seed;
 } dt_format_request;
 
@@ -40,39 +45,49 @@ typedef struct dt_stored {
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
 
 typedef struct dt_format {
-    dt_kind kind; /* name "idx"; no fields: formats read what they need from request->dataset with tables of their own */
-    const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`, ...); NULL: none */
-    size_t size;
+    dt_kind kind;           /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
+    const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`); NULL: none */
+    size_t size;            /* of the struct that they fill */
+    bool drawn;             /* has examples without a `train` mapping */
+    /* What can be checked without files, all faults; *names: the elements of this part, in the arena. */
+    dt_status *(*check)(const dt_format_request *r, dt_texts *names);
     dt_status *(*open)(const dt_format_request *r, dt_examples **out);
     int (*elements)(const dt_examples *x, const dt_stored **stored);
     int64_t (*count)(const dt_examples *x);
-    /* Examples rows[0..n) of element e, one after the other, into out. */
-    dt_status *(*read)(dt_examples *x, int e, const int64_t *rows, int64_t n, void *out);
-    void (*close)(dt_examples *x);
+    /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */
+    dt_status *(*whole)(dt_examples *x, int e, const void **rows);
+    /* Example `row` of element e into out. Like `whole`, may be called by several threads. */
+    dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
+    void (*close)(dt_examples *x); /* takes NULL */
 } dt_format;
 
 /* ---- the dataset mapping ---- */
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
-typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
+
+typedef struct dt_map dt_map;
 
 /* What a job's `dataset` says, checked as far as possible without files. */
 typedef struct dt_dataset_spec {
     const dt_format *format;
-    const dt_tree *tree;
+    const void *format_args;
+    const dt_tree *tree, *part[DT_PARTS]; /* part: NULL where not given */
+    const dt_map *map;       /* steps per element */
     dt_place at;
     const char *directory;
-    uint64_t seed;
+    uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
+    bool own_shuffle_seed;
     int64_t global_batch_size, per_replica_batch_size; /* exactly one is > 0 */
     dt_last_batch last_batch;
     double validation_split;
     bool shuffle, reshuffle; /* reshuffle_each_iteration */
-    int64_t take;            /* -1: all */
+    int64_t take;            /* the first examples of `train`, before the split; -1: all */
+    int64_t repeat;          /* passes over the training part that make one epoch, >= 1 */
     int prefetch;            /* batches; 0: auto */
     const char *auto_shard_policy;
 } dt_dataset_spec;
 
-/* Reads the mapping; all faults at once. `files` relative to directory. Everything lives in the arena. */
+/* Reads the mapping; all faults at once. Files are relative to `directory`. Everything lives in the arena. */
 dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out) DT_MUST_USE;
 
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
@@ -86,12 +101,15 @@ typedef struct dt_element {
 } dt_element;
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
 int dt_dataset_find(const dt_dataset *d, const char *name);                 /* index or -1 */
-int64_t dt_dataset_count(const dt_dataset *d, dt_part part);                /* examples, 0: no such part */
+/* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
+int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
-/* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and record. */
+/* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and row. */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* Sets the global batch when the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
+/* Sets the seed of the shuffle, unless `shuffle` has one of its own. */
+void dt_dataset_set_shuffle_seed(dt_dataset *d, uint64_t seed);
 
 /* ---- feeds ---- */
 
@@ -100,8 +118,8 @@ typedef struct dt_feed_options {
     dt_part part;
     int64_t epoch;       /* selects the order, from 0 */
     int64_t first_step;  /* batches of that epoch to leave out: a resumed run goes on here */
-    int64_t epochs;      /* go on for so many epochs without a break, 0: one. The feed says where each ends */
-    int64_t batch;       /* examples a batch */
+    int64_t epochs;      /* go on for so many epochs without a break, 0: one. The batches say where each ends */
+    int64_t batch;       /* examples a batch, at least 1 */
     dt_last_batch last;
     bool shuffle;        /* as the spec says, and part is train */
 } dt_feed_options;
@@ -114,7 +132,7 @@ typedef struct dt_batch {
 } dt_batch;
 
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
-/* The next batch; waits for the reading thread only when it is behind. */
+/* The next batch; waits for the reading thread only when it is behind. After an error the feed can only be closed. */
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
 /* Nanoseconds that dt_feed_next has waited so far. */
 int64_t dt_feed_waited_ns(const dt_feed *f);

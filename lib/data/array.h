@@ -1,0 +1,45 @@
+/*
+ * Array files: a header, then rows of equal shape, one row an example. IDX and NPY are such files; they differ in their headers
+ * and share everything else. A format's file reads headers; this one checks them against the bytes that are there, loads rows,
+ * and brings values into this machine's types and byte order.
+ */
+#ifndef DT_DATA_ARRAY_H
+#define DT_DATA_ARRAY_H
+
+#include "data/data.h"
+#include "data/gzip.h"
+
+/* How a value of a file becomes one of ours. All but SAME and BOOL are wider here than there. */
+typedef enum dt_wire { DT_WIRE_SAME, DT_WIRE_BOOL, DT_WIRE_U16, DT_WIRE_U32, DT_WIRE_U64, DT_WIRE_F16 } dt_wire;
+
+/* What a header says. */
+typedef struct dt_header {
+    dt_type type;   /* of the whole array: (rows, ...), as it is here */
+    dt_wire wire;
+    bool swap;      /* the file's byte order is not this machine's */
+    int64_t offset; /* where data begins */
+} dt_header;
+
+/* Bytes of a value in the file. */
+int dt_wire_size(dt_dtype dtype, dt_wire wire);
+/* Turns n values in place. They lie at the end of `values`, whose size is n of ours: widening goes from the front and never
+ * overtakes itself. A value that does not fit is an error, counted from 0 in *bad. */
+bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad);
+
+/* Reads a header from the front of a file; `path` is for messages. */
+typedef dt_status *dt_header_reader(dt_inflow *f, const char *path, dt_header *out);
+/* The next n bytes of a header, or "header cut at byte N of M"; *at counts bytes. */
+dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n, int64_t *at) DT_MUST_USE;
+/* "x.npy: is an HDF5 file; dtrain reads idx, npy", or "not an NPY file (first bytes 01 02 03 04)". `wanted`: "an NPY file". */
+dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first, int64_t n) DT_MUST_USE;
+
+/* Rows of dt_format, all but `open`, which calls dt_arrays_open. */
+dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names);
+dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, dt_examples **out);
+int dt_arrays_elements(const dt_examples *x, const dt_stored **stored);
+int64_t dt_arrays_count(const dt_examples *x);
+dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows);
+dt_status *dt_arrays_read(dt_examples *x, int e, int64_t row, void *out);
+void dt_arrays_close(dt_examples *x);
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * Opening: the format's examples of each part, the split, the plans of `map`, and the checks that compare parts with each other.
+ * Parts may store an element in different types and in another order; after `map` they must agree.
+ */
+#include "data/dataset.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/cast.h"
+
+/* ---- rows ---- */
+
+int64_t dt_rows_bytes(const dt_rows *r, int e)
+{
+    return dt_type_bytes(&r->stored[r->index[e]].type);
+}
+
+dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole)
+{
+    return d->spec.format->whole(r->x, r->index[e], whole);
+}
+
+dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row)
+{
+    *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
+    return whole ? NULL : d->spec.format->read(r->x, r->index[e], r->first + i, buffer);
+}
+
+/* ---- opening the parts ---- */
+
+static dt_status *open_rows(dt_dataset *d, dt_part p)
+{
+    dt_rows *r = &d->rows[p];
+    const dt_format *f = d->spec.format;
+    const dt_format_request q = {.arena = d->arena, .tree = d->spec.part[p], .at = &d->spec.at, .args = d->spec.format_args,
+                                 .directory = d->spec.directory, .part = p, .seed = d->spec.seed};
+    DT_TRY(f->open(&q, &r->x));
+    f->elements(r->x, &r->stored);
+    r->count = f->count(r->x);
+    return NULL;
+}
+
+/* All parts are opened, so that all faults are told in one run; missing files (66) stand before bad ones (65). */
+static dt_status *open_parts(dt_dataset *d)
+{
+    dt_status *missing = NULL, *bad = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->drawn)) {
+            dt_status *s = open_rows(d, p);
+            dt_status_append(s && dt_status_code(s) == 66 ? &missing : &bad, s);
+        }
+    dt_status_append(&missing, bad);
+    return missing;
+}
+
+static void name_elements(dt_dataset *d)
+{
+    const dt_stored *stored;
+    d->n = d->spec.format->elements(d->rows[DT_PART_TRAIN].x, &stored);
+    d->element = dt_arena_array(d->arena, dt_element, d->n);
+    for (int e = 0; e < d->n; e++)
+        d->element[e].name = stored[e].name;
+}
+
+/* The element of that name in the format's own order: reading the mapping has seen to it that there is one. */
+static int find_stored(const dt_rows *r, int n, const char *name)
+{
+    int i = 0;
+    while (i < n - 1 && strcmp(r->stored[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
+{
+    dt_status *s = NULL;
+    int *index = dt_arena_array(d->arena, int, d->n);
+    r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
+    r->index = index;
+    for (int e = 0; e < d->n; e++) {
+        index[e] = find_stored(r, d->n, d->element[e].name);
+        const dt_stored *x = &r->stored[index[e]];
+        dt_status_append(&s, dt_map_plan_make(d->arena, d->spec.map, x->name, &x->type, x->file, &r->plan[e]));
+    }
+    return s;
+}
+
+/* ---- comparing them ---- */
+
+static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type *train)
+{
+    dt_str a = {0}, b = {0};
+    dt_type_print(here, &a);
+    dt_type_print(train, &b);
+    dt_status *s = dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file, x->name, dt_str_text(&a),
+                           dt_str_text(&b));
+    dt_str_release(&a);
+    dt_str_release(&b);
+    return s;
+}
+
+static dt_status *compare_types(const dt_dataset *d, const dt_rows *r)
+{
+    dt_status *s = NULL;
+    for (int e = 0; e < d->n; e++) {
+        const dt_type *here = dt_map_plan_type(r->plan[e]), *train = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
+        if (!dt_type_equal(here, train))
+            dt_status_append(&s, differ(&r->stored[r->index[e]], here, train));
+    }
+    return s;
+}
+
+static void set_types(dt_dataset *d)
+{
+    for (int e = 0; e < d->n; e++) {
+        const dt_type *t = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
+        dt_type batch = {.dtype = t->dtype, .rank = t->rank + 1, .dim = {DT_BATCH}};
+        memcpy(batch.dim + 1, t->dim, (size_t)t->rank * sizeof *t->dim);
+        d->element[e].type = batch;
+    }
+}
+
+/* floor(n * (1 - f)), where 10,000 * (1 - 0.2) is 8,000 whatever the product rounds to. */
+static int64_t training_count(int64_t n, double f)
+{
+    double x = (double)n * (1 - f), near = round(x);
+    return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
+}
+
+/* `take`, then the split: validation is the last part of what was taken. */
+static dt_status *split(dt_dataset *d)
+{
+    dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
+    if (d->spec.take > 0 && d->spec.take < train->count)
+        train->count = d->spec.take;
+    if (d->spec.validation_split == 0)
+        return NULL;
+    int64_t all = train->count, rest = training_count(all, d->spec.validation_split);
+    if (rest == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at, "validation_split leaves none of %lld examples to train on", (long long)all);
+    *validation = *train;
+    validation->first = rest;
+    validation->count = all - rest;
+    train->count = rest;
+    return NULL;
+}
+
+/* ---- labels ---- */
+
+typedef struct scan {
+    const dt_dataset *d;
+    const dt_rows *rows;
+    int e;
+    const dt_map_plan *plan; /* of the values that are looked at */
+    int64_t classes;
+} scan;
+
+static dt_status *outside(const scan *c, int64_t row, int64_t value)
+{
+    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
+    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at row %lld is outside [0, %lld)", x->file, (long long)value,
+                   (long long)(c->rows->first + row), (long long)c->classes);
+}
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + 63) & ~(int64_t)63;
+}
+
+/* memory: a stored row, a row after `plan`, and scratch. */
+static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
+{
+    const dt_type *t = dt_map_plan_type(c->plan);
+    int64_t n = dt_type_elements(t), value;
+    char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)), *scratch = mapped + aligned(dt_type_bytes(t));
+    for (int64_t i = 0; i < c->rows->count; i++) {
+        const void *row;
+        DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
+        dt_map_run(c->plan, row, mapped, scratch);
+        if (dt_find_outside(t->dtype, c->classes, mapped, n, &value) >= 0)
+            return outside(c, i, value);
+    }
+    return NULL;
+}
+
+static dt_status *scan_labels(const scan *c)
+{
+    const dt_type *t = dt_map_plan_type(c->plan);
+    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
+    const void *whole;
+    if (dt_dtype_is_float(t->dtype))
+        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: labels must be integers, got %s", x->file, dt_dtype_name(t->dtype));
+    DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
+    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan)));
+    if (!memory)
+        return dt_fail(DT_E_NO_MEMORY, &x->at, "%s: out of memory for one of its rows", x->file);
+    dt_status *s = scan_rows(c, whole, memory);
+    free(memory);
+    return s;
+}
+
+dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes)
+{
+    dt_status *s = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        if (r->count > 0)
+            dt_status_append(&s, scan_labels(&(scan){d, r, element, r->plan[element], classes}));
+    }
+    return s;
+}
+
+/* What steps like one_hot ask of their input. */
+static dt_status *check_limits(dt_dataset *d, const dt_rows *r)
+{
+    dt_status *s = NULL;
+    for (int e = 0; e < d->n; e++) {
+        const dt_map_limit *limits;
+        int n = dt_map_plan_limits(r->plan[e], &limits);
+        for (int i = 0; i < n; i++)
+            dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes}));
+    }
+    return s;
+}
+
+/* ---- the handle ---- */
+
+static dt_status *prepare(dt_dataset *d)
+{
+    dt_status *s = NULL;
+    DT_TRY(open_parts(d));
+    name_elements(d);
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->rows[p].x)
+            dt_status_append(&s, plan_rows(d, &d->rows[p]));
+    if (s)
+        return s;
+    set_types(d);
+    for (dt_part p = 1; p < DT_PARTS; p++)
+        if (d->rows[p].x)
+            dt_status_append(&s, compare_types(d, &d->rows[p]));
+    if (s)
+        return s;
+    DT_TRY(split(d));
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->rows[p].x)
+            dt_status_append(&s, check_limits(d, &d->rows[p]));
+    return s;
+}
+
+dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec)
+{
+    dt_dataset *d = dt_alloc(sizeof *d);
+    *d = (dt_dataset){.refs = 1, .arena = dt_arena_create(), .spec = *spec};
+    dt_status *s = prepare(d);
+    if (s) {
+        dt_dataset_unref(d);
+        return s;
+    }
+    dt_dataset_unref(*out);
+    *out = d;
+    return NULL;
+}
+
+void dt_dataset_ref(dt_dataset *d)
+{
+    d->refs++;
+}
+
+void dt_dataset_unref(dt_dataset *d)
+{
+    if (!d || --d->refs > 0)
+        return;
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x))
+            d->spec.format->close(d->rows[p].x);
+    dt_arena_destroy(d->arena);
+    dt_arena_destroy(d->owned);
+    free(d);
+}
+
+/* The fragment is a source of its own, so that faults in it have places. */
+static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const dt_str *text)
+{
+    dt_source *source = dt_arena_new(arena, dt_source);
+    dt_tree *tree;
+    dt_dataset_spec spec;
+    *source = (dt_source){.name = "dataset", .text = dt_arena_copy(arena, dt_str_text(text), text->size + 1), .size = text->size};
+    DT_TRY(dt_tree_parse(arena, source, &tree));
+    DT_TRY(dt_dataset_read(arena, tree, "", 0, &spec));
+    DT_TRY(dt_dataset_create(out, &spec));
+    (*out)->owned = arena;
+    return NULL;
+}
+
+dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
+{
+    dt_str text = {0};
+    dt_arena *arena = dt_arena_create();
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_status *s = open_fragment(out, arena, &text);
+    if (s)
+        dt_arena_destroy(arena);
+    dt_str_release(&text);
+    return s;
+}
+
+int64_t dt_dataset_examples(const dt_dataset *d)
+{
+    return d->rows[DT_PART_TRAIN].count;
+}
+
+int64_t dt_dataset_batch_size(const dt_dataset *d)
+{
+    return d->spec.global_batch_size;
+}
+
+int dt_dataset_elements(const dt_dataset *d, const dt_element **elements)
+{
+    *elements = d->element;
+    return d->n;
+}
+
+int dt_dataset_find(const dt_dataset *d, const char *name)
+{
+    for (int e = 0; e < d->n; e++)
+        if (strcmp(d->element[e].name, name) == 0)
+            return e;
+    return -1;
+}
+
+int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
+{
+    return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
+}
+
+const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d)
+{
+    return &d->spec;
+}
+
+void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size)
+{
+    d->spec.global_batch_size = global_batch_size;
+}
+
+void dt_dataset_set_shuffle_seed(dt_dataset *d, uint64_t seed)
+{
+    if (!d->spec.own_shuffle_seed)
+        d->spec.shuffle_seed = seed;
+}

@@ -1,0 +1,33 @@
+/* A data set, opened. Inside the room only: feeds read it, any number of them and in their own threads, while it does not change. */
+#ifndef DT_DATA_DATASET_H
+#define DT_DATA_DATASET_H
+
+#include "data/data.h"
+#include "data/map.h"
+
+/* Rows [first, first + count) of a format's examples. Validation by split shares those of train. */
+typedef struct dt_rows {
+    dt_examples *x;              /* NULL: no such part */
+    int64_t first, count;
+    const dt_stored *stored;     /* (elements) in the format's own order */
+    const int *index;            /* (elements) where element i stands there */
+    const dt_map_plan **plan;    /* (elements) */
+} dt_rows;
+
+struct dt_dataset {
+    int refs;
+    dt_arena *arena;             /* of everything here */
+    dt_arena *owned;             /* of the spec, when it was made from a fragment; else NULL */
+    dt_dataset_spec spec;
+    int n;
+    dt_element *element;         /* (n) in the order of train */
+    dt_rows rows[DT_PARTS];
+};
+
+/* Row i of a part, as stored: element e of example first + i. `whole` is the format's; buffer holds a row where that is NULL. */
+dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row) DT_MUST_USE;
+dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) DT_MUST_USE;
+/* Bytes of a row of element e, as stored. */
+int64_t dt_rows_bytes(const dt_rows *r, int e);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * Bounded decompression: a window of compressed bytes on one side, as many bytes as the caller asks for on the other, so a
+ * small file that expands to a terabyte costs no more memory than an honest one. gzip allows several members one after the other
+ * (cat a.gz b.gz); their contents follow each other. What follows the last member is an error: silence would hide a damaged file.
+ */
+#include "data/gzip.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+
+enum {
+    WINDOW = 65536,
+    GZIP_ONLY = 15 + 16,  /* zlib's windowBits: the largest window, gzip headers */
+    MOST_PER_BYTE = 1032, /* deflate's best case: 258 bytes from 2 bits (zlib's technical notes) */
+    LARGEST_READ = 1 << 30,
+};
+
+struct dt_inflow {
+    int fd;
+    char *path;
+    int64_t size;
+    bool gzip, between_members, end;
+    z_stream z;
+    unsigned char *window; /* (WINDOW) */
+};
+
+static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
+{
+    ssize_t r;
+    do
+        r = read(f->fd, buffer, n);
+    while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return dt_fail_errno(DT_E_IO, f->path);
+    *got = (size_t)r;
+    return NULL;
+}
+
+/* Reads by offset, so that the file's position stays at the front. */
+static dt_status *look(dt_inflow *f)
+{
+    unsigned char magic[2];
+    if (f->size < 2)
+        return NULL;
+    DT_TRY(dt_file_pread(f->fd, f->path, magic, sizeof magic, 0));
+    f->gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+    if (!f->gzip)
+        return NULL;
+    f->window = dt_alloc(WINDOW);
+    if (inflateInit2(&f->z, GZIP_ONLY) != Z_OK)
+        dt_out_of_memory();
+    return NULL;
+}
+
+dt_status *dt_inflow_open(dt_inflow **out, const char *path)
+{
+    dt_inflow *f = dt_alloc(sizeof *f);
+    f->path = dt_strdup(path);
+    f->fd = -1;
+    dt_status *s = dt_file_open(path, &f->fd, &f->size);
+    if (!s)
+        s = look(f);
+    if (s) {
+        dt_inflow_close(f);
+        f = NULL;
+    }
+    *out = f;
+    return s;
+}
+
+void dt_inflow_close(dt_inflow *f)
+{
+    if (!f)
+        return;
+    if (f->window)
+        inflateEnd(&f->z);
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->window);
+    free(f->path);
+    free(f);
+}
+
+bool dt_inflow_is_gzip(const dt_inflow *f)
+{
+    return f->gzip;
+}
+
+int64_t dt_inflow_size(const dt_inflow *f)
+{
+    return f->size;
+}
+
+int64_t dt_inflow_most(const dt_inflow *f)
+{
+    int64_t most;
+    if (!f->gzip)
+        return f->size;
+    return dt_mul_fits(f->size, MOST_PER_BYTE, &most) ? most : INT64_MAX;
+}
+
+dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset)
+{
+    return dt_file_pread(f->fd, f->path, buffer, (size_t)n, offset);
+}
+
+static dt_status *read_plain(dt_inflow *f, unsigned char *buffer, int64_t n, int64_t *got)
+{
+    size_t more = 1;
+    for (*got = 0; *got < n && more > 0; *got += (int64_t)more)
+        DT_TRY(read_some(f, buffer + *got, (size_t)(n - *got), &more));
+    return NULL;
+}
+
+static dt_status *damaged(const dt_inflow *f)
+{
+    const char *why = f->z.msg ? f->z.msg : "no message";
+    if (strcmp(why, "incorrect data check") == 0)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip checksum mismatch", f->path);
+    if (strcmp(why, "incorrect length check") == 0)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip length mismatch", f->path);
+    return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip data is damaged: %s", f->path, why);
+}
+
+/* Fills the window when it is empty. At the end of the file it stays empty. */
+static dt_status *refill(dt_inflow *f)
+{
+    size_t got = 0;
+    if (f->z.avail_in > 0)
+        return NULL;
+    DT_TRY(read_some(f, f->window, WINDOW, &got));
+    f->z.next_in = f->window;
+    f->z.avail_in = (uInt)got;
+    return NULL;
+}
+
+/* After a member: another one, or the end. */
+static dt_status *next_member(dt_inflow *f)
+{
+    f->between_members = false;
+    if (f->z.avail_in == 0)
+        f->end = true;
+    else if (*f->z.next_in != 0x1f)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: something that is not gzip follows the compressed data", f->path);
+    else
+        inflateReset(&f->z);
+    return NULL;
+}
+
+static dt_status *inflate_some(dt_inflow *f)
+{
+    DT_TRY(refill(f));
+    if (f->between_members)
+        return next_member(f);
+    if (f->z.avail_in == 0)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip stream ends early", f->path);
+    int r = inflate(&f->z, Z_NO_FLUSH);
+    if (r == Z_MEM_ERROR)
+        dt_out_of_memory();
+    if (r == Z_STREAM_END)
+        f->between_members = true;
+    else if (r != Z_OK && r != Z_BUF_ERROR)
+        return damaged(f);
+    return NULL;
+}
+
+static dt_status *read_gzip(dt_inflow *f, unsigned char *buffer, int64_t n, int64_t *got)
+{
+    for (*got = 0; *got < n && !f->end;) {
+        int64_t room = n - *got < LARGEST_READ ? n - *got : LARGEST_READ;
+        f->z.next_out = buffer + *got;
+        f->z.avail_out = (uInt)room;
+        DT_TRY(inflate_some(f));
+        *got += room - f->z.avail_out;
+    }
+    return NULL;
+}
+
+dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
+{
+    return f->gzip ? read_gzip(f, buffer, n, got) : read_plain(f, buffer, n, got);
+}

@@ -1,0 +1,24 @@
+/* A file read once, from front to back. One that begins like gzip, whatever its name, is decompressed on the way. */
+#ifndef DT_DATA_GZIP_H
+#define DT_DATA_GZIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct dt_inflow dt_inflow;
+
+dt_status *dt_inflow_open(dt_inflow **out, const char *path) DT_MUST_USE;
+void dt_inflow_close(dt_inflow *f); /* takes NULL */
+/* Up to n bytes; *got is less than n only at the end, where checksums have been verified. */
+dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
+bool dt_inflow_is_gzip(const dt_inflow *f);
+/* Bytes of the file itself. */
+int64_t dt_inflow_size(const dt_inflow *f);
+/* The most bytes that can come in all: the size, or what so much gzip data can hold. */
+int64_t dt_inflow_most(const dt_inflow *f);
+/* n bytes at `offset` of a file that is not gzip, in any order and by any thread. */
+dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset) DT_MUST_USE;
+
+#endif

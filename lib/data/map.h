@@ -1,0 +1,39 @@
+/*
+ * `map`: per element a list of steps that turn one example. A step is a row in map.c's table; in a job file it is a bare name or a
+ * one-key mapping, whose value may be the step's only argument itself.
+ *
+ *     map:
+ *       image: [cast: float32, rescale: {scale: 0.00392156862745098}]
+ *       label: [one_hot: 10]
+ *
+ * Reading needs no files. A plan is made once the stored type is known.
+ */
+#ifndef DT_DATA_MAP_H
+#define DT_DATA_MAP_H
+
+#include "data/data.h"
+
+bool dt_texts_have(const dt_texts *names, const char *name);
+/* Reads the mapping, NULL: no steps. Only elements in `names` may have steps. */
+dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names, const dt_map **out) DT_MUST_USE;
+
+typedef struct dt_map_plan dt_map_plan;
+/* The steps of element `name` for examples of type `in`, `file` being for messages. */
+dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file,
+                            const dt_map_plan **out) DT_MUST_USE;
+/* An example after all steps. */
+const dt_type *dt_map_plan_type(const dt_map_plan *p);
+/* Bytes of scratch that a run needs. */
+int64_t dt_map_plan_scratch(const dt_map_plan *p);
+/* One example through all steps. With no step it is copied. */
+void dt_map_run(const dt_map_plan *p, const void *in, void *out, void *scratch);
+
+/* Values that a step numbers classes with (one_hot) must lie below a limit, and it takes a look at all examples to know. */
+typedef struct dt_map_limit {
+    const dt_map_plan *before; /* the steps before that one: its values are to be checked */
+    int64_t classes;
+} dt_map_limit;
+/* Limits of a plan; the number of them. */
+int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits);
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * Reading the `dataset` mapping: everything that can be said about it without looking at files. The keys of the format named
+ * stand beside the common ones, so both tables are joined before the mapping is read. All faults come in one run.
+ */
+#include <string.h>
+
+#include "data/data.h"
+#include "data/map.h"
+
+#define DT_FORMAT_ROW(name) extern const dt_format dt_format_##name;
+#include "data/formats.h"
+#undef DT_FORMAT_ROW
+
+static const dt_format *const formats[] = {
+#define DT_FORMAT_ROW(name) &dt_format_##name,
+#include "data/formats.h"
+#undef DT_FORMAT_ROW
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+#define LARGEST_BATCH (1 << 24)
+
+static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
+static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
+
+/* The common keys, as read. */
+struct dataset {
+    const dt_tree *format, *part[DT_PARTS], *map, *shuffle, *prefetch, *cache;
+    double validation_split;
+    int64_t global_batch_size, per_replica_batch_size, take, repeat;
+    bool has_global, has_per_replica, has_split;
+    int last_batch, auto_shard_policy;
+};
+
+#define PART(name_, index, ...) \
+    { .kind = DT_FIELD_TREE, .name = name_, .offset = offsetof(struct dataset, part) + (index) * sizeof(dt_tree *), __VA_ARGS__ }
+#define SET(member) .set = 1 + offsetof(struct dataset, member)
+
+static const dt_field common[] = {
+    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: idx, npy; or synthetic"),
+    PART("train", DT_PART_TRAIN, .help = "element: file, for each element"),
+    PART("validation", DT_PART_VALIDATION, .help = "the same elements, evaluated after each epoch"),
+    PART("test", DT_PART_TEST, .help = "the same elements, for evaluate --split test"),
+    DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
+            .help = "the last part of `train`, before shuffling, is kept for validation"),
+    DT_TREE(struct dataset, map, .help = "steps per element: cast, rescale, one_hot"),
+    DT_TREE(struct dataset, shuffle, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
+    DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global), .help = "examples of a step, over all replicas"),
+    DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_per_replica),
+           .help = "instead of global_batch_size: examples of a step on each replica"),
+    DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or per_replica_batch_size"),
+    DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
+    DT_ENUM(struct dataset, last_batch, last_batches, .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
+    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
+    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
+    DT_TREE(struct dataset, cache, .help = "true or false; data is kept in memory either way where it fits"),
+    DT_TREE(struct dataset, prefetch, .help = "batches read ahead: auto or a number"),
+    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how workers share the data"),
+    DT_END
+};
+
+const char *dt_part_name(dt_part p)
+{
+    static const char *const names[DT_PARTS] = {"train", "validation", "test"};
+    return names[p];
+}
+
+/* null means absent. */
+static const dt_tree *given(const dt_tree *t)
+{
+    return t && t->kind != DT_TREE_NULL ? t : NULL;
+}
+
+/* ---- the format and its keys ---- */
+
+static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format **out)
+{
+    const dt_kind *kinds[FORMATS];
+    dt_named named;
+    const dt_tree *name = given(dt_tree_get(t, "format"));
+    *out = NULL;
+    if (!name) /* the table says that it is missing */
+        return NULL;
+    for (int i = 0; i < FORMATS; i++)
+        kinds[i] = &formats[i]->kind;
+    DT_TRY(dt_named_read(arena, kinds, FORMATS, "data format", name, &named));
+    *out = formats[named.row];
+    return NULL;
+}
+
+static int count_fields(const dt_field *f)
+{
+    int n = 0;
+    while (f && f[n].kind != DT_FIELD_END)
+        n++;
+    return n;
+}
+
+/* Appends a table whose struct stands `base` bytes into the joined one. A format that was not named requires nothing. */
+static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required)
+{
+    for (int i = 0; i < count_fields(from); i++) {
+        dt_field *f = &to[(*n)++];
+        *f = from[i];
+        f->offset += base;
+        f->set += f->set ? (int)base : 0;
+        f->required &= required;
+    }
+}
+
+/* With no known format the keys of all are let through: what is wrong with them cannot be said. */
+static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *format, struct dataset *out, const void **args)
+{
+    const size_t align = _Alignof(max_align_t), base = (sizeof *out + align - 1) / align * align;
+    size_t size = base;
+    int n = 0, most = count_fields(common) + 1;
+    for (int i = 0; i < FORMATS; i++)
+        most += count_fields(formats[i]->fields);
+    dt_field *table = dt_arena_array(arena, dt_field, most);
+    join(table, &n, common, 0, true);
+    for (int i = 0; i < FORMATS; i++)
+        if (format == formats[i] || !format) {
+            join(table, &n, formats[i]->fields, size, format != NULL);
+            size += (formats[i]->size + align - 1) / align * align;
+        }
+    table[n] = (dt_field)DT_END;
+    char *both = dt_arena_alloc(arena, size);
+    dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);
+    memcpy(out, both, sizeof *out);
+    *args = both + base;
+    return s;
+}
+
+/* ---- single keys ---- */
+
+static const dt_place *key_place(const dt_tree *t, const char *key)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strcmp(t->entry[i].key, key) == 0)
+            return &t->entry[i].key_at;
+    return &t->at;
+}
+
+/* A bare batch_size has been refused and explained already. */
+static dt_status *check_batch(const dt_tree *t, const struct dataset *d)
+{
+    if (d->has_global && d->has_per_replica)
+        return dt_fail(DT_E_BATCH_SIZE, key_place(t, "per_replica_batch_size"), "give global_batch_size or per_replica_batch_size, not both");
+    if (!given(dt_tree_get(t, "global_batch_size")) && !given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
+        return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
+    return NULL;
+}
+
+struct shuffle {
+    int64_t buffer_size, seed;
+    bool reshuffle_each_iteration, has_seed;
+};
+
+static const dt_field shuffle_fields[] = {
+    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted; the whole epoch is permuted all the same"),
+    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "false: every epoch has the first one's order"),
+    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed), .help = "the job's seed when absent"),
+    DT_END
+};
+
+static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out)
+{
+    struct shuffle x;
+    out->reshuffle = true;
+    if (!t)
+        return NULL;
+    if (t->kind != DT_TREE_MAP)
+        return dt_tree_bool(t, "shuffle", &out->shuffle);
+    out->shuffle = true;
+    DT_TRY(dt_fields_read(arena, shuffle_fields, t, &t->at, "shuffle", &x));
+    out->reshuffle = x.reshuffle_each_iteration;
+    out->own_shuffle_seed = x.has_seed;
+    if (x.has_seed)
+        out->shuffle_seed = (uint64_t)x.seed;
+    return NULL;
+}
+
+static dt_status *read_prefetch(const dt_tree *t, int *out)
+{
+    int64_t n = 0;
+    if (t && !(t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
+        DT_TRY(dt_tree_int(t, "prefetch", 1, 1024, &n));
+    *out = (int)n;
+    return NULL;
+}
+
+static dt_status *check_cache(const dt_tree *t)
+{
+    bool ignored;
+    if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 && strcmp(t->text, "false") != 0)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "cache must be true or false; caching in a file is not supported, got '%s'", t->text);
+    return t ? dt_tree_bool(t, "cache", &ignored) : NULL;
+}
+
+static dt_status *check_split(const dt_tree *t, const struct dataset *d)
+{
+    if (d->has_split && d->validation_split > 0 && given(d->part[DT_PART_VALIDATION]))
+        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "validation_split"), "give validation or validation_split, not both");
+    if (d->take == 0)
+        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "take"), "take must be at least 1, or -1 for all, got 0");
+    return NULL;
+}
+
+/* ---- parts ---- */
+
+/* Both ways: no element of one part is unknown to the other. */
+static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *train, const dt_texts *names)
+{
+    dt_status *s = NULL;
+    const char *name = dt_part_name(part);
+    for (int i = 0; i < names->n; i++)
+        if (!dt_texts_have(train, names->v[i]))
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', which train has not", name, names->v[i]));
+    for (int i = 0; i < train->n; i++)
+        if (!dt_texts_have(names, train->v[i]))
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at, "%s lacks '%s', which train has", name, train->v[i]));
+    return s;
+}
+
+static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_texts *train)
+{
+    dt_status *s = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        dt_texts names = {0};
+        if (p > 0 && !spec->part[p])
+            continue;
+        const dt_format_request r = {.arena = arena, .tree = spec->part[p], .at = &spec->at, .args = spec->format_args,
+                                     .directory = spec->directory, .part = p, .seed = spec->seed};
+        dt_status_append(&s, spec->format->check(&r, &names));
+        if (p == DT_PART_TRAIN)
+            *train = names;
+        else if (train->n > 0 && names.n > 0)
+            dt_status_append(&s, compare_names(spec->part[p], p, train, &names));
+    }
+    return s;
+}
+
+/* ---- the whole ---- */
+
+static void copy_plain(const struct dataset *d, dt_dataset_spec *out)
+{
+    for (int p = 0; p < DT_PARTS; p++)
+        out->part[p] = given(d->part[p]);
+    out->global_batch_size = d->has_global ? d->global_batch_size : 0;
+    out->per_replica_batch_size = d->has_per_replica ? d->per_replica_batch_size : 0;
+    out->last_batch = (dt_last_batch)d->last_batch;
+    out->validation_split = d->validation_split;
+    out->take = d->take;
+    out->repeat = d->repeat;
+    out->auto_shard_policy = policies[d->auto_shard_policy];
+}
+
+dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out)
+{
+    struct dataset d = {0};
+    dt_texts names = {0};
+    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "dataset"));
+    *out = (dt_dataset_spec){.tree = t, .at = t->at, .directory = dt_arena_strdup(arena, directory ? directory : ""), .seed = seed,
+                             .shuffle_seed = seed};
+    dt_status *s = read_format(arena, t, &out->format);
+    dt_status_append(&s, read_keys(arena, t, out->format, &d, &out->format_args));
+    copy_plain(&d, out);
+    dt_status_append(&s, check_batch(t, &d));
+    dt_status_append(&s, check_split(t, &d));
+    dt_status_append(&s, read_shuffle(arena, given(d.shuffle), out));
+    dt_status_append(&s, read_prefetch(given(d.prefetch), &out->prefetch));
+    dt_status_append(&s, check_cache(given(d.cache)));
+    if (out->format)
+        dt_status_append(&s, check_parts(arena, out, &names));
+    dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));
+    return s;
+}
