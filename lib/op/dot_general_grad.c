@@ -6,7 +6,7 @@
  *     dx = dy . o contracted over free o: [batch, free x, k], put into x's order by a transpose
  *
  * B can only be dimension 0 of a value, on the way too, so two forms differ from this one. Where x's dimension 0 is B
- * and contracted, the factors change places: [batch, k, free x]. Where there are batch dimensions besides, no product
+ * and contracted, or where that spares the transpose, the factors change places: [batch, k, free x]. Where there are batch dimensions besides, no product
  * can have B in front, and dx is formed by broadcasting both factors over all dimensions, multiplying and summing.
  */
 #include "op/dot_general.h"
@@ -68,6 +68,26 @@ static void back_to_x(const side *s, int free_at, int k_at, int perm[DT_MAX_RANK
         perm[s->x_contract[i]] = k_at + contract_place(s, i);
 }
 
+static void order_of_product(const side *s, bool o_first, int perm[DT_MAX_RANK])
+{
+    if (o_first)
+        back_to_x(s, s->n_batch + s->n_contract, s->n_batch, perm);
+    else
+        back_to_x(s, s->n_batch, s->n_batch + s->n_x_free, perm);
+}
+
+/* The product with o in front comes out in x's own order: no transpose then. A kernel (k, n) contracted over k is such. */
+static bool o_first_fits(const side *s)
+{
+    int perm[DT_MAX_RANK];
+    bool same = !dt_type_has_batch(&s->x);
+
+    order_of_product(s, true, perm);
+    for (int i = 0; i < s->x.rank; i++)
+        same &= perm[i] == i;
+    return same;
+}
+
 static dt_value by_product(const side *s, bool o_first)
 {
     dt_dot_attr d = { .n_batch = (int8_t)s->n_batch, .n_contract = (int8_t)s->n_o_free };
@@ -82,10 +102,7 @@ static dt_value by_product(const side *s, bool o_first)
         o_contract[i] = s->o_free[i];
     }
     int perm[DT_MAX_RANK];
-    if (o_first)
-        back_to_x(s, s->n_batch + s->n_contract, s->n_batch, perm);
-    else
-        back_to_x(s, s->n_batch, s->n_batch + s->n_x_free, perm);
+    order_of_product(s, o_first, perm);
     dt_value product = o_first ? dt_dot_general(s->o, s->dy, &d) : dt_dot_general(s->dy, s->o, &d);
     return dt_transpose(product, perm);
 }
@@ -113,7 +130,7 @@ static dt_value grad_of(const dt_grad *g, bool is_rhs)
 {
     side s = side_of(g, is_rhs);
     bool b_is_summed = contracts_batch(&s);
-    return b_is_summed && s.n_batch > 0 ? by_broadcast(&s) : by_product(&s, b_is_summed);
+    return b_is_summed && s.n_batch > 0 ? by_broadcast(&s) : by_product(&s, b_is_summed || o_first_fits(&s));
 }
 
 void dt_dot_grad(dt_grad *g)
