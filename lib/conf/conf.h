@@ -52,6 +52,8 @@ dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also when t is no map or NULL). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
+/* A copy that shares nothing with t but texts. */
+dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list items are addressed by index
  * ("model.layers.1.Dense.units=64"), a bare name becomes a mapping when its arguments are meant (`optimizer: Adam` and
  * "compile.optimizer.Adam.learning_rate=0.01"). "seed=" sets null, the default. Faults point into "override N". */
@@ -101,6 +103,7 @@ typedef struct dt_field {
                                    alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
     const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
+    const char *noun;           /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
     const struct dt_field *table; /* TABLE; left out of the file, its required fields are not missed */
     dt_tree_kind as;            /* TREE: the kind it must have; DT_TREE_NULL: any */
     const char *instead;        /* the key is refused with this explanation: "write 'units'" */
@@ -121,8 +124,9 @@ typedef struct dt_field {
 #define DT_END { .kind = DT_FIELD_END }
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).
- * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Unknown and missing keys are UNKNOWN_KEY and MISSING_KEY,
- * placed at the key and at the mapping; wrong values WRONG_TYPE, RANGE, AMBIGUOUS, UNKNOWN_NAME, placed at the value. Arrays and strings go into the arena. All faults are returned. */
+ * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Arrays and strings go into the arena. All faults are
+ * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one;
+ * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what,
                           void *out) DT_MUST_USE;
 
@@ -157,7 +161,9 @@ typedef struct dt_named {
     const dt_tree *tree; /* of the arguments, NULL: none given */
 } dt_named;
 
-/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones. rows[n] point to structs that begin with a dt_kind. */
-dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t, dt_named *out) DT_MUST_USE;
+/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones. rows[n] point to structs that
+ * begin with a dt_kind. */
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t,
+                         dt_named *out) DT_MUST_USE;
 
 #endif

@@ -29,6 +29,8 @@ size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
 dt_place dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
 /* Of a byte at or behind `from`. Walks over all the text before it. */
 dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset);
+/* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on the same line. */
+void dt_yaml_skip_properties(dt_place *at);
 
 /* ---- reading ---- */
 
@@ -76,7 +78,7 @@ dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *
 dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits, const char **out) DT_MUST_USE;
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
-/* "did you mean 'x'?" when a name is near, else "LABEL: all, of, them". */
-dt_status *dt_suggest_names(dt_status *s, const char *written, const char *const *names, int n, const char *label) DT_MUST_USE;
+/* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n, const char *label) DT_MUST_USE;
 
 #endif

@@ -30,8 +30,8 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out)
             *out = n;
             return NULL;
         }
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->name, dt_say(t).text);
-    return dt_suggest_names(s, t->text, f->choices, n, "known");
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name, dt_say(t).text);
+    return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
 }
 
 /* "shape[1]", the name of an element in messages. */
@@ -177,6 +177,15 @@ static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *ou
 
 /* ---- keys ---- */
 
+/* One mapping being read. */
+typedef struct reading {
+    dt_arena *arena;
+    const dt_field *fields;
+    const char *what;
+    void *out;
+    bool meant[MAX_FIELDS]; /* an unknown key is near to this one: it is not reported as missing as well */
+} reading;
+
 static const dt_field *find(const dt_field *fields, const char *key)
 {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
@@ -185,41 +194,46 @@ static const dt_field *find(const dt_field *fields, const char *key)
     return NULL;
 }
 
-/* " in model", or nothing at the top. */
+/* The two arguments of a "%s%s" that says " in model", or nothing at the top. */
 #define IN(what) (what) ? " in " : "", (what) ? (what) : ""
 
-static dt_status *unknown_key(const dt_field *fields, const dt_entry *e, const char *what)
+static dt_status *unknown_key(reading *r, const dt_entry *e)
 {
     const char *names[MAX_FIELDS];
     int n = 0;
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s", dt_say_text(e->key).text, IN(what));
-    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++) {
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s", dt_say_text(e->key).text, IN(r->what));
+    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0)
             return dt_suggest(s, "%s", f->instead);
         if (!f->instead && n < MAX_FIELDS)
             names[n++] = f->name;
     }
-    return dt_suggest_names(s, e->key, names, n, "known keys");
+    const char *nearest = dt_nearest(e->key, names, n);
+    if (nearest && find(r->fields, nearest) - r->fields < MAX_FIELDS)
+        r->meant[find(r->fields, nearest) - r->fields] = true;
+    return dt_suggest_names(s, nearest, names, n, "known keys");
 }
 
-static dt_status *read_entry(dt_arena *arena, const dt_field *fields, const dt_entry *e, const char *what, void *out)
+static dt_status *read_entry(reading *r, const dt_entry *e)
 {
-    const dt_field *f = find(fields, e->key);
+    const dt_field *f = find(r->fields, e->key);
     if (!f || f->instead)
-        return unknown_key(fields, e, what);
+        return unknown_key(r, e);
     if (e->value->kind == DT_TREE_NULL)
         return f->required ? dt_wrong_type(e->value, f->name, expected(f)) : NULL;
     if (f->set)
-        *(bool *)((char *)out + f->set - 1) = true;
-    return read_value(arena, f, e->value, out);
+        *(bool *)((char *)r->out + f->set - 1) = true;
+    return read_value(r->arena, f, e->value, r->out);
 }
 
-static dt_status *find_missing(const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what)
+static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_place *at)
 {
     dt_status *faults = NULL;
-    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
-        if (f->required && !dt_tree_get(t, f->name))
-            dt_status_append(&faults, dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s", f->name, IN(what)));
+    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
+        bool meant = f - r->fields < MAX_FIELDS && r->meant[f - r->fields];
+        if (f->required && !meant && !dt_tree_get(t, f->name))
+            dt_status_append(&faults, dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s", f->name, IN(r->what)));
+    }
     return faults;
 }
 
@@ -230,8 +244,9 @@ dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree
     if (given)
         DT_TRY(dt_tree_expect(t, DT_TREE_MAP, what));
     dt_status *faults = NULL;
+    reading r = {.arena = arena, .fields = fields, .what = what, .out = out};
     for (int i = 0; given && i < t->n; i++)
-        dt_status_append(&faults, read_entry(arena, fields, &t->entry[i], what, out));
-    dt_status_append(&faults, find_missing(fields, t, given ? &t->at : at, what));
+        dt_status_append(&faults, read_entry(&r, &t->entry[i]));
+    dt_status_append(&faults, find_missing(&r, t, given ? &t->at : at));
     return faults;
 }

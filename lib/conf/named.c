@@ -7,9 +7,8 @@
 
 #include "conf/conf_impl.h"
 
-dt_status *dt_suggest_names(dt_status *s, const char *written, const char *const *names, int n, const char *label)
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n, const char *label)
 {
-    const char *nearest = dt_nearest(written, names, n);
     if (nearest)
         return dt_suggest(s, "did you mean '%s'?", nearest);
     dt_str all = {0};
@@ -98,8 +97,7 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
     if (!lower)
         add_aliases(&all, rows, n);
     const char *nearest = dt_nearest(named->written, all.name, all.n);
-    s = nearest ? dt_suggest(s, "did you mean '%s'?", nearest)
-                : dt_suggest_names(s, named->written, all.name + first_class, n, "known");
+    s = dt_suggest_names(s, nearest, all.name + first_class, n, "known");
     free(all.name);
     return s;
 }

@@ -70,3 +70,21 @@ dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset)
     }
     return at;
 }
+
+void dt_yaml_skip_properties(dt_place *at)
+{
+    const dt_source *s = at->source;
+    size_t i = at->offset;
+    while (i < s->size && (s->text[i] == '&' || s->text[i] == '!')) {
+        while (i < s->size && (unsigned char)s->text[i] > ' ')
+            i++;
+        while (i < s->size && s->text[i] == ' ')
+            i++;
+    }
+    if (i >= s->size || strchr("\r\n#", s->text[i]))
+        return;
+    int skipped = (int)dt_utf8_count(s->text + at->offset, i - at->offset);
+    at->col += skipped;
+    at->width = at->width > skipped ? at->width - skipped : 0;
+    at->offset = i;
+}

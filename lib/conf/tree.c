@@ -101,31 +101,13 @@ static const char *anchor_of(const yaml_event_t *e)
     return (const char *)name;
 }
 
-/* libyaml's mark is that of the anchor or tag; the place of the value is behind them if that is on the same line. */
-static void skip_properties(const dt_source *s, dt_place *at)
-{
-    size_t i = at->offset;
-    while (i < s->size && (s->text[i] == '&' || s->text[i] == '!')) {
-        while (i < s->size && s->text[i] > ' ')
-            i++;
-        while (i < s->size && s->text[i] == ' ')
-            i++;
-    }
-    if (i >= s->size || strchr("\r\n#", s->text[i]))
-        return;
-    int skipped = (int)dt_utf8_count(s->text + at->offset, i - at->offset);
-    at->col += skipped;
-    at->width = at->width > skipped ? at->width - skipped : 0;
-    at->offset = i;
-}
-
 static dt_place place_of(reader *r, const yaml_event_t *e)
 {
     dt_place at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
     if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT)
         at.width = 0;
     if (anchor_of(e) || tag_of(e))
-        skip_properties(r->text.source, &at);
+        dt_yaml_skip_properties(&at);
     return at;
 }
 
@@ -256,21 +238,6 @@ static const anchor *find_anchor(const reader *r, const char *name)
     return NULL;
 }
 
-/* Recursion is bounded: no tree is higher than DT_JOB_DEPTH. */
-static dt_tree *copy_tree(dt_arena *arena, const dt_tree *t)
-{
-    dt_tree *copy = dt_arena_copy(arena, t, sizeof *t);
-    if (t->kind == DT_TREE_LIST)
-        copy->item = dt_arena_copy(arena, t->item, sizeof *t->item * (size_t)t->n);
-    if (t->kind == DT_TREE_MAP)
-        copy->entry = dt_arena_copy(arena, t->entry, sizeof *t->entry * (size_t)t->n);
-    for (int i = 0; i < t->n; i++) {
-        dt_tree **child = t->kind == DT_TREE_LIST ? &copy->item[i] : &copy->entry[i].value;
-        *child = copy_tree(arena, *child);
-    }
-    return copy;
-}
-
 static dt_status *take_alias(reader *r, const yaml_event_t *e)
 {
     const char *name = (const char *)e->data.alias.anchor;
@@ -279,7 +246,7 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e)
     if (a && !a->open) {
         DT_TRY(check_depth(r, r->depth + a->height, &at));
         DT_TRY(count_nodes(r, a->nodes, &at));
-        put(r, copy_tree(r->arena, a->node), a->height);
+        put(r, dt_tree_copy(r->arena, a->node), a->height);
         return NULL;
     }
     const char *shown = dt_arena_printf(r->arena, "*%s", name);
@@ -474,12 +441,4 @@ dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml text, dt_tree **out)
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out)
 {
     return dt_yaml_parse(arena, dt_yaml_open(source, 0), out);
-}
-
-dt_tree *dt_tree_get(const dt_tree *t, const char *key)
-{
-    for (int i = 0; t && t->kind == DT_TREE_MAP && i < t->n; i++)
-        if (strcmp(t->entry[i].key, key) == 0)
-            return t->entry[i].value;
-    return NULL;
 }

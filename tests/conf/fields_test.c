@@ -12,6 +12,7 @@ static const job_case cases[] = {
     /* keys */
     {"seed", "sead", {"K01", DT_E_UNKNOWN_KEY, 3, 1, "unknown key 'sead'", "did you mean 'seed'?"}},
     {"learning_rate", "learnig_rate", {"K02", DT_E_UNKNOWN_KEY, 13, 22, "unknown key 'learnig_rate' in Adam", "did you mean 'learning_rate'?"}},
+    {"layers", "layesr", {"K01, required: one fault, not two", DT_E_UNKNOWN_KEY, 9, 3, "unknown key 'layesr' in model", "did you mean 'layers'?"}},
     {"seed: 42", "frobnicate: 1", {"K03", DT_E_UNKNOWN_KEY, 3, 1, "unknown key 'frobnicate'",
      "known keys: version, name, seed, strategy, dataset, model, compile, fit, checkpoint, output"}},
     {"model:\n  layers:\n    - Flatten\n    - Dense: {units: 10, activation: softmax}\n", "", {"K04", DT_E_MISSING_KEY, 1, 1, "required key 'model' is missing", NULL}},
@@ -75,8 +76,8 @@ static const job_case cases[] = {
      "unknown loss 'sparse_categorical_crssentropy'", "did you mean 'sparse_categorical_crossentropy'?"}},
     {"[accuracy]", "[accuacy]", {"K21", DT_E_UNKNOWN_NAME, 15, 13, "unknown metric 'accuacy'", "did you mean 'accuracy'?"}},
     {"sparse_categorical_crossentropy", "no", {"Y26", DT_E_UNKNOWN_NAME, 14, 9, "unknown loss 'no'", "known: SparseCategoricalCrossentropy"}},
-    {"mirrored", "mirrred", {"S01", DT_E_UNKNOWN_NAME, 4, 18, "unknown type 'mirrred'", "did you mean 'mirrored'?"}},
-    {"mirrored", "\"\\x1b[2J\"", {"Y23", DT_E_UNKNOWN_NAME, 4, 18, "unknown type '\\x1b[2J'", "known: default, one_device, mirrored, tpu"}},
+    {"mirrored", "mirrred", {"S01", DT_E_UNKNOWN_NAME, 4, 18, "unknown strategy 'mirrred'", "did you mean 'mirrored'?"}},
+    {"mirrored", "\"\\x1b[2J\"", {"Y23", DT_E_UNKNOWN_NAME, 4, 18, "unknown strategy '\\x1b[2J'", "known: default, one_device, mirrored, tpu"}},
     {"softmax", "reu", {"M05", DT_E_UNKNOWN_NAME, 11, 38, "unknown activation 'reu'", "did you mean 'relu'?"}},
     {"Dense", "Dese", {"M06", DT_E_UNKNOWN_NAME, 11, 7, "unknown layer 'Dese'", "did you mean 'Dense'?"}},
     {"Flatten", "[Flatten]", {"list for a kind", DT_E_WRONG_TYPE, 10, 7, "layer: expected a name or NAME: {...}, got a list", NULL}},

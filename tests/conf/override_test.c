@@ -120,6 +120,27 @@ static void test_fault_prints_the_override(void **state)
     dt_arena_destroy(arena);
 }
 
+static void test_overrides_of_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *assignment, *text;
+    } cases[] = {
+        {"[1, 2]", "x=1", "the job is a list, expected the number of an item, 0 to 1, got 'x'"},
+        {"{a: []}", "a.0=1", "'a' is an empty list"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_source source = source_of(cases[i].list);
+        dt_tree *t;
+        assert_null(dt_tree_parse(arena, &source, &t));
+        dt_status *s = dt_tree_override(arena, t, 1, cases[i].assignment);
+        assert_string_equal(dt_status_text(s), cases[i].text);
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+}
+
 static void test_deep_paths_are_refused(void **state)
 {
     (void)state;
@@ -142,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_refused_overrides),
         cmocka_unit_test(test_faults_of_fields_point_into_the_override),
         cmocka_unit_test(test_fault_prints_the_override),
+        cmocka_unit_test(test_overrides_of_lists),
         cmocka_unit_test(test_deep_paths_are_refused),
     };
     return cmocka_run_group_tests_name("conf/override", tests, NULL, NULL);

@@ -107,7 +107,7 @@ static const dt_field loss_fields[] = {
     DT_END,
 };
 static const dt_field strategy_fields[] = {
-    DT_ENUM(struct strategy, type, strategies, .required = true, .help = "which"),
+    DT_ENUM(struct strategy, type, strategies, .noun = "strategy", .required = true, .help = "which"),
     DT_INT(struct strategy, replicas, .min = 1, .max = 65536, .preset = "1", .help = "how many",
            .set = 1 + offsetof(struct strategy, replicas_given)),
     DT_END,

@@ -310,6 +310,18 @@ static void test_depth_limit_is_exact(void **state)
     dt_arena_destroy(arena);
 }
 
+/* Where brackets nest deeper than a job may, their ends are not looked for. */
+static void test_syntax_error_before_deep_nesting(void **state)
+{
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    char *deep = nested(70, "[", "1", "]");
+    const char *text = dt_arena_printf(arena, "a: [1\nb: %s\n", deep);
+    check_refused(text, strlen(text), &(expected){"deep", SYNTAX, 2, 2, "expected ',' or ']', for the '[' opened at line 1", NULL});
+    free(deep);
+    dt_arena_destroy(arena);
+}
+
 /* n ones in a list */
 static char *ones(int n)
 {
@@ -380,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_bytes_of_places_lead_to_the_same_excerpts),
         cmocka_unit_test(test_aliases_are_copies),
         cmocka_unit_test(test_depth_limit_is_exact),
+        cmocka_unit_test(test_syntax_error_before_deep_nesting),
         cmocka_unit_test(test_node_limit_is_exact),
         cmocka_unit_test(test_faults_that_leave_a_tree),
         cmocka_unit_test(test_syntax_error_comes_with_the_faults_before_it),

@@ -1,0 +1,27 @@
+/* Nodes of trees by themselves. */
+#include <string.h>
+
+#include "conf/conf_impl.h"
+
+dt_tree *dt_tree_get(const dt_tree *t, const char *key)
+{
+    for (int i = 0; t && t->kind == DT_TREE_MAP && i < t->n; i++)
+        if (strcmp(t->entry[i].key, key) == 0)
+            return t->entry[i].value;
+    return NULL;
+}
+
+/* Recursion is bounded by the depth of trees. */
+dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t)
+{
+    dt_tree *copy = dt_arena_copy(arena, t, sizeof *t);
+    if (t->kind == DT_TREE_LIST)
+        copy->item = dt_arena_copy(arena, t->item, sizeof *t->item * (size_t)t->n);
+    if (t->kind == DT_TREE_MAP)
+        copy->entry = dt_arena_copy(arena, t->entry, sizeof *t->entry * (size_t)t->n);
+    for (int i = 0; i < t->n; i++) {
+        dt_tree **child = t->kind == DT_TREE_LIST ? &copy->item[i] : &copy->entry[i].value;
+        *child = dt_tree_copy(arena, *child);
+    }
+    return copy;
+}
