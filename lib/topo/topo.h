@@ -3,7 +3,7 @@
  * names of devices. Pure data: nothing here computes, sends or knows a strategy.
  *
  *     chip       one generation's numbers                      topo/chips.h
- *     slice      "v3-8": chips in a grid, wrapped or not        topo/slices.h
+ *     slice      "v3-8": chips in a grid, wrapped or not        topo/slices.c
  *     topology   mesh_shape, tasks, coordinates of devices
  *     assignment replica, logical device -> coordinates
  *
@@ -168,7 +168,7 @@ struct dt_resolver {
     bool simulated;  /* always, until there is a back end for real ones */
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
 };
-/* dt_tpu_resolver with the row for unknown slices and a place. */
+/* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
 

@@ -1,0 +1,395 @@
+/*
+ * Which cores a replica gets: tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow, because users compare
+ * coordinates.
+ *
+ * A replica is a block of computation_shape cores, computation_stride apart. Blocks are laid over the mesh; a grid of replicas as near
+ * to a cube as possible is taken of them, so that replicas lie close together. Where a replica takes whole chips and the
+ * replicas fill the mesh, both the chips in a block and the blocks in the mesh follow rings (ring.c):
+ *
+ *     v3-8, computation_shape [1,1,1,2], 4 replicas         r0 -- r1
+ *                                                            |     |
+ *                                                           r3 -- r2
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/list.h"
+#include "topo/ring.h"
+#include "topo/topo.h"
+
+/* A request that has been checked. */
+typedef struct plan {
+    const dt_topology *topology;
+    int shape[4], stride[4];
+    int footprint[4]; /* shape * stride */
+    int count[4];     /* replicas that fit along each axis */
+    int64_t most;     /* product of count */
+    int replicas, logical;
+} plan;
+
+/* ---- checks, in TensorFlow's order ---- */
+
+static dt_status *check_rank(const char *name, int rank)
+{
+    if (rank != 4)
+        return dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must have 4 numbers, [x, y, z, core], got %d", name, rank);
+    return NULL;
+}
+
+static dt_status *check_positive(const char *name, const int64_t v[4])
+{
+    for (int k = 0; k < 4; k++)
+        if (v[k] < 1) {
+            dt_str text = {0};
+            dt_list_print(&text, v, 4);
+            dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must be positive, got %s", name, dt_str_text(&text));
+            dt_str_release(&text);
+            return s;
+        }
+    return NULL;
+}
+
+/* A block of as many cores that does fit: whole chips before many of them. */
+static bool find_block(const int mesh[4], int64_t cores, int64_t block[4])
+{
+    for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
+        for (block[2] = 1; block[2] <= mesh[2]; block[2]++)
+            for (block[1] = 1; block[1] <= mesh[1]; block[1]++) {
+                int64_t layer = block[3] * block[2] * block[1];
+                block[0] = cores / layer;
+                if (cores % layer == 0 && block[0] <= mesh[0])
+                    return true;
+            }
+    return false;
+}
+
+static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4])
+{
+    int64_t cores = 1, block[4];
+    for (int k = 0; k < 4; k++)
+        if (!dt_mul_fits(cores, shape[k], &cores))
+            return s;
+    if (!find_block(t->mesh, cores, block))
+        return s;
+    dt_str text = {0};
+    dt_list_print(&text, block, 4);
+    s = dt_note(s, "= %lld logical devices that fit: %s", (long long)cores, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+/* ", a footprint of [4,1,1,1]," */
+static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4])
+{
+    int64_t footprint[4];
+    bool known = true;
+    for (int k = 0; k < 4; k++)
+        known = dt_mul_fits(shape[k], stride[k], &footprint[k]) && known;
+    dt_str_puts(text, " with computation_stride ");
+    dt_list_print(text, stride, 4);
+    if (known) {
+        dt_str_puts(text, ", a footprint of ");
+        dt_list_print(text, footprint, 4);
+        dt_str_putc(text, ',');
+    }
+}
+
+/* "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with strides their product too. */
+static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int axis)
+{
+    static const char *const names[] = {"x", "y", "z", "core"};
+    dt_str text = {0};
+    dt_str_puts(&text, "computation_shape ");
+    dt_list_print(&text, shape, 4);
+    if (stride[0] != 1 || stride[1] != 1 || stride[2] != 1 || stride[3] != 1)
+        print_stride(&text, shape, stride);
+    dt_str_printf(&text, " does not fit %s, mesh ", dt_topology_name(t));
+    dt_list_print_4(&text, t->mesh);
+    dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s", dt_str_text(&text));
+    dt_str_release(&text);
+    int64_t size;
+    if (dt_mul_fits(shape[axis], stride[axis], &size))
+        s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size, t->mesh[axis]);
+    return note_block(s, t, shape);
+}
+
+static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], const int64_t stride[4])
+{
+    for (int k = 0; k < 4; k++) {
+        int64_t footprint;
+        if (!dt_mul_fits(shape[k], stride[k], &footprint) || footprint > t->mesh[k])
+            return does_not_fit(t, shape, stride, k);
+    }
+    return NULL;
+}
+
+static dt_status *too_many(const plan *p, int64_t replicas)
+{
+    dt_str text = {0};
+    dt_str_printf(&text, "requested %lld replicas but only %lld with computation_shape ", (long long)replicas, (long long)p->most);
+    dt_list_print_4(&text, p->shape);
+    dt_str_puts(&text, " and computation_stride ");
+    dt_list_print_4(&text, p->stride);
+    dt_str_printf(&text, " fit %s, mesh ", dt_topology_name(p->topology));
+    dt_list_print_4(&text, p->topology->mesh);
+    dt_status *s = dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "%s", dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *check(const dt_topology *t, const dt_assignment_spec *spec, plan *p)
+{
+    static const int64_t ones[4] = {1, 1, 1, 1};
+    const int64_t *shape = spec->shape ? spec->shape : ones, *stride = spec->stride ? spec->stride : ones;
+    DT_TRY(check_rank("computation_shape", spec->shape ? spec->shape_rank : 4));
+    DT_TRY(check_rank("computation_stride", spec->stride ? spec->stride_rank : 4));
+    DT_TRY(check_positive("computation_shape", shape));
+    DT_TRY(check_positive("computation_stride", stride));
+    DT_TRY(check_footprint(t, shape, stride));
+    *p = (plan){.topology = t, .most = 1, .logical = 1};
+    for (int k = 0; k < 4; k++) {
+        p->shape[k] = (int)shape[k];
+        p->stride[k] = (int)stride[k];
+        p->footprint[k] = p->shape[k] * p->stride[k];
+        p->count[k] = t->mesh[k] / p->footprint[k] * p->stride[k];
+        p->most *= p->count[k];
+        p->logical *= p->shape[k];
+    }
+    if (spec->replicas > p->most)
+        return too_many(p, spec->replicas);
+    if (spec->replicas < 0)
+        return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "num_replicas must be at least 0, got %lld", (long long)spec->replicas);
+    p->replicas = (int)spec->replicas;
+    return NULL;
+}
+
+/* ---- placing ---- */
+
+static dt_assignment *allocate(int replicas, int logical)
+{
+    dt_assignment *a = dt_alloc(sizeof *a);
+    a->replicas = replicas;
+    a->logical = logical;
+    a->core = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)logical), sizeof *a->core));
+    return a;
+}
+
+static int *core_of(dt_assignment *a, int replica, int logical)
+{
+    return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
+}
+
+/* The smallest s with s^power >= n: ceil(n^(1/power)) without a power that is a hair too large. */
+static int64_t root_above(int64_t n, int power)
+{
+    for (int64_t s = 1;; s++) {
+        int64_t product = 1;
+        for (int i = 0; i < power && product < n; i++)
+            product *= s;
+        if (product >= n)
+            return s;
+    }
+}
+
+/* The grid of replicas: near a cube, the axis with the least room first; core before x, y, z among equals. */
+static void replica_grid(const plan *p, int grid[4])
+{
+    static const int visit[4] = {3, 0, 1, 2};
+    bool done[4] = {false};
+    int64_t left = p->replicas;
+    for (int axes = 4; axes > 0; axes--) {
+        int axis = -1;
+        for (int i = 0; i < 4; i++)
+            if (!done[visit[i]] && (axis < 0 || p->count[visit[i]] < p->count[axis]))
+                axis = visit[i];
+        done[axis] = true;
+        int64_t side = root_above(left, axes);
+        grid[axis] = side < p->count[axis] ? (int)side : p->count[axis];
+        left = (left + grid[axis] - 1) / grid[axis];
+    }
+}
+
+static bool rings_fit(const plan *p)
+{
+    for (int k = 0; k < 4; k++)
+        if (p->stride[k] != 1)
+            return false;
+    return p->shape[3] == p->topology->mesh[3] && p->replicas == p->most;
+}
+
+/* Blocks along a ring, and in each block chips along a ring with their cores. */
+static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a)
+{
+    const int chips = p->shape[0] * p->shape[1] * p->shape[2], cores = p->shape[3];
+    int(*inner)[3] = dt_alloc((size_t)chips * sizeof *inner), (*outer)[3] = dt_alloc((size_t)p->replicas * sizeof *outer);
+    dt_ring(p->shape, inner);
+    dt_ring(grid, outer);
+    for (int r = 0; r < p->replicas; r++)
+        for (int l = 0; l < p->logical; l++) {
+            int *at = core_of(a, r, l);
+            for (int axis = 0; axis < 3; axis++)
+                at[axis] = outer[r][axis] * p->shape[axis] + inner[l / cores][axis];
+            at[3] = l % cores;
+        }
+    free(inner);
+    free(outer);
+}
+
+/* Replicas by coordinates, core fastest, then x, y, z; in a block x slowest, core fastest. */
+static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a)
+{
+    static const int digit[4] = {3, 0, 1, 2};
+    for (int r = 0; r < p->replicas; r++) {
+        int offset[4], rest = r;
+        for (int i = 0; i < 4; i++) {
+            int k = digit[i], at = rest % grid[k];
+            rest /= grid[k];
+            offset[k] = at / p->stride[k] * p->footprint[k] + at % p->stride[k];
+        }
+        for (int l = 0; l < p->logical; l++) {
+            int *at = core_of(a, r, l);
+            rest = l;
+            for (int k = 3; k >= 0; k--) {
+                at[k] = offset[k] + rest % p->shape[k] * p->stride[k];
+                rest /= p->shape[k];
+            }
+        }
+    }
+}
+
+/* With devices missing blocks mean nothing: replicas are runs of the devices that are there. */
+static dt_status *place_in_task_order(const plan *p, dt_assignment *a)
+{
+    const dt_topology *t = p->topology;
+    for (int k = 0; k < 4; k++)
+        if (p->stride[k] != 1)
+            return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d places of the mesh have no device, so every computation_stride must be 1", t->missing);
+    int64_t needed = (int64_t)p->replicas * p->logical, there = (int64_t)t->tasks * t->devices;
+    if (needed > there)
+        return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d replicas of %d logical devices need %lld devices, %lld are there", p->replicas,
+                       p->logical, (long long)needed, (long long)there);
+    memcpy(a->core, t->coordinates, (size_t)needed * sizeof *a->core);
+    return NULL;
+}
+
+static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a)
+{
+    if (p->topology->missing)
+        return place_in_task_order(p, a);
+    bool rings = rings_fit(p);
+    if (order == DT_ORDER_RING && !rings)
+        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring is not possible for these replicas; try auto");
+    if (p->replicas == 0)
+        return NULL;
+    int grid[4];
+    replica_grid(p, grid);
+    if (rings && order != DT_ORDER_MESH)
+        place_on_rings(p, grid, a);
+    else
+        place_on_mesh(p, grid, a);
+    return NULL;
+}
+
+dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const dt_assignment_spec *spec)
+{
+    plan p;
+    DT_TRY(check(t, spec, &p));
+    dt_assignment *a = allocate(p.replicas, p.logical);
+    memcpy(a->shape, p.shape, sizeof a->shape);
+    dt_status *s = place(&p, spec->order, a);
+    if (s)
+        dt_assignment_destroy(a);
+    else
+        *out = a;
+    return s;
+}
+
+/* ---- other ways to one ---- */
+
+dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const dt_coords *core)
+{
+    for (int i = 0; i < replicas * logical; i++)
+        if (!dt_topology_has(t, core[i])) {
+            dt_str text = {0};
+            dt_list_print_4(&text, core[i]);
+            dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %d, logical device %d: there is no core at %s in %s", i / logical,
+                                   i % logical, dt_str_text(&text), dt_topology_name(t));
+            dt_str_release(&text);
+            return s;
+        }
+    dt_assignment *a = allocate(replicas, logical);
+    memcpy(a->core, core, (size_t)replicas * (size_t)logical * sizeof *a->core);
+    *out = a;
+    return NULL;
+}
+
+dt_assignment *dt_assignment_each_core(const dt_topology *t)
+{
+    dt_assignment *a = allocate(t->tasks * t->devices, 1);
+    memcpy(a->shape, (int[4]){1, 1, 1, 1}, sizeof a->shape);
+    memcpy(a->core, t->coordinates, (size_t)a->replicas * sizeof *a->core);
+    return a;
+}
+
+void dt_assignment_destroy(dt_assignment *a)
+{
+    if (!a)
+        return;
+    free(a->core);
+    free(a);
+}
+
+/* ---- asking one ---- */
+
+const int *dt_assignment_at(const dt_assignment *a, int replica, int logical)
+{
+    return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
+}
+
+int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas)
+{
+    int n = 0;
+    for (int r = 0; r < a->replicas; r++)
+        if (dt_topology_task(t, dt_assignment_at(a, r, logical)) == task)
+            replicas[n++] = r;
+    return n;
+}
+
+static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int *order)
+{
+    int64_t hops = 0;
+    for (int i = 0; i < a->replicas; i++)
+        hops += dt_topology_hops(t, dt_assignment_at(a, order[i], 0), dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
+    return hops;
+}
+
+/* Replicas as a ring through all chips meets their first cores. */
+static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order)
+{
+    const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
+    int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
+    int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner); /* by id: 1 + replica, 0: none */
+    dt_ring(t->mesh, ring);
+    for (int r = 0; r < a->replicas; r++)
+        owner[dt_topology_id(t, dt_assignment_at(a, r, 0))] = 1 + r;
+    for (int i = 0, n = 0; i < chips; i++)
+        for (int core = 0; core < cores; core++) {
+            int who = owner[dt_topology_id(t, (dt_coords){ring[i][0], ring[i][1], ring[i][2], core})];
+            if (who)
+                order[n++] = who - 1;
+        }
+    free(owner);
+    free(ring);
+}
+
+void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order)
+{
+    int *other = dt_alloc((size_t)a->replicas * sizeof *other);
+    for (int r = 0; r < a->replicas; r++)
+        order[r] = r;
+    order_by_ring(a, t, other);
+    if (length_of(a, t, other) < length_of(a, t, order))
+        memcpy(order, other, (size_t)a->replicas * sizeof *order);
+    free(other);
+}

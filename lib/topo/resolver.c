@@ -1,0 +1,109 @@
+/*
+ * TPUClusterResolver: from a name to a slice. "" asks for this machine's own TPU, which on Google Cloud two variables of the
+ * environment describe. There is no back end for real TPUs yet, so the slice is simulated in every case; the resolver keeps a
+ * sentence that says so wherever the user did not ask for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/topo.h"
+
+static const char fallback[] = "v3-8";
+
+/* How a slice is looked up: the row for unknown names, and the place of the name. */
+typedef struct lookup {
+    dt_error unknown;
+    const dt_place *at;
+} lookup;
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *variable, const char *type)
+{
+    dt_str why = {0};
+    dt_status *s = dt_slice_find(type, how->unknown, how->at, &r->slice);
+    if (s)
+        return dt_note(s, "%s in the environment names it; 'sim:%s' simulates another one", variable, fallback);
+    dt_str_printf(&why, "simulated: %s is %s, but dtrain has no back end for real TPUs yet", variable, r->slice->name);
+    r->why = dt_str_take(&why);
+    return NULL;
+}
+
+static bool names_a_slice(const char *name)
+{
+    const dt_slice *slice;
+    dt_status *s = dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &slice);
+    dt_status_free(s);
+    return !s;
+}
+
+/* This machine's TPU: its type as Cloud TPU says it, else the name where that is a type, else the fall-back. */
+static dt_status *from_machine(dt_resolver *r, const lookup *how)
+{
+    const char *type = environment("TPU_ACCELERATOR_TYPE"), *name = environment("TPU_NAME");
+    if (type)
+        return from_variable(r, how, "TPU_ACCELERATOR_TYPE", type);
+    if (name && names_a_slice(name))
+        return from_variable(r, how, "TPU_NAME", name);
+    dt_str why = {0};
+    dt_str_puts(&why, "simulated: ");
+    if (name) {
+        dt_str_puts(&why, "TPU_NAME is ");
+        dt_str_escaped(&why, name, strlen(name), 60);
+        dt_str_puts(&why, ", but TPU_ACCELERATOR_TYPE does not say of which type it is");
+    } else {
+        dt_str_puts(&why, "this machine has no TPU (neither TPU_NAME nor TPU_ACCELERATOR_TYPE is set)");
+    }
+    r->why = dt_str_take(&why);
+    return dt_slice_find(fallback, how->unknown, how->at, &r->slice);
+}
+
+dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at)
+{
+    dt_resolver *r = dt_alloc(sizeof *r);
+    const lookup how = {unknown, at};
+    r->refs = 1;
+    r->simulated = true;
+    dt_status *s = tpu && *tpu ? dt_slice_find(tpu, unknown, at, &r->slice) : from_machine(r, &how);
+    if (s) {
+        dt_resolver_unref(r);
+        return s;
+    }
+    r->topology = dt_topology_of_slice(r->slice);
+    dt_resolver_unref(*out);
+    *out = r;
+    return NULL;
+}
+
+dt_resolver *dt_resolver_ref(dt_resolver *r)
+{
+    r->refs++;
+    return r;
+}
+
+DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)
+{
+    return dt_resolver_open(out, tpu, DT_E_UNKNOWN_SLICE, NULL);
+}
+
+DT_API void dt_resolver_unref(dt_resolver *r)
+{
+    if (!r || --r->refs > 0)
+        return;
+    dt_topology_destroy(r->topology);
+    free(r->why);
+    free(r);
+}
+
+DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology)
+{
+    if (!r)
+        return dt_fail(DT_E_TOPOLOGY, NULL, "no resolver was given; make one with dt_tpu_resolver");
+    *topology = r->topology;
+    return NULL;
+}

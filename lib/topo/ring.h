@@ -1,0 +1,8 @@
+/* The order in which a ring visits a block of chips. */
+#ifndef DT_TOPO_RING_H
+#define DT_TOPO_RING_H
+
+/* All points of size[0] * size[1] * size[2], each once, into out. */
+void dt_ring(const int size[3], int (*out)[3]);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * The topology of a slice: which coordinates the devices of each host have. Hosts hold a block of neighbouring chips and are
+ * numbered x fastest, then y, then z, as are the chips in them; so on v3-32 (4 x 4 chips) host 0 has the chips
+ *
+ *     (0,0) (1,0) (0,1) (1,1)        host 1 starts at (2,0), host 2 at (0,2)
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/list.h"
+#include "topo/topo.h"
+
+enum { MOST_PLACES = 1 << 24 };
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int place_index(const int mesh[4], const int at[4])
+{
+    return ((at[0] * mesh[1] + at[1]) * mesh[2] + at[2]) * mesh[3] + at[3];
+}
+
+static int places(const int mesh[4])
+{
+    return mesh[0] * mesh[1] * mesh[2] * mesh[3];
+}
+
+/* ---- making one ---- */
+
+static dt_status *bad_mesh(const dt_topology_spec *spec, const char *what)
+{
+    dt_str text = {0};
+    dt_list_print(&text, spec->mesh, min(spec->mesh_rank, 8));
+    dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *check_mesh(const dt_topology_spec *spec)
+{
+    int64_t product = 1;
+    if (spec->mesh_rank != 4)
+        return bad_mesh(spec, "must be 4 positive numbers");
+    for (int i = 0; i < 4; i++)
+        if (spec->mesh[i] < 1)
+            return bad_mesh(spec, "must be 4 positive numbers");
+    for (int i = 0; i < 4; i++)
+        if (!dt_mul_fits(product, spec->mesh[i], &product) || product > MOST_PLACES)
+            return bad_mesh(spec, "is too large");
+    return NULL;
+}
+
+static dt_status *check_coordinates(const dt_topology_spec *spec)
+{
+    static const char *const axis[] = {"x", "y", "z", "core"};
+    if (spec->tasks < 1 || spec->devices < 1 || (int64_t)spec->tasks * spec->devices > MOST_PLACES)
+        return dt_fail(DT_E_TOPOLOGY, NULL, "a topology has at least one task and one device, got %d and %d", spec->tasks, spec->devices);
+    for (int i = 0; i < spec->tasks * spec->devices; i++)
+        for (int k = 0; k < 4; k++) {
+            int64_t c = spec->coordinates[4 * i + k];
+            if (c < 0 || c >= spec->mesh[k])
+                return dt_fail(DT_E_COORDINATES, NULL, "device %d of task %d: %s %lld is outside the mesh, where axis %d has size %lld",
+                               i % spec->devices, i / spec->devices, axis[k], (long long)c, k, (long long)spec->mesh[k]);
+        }
+    return NULL;
+}
+
+static dt_topology *allocate(const int mesh[4], int tasks, int devices)
+{
+    dt_topology *t = dt_alloc(sizeof *t);
+    memcpy(t->mesh, mesh, sizeof t->mesh);
+    t->tasks = tasks;
+    t->devices = devices;
+    t->coordinates = dt_alloc(dt_size_mul((size_t)tasks * (size_t)devices, sizeof *t->coordinates));
+    t->place = dt_alloc(dt_size_mul((size_t)places(mesh), sizeof *t->place));
+    return t;
+}
+
+/* Of devices given at the same place the last one counts, as in the original. */
+static void index_places(dt_topology *t)
+{
+    int n = places(t->mesh);
+    for (int i = 0; i < n; i++)
+        t->place[i] = -1;
+    for (int i = 0; i < t->tasks * t->devices; i++)
+        t->place[place_index(t->mesh, t->coordinates[i])] = i;
+    for (int i = 0; i < n; i++)
+        t->missing += t->place[i] < 0;
+}
+
+dt_status *dt_topology_create(dt_topology **out, const dt_topology_spec *spec)
+{
+    DT_TRY(check_mesh(spec));
+    DT_TRY(check_coordinates(spec));
+    const int mesh[4] = {(int)spec->mesh[0], (int)spec->mesh[1], (int)spec->mesh[2], (int)spec->mesh[3]};
+    dt_topology *t = allocate(mesh, spec->tasks, spec->devices);
+    for (int i = 0; i < spec->tasks * spec->devices; i++)
+        for (int k = 0; k < 4; k++)
+            t->coordinates[i][k] = (int)spec->coordinates[4 * i + k];
+    index_places(t);
+    *out = t;
+    return NULL;
+}
+
+/* Coordinates of one host's devices: core fastest, then x, y, z within its block of chips. */
+static void fill_host(const int first[3], const int host[3], int cores, dt_coords *out)
+{
+    for (int z = 0; z < host[2]; z++)
+        for (int y = 0; y < host[1]; y++)
+            for (int x = 0; x < host[0]; x++)
+                for (int core = 0; core < cores; core++, out++)
+                    memcpy(*out, (dt_coords){first[0] + x, first[1] + y, first[2] + z, core}, sizeof *out);
+}
+
+dt_topology *dt_topology_of_slice(const dt_slice *s)
+{
+    const int cores = s->chip->devices, mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
+    int host[3], hosts[3];
+    for (int axis = 0; axis < 3; axis++) {
+        host[axis] = min(s->chip->host[axis], s->chips[axis]);
+        hosts[axis] = s->chips[axis] / host[axis]; /* hosts are whole in every slice there is */
+    }
+    int devices = host[0] * host[1] * host[2] * cores;
+    dt_topology *t = allocate(mesh, hosts[0] * hosts[1] * hosts[2], devices);
+    t->slice = s;
+    for (int task = 0; task < t->tasks; task++) {
+        const int at[3] = {task % hosts[0], task / hosts[0] % hosts[1], task / hosts[0] / hosts[1]};
+        fill_host((int[3]){at[0] * host[0], at[1] * host[1], at[2] * host[2]}, host, cores, &t->coordinates[(size_t)task * (size_t)devices]);
+    }
+    index_places(t);
+    return t;
+}
+
+void dt_topology_destroy(dt_topology *t)
+{
+    if (!t)
+        return;
+    free(t->coordinates);
+    free(t->place);
+    free(t);
+}
+
+/* ---- asking one ---- */
+
+DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4])
+{
+    memcpy(shape, t->mesh, sizeof t->mesh);
+}
+
+int dt_topology_cores(const dt_topology *t)
+{
+    return places(t->mesh) - t->missing;
+}
+
+bool dt_topology_has(const dt_topology *t, const dt_coords at)
+{
+    for (int k = 0; k < 4; k++)
+        if (at[k] < 0 || at[k] >= t->mesh[k])
+            return false;
+    return t->place[place_index(t->mesh, at)] >= 0;
+}
+
+int dt_topology_task(const dt_topology *t, const dt_coords at)
+{
+    return t->place[place_index(t->mesh, at)] / t->devices;
+}
+
+int dt_topology_device(const dt_topology *t, const dt_coords at)
+{
+    return t->place[place_index(t->mesh, at)] % t->devices;
+}
+
+int dt_topology_id(const dt_topology *t, const dt_coords at)
+{
+    return at[3] + t->mesh[3] * (at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]));
+}
+
+int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
+{
+    int hops = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        int d = abs(a[axis] - b[axis]);
+        bool wraps = t->slice && t->slice->wrap[axis];
+        hops += wraps ? min(d, t->mesh[axis] - d) : d;
+    }
+    return hops;
+}
+
+const char *dt_topology_name(const dt_topology *t)
+{
+    return t->slice ? t->slice->name : "this topology";
+}

@@ -1,0 +1,147 @@
+/*
+ * The words under a drawing: how far the logical devices of a replica are from each other, and the ring on which gradients travel.
+ * Messages go along x first, then y, then z, the short way round an axis that wraps.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/draw.h"
+
+enum { LONGEST_RING = 16 }; /* replicas named one by one */
+
+static int chip_index(const dt_topology *t, const int at[3])
+{
+    return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
+}
+
+static bool wraps(const dt_topology *t, int axis)
+{
+    return t->slice->wrap[axis] && t->mesh[axis] > 2;
+}
+
+/* ---- links: the one from a chip towards larger coordinates on an axis has the index 3 * chip + axis ---- */
+
+static int count_links(const dt_topology *t)
+{
+    int n = 0;
+    for (int axis = 0; axis < 3; axis++)
+        n += t->mesh[0] * t->mesh[1] * t->mesh[2] / t->mesh[axis] * (t->mesh[axis] - 1 + wraps(t, axis));
+    return n;
+}
+
+static double link_GBps(const dt_topology *t)
+{
+    return t->slice->chip->link_Bps / 1e9;
+}
+
+static void walk(const dt_topology *t, const dt_coords a, const dt_coords b, bool *used)
+{
+    int at[3] = {a[0], a[1], a[2]};
+    for (int axis = 0; axis < 3; axis++) {
+        int size = t->mesh[axis], ahead = (b[axis] - at[axis] + size) % size;
+        bool up = wraps(t, axis) ? 2 * ahead <= size : b[axis] > at[axis];
+        for (int steps = up ? ahead : (size - ahead) % size; steps > 0; steps--) {
+            int next = (at[axis] + (up ? 1 : size - 1)) % size, from = at[axis];
+            at[axis] = up ? from : next; /* the chip whose upper link it is */
+            used[3 * chip_index(t, at) + axis] = true;
+            at[axis] = next;
+        }
+    }
+}
+
+/* ---- the replicas' own traffic ---- */
+
+static int count_chips(const dt_topology *t, const dt_assignment *a, int replica)
+{
+    int n = 0;
+    for (int l = 0; l < a->logical; l++) {
+        bool seen = false;
+        for (int m = 0; m < l && !seen; m++)
+            seen = dt_topology_hops(t, dt_assignment_at(a, replica, m), dt_assignment_at(a, replica, l)) == 0;
+        n += !seen;
+    }
+    return n;
+}
+
+static void tell_logical(const dt_topology *t, const dt_assignment *a, dt_str *out)
+{
+    int far = 0, chips = count_chips(t, a, 0);
+    for (int r = 0; r < a->replicas; r++)
+        for (int l = 1; l < a->logical; l++) {
+            int hops = dt_topology_hops(t, dt_assignment_at(a, r, l - 1), dt_assignment_at(a, r, l));
+            far = hops > far ? hops : far;
+        }
+    if (far == 0 && a->logical == 2)
+        dt_str_puts(out, "L0<->L1 share a chip (no link crossed). ");
+    else if (far == 0)
+        dt_str_printf(out, "L0..L%d share a chip (no link crossed). ", a->logical - 1);
+    else
+        dt_str_printf(out, "L0..L%d lie on %d chips, neighbours at most %d link%s apart. ", a->logical - 1, chips, far, far == 1 ? "" : "s");
+}
+
+/* ---- gradients ---- */
+
+static void name_ring(const int *order, int n, dt_str *out)
+{
+    int shown = n > LONGEST_RING ? 4 : n;
+    for (int i = 0; i < shown; i++)
+        dt_str_printf(out, "%sr%d", i ? "-" : "", order[i]);
+    if (shown < n)
+        dt_str_printf(out, "-...-r%d", order[n - 1]);
+}
+
+static void tell_hops(const dt_topology *t, const dt_assignment *a, const int *order, dt_str *out)
+{
+    int least = 1 << 30, most = 0;
+    for (int i = 0; i < a->replicas; i++) {
+        int hops = dt_topology_hops(t, dt_assignment_at(a, order[i], 0), dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
+        least = hops < least ? hops : least;
+        most = hops > most ? hops : most;
+    }
+    if (most == 0)
+        dt_str_puts(out, "all in one chip");
+    else if (most == 1)
+        dt_str_puts(out, least == 1 ? "every hop is one link" : "every hop is one link or stays in a chip");
+    else
+        dt_str_printf(out, "hops of up to %d links", most);
+}
+
+static int count_used(const dt_topology *t, const dt_assignment *a, const int *order)
+{
+    int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], links = 0;
+    bool *used = dt_alloc((size_t)n);
+    for (int i = 0; i < a->replicas; i++)
+        for (int l = 0; l < a->logical; l++)
+            walk(t, dt_assignment_at(a, order[i], l), dt_assignment_at(a, order[(i + 1) % a->replicas], l), used);
+    for (int i = 0; i < n; i++)
+        links += used[i];
+    free(used);
+    return links;
+}
+
+static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out)
+{
+    int *order = dt_alloc((size_t)a->replicas * sizeof *order);
+    dt_assignment_ring(a, t, order);
+    dt_str_puts(out, "Gradients: ring ");
+    name_ring(order, a->replicas, out);
+    dt_str_puts(out, ", ");
+    tell_hops(t, a, order, out);
+    dt_str_printf(out, " (%d of %d links, %g GB/s each way).\n", count_used(t, a, order), count_links(t), link_GBps(t));
+    free(order);
+}
+
+void dt_draw_traffic(const dt_topology_picture *p, dt_str *out)
+{
+    const dt_topology *t = p->topology;
+    const dt_assignment *a = p->assignment;
+    if (a && a->replicas && a->logical > 1)
+        tell_logical(t, a, out);
+    if (a && a->replicas > 1)
+        tell_gradients(t, a, out);
+    else if (a)
+        dt_str_puts(out, "Gradients: one replica, nothing to add up.\n");
+    else
+        dt_str_printf(out, "%d links, %g GB/s each way.\n", count_links(t), link_GBps(t));
+}
