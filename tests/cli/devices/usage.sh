@@ -1,0 +1,4 @@
+#!/bin/sh
+. tests/cli/setup.sh
+show devices all
+show devices --jsn

@@ -1,0 +1,3 @@
+#!/bin/sh
+. tests/cli/setup.sh
+"$DTRAIN" help fit

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The page of every verb: the same by `help VERB` and `VERB --help`; examples come first; nothing but verbs that exist.
+. tests/cli/setup.sh
+for verb in fit evaluate validate topology explain devices "data synth" lower version help; do
+    # shellcheck disable=SC2086 # two words
+    "$DTRAIN" help $verb >"$TEST_DIR/a" || echo "help $verb: exit $?"
+    # shellcheck disable=SC2086
+    "$DTRAIN" $verb --help >"$TEST_DIR/b" || echo "$verb --help: exit $?"
+    cmp "$TEST_DIR/a" "$TEST_DIR/b"
+    sed -n '1p; 3p' "$TEST_DIR/a"
+done
+show help fti
+show help fit evaluate
+for verb in predict plan sweep report; do exits 64 "$verb"; done

@@ -1,0 +1,70 @@
+# Read by the cases (`. tests/cli/setup.sh`): the same surroundings for all, a tiny job, a terminal.
+# shellcheck shell=sh
+unset CI NO_COLOR FORCE_COLOR COLUMNS OMP_NUM_THREADS
+for name in $(env | sed -n 's/^\(DTRAIN_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+export LC_ALL=C TERM=xterm
+: "${DTRAIN:?}" "${TEST_DIR:?}"
+tiny=$TEST_DIR/tiny.yaml
+
+# show WORDS...: runs dtrain, prints the command line, all output with the folder's name as DIR, and the exit code.
+show() {
+    echo "\$ dtrain $*" | hide
+    { "$DTRAIN" "$@" 2>&1 && status=0 || status=$?; echo "exit $status"; echo; } | hide
+}
+
+hide() {
+    sed "s|$TEST_DIR|DIR|g"
+}
+
+# exits CODE WORDS...: the exit code must be CODE; prints nothing else than what is wrong.
+exits() {
+    want=$1
+    shift
+    "$DTRAIN" "$@" >"$TEST_DIR/out" 2>"$TEST_DIR/err" && status=0 || status=$?
+    [ "$status" -eq "$want" ] && return
+    echo "dtrain $*: exit $status, not $want"
+    cat "$TEST_DIR/err"
+}
+
+# has FILE TEXT, lacks FILE TEXT: looks for a piece of text.
+has() {
+    grep -qF -e "$2" "$1" || { echo "no '$2' in $1:"; head -n 20 "$1"; }
+}
+lacks() {
+    grep -qF -e "$2" "$1" && { echo "there is '$2' in $1:"; head -n 20 "$1"; }
+    return 0
+}
+
+# on_terminal COMMAND: runs a shell command on a terminal of its own, prints what would be seen, \r as |, ESC as ^[.
+on_terminal() {
+    script -qec "$1" /dev/null </dev/null | tr '\r' '|' | sed 's/\x1b/^[/g; s/|$//'
+}
+
+# Twelve steps on examples that are drawn, 8 of 8 numbers each: trains in no time, needs no file.
+write_tiny() {
+    cat >"$tiny" <<END
+version: 1
+name: tiny
+seed: 7
+strategy: {type: mirrored, replicas: 2}
+dataset:
+  format: synthetic
+  examples: 60
+  element: {image: {shape: [8], dtype: float32}, label: {num_classes: 3}}
+  validation_split: 0.2
+  shuffle: true
+  global_batch_size: 8
+model:
+  type: sequential
+  layers:
+    - Input: {name: image, shape: [8]}
+    - Dense: {units: 4, activation: relu}
+    - Dense: {units: 3, name: logits}
+compile:
+  optimizer: {SGD: {learning_rate: 0.05}}
+  loss: {SparseCategoricalCrossentropy: {from_logits: true}}
+  metrics: [accuracy]
+fit: {epochs: 2}
+output: {dir: "$TEST_DIR/run"}
+END
+}

@@ -1,0 +1,5 @@
+#!/bin/sh
+. tests/cli/setup.sh
+show topology
+show topology a.yaml b.yaml
+show topology --tpv v3-8
