@@ -254,11 +254,11 @@ DT_ERROR(STDOUT, 133, 74, "UnavailableError", "standard output cannot be written
 DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
     "The compiler runs the replicas of one machine as one program over their stacked rows. This step uses an op that has no such\n"
     "form, and no slower way was found. Please report it with the job file.")
+DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
+    "The kernel library that --kernels names cannot be used on this machine. OpenBLAS is always there; oneDNN is loaded when its\n"
+    "shared library is installed (Debian: libdnnl2). 'dtrain devices' lists what was found.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"
     "    dt_all_reduce(DT_SUM, value)     or DT_MEAN\n\n"
     "dt_optimizer_apply does this for gradients by itself.")
-DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
-    "The kernel library that --kernels names cannot be used on this machine. OpenBLAS is always there; oneDNN is loaded when its\n"
-    "shared library is installed (Debian: libdnnl2). 'dtrain devices' lists what was found.")

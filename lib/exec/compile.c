@@ -109,12 +109,32 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep)
             close_set(a, group, a->in_set[n->in[k]] - 1);
 }
 
-static bool writes_variable(const dt_exec *x, int node)
+/* The variable that a node updates in place, as a node; -1: none. */
+static int written_variable(const dt_exec *x, int node)
 {
     for (int s = 0; s < x->g->n_states; s++)
         if (x->g->state[s].update == node && !x->p->copy_back[s])
-            return true;
+            return x->g->state[s].node;
+    return -1;
+}
+
+static bool set_reads(const assembler *a, const set *s, int node)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < a->x->g->node[s->node[i]].n_in; k++)
+            if (a->x->g->node[s->node[i]].in[k] == node)
+                return true;
     return false;
+}
+
+/* Who still reads the old value of a variable goes before it is written. */
+static void close_readers(assembler *a, dt_group *group, int node, int keep)
+{
+    int variable = written_variable(a->x, node);
+
+    for (int i = 0; variable >= 0 && i < a->n_sets; i++)
+        if (i != keep && set_reads(a, &a->open[i], variable))
+            close_set(a, group, i);
 }
 
 static void add_fused(assembler *a, dt_group *group, int node)
@@ -123,10 +143,7 @@ static void add_fused(assembler *a, dt_group *group, int node)
     set *s = &a->open[which];
 
     close_inputs(a, group, node, which);
-    if (writes_variable(a->x, node))
-        for (int i = 0; i < a->n_sets; i++)
-            if (i != which)
-                close_set(a, group, i);
+    close_readers(a, group, node, which);
     DT_GROW(s->node, s->cap, s->n + 1);
     s->node[s->n++] = node;
     a->in_set[node] = which + 1;
@@ -134,10 +151,8 @@ static void add_fused(assembler *a, dt_group *group, int node)
 
 static void add_kernel(assembler *a, dt_group *group, int node)
 {
-    if (writes_variable(a->x, node))
-        close_all(a, group);
-    else
-        close_inputs(a, group, node, -1);
+    close_inputs(a, group, node, -1);
+    close_readers(a, group, node, -1);
     *add_step(group) = (dt_step){ .kernel = dt_kernel_find(a->x->g, node), .node = node };
 }
 

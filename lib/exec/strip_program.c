@@ -87,7 +87,7 @@ static bool layout_of(const dt_graph *g, const dt_node *n, layout *out, int64_t 
 
     for (int d = 0; d < from->rank; d++) {
         leading &= a->dims[d] == d && from->dim[d] == to->dim[d];
-        trailing &= a->dims[d] == to->rank - from->rank + d && from->dim[d] == to->dim[d];
+        trailing &= a->dims[d] == to->rank - from->rank + d && from->dim[d] == to->dim[a->dims[d]];
     }
     *period = 1;
     if (from->rank == 0 || (!dt_type_has_batch(from) && dt_type_elements(from) == 1)) {
