@@ -6,11 +6,11 @@
 #include "op/cells.h"
 #include "op/shapes.h"
 
-dt_status *dt_segment_check(const dt_infer *q)
+dt_status *dt_segment_check(const dt_infer *q, int c)
 {
     const dt_segment_attr *a = q->attr;
     if ((a->cut != DT_CUT_REPLICAS && a->cut != DT_CUT_SHARDS) || a->count < 1)
-        return dt_bad_shape(q, "(C1) knows no cut %d into %d segments", (int)a->cut, (int)a->count);
+        return dt_bad_shape(q, "(C%d) knows no cut %d into %d segments", c, (int)a->cut, (int)a->count);
     return NULL;
 }
 

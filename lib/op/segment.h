@@ -7,8 +7,8 @@
 
 #include "op/op.h"
 
-/* Constraint (C1) of all segment ops: the cut is one of the two, and has at least one segment. */
-dt_status *dt_segment_check(const dt_infer *q) DT_MUST_USE;
+/* Constraint `c`: the cut is one of the two, and has at least one segment. */
+dt_status *dt_segment_check(const dt_infer *q, int c) DT_MUST_USE;
 /* Constraint `c`: dimension 0 of t is the batch. */
 dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c) DT_MUST_USE;
 /* The attribute for the segments that `c` asks for, the rest zero. */

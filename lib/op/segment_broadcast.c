@@ -16,7 +16,7 @@ static dt_status *infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
     q->out = a->type;
-    DT_TRY(dt_segment_check(q));
+    DT_TRY(dt_segment_check(q, 1));
     DT_TRY(dt_check_result(q, 2));
     DT_TRY(dt_segment_wants_batch(q, &q->out, 2));
     dt_type wanted = q->out;

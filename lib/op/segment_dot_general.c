@@ -2,10 +2,10 @@
  * segment_dot_general: y[s, ...] = dot_general of the rows of segment s of a and b: the products of each replica's
  * rows, side by side.
  *
- * (C1) The cut is one of the two, and has at least one segment.
- * (C2) Dimension 0 of a and b is the batch, and one of the contracted pairs.
- * (C3) The rest as dot_general's (C1), (C2) and (C3).
+ * (C1), (C2), (C3) of dot_general.
  * (C4) The result has at most 8 dimensions.
+ * (C5) The cut is one of the two, and has at least one segment.
+ * (C6) Dimension 0 of a and b is the batch, and one of the contracted pairs.
  *
  * Splitting: as dot_general, but dimension 0 is whole: its borders are the segments'.
  */
@@ -25,11 +25,11 @@ static bool contracts_rows(const dt_dot_attr *d)
 static dt_status *infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
-    DT_TRY(dt_segment_check(q));
+    DT_TRY(dt_segment_check(q, 5));
     for (int i = 0; i < 2; i++)
-        DT_TRY(dt_segment_wants_batch(q, &q->in[i], 2));
+        DT_TRY(dt_segment_wants_batch(q, &q->in[i], 6));
     if (!contracts_rows(&a->dot))
-        return dt_bad_shape(q, "(C2) must contract dimension 0 of %s and %s", dt_text_of(&q->in[0]).s,
+        return dt_bad_shape(q, "(C6) must contract dimension 0 of %s and %s", dt_text_of(&q->in[0]).s,
                             dt_text_of(&q->in[1]).s);
     dt_type entry;
     DT_TRY(dt_dot_infer(q, &a->dot, &entry));

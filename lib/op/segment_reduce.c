@@ -2,9 +2,9 @@
  * segment_reduce: y[s, ...] = reduce of the rows of segment s: (B, ...) -> (S, ...). What reduce says of empty sums
  * and order holds for each segment.
  *
- * (C1) The cut is one of the two, and has at least one segment.
- * (C2) Dimension 0 of x is the batch, and among the dimensions reduced.
- * (C3) The rest as reduce's (C1) and (C2).
+ * (C1), (C2) of reduce.
+ * (C3) The cut is one of the two, and has at least one segment.
+ * (C4) Dimension 0 of x is the batch, and among the dimensions reduced.
  *
  * Splitting: as reduce, but dimension 0 is whole: its borders are the segments'.
  */
@@ -16,10 +16,10 @@
 static dt_status *infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
-    DT_TRY(dt_segment_check(q));
-    DT_TRY(dt_segment_wants_batch(q, &q->in[0], 2));
+    DT_TRY(dt_segment_check(q, 3));
+    DT_TRY(dt_segment_wants_batch(q, &q->in[0], 4));
     if (!(a->reduce.dims & 1))
-        return dt_bad_shape(q, "(C2) must reduce dimension 0 of %s", dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "(C4) must reduce dimension 0 of %s", dt_text_of(&q->in[0]).s);
     dt_type entry;
     DT_TRY(dt_reduce_infer(q, &a->reduce, &entry));
     q->out = dt_stack_type(a->count, &entry);

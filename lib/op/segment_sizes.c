@@ -10,7 +10,7 @@
 static dt_status *infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
-    DT_TRY(dt_segment_check(q));
+    DT_TRY(dt_segment_check(q, 1));
     q->out = dt_type_of(DT_INT32, 1, (int64_t[]){ a->count });
     return NULL;
 }
