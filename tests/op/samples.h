@@ -1,0 +1,429 @@
+/*
+ * Random applications of ops, for tests that loop over the table: shapes, attributes and values that an op accepts. An
+ * element-wise op needs nothing here; any other new one needs a line in `makers`, and a test says so.
+ */
+#ifndef TESTS_OP_SAMPLES_H
+#define TESTS_OP_SAMPLES_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "op/cells.h"
+#include "op/op.h"
+
+enum { REPLICAS = 2, MOST_SEGMENTS = 3 };
+
+typedef enum fill { FILL_NORMAL, FILL_POSITIVE, FILL_CLASS } fill;
+
+typedef struct sample {
+    const dt_op *op;
+    dt_random *r;
+    bool batch;             /* whether dimension 0 may be B */
+    dt_type in[DT_MAX_IN], out;
+    fill fill[DT_MAX_IN];
+    int64_t classes;        /* values of FILL_CLASS are below it */
+    uint32_t no_gradient;   /* float inputs to which none flows */
+    union {
+        dt_constant_attr constant;
+        dt_iota_attr iota;
+        dt_index_attr index;
+        dt_convert_attr convert;
+        dt_broadcast_attr broadcast;
+        dt_reshape_attr reshape;
+        dt_transpose_attr transpose;
+        dt_reduce_attr reduce;
+        dt_dot_attr dot;
+        dt_compare_attr compare;
+        dt_axis_attr axis;
+        dt_segment_attr segment;
+        dt_all_reduce_attr all_reduce;
+    } attr;
+} sample;
+
+static inline int below(sample *s, int n)
+{
+    return (int)dt_random_below(s->r, (uint64_t)n);
+}
+
+static inline bool coin(sample *s)
+{
+    return below(s, 2) == 1;
+}
+
+static inline dt_type random_type(sample *s, int least_rank)
+{
+    dt_type t = dt_scalar_type(DT_FLOAT64);
+    t.rank = least_rank + below(s, 4 - least_rank);
+    for (int d = 0; d < t.rank; d++)
+        t.dim[d] = 1 + below(s, 4);
+    if (t.rank > 0 && s->batch && coin(s))
+        t.dim[0] = -1 - below(s, 2);
+    return t;
+}
+
+static inline dt_type batch_type(sample *s)
+{
+    dt_type t = random_type(s, 1);
+    t.dim[0] = -1 - below(s, 2);
+    return t;
+}
+
+static inline void shuffle(sample *s, int *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        list[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        int j = below(s, i + 1), kept = list[i];
+        list[i] = list[j];
+        list[j] = kept;
+    }
+}
+
+/* ---- one maker for each kind of op ---- */
+
+static inline void make_elementwise(sample *s)
+{
+    dt_type t = random_type(s, 0);
+    const dt_op *op = s->op;
+    bool positive = op == &dt_op_log || op == &dt_op_sqrt || op == &dt_op_rsqrt || op == &dt_op_power || op == &dt_op_divide;
+    for (int i = 0; i < op->n_in; i++) {
+        s->in[i] = t;
+        s->fill[i] = positive ? FILL_POSITIVE : FILL_NORMAL;
+    }
+}
+
+static inline void make_compare(sample *s)
+{
+    make_elementwise(s);
+    s->attr.compare.direction = below(s, 6);
+}
+
+static inline void make_select(sample *s)
+{
+    make_elementwise(s);
+    s->in[0].dtype = DT_BOOL;
+}
+
+static inline void make_convert(sample *s)
+{
+    make_elementwise(s);
+    s->attr.convert.dtype = DT_FLOAT64;
+}
+
+static inline void make_source(sample *s)
+{
+    s->attr.constant = (dt_constant_attr){ random_type(s, 0), 0.25 };
+}
+
+static inline void make_variable(sample *s)
+{
+    s->batch = false;
+    s->attr.index.type = random_type(s, 0);
+}
+
+static inline void make_iota(sample *s)
+{
+    s->attr.iota.type = random_type(s, 1);
+    s->attr.iota.axis = below(s, s->attr.iota.type.rank);
+}
+
+static inline void make_broadcast(sample *s)
+{
+    dt_broadcast_attr *a = &s->attr.broadcast;
+    dt_type *x = &s->in[0];
+    int order[DT_MAX_RANK];
+    a->type = random_type(s, 1);
+    memset(a->dims, -1, sizeof a->dims);
+    shuffle(s, order, a->type.rank);
+    *x = dt_scalar_type(DT_FLOAT64);
+    for (int i = below(s, a->type.rank + 1); i > 0; i--) {
+        int to = order[x->rank];
+        bool whole = coin(s) && (a->type.dim[to] > 0 || x->rank == 0);
+        a->dims[x->rank] = (int8_t)to;
+        x->dim[x->rank++] = whole ? a->type.dim[to] : 1;
+    }
+}
+
+/* The same factors, cut into dimensions at random places. */
+static inline dt_type compose(sample *s, const int64_t *factor, int n, bool batch)
+{
+    dt_type t = { .dtype = DT_FLOAT64, .rank = 1, .dim = { batch ? -1 : 1 } };
+    for (int i = 0; i < n; i++) {
+        if (coin(s))
+            t.dim[t.rank++] = 1;
+        t.dim[t.rank - 1] *= factor[i];
+    }
+    return t;
+}
+
+static inline void make_reshape(sample *s)
+{
+    int64_t factor[5];
+    int n = below(s, 6);
+    bool batch = s->batch && coin(s);
+    for (int i = 0; i < n; i++)
+        factor[i] = 1 + below(s, 3);
+    s->in[0] = compose(s, factor, n, batch);
+    s->attr.reshape.type = compose(s, factor, n, batch);
+}
+
+static inline void make_transpose(sample *s)
+{
+    int order[DT_MAX_RANK];
+    dt_type *x = &s->in[0];
+    *x = random_type(s, 1);
+    bool batch = x->dim[0] < 0;
+    shuffle(s, order, x->rank - batch);
+    for (int i = 0; i < x->rank - batch; i++)
+        s->attr.transpose.perm[i + batch] = (int8_t)(order[i] + batch);
+}
+
+static inline void make_reduce(sample *s)
+{
+    s->in[0] = random_type(s, 0);
+    s->attr.reduce = (dt_reduce_attr){ below(s, 3), (uint32_t)below(s, 1 << s->in[0].rank) };
+}
+
+/* A dimension of an operand of dot_general: batch pair i, contracted pair i, or free. */
+typedef struct axis {
+    enum { AXIS_BATCH, AXIS_CONTRACT, AXIS_FREE } kind;
+    int pair;
+    int64_t size;
+} axis;
+
+/* Dimensions in random order, the one with B first. */
+static inline void lay_out(sample *s, dt_dot_attr *d, int operand, const axis *axes, int n)
+{
+    int order[DT_MAX_RANK];
+    dt_type *t = &s->in[operand];
+    shuffle(s, order, n);
+    for (int i = 1; i < n; i++)
+        if (axes[order[i]].size < 0) {
+            int kept = order[0];
+            order[0] = order[i];
+            order[i] = kept;
+        }
+    *t = dt_scalar_type(DT_FLOAT64);
+    for (int i = 0; i < n; i++) {
+        const axis *a = &axes[order[i]];
+        if (a->kind == AXIS_BATCH)
+            (operand ? d->rhs_batch : d->lhs_batch)[a->pair] = (int8_t)i;
+        if (a->kind == AXIS_CONTRACT)
+            (operand ? d->rhs_contract : d->lhs_contract)[a->pair] = (int8_t)i;
+        t->dim[t->rank++] = a->size;
+    }
+}
+
+typedef enum where_b { B_NOWHERE, B_BATCH, B_CONTRACT, B_LHS, B_RHS } where_b;
+
+static inline where_b place_batch(sample *s, int n_batch, int n_contract, int n_lhs, int n_rhs)
+{
+    where_b where = s->batch ? (where_b)below(s, 5) : B_NOWHERE;
+    bool possible = where == B_BATCH ? n_batch > 0
+        : where == B_CONTRACT ? n_contract > 0
+        : where == B_LHS ? n_batch == 0 && n_lhs > 0
+        : where == B_RHS ? n_batch == 0 && n_lhs == 0 && n_rhs > 0
+        : false;
+    return possible ? where : B_NOWHERE;
+}
+
+static inline void make_dot_at(sample *s, dt_dot_attr *d, const int n[4], where_b where)
+{
+    axis axes[2][DT_MAX_RANK];
+    int count[2] = { 0 };
+    int64_t b = -1 - below(s, 2);
+    for (int kind = AXIS_BATCH; kind <= AXIS_CONTRACT; kind++)
+        for (int i = 0; i < n[kind]; i++) {
+            bool is_b = i == 0 && where == (kind == AXIS_BATCH ? B_BATCH : B_CONTRACT);
+            axis a = { kind, i, is_b ? b : 1 + below(s, 3) };
+            axes[0][count[0]++] = axes[1][count[1]++] = a;
+        }
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < n[2 + side]; i++) {
+            bool is_b = i == 0 && where == (side ? B_RHS : B_LHS);
+            axes[side][count[side]++] = (axis){ AXIS_FREE, 0, is_b ? b : 1 + below(s, 3) };
+        }
+    d->n_batch = (int8_t)n[0];
+    d->n_contract = (int8_t)n[1];
+    for (int side = 0; side < 2; side++)
+        lay_out(s, d, side, axes[side], count[side]);
+}
+
+static inline void make_dot(sample *s)
+{
+    int n[4] = { below(s, 3), below(s, 3), below(s, 3), below(s, 3) };
+    make_dot_at(s, &s->attr.dot, n, place_batch(s, n[0], n[1], n[2], n[3]));
+}
+
+static inline void make_argmax(sample *s)
+{
+    s->in[0] = random_type(s, 1);
+    s->attr.axis.axis = below(s, s->in[0].rank);
+}
+
+static inline void make_softmax(sample *s)
+{
+    s->in[0] = random_type(s, 2);
+}
+
+static inline void make_cross_entropy(sample *s)
+{
+    dt_type z = random_type(s, 2);
+    s->in[0] = s->in[1] = z;
+    s->in[2] = dt_type_of(z.dtype, z.rank - 1, z.dim);
+    s->classes = z.dim[z.rank - 1];
+    s->no_gradient = 2;
+    if (coin(s)) {
+        s->in[1] = s->in[2];
+        s->in[1].dtype = DT_INT32;
+        s->fill[1] = FILL_CLASS;
+    }
+}
+
+static inline void make_nothing(sample *s)
+{
+    (void)s;
+}
+
+static inline void make_all_reduce(sample *s)
+{
+    s->batch = false;
+    s->in[0] = random_type(s, 0);
+    s->attr.all_reduce.op = coin(s) ? DT_MEAN : DT_SUM;
+}
+
+static inline void make_cut(sample *s)
+{
+    s->attr.segment.cut = coin(s) ? DT_CUT_SHARDS : DT_CUT_REPLICAS;
+    s->attr.segment.count = MOST_SEGMENTS;
+}
+
+static inline void make_segment_reduce(sample *s)
+{
+    make_cut(s);
+    s->in[0] = batch_type(s);
+    s->attr.segment.reduce = (dt_reduce_attr){ below(s, 3), 1u | (uint32_t)below(s, 1 << s->in[0].rank) };
+}
+
+static inline void make_segment_dot(sample *s)
+{
+    int n[4] = { below(s, 2), 1 + below(s, 2), below(s, 3), below(s, 3) };
+    make_cut(s);
+    make_dot_at(s, &s->attr.segment.dot, n, B_CONTRACT);
+}
+
+static inline void make_segment_broadcast(sample *s)
+{
+    make_cut(s);
+    s->attr.segment.type = s->in[0] = batch_type(s);
+    s->in[0].dim[0] = MOST_SEGMENTS;
+}
+
+static inline void make_tree_sum(sample *s)
+{
+    s->in[0] = random_type(s, 1);
+    s->in[0].dim[0] = 1 + below(s, 9);
+}
+
+static const struct {
+    const dt_op *op;
+    void (*make)(sample *s);
+} makers[] = {
+    { &dt_op_parameter, make_source }, { &dt_op_variable, make_variable }, { &dt_op_constant, make_source }, { &dt_op_iota, make_iota },
+    { &dt_op_compare, make_compare }, { &dt_op_select, make_select }, { &dt_op_convert, make_convert },
+    { &dt_op_broadcast_in_dim, make_broadcast }, { &dt_op_reshape, make_reshape }, { &dt_op_transpose, make_transpose },
+    { &dt_op_reduce, make_reduce }, { &dt_op_dot_general, make_dot }, { &dt_op_argmax, make_argmax },
+    { &dt_op_get_dimension_size, make_argmax }, { &dt_op_softmax, make_softmax },
+    { &dt_op_softmax_cross_entropy, make_cross_entropy }, { &dt_op_softmax_cross_entropy_grad, make_cross_entropy },
+    { &dt_op_replica_id, make_nothing }, { &dt_op_all_reduce, make_all_reduce }, { &dt_op_segment_reduce, make_segment_reduce },
+    { &dt_op_segment_dot_general, make_segment_dot }, { &dt_op_segment_broadcast, make_segment_broadcast },
+    { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum },
+};
+
+/* A sample in float64 whose result type is inferred; NULL, or why the op refuses it. */
+static inline dt_status *sample_make(sample *s, const dt_op *op, dt_random *r, bool batch)
+{
+    void (*make)(sample *) = op->elementwise ? make_elementwise : NULL;
+    memset(s, 0, sizeof *s);
+    s->op = op;
+    s->r = r;
+    s->batch = batch;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (makers[i].op == op)
+            make = makers[i].make;
+    if (!make)
+        return dt_fail(DT_E_INTERNAL, NULL, "no maker of samples for %s in tests/op/samples.h", op->name);
+    make(s);
+    dt_infer q = { .op = op, .in = s->in, .n_in = op->n_in, .attr = &s->attr };
+    dt_status *bad = op->infer(&q);
+    s->out = q.out;
+    return bad;
+}
+
+/* ---- values ---- */
+
+/* Memory of its own size, so that sanitizers see every step beyond it. */
+static inline dt_view view_create(const dt_type *type)
+{
+    size_t bytes = (size_t)dt_type_bytes(type);
+    return (dt_view){ *type, calloc(bytes ? bytes : 1, 1) };
+}
+
+static inline dt_view view_fill(sample *s, const dt_type *type, fill how)
+{
+    dt_view v = view_create(type);
+    for (int64_t i = 0, n = dt_type_elements(type); i < n; i++)
+        if (how == FILL_CLASS)
+            dt_cell_set_int(&v, i, below(s, (int)s->classes));
+        else if (!dt_dtype_is_float(type->dtype))
+            dt_cell_set_int(&v, i, below(s, 7) - 3);
+        else
+            dt_cell_set_double(&v, i, how == FILL_POSITIVE ? 0.5 + 2 * dt_random_uniform(s->r) : dt_random_normal(s->r));
+    return v;
+}
+
+/* Arguments of an eval: one for each input, or of each replica for a collective; their count. */
+static inline int sample_inputs(sample *s, int64_t batch, dt_view *in)
+{
+    int n = s->op->collective ? REPLICAS : s->op->n_in;
+    for (int i = 0; i < n; i++) {
+        int from = s->op->collective ? 0 : i;
+        dt_type type = dt_type_at(&s->in[from], batch);
+        in[i] = view_fill(s, &type, s->fill[from]);
+    }
+    return n;
+}
+
+/* Random borders of MOST_SEGMENTS segments of `batch` examples; some are empty. */
+static inline dt_env sample_env(sample *s, int64_t batch, int32_t border[MOST_SEGMENTS + 1])
+{
+    border[0] = 0;
+    border[MOST_SEGMENTS] = (int32_t)batch;
+    for (int i = 1; i < MOST_SEGMENTS; i++)
+        border[i] = border[i - 1] + below(s, (int)batch - border[i - 1] + 1);
+    return (dt_env){ .batch = batch, .replica = 1, .replicas = REPLICAS, .offsets = border, .segments = MOST_SEGMENTS, .shards = border,
+                     .n_shards = MOST_SEGMENTS };
+}
+
+static inline dt_node sample_node(const sample *s)
+{
+    return (dt_node){ .op = s->op, .type = s->out, .n_in = s->op->n_in, .attr = &s->attr, .path = "" };
+}
+
+/* What the op makes of `in`, as a value of concrete `type`. */
+static inline dt_view sample_eval(const sample *s, const dt_env *env, const dt_view *in, const dt_type *type)
+{
+    dt_node node = sample_node(s);
+    dt_call call = { .node = &node, .env = env, .in = in, .out = view_create(type) };
+    s->op->eval(&call);
+    return call.out;
+}
+
+static inline void views_release(dt_view *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(v[i].data);
+}
+
+#endif
