@@ -257,6 +257,19 @@ DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
 DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
     "The kernel library that --kernels names cannot be used on this machine. OpenBLAS is always there; oneDNN is loaded when its\n"
     "shared library is installed (Debian: libdnnl2). 'dtrain devices' lists what was found.")
+DT_ERROR(DOES_NOT_FIT, 152, 78, "ResourceExhaustedError", "the job does not fit the device's memory",
+    "Every replica of a simulated slice keeps the weights, their gradients, the optimizer's slots and the activations of its part\n"
+    "of the batch in the memory of its core. The message names what the step needs and what a core has. What helps: a\n"
+    "smaller dataset.global_batch_size, more replicas (a larger slice), an optimizer with fewer slots.")
+DT_ERROR(DIVERGED, 153, 79, "FailedPreconditionError", "training diverged",
+    "The loss is not finite any more: training stops, and the checkpoints written before stay. Most often the learning rate is too\n"
+    "high, or the data holds values that are not finite.")
+DT_ERROR(STOPPED, 154, 75, "AbortedError", "stopped, state saved",
+    "A signal (SIGINT, SIGTERM, SIGHUP) or a limit stopped the run after a complete step, and its state is saved. The same command\n"
+    "goes on from there and ends with the same weights as an undisturbed run.")
+DT_ERROR(STOPPED_AT_ONCE, 155, 75, "AbortedError", "stopped at once",
+    "A second signal stopped the run before its state could be saved. The checkpoints written before are complete; the same\n"
+    "command goes on from the newest.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

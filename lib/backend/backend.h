@@ -1,0 +1,76 @@
+/*
+ * Back ends: who computes. A back end takes whole programs; nobody above asks which one it is.
+ *
+ *   cpu   the executor on the cores of this machine
+ *   sim   cpu's run, plus what the program would cost on a TPU slice: a memory ceiling and a virtual clock
+ *
+ * One file and one row in backend/backends.h each.
+ */
+#ifndef DT_BACKEND_BACKEND_H
+#define DT_BACKEND_BACKEND_H
+
+#include "conf/conf.h"
+#include "exec/exec.h"
+#include "topo/topo.h"
+
+typedef struct dt_backend dt_backend;
+
+typedef struct dt_device_options {
+    int threads;                 /* 0: one per core */
+    dt_kernels kernels;
+    const dt_topology *topology; /* sim: the slice; lent, outlives the device */
+} dt_device_options;
+
+/* An open back end. */
+typedef struct dt_device {
+    const dt_backend *backend;
+    dt_engine *engine;
+    const dt_topology *topology;
+} dt_device;
+
+/* What a step costs where it is simulated; zeros elsewhere. */
+typedef struct dt_price {
+    double seconds;              /* of one step */
+    double compute_s, collective_s;
+    int64_t hbm_bytes;           /* of one core: weights, gradients, slots, activations */
+    int64_t hbm_usable;
+} dt_price;
+
+typedef struct dt_compile_request {
+    const dt_program *program;   /* all replicas' rows, cut for this machine; outlives the executable */
+    const dt_graph *step;        /* one replica's step, for pricing */
+    int replicas;
+    int64_t replica_rows;        /* of the replica that has most */
+} dt_compile_request;
+
+typedef struct dt_executable {
+    dt_device *device;
+    dt_exec *exec;
+    dt_price price;
+} dt_executable;
+
+struct dt_backend {
+    dt_kind kind;
+    dt_status *(*open)(dt_device *d, const dt_device_options *o);
+    void (*close)(dt_device *d);
+    dt_status *(*compile)(dt_device *d, const dt_compile_request *r, dt_executable *out);
+    dt_status *(*run)(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result);
+    void (*release)(dt_executable *x);
+};
+
+/* The row of a name, or NULL. */
+const dt_backend *dt_backend_find(const char *name);
+const dt_backend *const *dt_backends(int *n);
+
+dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_options *o) DT_MUST_USE;
+void dt_device_close(dt_device *d); /* takes NULL */
+/* *out is filled; release it with dt_executable_release. DOES_NOT_FIT (78) on a simulated slice. */
+dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable *out) DT_MUST_USE;
+dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+void dt_executable_release(dt_executable *x); /* takes a zeroed one */
+
+/* What one step of one replica costs on a core of the topology (crude: every op by the larger of its arithmetic and its bytes, then
+ * the sums over replicas on a ring). */
+void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out);
+
+#endif

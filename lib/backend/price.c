@@ -1,0 +1,72 @@
+/*
+ * What one step of one replica would cost on a TPU core: crude, but from the ops' own cost functions and the chip's table.
+ *
+ *   time    per op max(flops / peak, bytes / HBM rate); then all_reduce of everything summed over replicas, on a ring over
+ *           both directions of a link: 2 V (R - 1) / R / W seconds, W = 2 x one-way rate, or its hops' latency
+ *   memory  variables, what is summed over replicas (gradients), arguments, and every value with a batch dimension, kept to the
+ *           end of the step (none is freed early here)
+ */
+#include "backend/backend.h"
+
+typedef struct tally {
+    const dt_chip *chip;
+    dt_price *price;
+    double summed; /* bytes of all_reduce */
+} tally;
+
+static void count_time(tally *t, const dt_graph *g, int i, int64_t rows)
+{
+    const dt_node *n = &g->node[i];
+    dt_view in[DT_MAX_IN];
+    dt_node at = *n;
+    dt_cost cost = { 0 };
+
+    at.type = dt_type_at(&n->type, rows);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = (dt_view){ .type = dt_type_at(&g->node[n->in[k]].type, rows) };
+    const dt_call call = { .node = &at, .in = in, .out = { .type = at.type } };
+    if (n->op->cost) {
+        n->op->cost(&call, &cost);
+    } else {
+        cost.vector = (double)dt_type_elements(&at.type);
+        cost.bytes = (double)dt_type_bytes(&at.type);
+        for (int k = 0; k < n->n_in; k++)
+            cost.bytes += (double)dt_type_bytes(&in[k].type);
+    }
+    double arithmetic = cost.flops / t->chip->core_flops, memory = cost.bytes / t->chip->core_hbm_Bps;
+    t->price->compute_s += arithmetic > memory ? arithmetic : memory;
+}
+
+static void count_memory(tally *t, const dt_graph *g, int i, int64_t rows)
+{
+    const dt_node *n = &g->node[i];
+    dt_type type = dt_type_at(&n->type, rows);
+
+    if (n->op == &dt_op_constant)
+        return;
+    if (dt_type_has_batch(&n->type) || n->op == &dt_op_variable || n->op->collective)
+        t->price->hbm_bytes += dt_type_bytes(&type);
+    if (n->op->collective)
+        t->summed += (double)dt_type_bytes(&type);
+}
+
+static double ring_all_reduce(const dt_chip *chip, double bytes, int replicas)
+{
+    double transfer = 2 * bytes * (replicas - 1) / replicas / (2 * chip->link_Bps);
+    double latency = 2 * chip->hop_s * (replicas / 2);
+
+    return replicas < 2 || bytes <= 0 ? 0 : transfer > latency ? transfer : latency;
+}
+
+void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
+{
+    tally tally = { .chip = t->slice->chip, .price = out };
+
+    *out = (dt_price){ .hbm_usable = t->slice->chip->core_hbm_usable };
+    for (int i = 0; i < r->step->n_nodes; i++) {
+        count_time(&tally, r->step, i, r->replica_rows);
+        count_memory(&tally, r->step, i, r->replica_rows);
+    }
+    out->collective_s = ring_all_reduce(tally.chip, tally.summed, r->replicas);
+    out->seconds = out->compute_s + out->collective_s;
+}
