@@ -305,11 +305,11 @@ typedef struct dt_event {
     int epochs;                             /* start, step, epoch: in all */
     int64_t step, steps;                    /* global step, counted from 1; in all */
     int epoch;                              /* counted from 1 */
-    int64_t epoch_step;                     /* step within the epoch, from 1 */
+    int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it */
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
     double virtual_s;                       /* simulated seconds of the step; 0: no virtual clock */
-    const dt_metric *metrics;               /* step, epoch, eval */
+    const dt_metric *metrics;               /* step, epoch, eval; end: of the last epoch, also when it was trained before */
     int n_metrics;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate: "validation" */
