@@ -43,12 +43,22 @@ static const char *next_name(reader *r, const dt_named *n)
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
+static bool has_control(const char *name)
+{
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p < 0x20 || *p == 0x7f)
+            return true;
+    return false;
+}
+
 /* Names become parts of weight paths. */
 static dt_status *check_name(const reader *r, int i)
 {
     const char *name = r->name[i];
     if (!*name)
         return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "the name of layers[%d] is empty", i);
+    if (has_control(name))
+        return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "layer name '%s' contains control characters", name);
     if (strchr(name, '/') || strstr(name, ".."))
         return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "layer name '%s' contains '/' or '..', which are not allowed", name);
     for (int k = 0; k < i; k++)

@@ -1,0 +1,127 @@
+/* Reading `compile`: what `accuracy` means, keys in the history, and what is refused. */
+#include "rig.h"
+
+static dt_status *read_compile(dt_arena *arena, const char *text, int outputs, dt_compile_spec *out)
+{
+    dt_place at = { 0 };
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, outputs });
+    return dt_compile_read(arena, parse(arena, "job.yaml", text), &at, outputs ? &type : NULL, out);
+}
+
+static void test_whole_compile(void **state)
+{
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    dt_compile_spec c;
+    ok(read_compile(arena,
+                    "optimizer: {Adam: {learning_rate: 0.01}}\n"
+                    "loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n"
+                    "metrics: [accuracy, {BinaryAccuracy: {threshold: 0.7, name: hits}}, SparseCategoricalAccuracy]\n"
+                    "precision: float32\n"
+                    "target: label\n", 10, &c));
+    assert_ptr_equal(c.optimizer.kind, &dt_optimizer_adam.kind);
+    assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.01);
+    assert_ptr_equal(c.loss.kind, &dt_loss_sparse_categorical_crossentropy.kind);
+    assert_int_equal(c.n_metrics, 3);
+    assert_ptr_equal(c.metric[0].row, &dt_metric_sparse_categorical_accuracy);
+    assert_string_equal(c.metric[0].key, "accuracy");
+    assert_string_equal(c.metric[1].key, "hits");
+    assert_string_equal(c.metric[2].key, "sparse_categorical_accuracy");
+    assert_string_equal(c.target, "label");
+    assert_int_equal(c.target_at.line, 5);
+    dt_arena_destroy(arena);
+}
+
+static void test_keras_defaults(void **state)
+{
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    dt_compile_spec c;
+    ok(read_compile(arena, "{optimizer: sgd, loss: mse}", 1, &c));
+    assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.01);
+    assert_int_equal(c.n_metrics, 0);
+    assert_null(c.target);
+    ok(read_compile(arena, "{optimizer: Adam, loss: mae, metrics: null, precision: null}", 1, &c));
+    assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.001);
+    dt_arena_destroy(arena);
+}
+
+static void test_accuracy_fits_the_loss(void **state)
+{
+    (void)state;
+    const struct { const char *loss; int outputs; const dt_metric_row *row; } rows[] = {
+        { "categorical_crossentropy", 10, &dt_metric_categorical_accuracy },
+        { "sparse_categorical_crossentropy", 10, &dt_metric_sparse_categorical_accuracy },
+        { "BinaryCrossentropy", 10, &dt_metric_binary_accuracy },
+        { "mse", 1, &dt_metric_binary_accuracy },
+        { "mse", 10, &dt_metric_categorical_accuracy },
+        { "mse", 0, &dt_metric_categorical_accuracy }, /* the model is faulty */
+    };
+    static const char *const words[][2] = { { "accuracy", "accuracy" }, { "acc", "acc" }, { "Accuracy", "accuracy" } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t k = 0; k < 3; k++) {
+            dt_arena *arena = dt_arena_create();
+            dt_compile_spec c;
+            char *text = dt_arena_printf(arena, "{optimizer: adam, loss: %s, metrics: [%s]}", rows[i].loss, words[k][0]);
+            ok(read_compile(arena, text, rows[i].outputs, &c));
+            assert_ptr_equal(c.metric[0].row, rows[i].row);
+            assert_string_equal(c.metric[0].key, words[k][1]);
+            dt_arena_destroy(arena);
+        }
+}
+
+static void test_bad_compiles_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *text; int number, column; const char *fault, *suggestion; } rows[] = {
+        { "{optimizer: adam}", DT_E_MISSING_KEY, 1, "required key 'loss' is missing in compile", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [accuacy]}", DT_E_UNKNOWN_NAME, 40, "unknown metric 'accuacy'", "did you mean 'accuracy'?" },
+        { "{optimizer: adam, loss: mse, metrics: {accuracy: {}}}", DT_E_WRONG_TYPE, 39, "metrics: expected a list, got a mapping", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [acc, acc]}", DT_E_METRICS, 45, "'acc' is already the name of metrics[0]", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: loss}}]}", DT_E_METRICS, 41,
+          "a metric cannot be named 'loss': the history has that word already", NULL },
+        { "{optimizer: adam, loss: mse, precision: mixed_bfloat16}", DT_E_NOT_YET, 41, "precision 'mixed_bfloat16' is not implemented yet; float32 is", NULL },
+        { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "it is float32" },
+        { "{optimizer: adam, loss: mse, jit_compile: true}", DT_E_UNKNOWN_KEY, 30, "unknown key 'jit_compile' in compile", "not implemented yet" },
+        { "{optimizer: adam, loss: mse, metric: [acc]}", DT_E_UNKNOWN_KEY, 30, "unknown key 'metric' in compile", "did you mean 'metrics'?" },
+        { "[adam]", DT_E_WRONG_TYPE, 1, "compile: expected a mapping, got a list", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_compile_spec c;
+        dt_status *s = read_compile(arena, rows[i].text, 10, &c);
+        if (!s)
+            fail_msg("taken: %s", rows[i].text);
+        assert_string_equal(dt_status_text(s), rows[i].fault);
+        assert_int_equal(dt_status_number(s), rows[i].number);
+        assert_int_equal(dt_status_column(s), rows[i].column);
+        if (rows[i].suggestion)
+            assert_string_equal(dt_status_suggestion(s), rows[i].suggestion);
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+}
+
+static void test_all_faults_come_at_once(void **state)
+{
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    dt_compile_spec c;
+    dt_status *s = read_compile(arena, "{optimizer: {Adam: {beta_1: 1}}, loss: mze, metrics: [x, accuracy, y], precision: float64, tarket: a}", 10, &c);
+    assert_int_equal(dt_status_count(s), 6);
+    assert_int_equal(c.n_metrics, 1);
+    dt_status_free(s);
+    dt_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole_compile),
+        cmocka_unit_test(test_keras_defaults),
+        cmocka_unit_test(test_accuracy_fits_the_loss),
+        cmocka_unit_test(test_bad_compiles_are_refused),
+        cmocka_unit_test(test_all_faults_come_at_once),
+    };
+    return cmocka_run_group_tests_name("compile", tests, NULL, NULL);
+}
