@@ -60,13 +60,13 @@ static double ring_all_reduce(const dt_chip *chip, double bytes, int replicas)
 
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
 {
-    tally tally = { .chip = t->slice->chip, .price = out };
+    struct tally sums = { .chip = t->slice->chip, .price = out };
 
     *out = (dt_price){ .hbm_usable = t->slice->chip->core_hbm_usable };
     for (int i = 0; i < r->step->n_nodes; i++) {
-        count_time(&tally, r->step, i, r->replica_rows);
-        count_memory(&tally, r->step, i, r->replica_rows);
+        count_time(&sums, r->step, i, r->replica_rows);
+        count_memory(&sums, r->step, i, r->replica_rows);
     }
-    out->collective_s = ring_all_reduce(tally.chip, tally.summed, r->replicas);
+    out->collective_s = ring_all_reduce(sums.chip, sums.summed, r->replicas);
     out->seconds = out->compute_s + out->collective_s;
 }

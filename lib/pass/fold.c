@@ -38,6 +38,13 @@ static bool contracts_batch(const fold *f, const dt_node *n)
     return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
 }
 
+/* The same, and a sum: so the sum over replicas is one over all rows. A maximum is not. */
+static bool sums_batch(const fold *f, const dt_node *n)
+{
+    bool is_sum = n->op != &dt_op_reduce || ((const dt_reduce_attr *)n->attr)->kind == DT_REDUCE_SUM;
+    return is_sum && n->op != &dt_op_argmax && contracts_batch(f, n);
+}
+
 /* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */
 static bool is_row_wise(const fold *f, const dt_node *n)
 {
@@ -75,7 +82,8 @@ static int linear_input(const fold *f, const dt_node *n)
                 return -1;
             varying = k;
         }
-    return varying >= 0 && n->op->linear >> varying & 1 ? varying : -1;
+    bool exact = dt_dtype_is_float(n->type.dtype); /* integers divide with a remainder */
+    return varying >= 0 && exact && n->op->linear >> varying & 1 ? varying : -1;
 }
 
 static void need_sum(fold *f, int i)
@@ -85,7 +93,7 @@ static void need_sum(fold *f, int i)
 
     if (f->spread[i] == DT_UNIFORM) {
         f->need[i] = true;
-    } else if (contracts_batch(f, n)) {
+    } else if (sums_batch(f, n)) {
         need_inputs(f, n);
     } else if (n->op == &dt_op_get_dimension_size) {
         f->need[n->in[0]] = true;
@@ -135,6 +143,10 @@ static dt_value stacked(fold *f, dt_value x)
     dt_type from = dt_type_of_value(x), to = { .dtype = from.dtype, .rank = from.rank + 1, .dim = { f->replicas } };
     int8_t dims[DT_MAX_RANK] = { 0 };
 
+    if (from.rank == DT_MAX_RANK) {
+        dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "a value of rank %d has no room for the replicas", from.rank));
+        return (dt_value){ 0 };
+    }
     for (int d = 0; d < from.rank; d++) {
         to.dim[d + 1] = from.dim[d];
         dims[d] = (int8_t)(d + 1);
@@ -239,7 +251,7 @@ static dt_value sum_node(fold *f, int i)
 
     if (f->spread[i] == DT_UNIFORM)
         return dt_multiply(f->value[i], dt_like(f->value[i], f->replicas));
-    if (!contracts_batch(f, n) && n->op != &dt_op_get_dimension_size && through < 0 && !n->op->additive)
+    if (!sums_batch(f, n) && n->op != &dt_op_get_dimension_size && through < 0 && !n->op->additive)
         return reduce_stacked(f->value[i]);
     for (int k = 0; k < n->n_in; k++)
         in[k] = k == through || n->op->additive ? f->sum[n->in[k]] : f->value[n->in[k]];
