@@ -16,7 +16,8 @@ static dt_status *bad_input(const dt_model *m, const dt_type *given)
     dt_str is = { 0 }, ought = { 0 };
     dt_shape_print(given, &is);
     dt_shape_print(&m->spec.input.type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", m->spec.input.name, dt_str_text(&is), dt_str_text(&ought));
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", m->spec.input.name, dt_str_text(&is),
+                           dt_str_text(&ought));
     dt_str_release(&is);
     dt_str_release(&ought);
     return s;
@@ -123,7 +124,7 @@ dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
         x[i] = dt_read(loss.trace, variables->v[i]);
     dt_gradients_of(loss, x, variables->n, g);
     if (!any_gradient(g, variables->n))
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d",
-                                          variables->n));
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL,
+                                          "no gradients provided for any variable: the loss depends on none of the %d", variables->n));
     return (dt_gradients){ variables, g };
 }

@@ -14,8 +14,8 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
     dt_str shape = { 0 }, size = { 0 };
     dt_shape_print(type, &shape);
     dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB", b->name, w->name,
-                           dt_str_text(&shape), dt_str_text(&size));
+    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB",
+                           b->name, w->name, dt_str_text(&shape), dt_str_text(&size));
     dt_str_release(&shape);
     dt_str_release(&size);
     return s;

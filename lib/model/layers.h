@@ -1,2 +1,2 @@
-/* The table of layers: DT_LAYER_ROW(name), one file lib/model/layer/<name>.c each. No include guard: expanded wherever a form of it is wanted. */
+/* The table of layers: DT_LAYER_ROW(name), one file lib/model/layer/<name>.c each. No include guard. */
 DT_LAYER_ROW(input) DT_LAYER_ROW(flatten) DT_LAYER_ROW(dense) DT_LAYER_ROW(relu) DT_LAYER_ROW(softmax)

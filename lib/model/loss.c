@@ -86,7 +86,8 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
     (void)args;
     DT_TRY(check_classes(target, prediction));
     if (same_shape(target, prediction) && !is_column(target))
-        return misfit(target, prediction, "labels are one-hot, class numbers are wanted", "use the categorical form: it is the one without 'Sparse'");
+        return misfit(target, prediction, "labels are one-hot, class numbers are wanted",
+                      "use the categorical form: it is the one without 'Sparse'");
     if (!is_column(target))
         return misfit(target, prediction, "labels must be one class number per example", NULL);
     if (dt_dtype_is_float(target->dtype) || target->dtype == DT_BOOL)

@@ -26,7 +26,7 @@
 #define DT_NOT_YET(key) DT_INSTEAD(key, "not implemented yet")
 
 /* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text and tree live in the arena. */
-dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE;
+dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 
 /* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
@@ -247,7 +247,7 @@ typedef struct dt_update {
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate;                 /* the learning rate unless the job has one */
-    int (*slots)(const void *args, const char **name); /* how many, and their names ("momentum": paths are optimizer/dense/kernel/momentum) */
+    int (*slots)(const void *args, const char **name); /* how many; names: "momentum" for optimizer/dense/kernel/momentum */
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
 const dt_kind *const *dt_optimizers(int *n);
@@ -293,8 +293,8 @@ typedef struct dt_compile_spec {
     const char *target;          /* element name, NULL: the one that is no input */
     dt_place target_at;
 } dt_compile_spec;
-/* Reads `compile`. output: the model's output type, NULL if the model is faulty; resolves `accuracy` by the loss, else by it. precision: float32 only
- * for now, others are refused by name. */
+/* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
+ * precision: float32 only for now, others are refused by name. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */

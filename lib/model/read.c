@@ -109,7 +109,8 @@ static dt_status *check_example(const dt_layer_build *b)
     dt_str shape = { 0 }, size = { 0 };
     dt_shape_print(&b->out, &shape);
     dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "an example of shape %s needs %s; one may take at most 4 GiB", dt_str_text(&shape), dt_str_text(&size));
+    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "an example of shape %s needs %s; one may take at most 4 GiB", dt_str_text(&shape),
+                           dt_str_text(&size));
     dt_str_release(&shape);
     dt_str_release(&size);
     return s;
@@ -136,7 +137,8 @@ static dt_status *build_layer(reader *r, int i, const dt_type *in)
     if (s)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
-        .row = row, .args = b->args, .name = b->name, .at = b->at, .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight,
+        .row = row, .args = b->args, .name = b->name, .at = b->at,
+        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight,
     };
     r->built++;
     return NULL;

@@ -258,11 +258,13 @@ static void test_fragments_that_are_refused(void **state)
     (void)state;
     static const struct { const char *fragment; int number; const char *text, *suggestion; } rows[] = {
         { "softmax_crossentropy", DT_E_UNKNOWN_NAME, "unknown loss 'softmax_crossentropy'", NULL },
-        { "sparse_categorical_crossentropi", DT_E_UNKNOWN_NAME, "unknown loss 'sparse_categorical_crossentropi'", "did you mean 'sparse_categorical_crossentropy'?" },
+        { "sparse_categorical_crossentropi", DT_E_UNKNOWN_NAME, "unknown loss 'sparse_categorical_crossentropi'",
+          "did you mean 'sparse_categorical_crossentropy'?" },
         { "no", DT_E_UNKNOWN_NAME, "unknown loss 'no'", NULL },
         { "CategoricalCrossentropy: {label_smoothing: 1.5}", DT_E_RANGE, "label_smoothing must be in [0, 1], got 1.5", NULL },
         { "CategoricalCrossentropy: {reduction: average}", DT_E_UNKNOWN_NAME, "unknown reduction 'average'", NULL },
-        { "SparseCategoricalCrossentropy: {ignore_class: -1}", DT_E_UNKNOWN_KEY, "unknown key 'ignore_class' in SparseCategoricalCrossentropy", "not implemented yet" },
+        { "SparseCategoricalCrossentropy: {ignore_class: -1}", DT_E_UNKNOWN_KEY, "unknown key 'ignore_class' in SparseCategoricalCrossentropy",
+          "not implemented yet" },
         { "[mse]", DT_E_WRONG_TYPE, "loss: expected a name or NAME: {...}, got a list", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

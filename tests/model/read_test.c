@@ -128,7 +128,8 @@ static const struct bad {
     { INPUT "- Dense: {units: 3, name: ''}", DT_E_LAYER_NAME, 2, 27, "the name of layers[1] is empty", NULL },
     { INPUT "- Dense: {units: 3, name: \"a\\tb\"}", DT_E_LAYER_NAME, 2, 27, "layer name 'a\\x09b' contains control characters", NULL },
     { INPUT "- Dense: {units: 3, name: h}\n- Dense: {units: 3, name: h}", DT_E_LAYER_NAME, 3, 27, "'h' is already the name of layers[1]", NULL },
-    { INPUT "- Dense: {units: 3, name: dense_1}\n- Dense: {units: 3}\n- Dense: {units: 3}", DT_E_LAYER_NAME, 4, 3, "'dense_1' is already the name of layers[1]", NULL },
+    { INPUT "- Dense: {units: 3, name: dense_1}\n- Dense: {units: 3}\n- Dense: {units: 3}", DT_E_LAYER_NAME, 4, 3,
+      "'dense_1' is already the name of layers[1]", NULL },
 };
 
 static void test_bad_models_are_refused(void **state)

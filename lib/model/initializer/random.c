@@ -19,7 +19,8 @@ static void uniform(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_random_uniform = {
-    .kind = { "RandomUniform", "uniform in [minval, maxval)", uniform_fields, sizeof(struct uniform), (const char *const[]){ "random_uniform", NULL } },
+    .kind = { "RandomUniform", "uniform in [minval, maxval)", uniform_fields, sizeof(struct uniform),
+              (const char *const[]){ "random_uniform", NULL } },
     .fill = uniform,
 };
 
@@ -52,6 +53,7 @@ static void truncated(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_truncated_normal = {
-    .kind = { "TruncatedNormal", "normal, cut at 2 deviations", normal_fields, sizeof(struct normal), (const char *const[]){ "truncated_normal", NULL } },
+    .kind = { "TruncatedNormal", "normal, cut at 2 deviations", normal_fields, sizeof(struct normal),
+              (const char *const[]){ "truncated_normal", NULL } },
     .fill = truncated,
 };

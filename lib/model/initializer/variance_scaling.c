@@ -50,7 +50,8 @@ static void variance_scaling(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_variance_scaling = {
-    .kind = { "VarianceScaling", "variance scale / fan", scaling_fields, sizeof(struct scaling), (const char *const[]){ "variance_scaling", NULL } },
+    .kind = { "VarianceScaling", "variance scale / fan", scaling_fields, sizeof(struct scaling),
+              (const char *const[]){ "variance_scaling", NULL } },
     .fill = variance_scaling,
 };
 

@@ -20,7 +20,8 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_mean_absolute_error = {
-    .kind = { "MeanAbsoluteError", "mean of |y - p|", fields, sizeof(struct error), (const char *const[]){ "mean_absolute_error", "mae", NULL } },
+    .kind = { "MeanAbsoluteError", "mean of |y - p|", fields, sizeof(struct error),
+              (const char *const[]){ "mean_absolute_error", "mae", NULL } },
     .check = dt_check_same_shape,
     .rows = rows,
 };

@@ -21,7 +21,8 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_mean_squared_error = {
-    .kind = { "MeanSquaredError", "mean of (y - p)^2", fields, sizeof(struct error), (const char *const[]){ "mean_squared_error", "mse", NULL } },
+    .kind = { "MeanSquaredError", "mean of (y - p)^2", fields, sizeof(struct error),
+              (const char *const[]){ "mean_squared_error", "mse", NULL } },
     .check = dt_check_same_shape,
     .rows = rows,
 };

@@ -2,5 +2,5 @@
 #include "model/model.h"
 
 const dt_metric_row dt_metric_accuracy = {
-    .kind = { .name = "Accuracy", .about = "the one of the accuracies that fits the loss", .aliases = (const char *const[]){ "accuracy", "acc", NULL } },
+    .kind = { "Accuracy", "the one of the accuracies that fits the loss", NULL, 0, (const char *const[]){ "accuracy", "acc", NULL } },
 };

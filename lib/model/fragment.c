@@ -1,4 +1,4 @@
-/* Reading: what rows of all tables need, fragments of job files and Keras' spelling of names. */
+/* Text in and out: fragments of job files, and names as Keras makes them of classes. */
 #include <ctype.h>
 #include <string.h>
 
