@@ -307,12 +307,12 @@ dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const 
 
 /* ---- other ways to one ---- */
 
-dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const dt_coords *core)
+dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const int *core)
 {
     for (int i = 0; i < replicas * logical; i++)
-        if (!dt_topology_has(t, core[i])) {
+        if (!dt_topology_has(t, &core[4 * i])) {
             dt_str text = {0};
-            dt_list_print_4(&text, core[i]);
+            dt_list_print_4(&text, &core[4 * i]);
             dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %d, logical device %d: there is no core at %s in %s", i / logical,
                                    i % logical, dt_str_text(&text), dt_topology_name(t));
             dt_str_release(&text);
@@ -350,7 +350,7 @@ const int *dt_assignment_at(const dt_assignment *a, int replica, int logical)
 int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas)
 {
     int n = 0;
-    for (int r = 0; r < a->replicas; r++)
+    for (int r = 0; r < a->replicas && logical >= 0 && logical < a->logical; r++)
         if (dt_topology_task(t, dt_assignment_at(a, r, logical)) == task)
             replicas[n++] = r;
     return n;

@@ -124,8 +124,8 @@ typedef struct dt_assignment_spec {
 /* DeviceAssignment.build. Errors: COMPUTATION_SHAPE (lists of another length, numbers below 1, a block that does not fit), TOO_MANY_REPLICAS,
  * DEVICE_ORDER (rings asked for and not possible), MISSING_DEVICES (with chips missing, replicas that are no runs of cores). */
 dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const dt_assignment_spec *spec) DT_MUST_USE;
-/* Given core by core: core is [replicas][logical]. COORDINATES where there is no device. */
-dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const dt_coords *core) DT_MUST_USE;
+/* Given core by core: core is [replicas][logical][4]. COORDINATES where there is no device. */
+dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const int *core) DT_MUST_USE;
 /* One replica per core, in the order of tasks and their devices: TPUStrategy without an assignment. */
 dt_assignment *dt_assignment_each_core(const dt_topology *t);
 void dt_assignment_destroy(dt_assignment *a); /* takes NULL */

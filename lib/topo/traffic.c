@@ -94,8 +94,9 @@ static void name_ring(const int *order, int n, dt_str *out)
 static void tell_hops(const dt_topology *t, const dt_assignment *a, const int *order, dt_str *out)
 {
     int least = 1 << 30, most = 0;
-    for (int i = 0; i < a->replicas; i++) {
-        int hops = dt_topology_hops(t, dt_assignment_at(a, order[i], 0), dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
+    for (int i = 0; i < a->replicas * a->logical; i++) {
+        int r = i / a->logical, l = i % a->logical;
+        int hops = dt_topology_hops(t, dt_assignment_at(a, order[r], l), dt_assignment_at(a, order[(r + 1) % a->replicas], l));
         least = hops < least ? hops : least;
         most = hops > most ? hops : most;
     }

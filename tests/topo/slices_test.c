@@ -1,0 +1,138 @@
+/* Chips and slices: the table against the collected facts, and spellings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "golden.h"
+
+static double number(const json_t *j, const char *key)
+{
+    return json_number_value(json_object_get(j, key));
+}
+
+/* Chips of ../shared/tpu-chips.json, where the numbers were collected with their sources. */
+static void test_chips_have_the_collected_numbers(void **state)
+{
+    (void)state;
+    json_error_t error;
+    json_t *root = json_load_file("../shared/tpu-chips.json", 0, &error);
+    if (!root) {
+        print_message("../shared/tpu-chips.json is not there\n");
+        skip();
+    }
+    static const char *const generations[] = {"v2", "v3"};
+    for (int i = 0; i < 2; i++) {
+        const json_t *want = json_object_get(json_object_get(root, "generations"), generations[i]), *ici = json_object_get(want, "ici");
+        const json_t *mxu = json_object_get(want, "mxu");
+        const dt_chip *c = dt_chip_find(generations[i]);
+        assert_int_equal(c->cores, number(want, "cores_per_chip"));
+        assert_int_equal(c->devices, number(want, "devices_per_chip"));
+        assert_true(c->core_flops * c->cores == number(want, "peak_bf16_per_chip"));
+        assert_true(c->clock_hz == number(want, "clock_hz"));
+        assert_int_equal(c->mxus, number(mxu, "per_core"));
+        assert_int_equal(c->mxu_size, json_integer_value(json_array_get(json_object_get(mxu, "size"), 0)));
+        assert_true((double)c->core_hbm * c->cores == number(want, "hbm_per_chip"));
+        assert_true((double)c->core_hbm_usable == number(want, "usable_hbm_per_device"));
+        assert_true(c->core_hbm_Bps * c->cores == number(want, "hbm_Bps_per_chip"));
+        assert_int_equal(c->links, number(ici, "links"));
+        assert_true(c->link_Bps == number(ici, "oneway_Bps_per_link"));
+        assert_int_equal(c->host[0] * c->host[1] * c->host[2], number(want, "host_chips"));
+    }
+    json_decref(root);
+}
+
+static void test_slices_are_found_in_all_spellings(void **state)
+{
+    (void)state;
+    static const struct { const char *name, *slice; } rows[] = {
+        {"v2-8", "v2-8"}, {"v3-8", "v3-8"}, {"V3-8", "v3-8"}, {"sim:v3-8", "v3-8"}, {"SIM:V2-8", "v2-8"}, {"v3:2x2", "v3-8"},
+        {"sim:v2:2X2x1", "v2-8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const dt_slice *s = NULL;
+        assert_null(dt_slice_find(rows[i].name, DT_E_UNKNOWN_SLICE, NULL, &s));
+        assert_string_equal(s->name, rows[i].slice);
+    }
+}
+
+static void test_unknown_slices_name_the_nearest(void **state)
+{
+    (void)state;
+    static const struct { const char *name, *text; } rows[] = {
+        {"v3-9", "unknown slice 'v3-9'; the nearest is v3-8"},
+        {"v3-99999999999999999999", "unknown slice 'v3-99999999999999999999'; the nearest is v3-8"},
+        {"v3-", "unknown slice 'v3-'; the nearest is v3-8"},
+        {"v3", "unknown slice 'v3'; the nearest is v3-8"},
+        {"v9-8", "unknown slice 'v9-8'; there are v2-8 and v3-8"},
+        {"pony", "unknown slice 'pony'; there are v2-8 and v3-8"},
+        {"sim:", "unknown slice 'sim:'; there are v2-8 and v3-8"},
+        {"", "unknown slice ''; there are v2-8 and v3-8"},
+        {"v3:3x3", "unknown slice 'v3:3x3'; the nearest is v3-8"},
+        {"v3:4x4x", "'v3:4x4x' is not of the form AxB or AxBxC"},
+        {"v3:", "'v3:' is not of the form AxB or AxBxC"},
+        {"v3:2", "'v3:2' is not of the form AxB or AxBxC"},
+        {"v3:2x2x1x1", "'v3:2x2x1x1' is not of the form AxB or AxBxC"},
+        {"4x4x", "'4x4x' is not of the form AxB or AxBxC"},
+        {"3x", "'3x' is not of the form AxB or AxBxC"},
+        {"0x0", "'0x0': every size must be at least 1, got 0"},
+        {"-2x2", "'-2x2': every size must be at least 1, got -2"},
+        {"1000000x1000000", "'1000000x1000000' does not say which chips; write v3:2x2 or v3-8"},
+        {"v3:1000000x1000000", "unknown slice 'v3:1000000x1000000'; the nearest is v3-8"},
+        {"v3:4294967296x4294967296", "'v3:4294967296x4294967296': the number of chips is out of range"},
+        {"v3:99999999999999999999x1", "'v3:99999999999999999999x1': size 99999999999999999999 is out of range"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const dt_slice *found = NULL;
+        dt_status *s = dt_slice_find(rows[i].name, DT_E_UNKNOWN_SLICE, NULL, &found);
+        assert_non_null(s);
+        assert_string_equal(dt_status_text(s), rows[i].text);
+        assert_int_equal(dt_status_code(s), 78);
+        dt_status_free(s);
+        s = dt_slice_find(rows[i].name, DT_E_UNKNOWN_SLICE_OPTION, NULL, &found);
+        assert_int_equal(dt_status_code(s), 64);
+        dt_status_free(s);
+    }
+}
+
+static void test_long_names_are_cut(void **state)
+{
+    (void)state;
+    char name[5000];
+    memset(name, '7', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    memcpy(name, "v3:", 3);
+    const dt_slice *found = NULL;
+    dt_status *s = dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &found);
+    assert_non_null(s);
+    assert_true(strlen(dt_status_text(s)) < 200);
+    dt_status_free(s);
+}
+
+static void test_slices_count_chips_and_hosts(void **state)
+{
+    (void)state;
+    int n;
+    const dt_slice *all = dt_slices(&n);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(dt_slice_chips(&all[i]), 4);
+        assert_int_equal(dt_slice_hosts(&all[i]), 1);
+    }
+    const dt_slice large = {"large", dt_chip_find("v3"), {8, 16, 1}, {false}, false}, small = {"small", dt_chip_find("v2"), {1, 1, 1}, {false}, false};
+    assert_int_equal(dt_slice_hosts(&large), 32);
+    assert_int_equal(dt_slice_hosts(&small), 1);
+    assert_null(dt_chip_find("v9"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chips_have_the_collected_numbers),
+        cmocka_unit_test(test_slices_are_found_in_all_spellings),
+        cmocka_unit_test(test_unknown_slices_name_the_nearest),
+        cmocka_unit_test(test_long_names_are_cut),
+        cmocka_unit_test(test_slices_count_chips_and_hosts),
+    };
+    return cmocka_run_group_tests_name("topo/slices", tests, NULL, NULL);
+}
