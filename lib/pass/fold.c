@@ -42,7 +42,7 @@ static bool contracts_batch(const fold *f, const dt_node *n)
 static bool sums_batch(const fold *f, const dt_node *n)
 {
     bool is_sum = n->op != &dt_op_reduce || ((const dt_reduce_attr *)n->attr)->kind == DT_REDUCE_SUM;
-    return is_sum && n->op != &dt_op_argmax && contracts_batch(f, n);
+    return is_sum && contracts_batch(f, n);
 }
 
 /* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */

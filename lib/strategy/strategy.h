@@ -1,0 +1,104 @@
+/*
+ * Strategies: how many replicas, on which devices, computed by which back end. A strategy is a row in strategies.h; everything
+ * else (scope, run, reduce, distribute_dataset) is shared, because replicas are folded into one program and variables are kept once per memory
+ * space.
+ *
+ *     row             replicas                       devices             back end
+ *     default         1                              CPU:0               cpu
+ *     one_device      1                              as told             cpu
+ *     mirrored        as many as devices             virtual CPUs        cpu
+ *     tpu             one per core of the slice      TPU:0 ...           sim
+ */
+#ifndef DT_STRATEGY_STRATEGY_H
+#define DT_STRATEGY_STRATEGY_H
+
+#include "backend/backend.h"
+#include "conf/conf.h"
+#include "data/data.h"
+#include "pass/pass.h"
+#include "topo/topo.h"
+
+#define DT_MAX_REPLICAS 65536
+
+typedef struct dt_strategy_row dt_strategy_row;
+
+/* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without devices. */
+typedef struct dt_strategy_spec {
+    const dt_strategy_row *row;
+    dt_place at;
+    int n_devices;
+    const char *const *devices;  /* as written; NULL: by replicas, or by the machine */
+    int64_t replicas;            /* 0: not told */
+    const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
+    bool spmd;
+    const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
+} dt_strategy_spec;
+
+struct dt_strategy_row {
+    dt_kind kind;                /* args begin with whatever its fields say */
+    /* From filled args to a spec: all faults. */
+    dt_status *(*read)(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out);
+    /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
+    dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
+    const char *backend;
+};
+
+struct dt_strategy { /* the public handle */
+    int refs;
+    const dt_strategy_row *row;
+    int replicas;
+    char **device_name;          /* [replicas], full names */
+    char *what;                  /* "sim:v3-8", "2 x CPU" for people */
+    dt_resolver *resolver;       /* tpu; counted */
+    dt_assignment *assignment;   /* tpu: replicas on the slice */
+    bool spmd;
+    int threads;                 /* of the engine, opened when first needed */
+    dt_kernels kernels;
+    dt_device *device;
+};
+
+/* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
+dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out) DT_MUST_USE;
+void dt_strategy_spec_release(dt_strategy_spec *spec);
+dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
+dt_strategy *dt_strategy_ref(dt_strategy *s);
+/* How its engine will be opened; no effect once it is. */
+void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
+dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
+/* An error kept by a scope that could not be entered, if there is one: taken by the next call that can fail. */
+dt_status *dt_scope_error(void) DT_MUST_USE;
+
+/* ---- compiled steps ---- */
+
+/*
+ * A traced step, compiled for a strategy: folded once, cut and prepared for each size of batch that comes (full, last, evaluation).
+ */
+typedef struct dt_compiled dt_compiled;
+typedef struct dt_compile_options {
+    const bool *distributed;   /* by argument; NULL: all */
+    int shards;                /* `reproducible`; 0: none */
+} dt_compile_options;
+/* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
+dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;
+void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
+/* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without compiling. *x may be NULL. */
+dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
+/*
+ * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the step's arguments: all rows stacked for values with a batch
+ * dimension, (replicas, ...) for other distributed ones, the value itself for uniform ones. result[i] in the order of its results, likewise;
+ * good until the next run.
+ */
+dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
+const dt_spread *dt_compiled_results(const dt_compiled *c); /* by result */
+const dt_graph *dt_compiled_step(const dt_compiled *c);     /* one replica's, simplified */
+const dt_graph *dt_compiled_folded(const dt_compiled *c);   /* NULL when it runs replica by replica */
+/* Text of the program or the executable for a batch of `rows`: stage "program" or "executable". */
+dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out) DT_MUST_USE;
+
+/* ---- rows and replicas ---- */
+
+/* offsets[n + 1] of `rows` rows, a batch of at most `batch`, over n replicas: each gets batch / n, the first (batch mod n) one more, until the rows are
+ * used up (the rule of the reference: 6 rows of a batch of 8 over 2 are 4 and 2). */
+void dt_cut_rows(int64_t rows, int64_t batch, int n, int32_t *offsets);
+
+#endif

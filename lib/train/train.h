@@ -1,0 +1,102 @@
+/*
+ * Training: fit and evaluate over (compiled steps, data set), and the public model functions that need a strategy.
+ *
+ * A trainer owns two compiled steps. The training step of one replica is
+ *
+ *     rows = loss(target, model(image))         one loss per example
+ *     g    = all_reduce(d sum(rows) / d weights) / all_reduce(number of examples)
+ *     weights, slots = optimizer(weights, slots, g)
+ *
+ * so the loss is the sum over examples divided by their number, however the batch divides among replicas. Metrics are sums over
+ * examples too, added up in double on the host.
+ */
+#ifndef DT_TRAIN_TRAIN_H
+#define DT_TRAIN_TRAIN_H
+
+#include "data/data.h"
+#include "format/format.h"
+#include "model/model.h"
+#include "strategy/strategy.h"
+
+#define DT_MAX_SUMS 32
+
+/* What a job's `fit` (or dt_model_fit's fragment) says. */
+typedef struct dt_fit_spec {
+    int64_t epochs, steps;       /* exactly one is > 0 */
+    int64_t validation_freq;     /* epochs, or steps when `steps` is given; 0: 1 */
+    int64_t initial_epoch;
+    dt_place at;
+} dt_fit_spec;
+dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out) DT_MUST_USE;
+
+typedef struct dt_checkpoint_spec {
+    bool every_epoch;            /* save_freq: epoch */
+    int64_t every_steps;         /* or so many steps */
+    double every_seconds;        /* or "10m" */
+    int64_t max_to_keep;
+    dt_resume resume;
+    const char *resume_path;
+} dt_checkpoint_spec;
+dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_checkpoint_spec *out) DT_MUST_USE;
+
+/* ---- the trainer ---- */
+
+typedef struct dt_trainer dt_trainer;
+typedef struct dt_trainer_options {
+    dt_strategy *strategy;
+    dt_model *model;             /* weights exist */
+    const dt_compile_spec *compile;
+    dt_optimizer *optimizer;     /* NULL: evaluation only */
+    dt_dataset *data;
+    int shards;                  /* `reproducible: {shards: V}`; 0: none */
+} dt_trainer_options;
+/* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
+dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
+void dt_trainer_destroy(dt_trainer *t);
+
+/* Sums over examples: how many, loss, metrics. */
+typedef struct dt_sums {
+    double examples, loss, metric[DT_MAX_SUMS];
+} dt_sums;
+/* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). */
+dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
+/* Loss and metrics of a whole part. */
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, dt_sums *s) DT_MUST_USE;
+/* Names and values of loss and metrics ("loss", "accuracy", with prefix "val_" ...) from sums; *n of them, at most DT_MAX_SUMS + 1, in metrics. */
+int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, const char *prefix, dt_metric *metrics);
+/* Planned bytes of a training step's arena; simulated seconds of a step (0: no virtual clock). */
+int64_t dt_trainer_peak_bytes(const dt_trainer *t);
+double dt_trainer_virtual_seconds(const dt_trainer *t);
+/* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable". */
+dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
+
+/* ---- a run: fit with checkpoints, history, signals ---- */
+
+typedef struct dt_fit_request {
+    dt_trainer *trainer;
+    const dt_trainer_options *made_of;
+    const dt_fit_spec *fit;
+    const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
+    const char *directory;       /* output.dir; NULL: nothing is written */
+    const char *name;            /* of the job */
+    const char *job, *job_sha256; /* resolved, as JSON text */
+    uint64_t seed;
+    const dt_run_options *run;
+    dt_history *history;         /* filled when not NULL */
+} dt_fit_request;
+dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
+
+/* ---- models ---- */
+
+/* Makes a model's variables in the scope of a strategy and draws them. The spec lives in the model's arena or outlives it. */
+dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed) DT_MUST_USE;
+dt_digest dt_weights_digest(const dt_model *m);
+/* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
+dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);
+dt_arrays dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena);
+
+dt_status *dt_history_create(dt_history **out);
+/* Adds a row: one epoch's metrics. */
+void dt_history_add(dt_history *h, const dt_metric *metrics, int n);
+
+#endif
