@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     int number;
 } faults[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EDQUOT", EDQUOT}, {"EROFS", EROFS}, {"EMFILE", EMFILE},
-              {"EACCES", EACCES}, {"EINTR", EINTR},   {"ENOENT", ENOENT}, {"SHORT", -1},    {"KILL", -2}};
+              {"EACCES", EACCES}, {"EINTR", EINTR},   {"ENOENT", ENOENT}, {"EINVAL", EINVAL}, {"SHORT", -1},  {"KILL", -2}};
 
 static int fault_number(const char *name)
 {

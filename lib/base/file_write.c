@@ -63,7 +63,11 @@ static int try_mkdir(const char *path)
 
 static int try_unlink(int dir, const char *name, int flags)
 {
-    return dt_fault(NULL) ? -1 : unlinkat(dir, name, flags);
+    int failed;
+    do
+        failed = dt_fault(NULL) ? -1 : unlinkat(dir, name, flags);
+    while (failed && errno == EINTR);
+    return failed;
 }
 
 /* ---- one file ---- */
