@@ -24,13 +24,29 @@ static dt_status *check_mode(const char *path)
     return NULL;
 }
 
+/* As dt_dir_make, but each directory that is new is also synced into the one above it. */
+static dt_status *make_durable(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return dt_dir_make(path); /* says what is wrong if it is no directory */
+    char *parent = dt_path_dir(path);
+    dt_status *s = *parent ? make_durable(parent) : NULL;
+    if (!s)
+        s = dt_dir_make(path);
+    if (!s)
+        s = dt_dir_sync(parent);
+    free(parent);
+    return s;
+}
+
 /* output.dir itself may be a link, which the user made; ckpt in it may not. */
 static dt_status *make_ckpt(const char *path)
 {
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
         return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; checkpoints are not written through links", path);
-    DT_TRY(dt_dir_make(path));
+    DT_TRY(make_durable(path));
     return check_mode(path);
 }
 
@@ -78,7 +94,7 @@ static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoin
 dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes)
 {
     *r = (dt_run_dir){.lock.fd = -1};
-    DT_TRY(dt_dir_make(path));
+    DT_TRY(make_durable(path));
     DT_TRY(check_mode(path));
     DT_TRY(dt_lock_take(&r->lock, path));
     r->path = dt_strdup(path);
