@@ -275,3 +275,14 @@ DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"
     "    dt_all_reduce(DT_SUM, value)     or DT_MEAN\n\n"
     "dt_optimizer_apply does this for gradients by itself.")
+DT_ERROR(TENSOR, 171, 78, "ValueError", "no such tensor",
+    "A tensor has 0 to 8 dimensions, none of them negative, and one of the dtypes of dtrain.h.")
+DT_ERROR(SCOPE, 172, 78, "RuntimeError", "scopes of different strategies",
+    "Within the scope of one strategy, another strategy's scope cannot be entered, nor its run or reduce called. Leave the first\n"
+    "scope before; the same strategy's scope may be entered again.")
+DT_ERROR(ARGUMENT, 173, 78, "ValueError", "arguments of a step do not fit",
+    "strategy.run gives every replica its own part of each distributed argument, so an argument has one value per replica, or a\n"
+    "single one for all. The first dimension of distributed arguments is the replica's rows: all arguments must agree on them.")
+DT_ERROR(REDUCE, 174, 78, "ValueError", "values cannot be reduced",
+    "reduce adds (or averages) the replicas' values of one entry. Without an axis all must have one shape; with an axis, sizes may\n"
+    "differ along it: give axis 0 when the last batch is partial.")

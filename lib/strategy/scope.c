@@ -1,0 +1,76 @@
+/*
+ * The current strategy. It is a property of the thread, as in tf.distribute: a stack of entered scopes above the default strategy.
+ * This is the only mutable state in the library that no handle owns.
+ */
+#include "strategy/place.h"
+
+enum { MAX_DEPTH = 64 };
+
+typedef struct context {
+    dt_strategy *fallback; /* the default strategy, made when first asked for */
+    int depth;
+    dt_strategy *entered[MAX_DEPTH];
+    dt_status *error;      /* of a scope that could not be entered */
+} context;
+
+static _Thread_local context current;
+
+static void keep_error(dt_status *s)
+{
+    if (current.error)
+        dt_status_free(s);
+    else
+        current.error = s;
+}
+
+dt_status *dt_scope_error(void)
+{
+    dt_status *s = current.error;
+    current.error = NULL;
+    return s;
+}
+
+dt_strategy *dt_get_strategy(void)
+{
+    if (current.depth > 0)
+        return current.entered[current.depth - 1];
+    if (!current.fallback)
+        keep_error(dt_strategy_open(&current.fallback, &(dt_strategy_spec){ .row = &dt_strategy_default_ }));
+    return current.fallback;
+}
+
+/* Another strategy's scope must not be open; the default strategy's own may hold any. */
+static dt_status *check_nesting(const dt_strategy *s)
+{
+    const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : NULL;
+
+    if (current.depth == MAX_DEPTH)
+        return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
+    if (!outer || outer == s || outer->row == &dt_strategy_default_)
+        return NULL;
+    if (s->row == &dt_strategy_default_)
+        return dt_fail(DT_E_SCOPE, NULL, "the default strategy's scope must not be entered within that of a %s strategy", outer->row->kind.name);
+    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a %s strategy's scope is open, a %s strategy's is entered",
+                   outer->row->kind.name, s->row->kind.name);
+}
+
+dt_scope dt_scope_enter(dt_strategy *strategy)
+{
+    dt_status *s = strategy ? check_nesting(strategy) : dt_fail(DT_E_SCOPE, NULL, "there is no strategy to enter the scope of");
+
+    if (s) {
+        keep_error(s);
+        return (dt_scope){ NULL };
+    }
+    current.entered[current.depth++] = dt_strategy_ref(strategy);
+    return (dt_scope){ strategy };
+}
+
+void dt_scope_leave(dt_scope *scope)
+{
+    if (!scope->entered)
+        return;
+    current.depth--;
+    dt_strategy_unref(scope->entered);
+    scope->entered = NULL;
+}

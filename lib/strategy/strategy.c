@@ -1,0 +1,110 @@
+/* Strategies as handles: making them, and what they answer. */
+#include "strategy/place.h"
+
+#include <stdlib.h>
+
+dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
+{
+    dt_strategy *s = dt_alloc(sizeof *s);
+
+    s->refs = 1;
+    s->row = spec->row;
+    dt_status *bad = spec->row->place(s, spec);
+    if (bad) {
+        dt_strategy_unref(s);
+        return bad;
+    }
+    dt_strategy_unref(*out);
+    *out = s;
+    return NULL;
+}
+
+dt_strategy *dt_strategy_ref(dt_strategy *s)
+{
+    s->refs++;
+    return s;
+}
+
+void dt_strategy_unref(dt_strategy *s)
+{
+    if (!s || --s->refs > 0)
+        return;
+    dt_device_close(s->device);
+    for (int r = 0; s->device_name && r < s->replicas; r++)
+        free(s->device_name[r]);
+    free(s->device_name);
+    free(s->what);
+    dt_assignment_destroy(s->assignment);
+    dt_resolver_unref(s->resolver);
+    free(s);
+}
+
+/* ---- constructors of the C API ---- */
+
+dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n)
+{
+    DT_TRY(dt_scope_error());
+    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .devices = devices, .n_devices = devices ? n : 0 });
+}
+
+dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
+{
+    DT_TRY(dt_scope_error());
+    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_one_device, .devices = &device, .n_devices = 1 });
+}
+
+dt_status *dt_default_strategy(dt_strategy **out)
+{
+    DT_TRY(dt_scope_error());
+    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
+}
+
+dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options)
+{
+    DT_TRY(dt_scope_error());
+    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_tpu, .resolver = r, .spmd = options && options->spmd });
+}
+
+/* ---- answers ---- */
+
+const char *dt_strategy_type(const dt_strategy *s)
+{
+    return s->row->kind.name;
+}
+
+int dt_strategy_replicas(const dt_strategy *s)
+{
+    return s->replicas;
+}
+
+const char *dt_strategy_device(const dt_strategy *s, int replica)
+{
+    return replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
+}
+
+/* ---- the device ---- */
+
+void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels)
+{
+    s->threads = threads;
+    s->kernels = kernels;
+}
+
+dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
+{
+    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL };
+
+    if (!s->device)
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(s->row->backend), &o));
+    *out = s->device;
+    return NULL;
+}
+
+void dt_cut_rows(int64_t rows, int64_t batch, int n, int32_t *offsets)
+{
+    offsets[0] = 0;
+    for (int r = 0; r < n; r++) {
+        int64_t end = offsets[r] + batch / n + (r < batch % n ? 1 : 0);
+        offsets[r + 1] = (int32_t)(end < rows ? end : rows);
+    }
+}

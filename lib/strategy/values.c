@@ -1,0 +1,279 @@
+/* Tensors and named lists of them. */
+#include "strategy/values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tensors ---- */
+
+static void buffer_unref(dt_buffer *b)
+{
+    if (b && --b->refs == 0) {
+        free(b->data);
+        free(b);
+    }
+}
+
+dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type)
+{
+    int64_t bytes = dt_type_bytes(type);
+    void *data = bytes < INT64_MAX - 64 ? dt_try_alloc((size_t)bytes + 64) : NULL;
+
+    if (!data)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a tensor needs %lld bytes", (long long)bytes);
+    dt_tensor *t = dt_alloc(sizeof *t);
+    t->buffer = dt_alloc(sizeof *t->buffer);
+    *t->buffer = (dt_buffer){ .refs = 1, .data = data };
+    t->refs = 1;
+    t->type = *type;
+    t->data = data;
+    *out = t;
+    return NULL;
+}
+
+static dt_status *check_shape(dt_dtype dtype, int rank, const int64_t *shape)
+{
+    int64_t elements = 1;
+
+    if ((int)dtype < DT_BOOL || dtype > DT_FLOAT64)
+        return dt_fail(DT_E_TENSOR, NULL, "%d is no dtype", (int)dtype);
+    if (rank < 0 || rank > DT_MAX_RANK)
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, not %d", DT_MAX_RANK, rank);
+    for (int d = 0; d < rank; d++)
+        if (shape[d] < 0 || !dt_mul_fits(elements, shape[d], &elements))
+            return dt_fail(DT_E_TENSOR, NULL, "dimension %d of a tensor cannot be %lld", d, (long long)shape[d]);
+    if (elements > INT64_MAX / 16)
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor of %lld elements is too large", (long long)elements);
+    return NULL;
+}
+
+dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int64_t *shape, const void *data)
+{
+    dt_tensor *t = NULL;
+
+    DT_TRY(check_shape(dtype, rank, shape));
+    dt_type type = dt_type_of(dtype, rank, shape);
+    DT_TRY(dt_tensor_new(&t, &type));
+    if (data)
+        memcpy(t->data, data, (size_t)dt_type_bytes(&type));
+    else
+        memset(t->data, 0, (size_t)dt_type_bytes(&type));
+    dt_tensor_unref(*out);
+    *out = t;
+    return NULL;
+}
+
+dt_tensor *dt_tensor_ref(dt_tensor *t)
+{
+    t->refs++;
+    return t;
+}
+
+void dt_tensor_unref(dt_tensor *t)
+{
+    if (!t || --t->refs > 0)
+        return;
+    buffer_unref(t->buffer);
+    free(t->device);
+    free(t);
+}
+
+dt_dtype dt_tensor_dtype(const dt_tensor *t)
+{
+    return t->type.dtype;
+}
+
+int dt_tensor_rank(const dt_tensor *t)
+{
+    return t->type.rank;
+}
+
+int64_t dt_tensor_dim(const dt_tensor *t, int axis)
+{
+    return axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
+}
+
+int64_t dt_tensor_elements(const dt_tensor *t)
+{
+    return dt_type_elements(&t->type);
+}
+
+const void *dt_tensor_data(const dt_tensor *t)
+{
+    return t->data;
+}
+
+const char *dt_tensor_device(const dt_tensor *t)
+{
+    return t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
+}
+
+double dt_tensor_item(const dt_tensor *t)
+{
+    if (!t || dt_type_elements(&t->type) != 1)
+        return NAN;
+    switch (t->type.dtype) {
+    case DT_BOOL: case DT_UINT8: return *(const uint8_t *)t->data;
+    case DT_INT8: return *(const int8_t *)t->data;
+    case DT_INT16: return *(const int16_t *)t->data;
+    case DT_INT32: return *(const int32_t *)t->data;
+    case DT_INT64: return (double)*(const int64_t *)t->data;
+    case DT_FLOAT32: return (double)*(const float *)t->data;
+    case DT_FLOAT64: return *(const double *)t->data;
+    }
+    return NAN;
+}
+
+/* A part of t's memory as a tensor. */
+static dt_tensor *view_of(const dt_tensor *t, const dt_type *type, int64_t element)
+{
+    dt_tensor *v = dt_alloc(sizeof *v);
+
+    t->buffer->refs++;
+    *v = (dt_tensor){ .refs = 1, .type = *type, .buffer = t->buffer, .data = t->data + element * (int64_t)dt_dtype_size(type->dtype) };
+    return v;
+}
+
+/* ---- lists ---- */
+
+dt_status *dt_values_create(dt_values **out)
+{
+    dt_values *v = dt_alloc(sizeof *v);
+    v->refs = 1;
+    dt_values_unref(*out);
+    *out = v;
+    return NULL;
+}
+
+static void release_entry(dt_value_entry *e)
+{
+    for (int i = 0; i < e->n; i++)
+        dt_tensor_unref(e->local[i]);
+    dt_tensor_unref(e->whole);
+    free(e->local);
+    free(e->offsets);
+    free(e->name);
+}
+
+void dt_values_unref(dt_values *v)
+{
+    if (!v || --v->refs > 0)
+        return;
+    for (int i = 0; i < v->n; i++)
+        release_entry(&v->entry[i]);
+    free(v->entry);
+    free(v);
+}
+
+int dt_values_count(const dt_values *v)
+{
+    return v->n;
+}
+
+const char *dt_values_name(const dt_values *v, int i)
+{
+    return i >= 0 && i < v->n ? v->entry[i].name : NULL;
+}
+
+const dt_value_entry *dt_values_find(const dt_values *v, const char *name)
+{
+    for (int i = 0; i < v->n; i++)
+        if (strcmp(v->entry[i].name, name) == 0)
+            return &v->entry[i];
+    return NULL;
+}
+
+/* The entry of that name, emptied, or a new one. */
+static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
+{
+    dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
+
+    if (e) {
+        release_entry(e);
+    } else {
+        DT_GROW(v->entry, v->cap, v->n + 1);
+        e = &v->entry[v->n++];
+    }
+    *e = (dt_value_entry){ .name = dt_strdup(name), .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
+    return e;
+}
+
+dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
+{
+    dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
+    entry_for(v, name, 1)->local[0] = kept;
+    return NULL;
+}
+
+dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n)
+{
+    if (n < 1 || n > DT_MAX_REPLICAS)
+        return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; there are 1 to %d", name, n, DT_MAX_REPLICAS);
+    for (int i = 0; i < n; i++)
+        dt_tensor_ref(t[i]);
+    dt_value_entry *e = entry_for(v, name, n);
+    memcpy(e->local, t, (size_t)n * sizeof(dt_tensor *));
+    e->per_replica = true;
+    return NULL;
+}
+
+void dt_values_set_whole(dt_values *v, const char *name, dt_tensor *whole, dt_spread spread, int n, bool per_replica, const int32_t *offsets)
+{
+    dt_value_entry *e = entry_for(v, name, n);
+
+    e->per_replica = per_replica;
+    e->whole = dt_tensor_ref(whole);
+    e->spread = spread;
+    if (spread == DT_ROWS) {
+        e->offsets = dt_alloc(((size_t)n + 1) * sizeof *e->offsets);
+        memcpy(e->offsets, offsets, ((size_t)n + 1) * sizeof *e->offsets);
+    }
+}
+
+/* ---- one replica's ---- */
+
+static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica)
+{
+    dt_type type = e->whole->type;
+    int64_t row = 1;
+
+    if (e->spread == DT_UNIFORM)
+        return view_of(e->whole, &type, 0);
+    for (int d = 1; d < type.rank; d++)
+        row *= type.dim[d];
+    if (e->spread == DT_ROWS) {
+        type.dim[0] = e->offsets[replica + 1] - e->offsets[replica];
+        return view_of(e->whole, &type, e->offsets[replica] * row);
+    }
+    memmove(type.dim, type.dim + 1, sizeof type.dim - sizeof *type.dim); /* (R, ...): entry r */
+    type.dim[--type.rank] = 0;
+    return view_of(e->whole, &type, replica * row);
+}
+
+dt_tensor *dt_entry_local(const dt_value_entry *e, int replica)
+{
+    if (replica < 0 || replica >= e->n)
+        return NULL;
+    if (!e->local[replica])
+        e->local[replica] = cut_from_whole(e, replica);
+    return e->local[replica];
+}
+
+int dt_values_locals(const dt_values *v, const char *name)
+{
+    const dt_value_entry *e = dt_values_find(v, name);
+    return e ? e->n : 0;
+}
+
+bool dt_values_is_per_replica(const dt_values *v, const char *name)
+{
+    const dt_value_entry *e = dt_values_find(v, name);
+    return e && e->per_replica;
+}
+
+const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica)
+{
+    const dt_value_entry *e = dt_values_find(v, name);
+    return e ? dt_entry_local(e, replica) : NULL;
+}

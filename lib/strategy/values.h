@@ -1,0 +1,48 @@
+/*
+ * Tensors and named values from the inside. A tensor is a view of a counted buffer. What a step takes and gives stays whole: all
+ * replicas' rows lie one after the other, and single replicas' tensors are views made when somebody asks.
+ */
+#ifndef DT_STRATEGY_VALUES_H
+#define DT_STRATEGY_VALUES_H
+
+#include "strategy/strategy.h"
+
+typedef struct dt_buffer {
+    int refs;
+    void *data;
+} dt_buffer;
+
+struct dt_tensor {
+    int refs;
+    dt_type type;      /* concrete */
+    dt_buffer *buffer;
+    char *data;        /* within the buffer */
+    char *device;      /* full name; NULL: the host's CPU:0 */
+};
+
+typedef struct dt_value_entry {
+    char *name;
+    bool per_replica;
+    int n;                 /* tensors: 1, or replicas */
+    dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
+    dt_tensor *whole;      /* NULL: only the locals */
+    dt_spread spread;      /* of the whole */
+    int32_t *offsets;      /* ROWS: [n + 1] */
+} dt_value_entry;
+
+struct dt_values {
+    int refs;
+    int n, cap;
+    dt_value_entry *entry;
+};
+
+dt_tensor *dt_tensor_ref(dt_tensor *t);
+/* A tensor of its own memory, not filled; NO_MEMORY. */
+dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
+/* Adds an entry whose replicas' values lie in `whole` (kept); offsets are copied. UNIFORM with n > 1: the same for each. */
+void dt_values_set_whole(dt_values *v, const char *name, dt_tensor *whole, dt_spread spread, int n, bool per_replica, const int32_t *offsets);
+const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
+/* The tensor of one replica, made now if need be; lent. */
+dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);
+
+#endif
