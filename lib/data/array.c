@@ -53,14 +53,14 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first, int64_t n)
 {
     static const struct {
-        const char *bytes;
+        const char *bytes; /* four at most: an IDX header has no more to begin with */
         int size;
         const char *what;
     } known[] = {
-        {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"}, {"\x93NUMPY", 6, "an NPY file"}, {"PK\x03\x04", 4, "a ZIP archive (as NPZ files are)"},
+        {"\x89HDF", 4, "an HDF5 file"}, {"\x93NUM", 4, "an NPY file"}, {"PK\x03\x04", 4, "a ZIP archive (as NPZ files are)"},
         {"\x80\x02", 2, "a Python pickle"}, {"\x80\x03", 2, "a Python pickle"}, {"\x80\x04", 2, "a Python pickle"},
         {"\x80\x05", 2, "a Python pickle"}, {"PAR1", 4, "a Parquet file"}, {"\x89PNG", 4, "a PNG image"},
-        {"\xff\xd8\xff", 3, "a JPEG image"}, {"BZh", 3, "a bzip2 file"}, {"\xfd" "7zXZ", 5, "an xz file"},
+        {"\xff\xd8\xff", 3, "a JPEG image"}, {"BZh", 3, "a bzip2 file"}, {"\xfd" "7zX", 4, "an xz file"},
         {"\x28\xb5\x2f\xfd", 4, "a zstd file"}, {"\0\0\x08\x01", 4, "an IDX file"}, {"\0\0\x08\x03", 4, "an IDX file"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
