@@ -1,0 +1,219 @@
+/*
+ * Compiled steps. What depends on the number of rows (pieces, memory, matrix products) is made once for each size of batch; a handful
+ * of sizes is kept: a full batch, the last one, evaluation's.
+ *
+ *     traced step -> simplify -> fold -> shards -> simplify          once
+ *                                             -> partition -> compile   per size
+ */
+#include "strategy/compiled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- creating ---- */
+
+/* A pass gives a new graph; the old one goes. */
+static dt_status *replaced(dt_graph **g, dt_graph *by, dt_status *s)
+{
+    if (!s) {
+        dt_graph_destroy(*g);
+        *g = by;
+    }
+    return s;
+}
+
+static dt_status *simplify(dt_graph **g)
+{
+    dt_graph *out = NULL;
+    dt_status *s = dt_simplify(*g, &out);
+    return replaced(g, out, s);
+}
+
+static dt_status *cut_shards(dt_graph **g, int shards)
+{
+    dt_graph *out = NULL;
+    dt_status *s = dt_shards(*g, shards, &out);
+    return replaced(g, out, s);
+}
+
+/* The spreads lie in the folded graph's arena, which goes with the next pass. */
+static void keep_spreads(dt_compiled *c)
+{
+    c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)(c->step->n_args + 1) * sizeof *c->arg);
+    c->result = dt_arena_copy(c->arena, c->folded.result, (size_t)(c->step->n_results + 1) * sizeof *c->result);
+}
+
+static dt_status *fold(dt_compiled *c, const bool *distributed)
+{
+    DT_TRY(dt_fold(c->step, distributed, c->strategy->replicas, &c->folded));
+    keep_spreads(c);
+    if (c->shards > 0)
+        DT_TRY(cut_shards(&c->folded.graph, c->shards));
+    return simplify(&c->folded.graph);
+}
+
+/* No folded form: only the spreads are needed. */
+static dt_status *spread_only(dt_compiled *c, const bool *distributed)
+{
+    dt_spread *spread = NULL, *arg = dt_arena_array(c->arena, dt_spread, c->step->n_args + 1);
+    dt_spread *result = dt_arena_array(c->arena, dt_spread, c->step->n_results + 1);
+
+    DT_TRY(dt_spread_of(c->step, distributed, c->arena, &spread));
+    for (int i = 0; i < c->step->n_args; i++)
+        arg[i] = spread[c->step->arg[i].node];
+    for (int i = 0; i < c->step->n_results; i++)
+        result[i] = spread[c->step->result[i].node];
+    c->arg = arg;
+    c->result = result;
+    return NULL;
+}
+
+static void keep_variables(const dt_graph *g)
+{
+    for (int i = 0; i < g->n_states; i++)
+        g->state[i].variable->refs++;
+}
+
+static void drop_variables(const dt_graph *g)
+{
+    for (int i = 0; i < g->n_states; i++)
+        dt_variable_unref(g->state[i].variable);
+}
+
+dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph *step, const dt_compile_options *o)
+{
+    dt_compiled *c = dt_alloc(sizeof *c);
+    dt_status *s;
+
+    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards };
+    keep_variables(step);
+    c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
+    s = simplify(&c->step);
+    if (!s)
+        s = fold(c, o->distributed);
+    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {
+        dt_status_free(s);
+        s = spread_only(c, o->distributed);
+    }
+    if (s) {
+        dt_compiled_destroy(c);
+        return s;
+    }
+    *out = c;
+    return NULL;
+}
+
+static void release_size(dt_sized *z)
+{
+    dt_executable_release(&z->executable);
+    dt_arena_destroy(z->arena);
+    *z = (dt_sized){ 0 };
+}
+
+void dt_compiled_destroy(dt_compiled *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n; i++)
+        release_size(&c->size[i]);
+    for (int i = 0; c->joined && i < c->step->n_results; i++)
+        free(c->joined[i]);
+    free(c->joined);
+    drop_variables(c->step);
+    dt_graph_destroy(c->step);
+    dt_graph_destroy(c->folded.graph);
+    dt_arena_destroy(c->arena);
+    dt_strategy_unref(c->strategy);
+    free(c);
+}
+
+/* ---- sizes ---- */
+
+static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
+{
+    dt_device *device = NULL;
+    int replicas = c->strategy->replicas;
+
+    DT_TRY(dt_strategy_device_of(c->strategy, &device));
+    *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
+    z->program = dt_partition(c->folded.graph, &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
+    dt_status *s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
+                                                                    .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
+    if (s)
+        release_size(z);
+    return s;
+}
+
+static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
+{
+    dt_sized made;
+
+    for (int i = 0; i < c->n; i++)
+        if (c->size[i].rows == rows) {
+            *out = &c->size[i];
+            return NULL;
+        }
+    DT_TRY(make_size(c, rows, &made));
+    int at = c->n < DT_SIZES ? c->n++ : c->next++ % DT_SIZES;
+    release_size(&c->size[at]);
+    c->size[at] = made;
+    *out = &c->size[at];
+    return NULL;
+}
+
+dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x)
+{
+    dt_sized *z = NULL;
+
+    if (c->folded.graph)
+        DT_TRY(find_size(c, rows, &z));
+    if (x)
+        *x = z ? &z->executable : NULL;
+    return NULL;
+}
+
+/* ---- running ---- */
+
+dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result)
+{
+    int replicas = c->strategy->replicas;
+    dt_sized *z = NULL;
+
+    if (!c->folded.graph)
+        return dt_unfolded_run(c, offsets, arg, result);
+    DT_TRY(find_size(c, offsets[replicas], &z));
+    if (c->shards > 0)
+        dt_cut_rows(z->rows, z->rows, c->shards, c->shard_offsets);
+    const dt_env env = { .batch = z->rows, .replicas = 1, .offsets = offsets, .segments = replicas,
+                         .shards = c->shards ? c->shard_offsets : NULL, .n_shards = c->shards };
+    return dt_executable_run(&z->executable, &env, arg, result);
+}
+
+const dt_spread *dt_compiled_results(const dt_compiled *c)
+{
+    return c->result;
+}
+
+const dt_graph *dt_compiled_step(const dt_compiled *c)
+{
+    return c->step;
+}
+
+const dt_graph *dt_compiled_folded(const dt_compiled *c)
+{
+    return c->folded.graph;
+}
+
+dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out)
+{
+    dt_sized *z = NULL;
+
+    if (!c->folded.graph)
+        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
+    DT_TRY(find_size(c, rows, &z));
+    if (strcmp(stage, "program") == 0)
+        dt_program_print(z->program, out);
+    else
+        dt_exec_print(z->executable.exec, out);
+    return NULL;
+}

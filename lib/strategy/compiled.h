@@ -1,0 +1,33 @@
+/* A compiled step from the inside: shared by the folded way (compiled.c) and the one replica by replica (unfolded.c). */
+#ifndef DT_STRATEGY_COMPILED_H
+#define DT_STRATEGY_COMPILED_H
+
+#include "strategy/strategy.h"
+
+enum { DT_SIZES = 16 }; /* executables kept */
+
+/* The step for one number of rows. */
+typedef struct dt_sized {
+    int64_t rows;
+    dt_arena *arena;
+    dt_program *program;
+    dt_executable executable;
+} dt_sized;
+
+struct dt_compiled {
+    dt_strategy *strategy;
+    dt_arena *arena;
+    dt_graph *step;         /* one replica's, simplified */
+    dt_folded folded;       /* graph NULL: it has no folded form */
+    const dt_spread *arg, *result; /* by argument and result */
+    int shards;
+    int32_t *shard_offsets; /* [shards + 1] of the run at hand */
+    int n, next;            /* sizes made, the one to be replaced next */
+    dt_sized size[DT_SIZES];
+    void **joined;          /* unfolded: [results] of the last run, owned */
+};
+
+/* One step through the interpreter, arguments and results as dt_compiled_run has them. */
+dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
+
+#endif
