@@ -97,6 +97,9 @@ DT_ERROR(NO_DEVICE, 51, 69, "NotFoundError", "device not there",
     "The job names a device that this machine does not have, or that dtrain cannot use here. CPU devices are virtual: there are as\n"
     "many as asked for, on the real cores. TPU slices are simulated (`strategy: {type: tpu}`).\n\n"
     "'dtrain devices' lists what was found, and says why the rest was not.")
+DT_ERROR(SCHEDULE, 55, 78, "ValueError", "no such schedule of a collective",
+    "An algorithm of collectives does not exist for this number of ranks: recursive halving needs a power of two, and no schedule\n"
+    "is written out for more than 1,024 ranks. The ring works for every number.")
 DT_ERROR(WORKER_LATE, 56, 69, "DeadlineExceededError", "a worker is late",
     "A worker waited for another until its deadline. The other one is slow, stopped, or waits for something itself; the message\n"
     "names it and what was expected of it. The last complete checkpoint is where the job goes on.")

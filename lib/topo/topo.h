@@ -95,6 +95,15 @@ int dt_topology_device(const dt_topology *t, const dt_coords at);
 int dt_topology_id(const dt_topology *t, const dt_coords at);
 /* Links between two chips on the shortest way, wrapped axes counted; 0 within a chip. */
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
+/* One step of a message from chip to chip: along `axis`, towards larger coordinates (or round the end) when `up`. */
+typedef struct dt_link {
+    int from, to; /* chips: x + X * (y + Y * z) */
+    int axis;
+    bool up;
+} dt_link;
+/* The links that a message takes, x first, then y, then z, the short way round axes that wrap; their number, dt_topology_hops. links must
+ * have room for mesh[0] + mesh[1] + mesh[2]. */
+int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links);
 /* What to call it in messages and headers: the slice's name, or "this topology". */
 const char *dt_topology_name(const dt_topology *t);
 

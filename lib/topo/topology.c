@@ -179,15 +179,39 @@ int dt_topology_id(const dt_topology *t, const dt_coords at)
     return at[3] + t->mesh[3] * (at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]));
 }
 
+static bool wraps(const dt_topology *t, int axis)
+{
+    return t->slice && t->slice->wrap[axis];
+}
+
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
 {
     int hops = 0;
     for (int axis = 0; axis < 3; axis++) {
         int d = abs(a[axis] - b[axis]);
-        bool wraps = t->slice && t->slice->wrap[axis];
-        hops += wraps ? min(d, t->mesh[axis] - d) : d;
+        hops += wraps(t, axis) ? min(d, t->mesh[axis] - d) : d;
     }
     return hops;
+}
+
+static int chip_index(const dt_topology *t, const int at[3])
+{
+    return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
+}
+
+int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links)
+{
+    int at[3] = {a[0], a[1], a[2]}, n = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        int size = t->mesh[axis], ahead = (b[axis] - at[axis] + size) % size;
+        bool up = wraps(t, axis) ? 2 * ahead <= size : b[axis] > at[axis];
+        for (; at[axis] != b[axis]; n++) {
+            links[n] = (dt_link){.from = chip_index(t, at), .axis = axis, .up = up};
+            at[axis] = (at[axis] + (up ? 1 : size - 1)) % size;
+            links[n].to = chip_index(t, at);
+        }
+    }
+    return n;
 }
 
 const char *dt_topology_name(const dt_topology *t)

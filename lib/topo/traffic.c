@@ -1,6 +1,5 @@
 /*
  * The words under a drawing: how far the logical devices of a replica are from each other, and the ring on which gradients travel.
- * Messages go along x first, then y, then z, the short way round an axis that wraps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +9,12 @@
 
 enum { LONGEST_RING = 16 }; /* replicas named one by one */
 
-static int chip_index(const dt_topology *t, const int at[3])
-{
-    return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
-}
-
 static bool wraps(const dt_topology *t, int axis)
 {
     return t->slice->wrap[axis] && t->mesh[axis] > 2;
 }
 
-/* ---- links: the one from a chip towards larger coordinates on an axis has the index 3 * chip + axis ---- */
+/* ---- links: the one that leaves a chip upwards on an axis has the index 3 * chip + axis ---- */
 
 static int count_links(const dt_topology *t)
 {
@@ -35,19 +29,11 @@ static double link_GBps(const dt_topology *t)
     return t->slice->chip->link_Bps / 1e9;
 }
 
-static void walk(const dt_topology *t, const dt_coords a, const dt_coords b, bool *used)
+static void mark(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links, bool *used)
 {
-    int at[3] = {a[0], a[1], a[2]};
-    for (int axis = 0; axis < 3; axis++) {
-        int size = t->mesh[axis], ahead = (b[axis] - at[axis] + size) % size;
-        bool up = wraps(t, axis) ? 2 * ahead <= size : b[axis] > at[axis];
-        for (int steps = up ? ahead : (size - ahead) % size; steps > 0; steps--) {
-            int next = (at[axis] + (up ? 1 : size - 1)) % size, from = at[axis];
-            at[axis] = up ? from : next; /* the chip whose upper link it is */
-            used[3 * chip_index(t, at) + axis] = true;
-            at[axis] = next;
-        }
-    }
+    int n = dt_topology_route(t, a, b, links);
+    for (int i = 0; i < n; i++)
+        used[3 * (links[i].up ? links[i].from : links[i].to) + links[i].axis] = true;
 }
 
 /* ---- the replicas' own traffic ---- */
@@ -110,15 +96,17 @@ static void tell_hops(const dt_topology *t, const dt_assignment *a, const int *o
 
 static int count_used(const dt_topology *t, const dt_assignment *a, const int *order)
 {
-    int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], links = 0;
+    int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], count = 0;
     bool *used = dt_alloc((size_t)n);
+    dt_link *links = dt_alloc((size_t)(t->mesh[0] + t->mesh[1] + t->mesh[2]) * sizeof *links);
     for (int i = 0; i < a->replicas; i++)
         for (int l = 0; l < a->logical; l++)
-            walk(t, dt_assignment_at(a, order[i], l), dt_assignment_at(a, order[(i + 1) % a->replicas], l), used);
+            mark(t, dt_assignment_at(a, order[i], l), dt_assignment_at(a, order[(i + 1) % a->replicas], l), links, used);
     for (int i = 0; i < n; i++)
-        links += used[i];
+        count += used[i];
+    free(links);
     free(used);
-    return links;
+    return count;
 }
 
 static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str *out)

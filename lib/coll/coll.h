@@ -1,0 +1,105 @@
+/*
+ * Collectives as schedules: which rank sends which chunk to whom in which round. Pure data, made by a function of the number of
+ * ranks: it is priced (dt_schedule_cost), drawn (dt_schedule_print) and run (fabric/run.h) without any of the three knowing the
+ * algorithm.
+ *
+ * A buffer is cut into chunks. An algorithm says one thing only, how an all-gather moves them; the rest follows:
+ *
+ *     all-gather       each chunk spreads from its owner to all
+ *     reduce-scatter   the same backwards: contributions run together at the owner, added on the way
+ *     all-reduce       reduce-scatter, then all-gather: every chunk is summed once, in one order, so all ranks get the same bits
+ *
+ * The order of additions is fixed by the schedule, never by who is faster.
+ */
+#ifndef DT_COLL_COLL_H
+#define DT_COLL_COLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+#include "topo/topo.h"
+
+#define DT_SCHEDULE_RANKS 1024 /* schedules are written out in full: the ring's has ranks^2 moves */
+
+typedef enum dt_collective { DT_ALL_GATHER, DT_REDUCE_SCATTER, DT_ALL_REDUCE } dt_collective;
+const char *dt_collective_name(dt_collective c); /* "all_reduce" */
+
+/* Chunks first .. first + chunks - 1 of `from` arrive at `to`: they replace its own, or are added to them. What is sent is what `from`
+ * had before the round. */
+typedef struct dt_move {
+    int round;
+    int from, to; /* ranks */
+    int first, chunks;
+    bool add;
+} dt_move;
+
+/* The same from a rank's side. In a round a rank sends first, then receives. */
+typedef enum dt_action_kind { DT_ACTION_SEND, DT_ACTION_RECV, DT_ACTION_REDUCE } dt_action_kind;
+typedef struct dt_action {
+    dt_action_kind kind;
+    int round, peer, first, chunks;
+} dt_action;
+
+/* A row of the table of algorithms: coll/algorithms.h. */
+typedef struct dt_moves dt_moves;
+typedef struct dt_algorithm {
+    const char *name;  /* "ring" */
+    const char *about;
+    int chunks;        /* per rank */
+    bool powers_of_two_only;
+    void (*gather)(int ranks, dt_moves *out); /* the moves of an all-gather, round by round; chunks i * chunks .. belong to rank i */
+} dt_algorithm;
+
+const dt_algorithm *const *dt_algorithms(int *n);
+const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: none */
+
+typedef struct dt_schedule {
+    const dt_algorithm *algorithm;
+    dt_collective collective;
+    int ranks, chunks, rounds;
+    int *owner;         /* [chunks]: who has the chunk before an all-gather and after a reduce-scatter */
+    dt_move *move;      /* by round */
+    int moves;
+    dt_action *action;  /* by rank, then by round */
+    int *begin;         /* [ranks + 1]: rank r's are action[begin[r]] .. action[begin[r + 1] - 1] */
+} dt_schedule;
+
+typedef struct dt_schedule_spec {
+    dt_collective collective;
+    const dt_algorithm *algorithm;
+    int ranks;
+    const int *order; /* the rank at each position of the ring (dt_assignment_ring); NULL: 0, 1, 2, ... */
+} dt_schedule_spec;
+/* SCHEDULE: the algorithm does not exist for so many ranks. */
+dt_status *dt_schedule_create(dt_schedule **out, const dt_schedule_spec *spec) DT_MUST_USE;
+void dt_schedule_destroy(dt_schedule *s); /* takes NULL */
+/* Where chunk c of a buffer of n elements begins; chunk s->chunks begins at n. Chunks differ by at most one element. */
+int64_t dt_chunk_begin(const dt_schedule *s, int64_t n, int c);
+
+/* ---- price ---- */
+
+/* What a schedule runs on: ranks sit at places of a topology whose chips are linked. */
+typedef struct dt_wires {
+    const dt_topology *topology;
+    const int *place;  /* [ranks][4]: coordinates */
+    double link_Bps;   /* a link, one way */
+    double hop_s;      /* latency of a link */
+    double chip_Bps;   /* between cores of a chip; 0: free */
+} dt_wires;
+/* The wires of a slice's chips; cores of one chip exchange through its HBM, once in and once out. */
+dt_wires dt_wires_of(const dt_topology *t, const int *place);
+
+typedef struct dt_price {
+    double seconds;
+    double busiest_link; /* bytes over the one that carries most, one way */
+} dt_price;
+/* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as long as its slowest link or message:
+ * max(bytes on a link / link_Bps, hops * hop_s); rounds follow each other. */
+dt_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
+
+/* A drawing: how many ranks' values each chunk of each rank holds after every round, and the moves of the round. */
+void dt_schedule_print(const dt_schedule *s, dt_str *out);
+
+#endif
