@@ -179,9 +179,10 @@ int dt_topology_id(const dt_topology *t, const dt_coords at)
     return at[3] + t->mesh[3] * (at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]));
 }
 
+/* Between two chips of an axis there is one link, wrapped or not. */
 static bool wraps(const dt_topology *t, int axis)
 {
-    return t->slice && t->slice->wrap[axis];
+    return t->slice && t->slice->wrap[axis] && t->mesh[axis] > 2;
 }
 
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
