@@ -46,7 +46,8 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
     DT_TRY(dt_inflow_read(f, buffer, n, &got));
     *at += got;
     if (got < n)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %lld", path, (long long)*at, (long long)(*at - got + n));
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %lld", path, (long long)*at,
+                       (long long)(*at - got + n));
     return NULL;
 }
 
@@ -92,7 +93,8 @@ static dt_status *count_values(const char *path, const dt_header *h, int64_t siz
         return fail_shape(DT_E_DATA_SIZE, path, &h->type, "overflows 64 bits");
     int64_t bytes;
     if (n > INT64_MAX || !dt_mul_fits((int64_t)n, (int64_t)dt_dtype_size(h->type.dtype), &bytes))
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %llu values, file has %lld bytes", path, (unsigned long long)n, (long long)size);
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %llu values, file has %lld bytes", path, (unsigned long long)n,
+                       (long long)size);
     *values = (int64_t)n;
     return NULL;
 }
@@ -127,8 +129,9 @@ static dt_status *check_gzip_size(const array *a, const char *path, int64_t need
         return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %lld bytes, more than %lld bytes of gzip data can hold", path,
                        (long long)needed, (long long)dt_inflow_size(a->file));
     if (ours > LARGEST_GZIP)
-        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: %lld bytes when decompressed; at most %lld of a compressed file are read", path,
-                               (long long)ours, (long long)LARGEST_GZIP), "gunzip it: uncompressed files may have any size");
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: %lld bytes when decompressed; at most %lld of a compressed file are read",
+                               path, (long long)ours, (long long)LARGEST_GZIP),
+                       "gunzip it: uncompressed files may have any size");
     return NULL;
 }
 
@@ -165,7 +168,8 @@ static dt_status *fetch(const array *a, const char *path, int64_t first, int64_t
         return present_of(path, first * size + got, a->header.type.dim[0] * wire_row_bytes(a), a->header.offset);
     if (dt_unwire(&a->header, out, n, &bad))
         return NULL;
-    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", path, (long long)((first + bad) / a->row_values));
+    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", path,
+                   (long long)((first + bad) / a->row_values));
 }
 
 /* Large pages make 25 page faults of the 11,500 that MNIST's images would take, and spare the gather most TLB misses. */
@@ -185,7 +189,8 @@ static dt_status *load(array *a, const char *path)
     int64_t values = a->header.type.dim[0] * a->row_values, size = (int64_t)dt_dtype_size(a->header.type.dtype);
     char *rows = allocate_rows(values * size);
     if (!rows)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", path, (long long)(values * size));
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", path,
+                       (long long)(values * size));
     dt_status *s = NULL;
     for (int64_t at = 0; at < values && !s; at += PIECE)
         s = fetch(a, path, at, values - at < PIECE ? values - at : PIECE, rows + at * size);
@@ -314,7 +319,8 @@ dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names)
     const char *part = dt_part_name(r->part);
     dt_status *s = NULL;
     if (!r->tree)
-        return dt_fail(DT_E_DATASET_KEYS, r->at, "dataset lacks '%s': a mapping of elements to files, such as {image: x.npy, label: y.npy}", part);
+        return dt_fail(DT_E_DATASET_KEYS, r->at,
+                       "dataset lacks '%s': a mapping of elements to files, such as {image: x.npy, label: y.npy}", part);
     DT_TRY(dt_tree_expect(r->tree, DT_TREE_MAP, part));
     if (r->tree->n == 0 || r->tree->n > MOST_ELEMENTS)
         return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "'%s' must name 1 to %d files, got %d", part, MOST_ELEMENTS, r->tree->n);

@@ -4,7 +4,8 @@
 
 #include "graph/graph.h"
 
-/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when not a number. To bool: x != 0. */
+/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when not a number. To bool:
+ * x != 0. */
 void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n);
 /* out = (float)in * scale + offset, each operation rounded to float32, as Keras' Rescaling computes it. */
 void dt_rescale(dt_dtype from, float scale, float offset, const void *in, float *out, int64_t n);

@@ -88,7 +88,8 @@ typedef struct dt_dataset_spec {
 } dt_dataset_spec;
 
 /* Reads the mapping; all faults at once. Files are relative to `directory`. Everything lives in the arena. */
-dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out) DT_MUST_USE;
+dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
+                           dt_dataset_spec *out) DT_MUST_USE;
 
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;

@@ -95,8 +95,8 @@ static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type 
     dt_str a = {0}, b = {0};
     dt_type_print(here, &a);
     dt_type_print(train, &b);
-    dt_status *s = dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file, x->name, dt_str_text(&a),
-                           dt_str_text(&b));
+    dt_status *s = dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file, x->name,
+                           dt_str_text(&a), dt_str_text(&b));
     dt_str_release(&a);
     dt_str_release(&b);
     return s;
@@ -194,7 +194,8 @@ static dt_status *scan_labels(const scan *c)
     if (dt_dtype_is_float(t->dtype))
         return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: labels must be integers, got %s", x->file, dt_dtype_name(t->dtype));
     DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
-    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan)));
+    int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan);
+    char *memory = dt_try_alloc((size_t)bytes);
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, &x->at, "%s: out of memory for one of its rows", x->file);
     dt_status *s = scan_rows(c, whole, memory);

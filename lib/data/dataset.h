@@ -1,4 +1,4 @@
-/* A data set, opened. Inside the room only: feeds read it, any number of them and in their own threads, while it does not change. */
+/* A data set, opened: for this room only. Any number of feeds read it, in their own threads, while it does not change. */
 #ifndef DT_DATA_DATASET_H
 #define DT_DATA_DATASET_H
 
@@ -25,7 +25,8 @@ struct dt_dataset {
 };
 
 /* Row i of a part, as stored: element e of example first + i. `whole` is the format's; buffer holds a row where that is NULL. */
-dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row) DT_MUST_USE;
+dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
+                       const void **row) DT_MUST_USE;
 dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) DT_MUST_USE;
 /* Bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);

@@ -217,8 +217,8 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t rows, int64_t *out)
     for (int e = 0; e < f->d->n; e++) {
         int64_t bytes;
         if (!dt_mul_fits(f->tracks[e].bytes, rows, &bytes) || !dt_add_fits(*out, bytes, out) || *out > INT64_MAX / 4096)
-            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' has no room in memory", (long long)rows,
-                           f->d->element[e].name);
+            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' has no room in memory",
+                           (long long)rows, f->d->element[e].name);
         *out += 64;
     }
     return NULL;

@@ -232,8 +232,8 @@ static dt_status *check_stage(const stage *s, const dt_named *named, const char 
     if (s->step->integers && dt_dtype_is_float(s->in.dtype))
         return dt_fail(DT_E_DATA_TYPE, &named->at, "%s: %s needs integers, got %s", file, name, dt_dtype_name(s->in.dtype));
     if (s->out.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_DATA_SHAPE, &named->at, "%s: %s gives %d dimensions and the batch; at most %d in all", file, name, s->out.rank,
-                       DT_MAX_RANK);
+        return dt_fail(DT_E_DATA_SHAPE, &named->at, "%s: %s gives %d dimensions and the batch; at most %d in all", file, name,
+                       s->out.rank, DT_MAX_RANK);
     return NULL;
 }
 
@@ -252,7 +252,8 @@ static int64_t wider(int64_t widest, const dt_type *t)
 static dt_status *add_stage(dt_arena *arena, dt_map_plan *p, const dt_named *named, const char *file)
 {
     stage *s = &p->stages[p->n];
-    *s = (stage){.step = steps[named->row], .args = named->args, .in = p->type, .out = p->type, .values = dt_type_elements(&p->type)};
+    *s = (stage){.step = steps[named->row], .args = named->args, .in = p->type, .out = p->type};
+    s->values = dt_type_elements(&p->type);
     s->step->infer(s);
     DT_TRY(check_stage(s, named, file));
     if (s->step->classes)
@@ -263,7 +264,8 @@ static dt_status *add_stage(dt_arena *arena, dt_map_plan *p, const dt_named *nam
     return NULL;
 }
 
-dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file, const dt_map_plan **out)
+dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file,
+                            const dt_map_plan **out)
 {
     const chain *c = find_chain(m, name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);

@@ -5,7 +5,8 @@
  *
  *     \x93NUMPY 01 00 76 00 {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4), }   \n
  *
- * The text is read by a reader for this one form of dictionary: nothing in it is evaluated. Object arrays hold pickles and are refused.
+ * The text is read by a reader for this one form of dictionary: nothing in it is evaluated. Object arrays hold pickles and are
+ * refused.
  */
 #include <string.h>
 
@@ -23,7 +24,8 @@ typedef struct reader {
 
 static dt_status *not_a_dictionary(const reader *r)
 {
-    return dt_fail(DT_E_DATA_FILE, NULL, "%s: header is not of the form {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4)}", r->path);
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s: header is not of the form {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4)}",
+                   r->path);
 }
 
 static void skip_blanks(reader *r)
@@ -76,9 +78,10 @@ typedef struct descr_row {
 } descr_row;
 
 static const descr_row descrs[] = {
-    {"b1", DT_BOOL, DT_WIRE_BOOL},  {"u1", DT_UINT8, DT_WIRE_SAME}, {"i1", DT_INT8, DT_WIRE_SAME},    {"i2", DT_INT16, DT_WIRE_SAME},
-    {"u2", DT_INT32, DT_WIRE_U16},  {"i4", DT_INT32, DT_WIRE_SAME}, {"u4", DT_INT64, DT_WIRE_U32},    {"i8", DT_INT64, DT_WIRE_SAME},
-    {"u8", DT_INT64, DT_WIRE_U64},  {"f2", DT_FLOAT32, DT_WIRE_F16}, {"f4", DT_FLOAT32, DT_WIRE_SAME}, {"f8", DT_FLOAT64, DT_WIRE_SAME},
+    {"b1", DT_BOOL, DT_WIRE_BOOL},   {"u1", DT_UINT8, DT_WIRE_SAME},   {"i1", DT_INT8, DT_WIRE_SAME},
+    {"i2", DT_INT16, DT_WIRE_SAME},  {"u2", DT_INT32, DT_WIRE_U16},    {"i4", DT_INT32, DT_WIRE_SAME},
+    {"u4", DT_INT64, DT_WIRE_U32},   {"i8", DT_INT64, DT_WIRE_SAME},   {"u8", DT_INT64, DT_WIRE_U64},
+    {"f2", DT_FLOAT32, DT_WIRE_F16}, {"f4", DT_FLOAT32, DT_WIRE_SAME}, {"f8", DT_FLOAT64, DT_WIRE_SAME},
 };
 
 static const descr_row *find_descr(const char *text)
@@ -95,8 +98,9 @@ static dt_status *set_descr(reader *r, const char *text)
         return dt_fail(DT_E_DATA_TYPE, NULL, "%s: object arrays (pickle) are refused", r->path);
     const descr_row *row = text[0] != '\0' ? find_descr(text + 1) : NULL;
     if (!row || !strchr("<>|=", text[0]))
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: type '%s' is not supported; bool, integers of 8 to 64 bits and floats of 16 to 64 bits are",
-                       r->path, text);
+        return dt_fail(DT_E_DATA_TYPE, NULL,
+                       "%s: type '%s' is not supported; bool, integers of 8 to 64 bits and floats of 16 to 64 bits are", r->path,
+                       text);
     int size = dt_wire_size(row->dtype, row->wire);
     if (size > 1 && text[0] != '<' && text[0] != '>')
         return dt_fail(DT_E_DATA_TYPE, NULL, "%s: type '%s' does not say its byte order", r->path, text);
@@ -110,7 +114,8 @@ static dt_status *read_descr(reader *r)
 {
     char text[LONGEST_DESCR];
     if (take(r, '['))
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: structured arrays are not supported; save each field as an array of its own", r->path);
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: structured arrays are not supported; save each field as an array of its own",
+                       r->path);
     if (!take_string(r, text, sizeof text))
         return not_a_dictionary(r);
     return set_descr(r, text);
@@ -188,7 +193,8 @@ static dt_status *read_dictionary(reader *r)
         return not_a_dictionary(r);
     /* A vector lies the same in both orders. */
     if (fortran && r->out->type.rank > 1)
-        return dt_note(dt_fail(DT_E_DATA_TYPE, NULL, "%s: Fortran order is not supported", r->path), "save numpy.ascontiguousarray(x)");
+        return dt_note(dt_fail(DT_E_DATA_TYPE, NULL, "%s: Fortran order is not supported", r->path),
+                       "save numpy.ascontiguousarray(x)");
     return NULL;
 }
 
@@ -206,7 +212,8 @@ static dt_status *read_magic(dt_inflow *f, const char *path, int *version, int64
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %d", path, (long long)got, MAGIC + 2);
     *version = magic[MAGIC];
     if (*version < 1 || *version > 3)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: NPY version %d.%d; versions 1, 2 and 3 are read", path, *version, magic[MAGIC + 1]);
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: NPY version %d.%d; versions 1, 2 and 3 are read", path, *version,
+                       magic[MAGIC + 1]);
     return NULL;
 }
 
@@ -216,7 +223,8 @@ static dt_status *read_length(dt_inflow *f, const char *path, int version, int64
     DT_TRY(dt_header_bytes(f, path, b, version == 1 ? 2 : 4, at));
     *length = b[0] | b[1] << 8 | b[2] << 16 | (int64_t)b[3] << 24;
     if (*length > LONGEST_HEADER)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header of %lld bytes exceeds the limit of %d", path, (long long)*length, LONGEST_HEADER);
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header of %lld bytes exceeds the limit of %d", path, (long long)*length,
+                       LONGEST_HEADER);
     return NULL;
 }
 

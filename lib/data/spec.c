@@ -45,12 +45,14 @@ static const dt_field common[] = {
             .help = "the last part of `train`, before shuffling, is kept for validation"),
     DT_TREE(struct dataset, map, .help = "steps per element: cast, rescale, one_hot"),
     DT_TREE(struct dataset, shuffle, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
-    DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global), .help = "examples of a step, over all replicas"),
+    DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
+           .help = "examples of a step, over all replicas"),
     DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_per_replica),
            .help = "instead of global_batch_size: examples of a step on each replica"),
     DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or per_replica_batch_size"),
     DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
-    DT_ENUM(struct dataset, last_batch, last_batches, .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
+    DT_ENUM(struct dataset, last_batch, last_batches,
+            .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
     DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
     DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
     DT_TREE(struct dataset, cache, .help = "true or false; data is kept in memory either way where it fits"),
@@ -145,8 +147,10 @@ static const dt_place *key_place(const dt_tree *t, const char *key)
 static dt_status *check_batch(const dt_tree *t, const struct dataset *d)
 {
     if (d->has_global && d->has_per_replica)
-        return dt_fail(DT_E_BATCH_SIZE, key_place(t, "per_replica_batch_size"), "give global_batch_size or per_replica_batch_size, not both");
-    if (!given(dt_tree_get(t, "global_batch_size")) && !given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
+        return dt_fail(DT_E_BATCH_SIZE, key_place(t, "per_replica_batch_size"),
+                       "give global_batch_size or per_replica_batch_size, not both");
+    if (!given(dt_tree_get(t, "global_batch_size")) && !given(dt_tree_get(t, "per_replica_batch_size")) &&
+        !dt_tree_get(t, "batch_size"))
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
     return NULL;
 }
@@ -159,7 +163,8 @@ struct shuffle {
 static const dt_field shuffle_fields[] = {
     DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted; the whole epoch is permuted all the same"),
     DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "false: every epoch has the first one's order"),
-    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed), .help = "the job's seed when absent"),
+    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed),
+           .help = "the job's seed when absent"),
     DT_END
 };
 
@@ -193,7 +198,8 @@ static dt_status *check_cache(const dt_tree *t)
 {
     bool ignored;
     if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 && strcmp(t->text, "false") != 0)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "cache must be true or false; caching in a file is not supported, got '%s'", t->text);
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "cache must be true or false; caching in a file is not supported, got '%s'",
+                       t->text);
     return t ? dt_tree_bool(t, "cache", &ignored) : NULL;
 }
 
@@ -215,7 +221,8 @@ static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *
     const char *name = dt_part_name(part);
     for (int i = 0; i < names->n; i++)
         if (!dt_texts_have(train, names->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', which train has not", name, names->v[i]));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', which train has not", name,
+                                         names->v[i]));
     for (int i = 0; i < train->n; i++)
         if (!dt_texts_have(names, train->v[i]))
             dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at, "%s lacks '%s', which train has", name, train->v[i]));

@@ -30,7 +30,8 @@ struct synthetic {
 
 static const dt_field fields[] = {
     DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "examples of the training part"),
-    DT_TREE(struct synthetic, element, .required = true, .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
+    DT_TREE(struct synthetic, element, .required = true,
+            .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
     DT_END
 };
 
@@ -67,7 +68,8 @@ static dt_status *check_element(const dt_entry *e, const struct element *x, cons
         return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': %lld classes do not fit %s", e->key, (long long)x->num_classes,
                        dt_dtype_name(t->dtype));
     if (dt_type_bytes(t) > LARGEST_EXAMPLE)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key,
+                       (long long)LARGEST_EXAMPLE);
     return NULL;
 }
 
