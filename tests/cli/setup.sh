@@ -39,6 +39,30 @@ lacks() {
 on_terminal() {
     script -qec "$1" /dev/null </dev/null | tr '\r' '|' | sed 's/\x1b/^[/g; s/|$//'
 }
+needs_terminals() {
+    script -qec true /dev/null </dev/null >"$TEST_DIR/script" 2>&1 && return
+    echo "there are no terminals here"
+    exit 77
+}
+
+# Measured numbers as N, hashes as H: what is left is the same on every machine.
+mask() {
+    hide | sed 's/[0-9]*\.[0-9][0-9]*/N/g; s/\(sha256":"\)[0-9a-f]*/\1H/g; s/\(sha \)[0-9a-f]*/\1H/g'
+}
+
+# weights FILE: the hash in the last line of JSON lines.
+weights() {
+    sed -n '$s/.*"weights_sha256":"\([0-9a-f]*\)".*/\1/p' "$1"
+}
+
+# wait_for TEXT FILE: until a run that goes on has written it; a minute at most.
+wait_for() {
+    for _ in $(seq 600); do
+        grep -qF -e "$1" "$2" && return
+        sleep 0.1
+    done
+    echo "no '$1' in $2 after a minute"
+}
 
 # Twelve steps on examples that are drawn, 8 of 8 numbers each: trains in no time, needs no file.
 write_tiny() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Colour only on a terminal, and there not against the user's wish.
 . tests/cli/setup.sh
+needs_terminals
 error="$DTRAIN explain 9999"
 marked() {
     grep -c '\^\[' || true
