@@ -57,6 +57,36 @@ DT_ERROR(BAD_OVERRIDE, 14, 78, "ValueError", "override that fits nothing",
 DT_ERROR(RANGE, 17, 78, "ValueError", "value out of range",
     "A number in the job file lies outside the limits of its field. The message names the limit and the value.\n\n"
     "    Dense: {units: 0}           units must be at least 1, got 0")
+DT_ERROR(FIT_KEYS, 30, 78, "ValueError", "keys of fit",
+    "`fit` says how long to train: `epochs`, passes over the training data, or `steps`, exactly one of them. `initial_epoch` leaves\n"
+    "epochs out and must be less than `epochs`.\n\n"
+    "    fit: {epochs: 5}          or  fit: {steps: 5000}\n"
+    "    dtrain fit job.yaml fit.epochs= fit.steps=100     drops the one for the other")
+DT_ERROR(EXTENDS, 31, 78, "ValueError", "base of a job",
+    "`extends: base.yaml` takes every key that the job does not give itself from another file. The base lies relative to the job, and\n"
+    "may have no base of its own: so every key has one of two places. Mappings are merged key by key; one whose `type` changes is\n"
+    "replaced whole.")
+DT_ERROR(SUBSTITUTION, 32, 78, "ValueError", "substitution without a value",
+    "Texts of a job may hold {name}, {run_dir}, ${VARIABLE} and ${VARIABLE:-default}, and nothing else in such brackets. A variable\n"
+    "that the environment does not have needs a default.\n\n"
+    "    output: {dir: \"${SCRATCH:-runs}/{name}\"}")
+DT_ERROR(JOB_NAME, 33, 78, "ValueError", "name of a job",
+    "The name of a job becomes a part of paths, so it consists of letters, digits, '.', '_' and '-', and does not begin with a dot.\n"
+    "Without `name`, it is the file's name without .yaml.")
+DT_ERROR(BACKEND, 34, 78, "ValueError", "back end and strategy",
+    "The strategy decides which back end computes: `cpu` for default, one_device and mirrored, `sim` for tpu on a simulated slice.\n"
+    "`backend` may say so, but not something else; most jobs leave it out.")
+DT_ERROR(NO_SLICE, 35, 78, "ValueError", "no slice to draw",
+    "'dtrain topology' draws the chips of a TPU slice. A job with another strategy has none, so there is nothing to draw its\n"
+    "replicas on.\n\n"
+    "    dtrain topology job.yaml 'strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8}}'\n"
+    "    dtrain topology --tpu v3-8                the slice alone")
+DT_ERROR(NO_SPLIT, 36, 78, "ValueError", "part of the data that the job does not have",
+    "'dtrain evaluate --split NAME' asks for a part of the data set that the job does not have. `validation` comes from\n"
+    "`dataset.validation` or `dataset.validation_split`, `test` from `dataset.test`.")
+DT_ERROR(PARTITION, 37, 78, "ValueError", "annotation of a value",
+    "`partition` says for inputs, targets and layers how their values lie on the logical devices of a replica: `replicate`,\n"
+    "`{split: [1, 2, 4, 1]}` (parts per dimension) or `{assign: 1}` (one device).")
 DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
     "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v2-8 or v3-8, with sim: before\n"
     "it. The message names the nearest that exist. An empty name means this machine's own TPU; without one, a simulated v3-8.\n\n"
@@ -108,6 +138,11 @@ DT_ERROR(WORKER_GONE, 57, 69, "UnavailableError", "a worker is gone",
 DT_ERROR(WORKERS_DISAGREE, 58, 76, "InternalError", "workers do different things",
     "Two workers met in different collectives, or in the same with different sizes. They run other jobs, other versions, or a step\n"
     "function that does not do the same on every worker. Nothing was added up wrongly: the message was refused.")
+DT_ERROR(REPLICAS, 59, 78, "ValueError", "devices and replicas",
+    "Each device of a strategy holds one replica. `devices` lists them, `replicas: N` is short for CPU:0 to CPU:N-1; where both are\n"
+    "given they must agree, and an empty list is no strategy.\n\n"
+    "    strategy: {type: mirrored, devices: [\"CPU:0\", \"CPU:1\"]}\n"
+    "    strategy: {type: mirrored, replicas: 2}                       the same")
 DT_ERROR(MODEL_SHAPE, 60, 78, "ValueError", "shapes do not fit",
     "Values that meet in one operation have shapes or types that it cannot join. The message names the operation, the rule that\n"
     "is broken and both shapes; B stands for the number of rows of a batch. Sizes broadcast as in NumPy: aligned at the last\n"
@@ -273,6 +308,10 @@ DT_ERROR(STOPPED, 154, 75, "AbortedError", "stopped, state saved",
 DT_ERROR(STOPPED_AT_ONCE, 155, 75, "AbortedError", "stopped at once",
     "A second signal stopped the run before its state could be saved. The checkpoints written before are complete; the same\n"
     "command goes on from the newest.")
+DT_ERROR(ELEMENTS, 156, 78, "ValueError", "data set and model do not go together",
+    "Elements of a data set have names. The model's Input takes the element of its own name; the one that is left is the target, or\n"
+    "compile.target names it:\n\n"
+    "    dataset: {train: {image: x.idx, label: y.idx}}     model: Input: {name: image, ...}     the target is label")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"
@@ -289,3 +328,6 @@ DT_ERROR(ARGUMENT, 173, 78, "ValueError", "arguments of a step do not fit",
 DT_ERROR(REDUCE, 174, 78, "ValueError", "values cannot be reduced",
     "reduce adds (or averages) the replicas' values of one entry. Without an axis all must have one shape; with an axis, sizes may\n"
     "differ along it: give axis 0 when the last batch is partial.")
+DT_ERROR(WEIGHT, 175, 78, "ValueError", "no such weight, or model not ready",
+    "Weights are named LAYER/name, as in \"dense/kernel\"; setting one needs a tensor of its dtype and shape. fit and evaluate need a\n"
+    "model that dt_model_compile has given an optimizer and a loss.")

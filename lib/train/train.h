@@ -62,8 +62,8 @@ typedef struct dt_sums {
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
 /* Loss and metrics of a whole part. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, dt_sums *s) DT_MUST_USE;
-/* Names and values of loss and metrics ("loss", "accuracy", with prefix "val_" ...) from sums; *n of them, at most DT_MAX_SUMS + 1, in metrics. */
-int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, const char *prefix, dt_metric *metrics);
+/* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
+int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* Planned bytes of a training step's arena; simulated seconds of a step (0: no virtual clock). */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 double dt_trainer_virtual_seconds(const dt_trainer *t);
@@ -74,7 +74,6 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MU
 
 typedef struct dt_fit_request {
     dt_trainer *trainer;
-    const dt_trainer_options *made_of;
     const dt_fit_spec *fit;
     const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
     const char *directory;       /* output.dir; NULL: nothing is written */
@@ -95,8 +94,12 @@ dt_digest dt_weights_digest(const dt_model *m);
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena);
 
-dt_status *dt_history_create(dt_history **out);
+dt_history *dt_history_create(void);
 /* Adds a row: one epoch's metrics. */
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n);
+/* One line of history.jsonl. */
+void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out);
+/* The metrics of the last line of the history.jsonl below `directory`, names in `arena`; their number, 0 when there is none. */
+int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metrics, int most);
 
 #endif

@@ -1,0 +1,255 @@
+/* Models as handles: variables made in the captured scope, and compile, fit, evaluate over them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/train.h"
+
+/* ---- making ---- */
+
+static dt_status *make_weights(dt_model *m)
+{
+    m->weight = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
+    m->trainable.v = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
+    for (int i = 0; i < m->spec.n_weights; i++) {
+        const dt_weight_spec *w = m->spec.weight[i];
+        DT_TRY(dt_variable_create(&m->weight[i], w->path, &w->type, w->trainable));
+        m->n_weights++;
+        if (w->trainable)
+            m->trainable.v[m->trainable.n++] = m->weight[i];
+    }
+    return NULL;
+}
+
+static void draw_weights(dt_model *m)
+{
+    for (int i = 0; i < m->n_weights; i++)
+        dt_initialize(&m->spec.weight[i]->initializer, m->seed, m->weight[i]);
+}
+
+static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed)
+{
+    m->strategy = dt_strategy_ref(strategy);
+    m->seed = seed;
+    m->digest = dt_arena_new(m->arena, dt_digest);
+    DT_TRY(make_weights(m));
+    draw_weights(m);
+    return NULL;
+}
+
+static dt_model *empty_model(void)
+{
+    dt_model *m = dt_alloc(sizeof *m);
+    m->refs = 1;
+    m->arena = dt_arena_create();
+    return m;
+}
+
+static dt_status *give(dt_model **out, dt_model *m, dt_status *s)
+{
+    if (s) {
+        dt_model_unref(m);
+        return s;
+    }
+    dt_model_unref(*out);
+    *out = m;
+    return NULL;
+}
+
+dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed)
+{
+    dt_model *m = empty_model();
+
+    m->spec = *spec;
+    return give(out, m, finish_model(m, strategy, seed));
+}
+
+static dt_status *read_layers(dt_model *m, const char *format, va_list args)
+{
+    dt_tree *tree = NULL;
+
+    DT_TRY(dt_fragment_read(m->arena, "model", format, args, &tree));
+    return dt_model_read(m->arena, tree, &tree->at, &m->spec);
+}
+
+dt_status *dt_model_create(dt_model **out, const char *format, ...)
+{
+    dt_model *m;
+    va_list args;
+
+    DT_TRY(dt_scope_error());
+    m = empty_model();
+    va_start(args, format);
+    dt_status *s = read_layers(m, format, args);
+    va_end(args);
+    if (!s)
+        s = finish_model(m, dt_get_strategy(), 0);
+    return give(out, m, s);
+}
+
+void dt_model_unref(dt_model *m)
+{
+    if (!m || --m->refs > 0)
+        return;
+    for (int i = 0; i < m->n_weights; i++)
+        dt_variable_unref(m->weight[i]);
+    dt_optimizer_unref(m->optimizer);
+    dt_strategy_unref(m->strategy);
+    dt_arena_destroy(m->arena);
+    free(m);
+}
+
+dt_status *dt_model_seed(dt_model *m, uint64_t seed)
+{
+    DT_TRY(dt_scope_error());
+    m->seed = seed;
+    draw_weights(m);
+    return NULL;
+}
+
+/* ---- answers ---- */
+
+int64_t dt_model_parameters(const dt_model *m)
+{
+    return m->spec.parameters;
+}
+
+const char *dt_model_weights_sha256(dt_model *m)
+{
+    *m->digest = dt_weights_digest(m);
+    return m->digest->hex;
+}
+
+static dt_status *find_weight(const dt_model *m, const char *path, dt_variable **out)
+{
+    const char **names = dt_alloc((size_t)(m->n_weights + 1) * sizeof *names);
+
+    *out = NULL;
+    for (int i = 0; i < m->n_weights; i++) {
+        names[i] = m->weight[i]->path;
+        if (strcmp(names[i], path) == 0)
+            *out = m->weight[i];
+    }
+    const char *near = *out ? NULL : dt_nearest(path, names, m->n_weights);
+    free(names);
+    if (*out)
+        return NULL;
+    dt_status *s = dt_fail(DT_E_WEIGHT, NULL, "the model has no weight '%s'", path);
+    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+}
+
+dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
+{
+    dt_variable *v;
+
+    DT_TRY(dt_scope_error());
+    DT_TRY(find_weight(m, path, &v));
+    return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
+}
+
+dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value)
+{
+    dt_variable *v;
+    bool same;
+
+    DT_TRY(dt_scope_error());
+    DT_TRY(find_weight(m, path, &v));
+    same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
+    for (int d = 0; same && d < v->type.rank; d++)
+        same = dt_tensor_dim(value, d) == v->type.dim[d];
+    if (!same)
+        return dt_fail(DT_E_WEIGHT, NULL, "weight '%s' has another dtype or shape than the tensor it is set to", path);
+    memcpy(v->data, dt_tensor_data(value), (size_t)dt_type_bytes(&v->type));
+    return NULL;
+}
+
+/* ---- compile, fit, evaluate ---- */
+
+dt_status *dt_model_compile(dt_model *m, const char *format, ...)
+{
+    dt_tree *tree = NULL;
+    va_list args;
+
+    DT_TRY(dt_scope_error());
+    va_start(args, format);
+    dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
+    va_end(args);
+    if (!s)
+        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec.output, &m->compile);
+    if (s)
+        return s;
+    dt_optimizer_unref(m->optimizer);
+    m->optimizer = dt_optimizer_over(&m->compile.optimizer);
+    m->compiled = true;
+    return NULL;
+}
+
+static dt_status *open_trainer(dt_model *m, dt_dataset *data, bool training, dt_trainer **out)
+{
+    if (!m->compiled)
+        return dt_fail(DT_E_WEIGHT, NULL, "the model is not compiled: call dt_model_compile first");
+    return dt_trainer_create(out, &(dt_trainer_options){ .strategy = m->strategy, .model = m, .compile = &m->compile, .data = data,
+                                                         .optimizer = training ? m->optimizer : NULL });
+}
+
+/* `seed` of the shuffle stands beside fit's own keys. */
+static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data, dt_fit_spec *fit)
+{
+    dt_tree *tree = NULL;
+    int64_t seed;
+
+    DT_TRY(dt_fragment_read(m->arena, "fit", format, args, &tree));
+    const dt_tree *given = dt_tree_get(tree, "seed");
+    if (given) {
+        DT_TRY(dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed));
+        dt_dataset_set_shuffle_seed(data, (uint64_t)seed);
+        for (int i = 0; i < tree->n; i++)
+            if (tree->entry[i].value == given)
+                memmove(&tree->entry[i], &tree->entry[i + 1], (size_t)(--tree->n - i) * sizeof *tree->entry);
+    }
+    return dt_fit_read(m->arena, tree, &tree->at, fit);
+}
+
+dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...)
+{
+    dt_trainer *trainer = NULL;
+    dt_history *h = dt_history_create();
+    const dt_run_options run = { 0 };
+    dt_fit_spec fit;
+    dt_status *s = NULL;
+    va_list args;
+
+    va_start(args, format);
+    DT_GO(s, dt_scope_error());
+    DT_GO(s, read_fit(m, format, args, data, &fit));
+    DT_GO(s, open_trainer(m, data, true, &trainer));
+    DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));
+    if (history) {
+        dt_history_unref(*history);
+        *history = h;
+        h = NULL;
+    }
+out:
+    va_end(args);
+    dt_trainer_destroy(trainer);
+    dt_history_unref(h);
+    return s;
+}
+
+dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history)
+{
+    dt_part part = dt_dataset_count(data, DT_PART_VALIDATION) > 0 ? DT_PART_VALIDATION : DT_PART_TRAIN;
+    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_trainer *trainer = NULL;
+    dt_sums sums;
+
+    DT_TRY(dt_scope_error());
+    DT_TRY(open_trainer(m, data, false, &trainer));
+    dt_status *s = dt_trainer_evaluate(trainer, part, &sums);
+    if (!s && history) {
+        dt_history_unref(*history);
+        *history = dt_history_create();
+        dt_history_add(*history, metrics, dt_trainer_metrics(trainer, &sums, false, metrics));
+    }
+    dt_trainer_destroy(trainer);
+    return s;
+}

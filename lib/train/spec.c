@@ -1,0 +1,184 @@
+/* Reading `fit` and `checkpoint`: how long to train, how often to look, what to keep. */
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+
+static const dt_place *value_place(const dt_tree *map, const char *key)
+{
+    const dt_tree *value = dt_tree_get(map, key);
+    return value ? &value->at : &map->at;
+}
+
+static const dt_tree *given(const dt_tree *t)
+{
+    return t && t->kind != DT_TREE_NULL ? t : NULL;
+}
+
+/* ---- fit ---- */
+
+struct fit {
+    int64_t epochs, steps, validation_freq, initial_epoch, gradient_accumulation_steps;
+    const dt_tree *callbacks, *validation_steps, *steps_per_epoch;
+    bool has_epochs, has_steps;
+};
+
+#define SET(member) .set = 1 + offsetof(struct fit, member)
+
+static const dt_field fit_fields[] = {
+    DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "passes over the training data; or steps"),
+    DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "training steps in all; or epochs"),
+    DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .preset = "1", .help = "validate after so many epochs, or steps where steps is given"),
+    DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
+    DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update"),
+    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list; none are there yet"),
+    DT_TREE(struct fit, validation_steps),
+    DT_TREE(struct fit, steps_per_epoch),
+    DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
+    DT_INSTEAD("validation_split", "write dataset.validation_split"),
+    DT_INSTEAD("validation_data", "write dataset.validation"),
+    DT_INSTEAD("shuffle", "write dataset.shuffle"),
+    DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
+    DT_INSTEAD("class_weight", "not implemented yet"),
+    DT_INSTEAD("sample_weight", "not implemented yet"),
+    DT_END
+};
+
+static dt_status *not_yet(const dt_tree *fit, const dt_tree *value, const char *key)
+{
+    if (!given(value))
+        return NULL;
+    return dt_fail(DT_E_NOT_YET, value_place(fit, key), "fit.%s is not implemented yet", key);
+}
+
+static const char *name_of(const dt_tree *item)
+{
+    if (item->kind == DT_TREE_SCALAR)
+        return item->text;
+    return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
+}
+
+static dt_status *check_callbacks(const dt_tree *list)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; given(list) && i < list->n; i++)
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &list->item[i]->at, "callback '%.80s' is not implemented yet", name_of(list->item[i])));
+    return faults;
+}
+
+/* A misspelt key has been told already; so that it is not told twice that epochs are missing, only a faultless mapping is asked. */
+static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_place *at, bool faultless)
+{
+    if (x->has_epochs && x->has_steps)
+        return dt_fail(DT_E_FIT_KEYS, value_place(t, "steps"), "fit: give epochs or steps, not both");
+    if (faultless && !x->has_epochs && !x->has_steps)
+        return dt_fail(DT_E_FIT_KEYS, at, "fit needs epochs or steps");
+    if (x->has_epochs && x->initial_epoch >= x->epochs)
+        return dt_fail(DT_E_FIT_KEYS, value_place(t, "initial_epoch"), "initial_epoch must be less than epochs, %lld, got %lld",
+                       (long long)x->epochs, (long long)x->initial_epoch);
+    return NULL;
+}
+
+dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out)
+{
+    struct fit x = { 0 };
+    const dt_place *here = given(t) ? &t->at : at;
+    dt_status *faults = dt_fields_read(arena, fit_fields, t, at, "fit", &x);
+
+    if (given(t) && t->kind != DT_TREE_MAP)
+        return faults;
+    dt_status_append(&faults, check_length(&x, t, here, !faults));
+    if (x.gradient_accumulation_steps > 1)
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, value_place(t, "gradient_accumulation_steps"),
+                                          "fit.gradient_accumulation_steps above 1 is not implemented yet"));
+    dt_status_append(&faults, not_yet(t, x.validation_steps, "validation_steps"));
+    dt_status_append(&faults, not_yet(t, x.steps_per_epoch, "steps_per_epoch"));
+    dt_status_append(&faults, check_callbacks(x.callbacks));
+    *out = (dt_fit_spec){ .epochs = x.has_epochs ? x.epochs : 0, .steps = x.has_steps ? x.steps : 0, .validation_freq = x.validation_freq,
+                          .initial_epoch = x.initial_epoch, .at = *here };
+    return faults;
+}
+
+/* ---- checkpoint ---- */
+
+struct checkpoint {
+    const dt_tree *save_freq, *resume;
+    int64_t max_to_keep;
+};
+
+static const dt_field checkpoint_fields[] = {
+    DT_TREE(struct checkpoint, save_freq, .preset = "epoch", .help = "epoch, a number of steps, or a time: 30s, 10m, 2h"),
+    DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "older ones are deleted"),
+    DT_TREE(struct checkpoint, resume, .preset = "auto", .help = "auto, never, must, or a checkpoint's path"),
+    DT_END
+};
+
+/* "10m" in seconds; 0: no such text. */
+static double read_time(const char *text)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 } };
+    char number[32];
+    double x;
+    size_t n = strlen(text);
+
+    if (n < 2 || n > sizeof number)
+        return 0;
+    memcpy(number, text, n - 1);
+    number[n - 1] = '\0';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text[n - 1] == units[i].unit && dt_parse_double(number, &x) && x > 0 && x < 1e9)
+            return x * units[i].seconds;
+    return 0;
+}
+
+static dt_status *read_save_freq(const dt_tree *t, dt_checkpoint_spec *out)
+{
+    bool scalar = t->kind == DT_TREE_SCALAR;
+
+    out->every_epoch = scalar && strcmp(t->text, "epoch") == 0;
+    out->every_seconds = scalar ? read_time(t->text) : 0;
+    if (out->every_epoch || out->every_seconds > 0)
+        return NULL;
+    if (scalar && *t->text && t->text[strspn(t->text, "+-0123456789.eE")] == '\0')
+        return dt_tree_int(t, "save_freq", 1, 1e15, &out->every_steps);
+    return dt_fail(DT_E_WRONG_TYPE, &t->at, "save_freq: expected epoch, a number of steps, or a time as in 10m, got %s%.80s%s",
+                   scalar ? "'" : "", scalar ? t->text : dt_tree_kind_name(t->kind), scalar ? "'" : "");
+}
+
+static dt_status *read_resume(const dt_tree *t, dt_checkpoint_spec *out)
+{
+    static const char *const words[] = { "auto", "never", "must" };
+    static const dt_resume modes[] = { DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST };
+    const char *text, *nearest;
+
+    DT_TRY(dt_tree_text(t, "resume", &text));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0) {
+            out->resume = modes[i];
+            return NULL;
+        }
+    nearest = strchr(text, '/') ? NULL : dt_nearest(text, words, 3);
+    if (nearest)
+        return dt_suggest(dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown resume '%s'", text), "did you mean '%s'?", nearest);
+    if (!*text)
+        return dt_fail(DT_E_RANGE, &t->at, "resume must not be empty");
+    out->resume = DT_RESUME_PATH;
+    out->resume_path = text;
+    return NULL;
+}
+
+dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_checkpoint_spec *out)
+{
+    struct checkpoint x = { 0 };
+    dt_status *faults = dt_fields_read(arena, checkpoint_fields, t, at, "checkpoint", &x);
+
+    *out = (dt_checkpoint_spec){ .max_to_keep = x.max_to_keep };
+    if (x.save_freq)
+        dt_status_append(&faults, read_save_freq(x.save_freq, out));
+    if (x.resume)
+        dt_status_append(&faults, read_resume(x.resume, out));
+    return faults;
+}

@@ -1,0 +1,94 @@
+/*
+ * Steps as graph. One rule for every denominator: sums over examples, divided by the number of examples of the global batch, once, after
+ * the sum over replicas. So neither the loss nor the gradient depends on how a batch divides.
+ */
+#include "train/trainer.h"
+
+typedef struct forward {
+    dt_value input, target, prediction, rows; /* rows (B): one loss per example */
+} forward;
+
+static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
+{
+    const dt_element *elements;
+    dt_dataset_elements(t->o.data, &elements);
+    return dt_trace_declare(trace, elements[element].name, &elements[element].type);
+}
+
+static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
+{
+    const dt_named *loss = &t->o.compile->loss;
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
+    forward f = { .input = declare(trace, t, t->input), .target = declare(trace, t, t->target) };
+
+    f.prediction = dt_model_emit(t->o.model, f.input, training);
+    const char *before = dt_trace_path(trace, "loss");
+    f.rows = row->rows(&(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
+    dt_trace_path(trace, before);
+    return f;
+}
+
+static dt_value sum_of_rows(dt_value rows)
+{
+    return dt_all_reduce(DT_SUM, dt_reduce_sum(rows, 0));
+}
+
+static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    const char *before = dt_trace_path(trace, "metrics");
+
+    for (int i = 0; i < t->o.compile->n_metrics; i++) {
+        const dt_metric_use *m = &t->o.compile->metric[i];
+        dt_value rows = m->row->update(&(dt_loss_call_args){ .args = m->args, .target = f->target, .prediction = f->prediction });
+        char name[32];
+        snprintf(name, sizeof name, "sums/%d", i);
+        dt_return(trace, name, sum_of_rows(rows));
+    }
+    dt_trace_path(trace, before);
+}
+
+/* The gradient of the sum of losses, summed over replicas, over the number of examples. */
+static void mean_gradients(dt_trace *trace, const forward *f, const dt_variables *v, dt_value *gradient)
+{
+    dt_value *weight = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
+    dt_dtype dtype = dt_type_of_value(f->rows).dtype;
+
+    for (int i = 0; i < v->n; i++)
+        weight[i] = dt_read(trace, v->v[i]);
+    dt_gradients_of(dt_reduce_sum(f->rows, 0), weight, v->n, gradient);
+    dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
+    dt_value one_over = dt_divide(dt_scalar(trace, dtype, 1), examples);
+    for (int i = 0; i < v->n; i++)
+        if (gradient[i].trace)
+            gradient[i] = dt_multiply(dt_all_reduce(DT_SUM, gradient[i]), one_over);
+}
+
+static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    const dt_variables *v = &t->o.model->trainable;
+    dt_value *gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
+
+    mean_gradients(trace, f, v, gradient);
+    const char *before = dt_trace_path(trace, "optimizer");
+    dt_optimizer_emit(t->o.optimizer, trace, v, gradient);
+    dt_trace_path(trace, before);
+}
+
+dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
+{
+    static const char *const names[] = { "forward", "evaluate", "train" };
+    dt_trace *trace = dt_trace_create(names[kind]);
+
+    dt_trace_set_replicas(trace, t->o.strategy->replicas);
+    forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE);
+    if (kind == DT_STEP_FORWARD) {
+        dt_return(trace, "prediction", f.prediction);
+        dt_return(trace, "loss", f.rows);
+        return dt_trace_end(trace, out);
+    }
+    dt_return(trace, "loss", sum_of_rows(f.rows));
+    return_metrics(trace, t, &f);
+    if (kind == DT_STEP_TRAIN)
+        emit_update(trace, t, &f);
+    return dt_trace_end(trace, out);
+}

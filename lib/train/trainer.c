@@ -1,0 +1,272 @@
+/* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- data against model ---- */
+
+static dt_status *no_element(const dt_trainer *t, const char *role, const char *name, const dt_place *at)
+{
+    const dt_element *elements;
+    int n = dt_dataset_elements(t->o.data, &elements);
+    dt_str have = { 0 };
+
+    for (int i = 0; i < n; i++)
+        dt_str_printf(&have, "%s'%s'", i ? ", " : "", elements[i].name);
+    dt_status *s = dt_fail(DT_E_ELEMENTS, at && at->source ? at : NULL, "the data set has no element '%s' for the %s; it has %s", name, role,
+                           dt_str_text(&have));
+    dt_str_release(&have);
+    return s;
+}
+
+/* The target: the one told, or the only element that is not the input. */
+static dt_status *find_target(dt_trainer *t)
+{
+    const dt_compile_spec *c = t->o.compile;
+    const dt_element *elements;
+    int n = dt_dataset_elements(t->o.data, &elements);
+
+    if (c->target) {
+        t->target = dt_dataset_find(t->o.data, c->target);
+        return t->target < 0 ? no_element(t, "target", c->target, &c->target_at) : NULL;
+    }
+    if (n != 2)
+        return dt_fail(DT_E_ELEMENTS, c->loss.at.source ? &c->loss.at : NULL,
+                       n < 2 ? "the data set has no element besides the input: there is no target" :
+                               "the data set has %d elements besides the input: compile.target names the target", n - 1);
+    t->target = 1 - t->input;
+    return NULL;
+}
+
+static dt_status *at_place(dt_status *s, const dt_place *at)
+{
+    return s && at->source ? dt_at(s, at) : s;
+}
+
+/* The loss and the metrics accept what the data set and the model give; class numbers are below the number of classes. */
+static dt_status *check_target(dt_trainer *t)
+{
+    const dt_compile_spec *c = t->o.compile;
+    const dt_loss_row *loss = (const dt_loss_row *)c->loss.kind;
+    const dt_type *output = &t->o.model->spec.output;
+    const dt_element *elements;
+
+    dt_dataset_elements(t->o.data, &elements);
+    DT_TRY(at_place(loss->check(c->loss.args, &elements[t->target].type, output), &c->loss.at));
+    for (int i = 0; i < c->n_metrics; i++)
+        DT_TRY(at_place(c->metric[i].row->check(c->metric[i].args, &elements[t->target].type, output), &c->metric[i].at));
+    if (loss->sparse)
+        return dt_dataset_check_labels(t->o.data, t->target, output->dim[output->rank - 1]);
+    return NULL;
+}
+
+static dt_status *match_elements(dt_trainer *t)
+{
+    const dt_input_spec *input = &t->o.model->spec.input;
+
+    t->input = dt_dataset_find(t->o.data, input->name);
+    if (t->input < 0)
+        return no_element(t, "input", input->name, &input->at);
+    DT_TRY(find_target(t));
+    return check_target(t);
+}
+
+/* ---- compiling ---- */
+
+static dt_status *compile_step(dt_trainer *t, dt_step_kind kind, dt_compiled **out)
+{
+    dt_graph *g = NULL;
+
+    DT_TRY(dt_step_trace(t, kind, &g));
+    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards });
+}
+
+static int64_t full_batch(const dt_trainer *t)
+{
+    int64_t batch = dt_dataset_batch_size(t->o.data), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
+    return n > 0 && n < batch ? n : batch;
+}
+
+/* The training step for the batches that will come, before the first one: full, and the last. */
+static dt_status *prepare_training(dt_trainer *t)
+{
+    int64_t batch = full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
+    dt_executable *x = NULL;
+
+    DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
+    DT_TRY(compile_step(t, DT_STEP_TRAIN, &t->train));
+    if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
+        DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
+    DT_TRY(dt_compiled_prepare(t->train, batch, &x));
+    if (x) {
+        t->price = x->price;
+        t->peak_bytes = dt_exec_arena_bytes(x->exec);
+    }
+    return NULL;
+}
+
+/* "loss", "accuracy"; "val_loss", "val_accuracy". */
+static dt_status *name_metrics(dt_trainer *t)
+{
+    const dt_compile_spec *c = t->o.compile;
+    int sums = 0;
+
+    for (int i = 0; i < c->n_metrics; i++)
+        sums += c->metric[i].row->sums;
+    if (c->n_metrics > DT_MAX_SUMS || sums > DT_MAX_SUMS)
+        return dt_fail(DT_E_RANGE, &c->metric[0].at, "metrics must be at most %d, got %d", DT_MAX_SUMS, c->n_metrics);
+    for (int v = 0; v < 2; v++) {
+        t->key[v] = dt_arena_array(t->arena, const char *, c->n_metrics + 1);
+        t->key[v][0] = v ? "val_loss" : "loss";
+        for (int i = 0; i < c->n_metrics; i++)
+            t->key[v][1 + i] = dt_arena_printf(t->arena, "%s%s", v ? "val_" : "", c->metric[i].key);
+    }
+    return NULL;
+}
+
+dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
+{
+    dt_trainer *t = dt_alloc(sizeof *t);
+    dt_status *s;
+
+    *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
+    t->offsets = dt_arena_array(t->arena, int32_t, o->strategy->replicas + 1);
+    if (dt_dataset_spec_of(o->data)->per_replica_batch_size > 0)
+        dt_dataset_set_global_batch(o->data, dt_dataset_spec_of(o->data)->per_replica_batch_size * o->strategy->replicas);
+    s = name_metrics(t);
+    if (!s)
+        s = match_elements(t);
+    if (!s && o->optimizer)
+        s = prepare_training(t);
+    if (!s)
+        s = compile_step(t, DT_STEP_EVALUATE, &t->evaluate);
+    if (s) {
+        dt_trainer_destroy(t);
+        return s;
+    }
+    *out = t;
+    return NULL;
+}
+
+void dt_trainer_destroy(dt_trainer *t)
+{
+    if (!t)
+        return;
+    dt_compiled_destroy(t->train);
+    dt_compiled_destroy(t->evaluate);
+    dt_arena_destroy(t->arena);
+    free(t);
+}
+
+/* ---- running ---- */
+
+static double value_at(const dt_view *v, int i)
+{
+    return v->type.dtype == DT_FLOAT64 ? ((const double *)v->data)[i] : (double)((const float *)v->data)[i];
+}
+
+/* Result 0 is the loss; each metric has `sums` numbers. */
+static void add_results(const dt_trainer *t, const dt_view *result, int64_t rows, dt_sums *s)
+{
+    int at = 0;
+
+    s->examples += (double)rows;
+    s->loss += value_at(&result[0], 0);
+    for (int i = 0; i < t->o.compile->n_metrics; i++)
+        for (int k = 0; k < t->o.compile->metric[i].row->sums; k++)
+            s->metric[at++] += value_at(&result[1 + i], k);
+}
+
+static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
+{
+    const dt_graph *step = dt_compiled_step(c);
+    dt_view arg[2], result[1 + DT_MAX_SUMS];
+    const dt_element *elements;
+
+    dt_dataset_elements(t->o.data, &elements);
+    for (int i = 0; i < step->n_args; i++) {
+        bool is_input = strcmp(step->arg[i].name, elements[t->input].name) == 0;
+        arg[i] = batch->element[is_input ? t->input : t->target];
+    }
+    dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
+    DT_TRY(dt_compiled_run(c, t->offsets, arg, result));
+    add_results(t, result, batch->rows, s);
+    if (loss)
+        *loss = value_at(&result[0], 0) / (double)batch->rows;
+    return NULL;
+}
+
+dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss)
+{
+    return run_batch(t, t->train, batch, s, loss);
+}
+
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, dt_sums *s)
+{
+    dt_feed *feed = NULL;
+    dt_status *bad;
+    dt_batch batch;
+
+    *s = (dt_sums){ 0 };
+    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL }));
+    for (;;) {
+        bad = dt_feed_next(feed, &batch);
+        if (bad || batch.rows == 0)
+            break;
+        bad = run_batch(t, t->evaluate, &batch, s, NULL);
+        if (bad)
+            break;
+    }
+    dt_feed_close(feed);
+    return bad;
+}
+
+/* ---- answers ---- */
+
+int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics)
+{
+    const dt_compile_spec *c = t->o.compile;
+    int at = 0;
+
+    metrics[0] = (dt_metric){ t->key[validation][0], s->loss / s->examples };
+    for (int i = 0; i < c->n_metrics; i++) {
+        const dt_metric_row *row = c->metric[i].row;
+        metrics[1 + i] = (dt_metric){ t->key[validation][1 + i], row->result(c->metric[i].args, &s->metric[at], s->examples) };
+        at += row->sums;
+    }
+    return 1 + c->n_metrics;
+}
+
+int64_t dt_trainer_peak_bytes(const dt_trainer *t)
+{
+    return t->peak_bytes;
+}
+
+double dt_trainer_virtual_seconds(const dt_trainer *t)
+{
+    return t->price.seconds;
+}
+
+static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out)
+{
+    dt_graph *g = NULL;
+
+    DT_TRY(dt_step_trace(t, kind, &g));
+    dt_graph_print(g, out);
+    dt_graph_destroy(g);
+    return NULL;
+}
+
+dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
+{
+    if (strcmp(stage, "graph") == 0)
+        return print_traced(t, DT_STEP_FORWARD, out);
+    if (strcmp(stage, "gradient") == 0)
+        return print_traced(t, DT_STEP_TRAIN, out);
+    if (strcmp(stage, "folded") == 0) {
+        dt_graph_print(dt_compiled_folded(t->train), out);
+        return NULL;
+    }
+    return dt_compiled_lower(t->train, stage, full_batch(t), out);
+}

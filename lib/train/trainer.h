@@ -1,0 +1,23 @@
+/* A trainer from the inside: its steps (step.c) and what it does with them (trainer.c). */
+#ifndef DT_TRAIN_TRAINER_H
+#define DT_TRAIN_TRAINER_H
+
+#include "train/train.h"
+
+struct dt_trainer {
+    dt_arena *arena;
+    dt_trainer_options o;
+    int input, target;           /* elements of the data set */
+    dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
+    const char **key[2];         /* [1 + metrics] history keys, plain and with val_ */
+    int32_t *offsets;            /* [replicas + 1] */
+    dt_price price;              /* of a full training step */
+    int64_t peak_bytes;
+};
+
+typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN } dt_step_kind;
+/* The step of one replica, traced: arguments are the input and the target element; results "loss" and "sums/0", ... (one per metric): sums over all
+ * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. */
+dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,58 @@
+/* Weights as a whole: their digest, and as arrays for checkpoints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/train.h"
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp((*(dt_variable *const *)a)->path, (*(dt_variable *const *)b)->path);
+}
+
+/* Path, dtype and shape as text, then the data as it lies in memory: little-endian on every machine dtrain runs on. */
+static void add_weight(dt_sha256 *h, const dt_variable *v)
+{
+    dt_str head = { 0 };
+
+    dt_str_printf(&head, "%s\n%s\n", v->path, dt_dtype_name(v->type.dtype));
+    for (int d = 0; d < v->type.rank; d++)
+        dt_str_printf(&head, "%s%lld", d ? "," : "", (long long)v->type.dim[d]);
+    dt_str_putc(&head, '\n');
+    dt_sha256_add(h, head.data, head.size);
+    dt_sha256_add(h, v->data, (size_t)dt_type_bytes(&v->type));
+    dt_str_release(&head);
+}
+
+dt_digest dt_weights_digest(const dt_model *m)
+{
+    dt_variable **sorted = dt_alloc((size_t)(m->n_weights + 1) * sizeof(dt_variable *));
+    dt_sha256 *h = dt_sha256_create();
+
+    memcpy(sorted, m->weight, (size_t)m->n_weights * sizeof(dt_variable *));
+    qsort(sorted, (size_t)m->n_weights, sizeof(dt_variable *), by_path);
+    for (int i = 0; i < m->n_weights; i++)
+        add_weight(h, sorted[i]);
+    free(sorted);
+    return dt_sha256_end(h);
+}
+
+static dt_arrays arrays_of(dt_variable *const *v, int n, dt_arena *arena)
+{
+    dt_named_array *array = dt_arena_array(arena, dt_named_array, n + 1);
+
+    for (int i = 0; i < n; i++)
+        array[i] = (dt_named_array){ .name = v[i]->path, .type = v[i]->type, .data = v[i]->data };
+    return (dt_arrays){ .n = n, .array = array };
+}
+
+dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena)
+{
+    return arrays_of(m->weight, m->n_weights, arena);
+}
+
+dt_arrays dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena)
+{
+    int n;
+    dt_variable **v = dt_optimizer_variables(o, arena, &n);
+    return arrays_of(v, n, arena);
+}
