@@ -1,7 +1,6 @@
 /* Reading `fit` and `checkpoint`: how long to train, how often to look, what to keep. */
 #include "train/train.h"
 
-#include <math.h>
 #include <string.h>
 
 static const dt_place *value_place(const dt_tree *map, const char *key)

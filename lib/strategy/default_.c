@@ -1,0 +1,8 @@
+/* The strategy in force where none was asked for: one replica, nothing distributed. */
+#include "strategy/place.h"
+
+const dt_strategy_row dt_strategy_default_ = {
+    .kind = { .name = "default", .about = "one replica, nothing distributed" },
+    .place = dt_place_cpus,
+    .backend = "cpu",
+};

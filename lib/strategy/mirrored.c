@@ -1,0 +1,39 @@
+/*
+ * MirroredStrategy: a replica on each of some devices of this machine, all with the same weights. CPU devices are virtual, so
+ * `replicas: 4` is short for CPU:0 to CPU:3; with neither, there is one for each core.
+ */
+#include "strategy/read.h"
+
+struct mirrored {
+    const dt_tree *devices;
+    int64_t replicas;
+    bool has_replicas;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct mirrored, devices, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: virtual CPU devices, as many as named"),
+    DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
+           .help = "short for that many CPU devices"),
+    DT_INSTEAD("cross_device_ops", "not implemented yet"),
+    DT_END
+};
+
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
+{
+    const struct mirrored *x = args;
+    int listed = x->devices ? x->devices->n : 0;
+
+    if (x->devices && x->has_replicas && x->replicas != listed)
+        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"), "%d device%s, but replicas: %lld", listed, listed == 1 ? "" : "s",
+                       (long long)x->replicas);
+    out->replicas = x->has_replicas ? x->replicas : 0;
+    return x->devices ? dt_strategy_devices(arena, x->devices, out) : NULL;
+}
+
+const dt_strategy_row dt_strategy_mirrored = {
+    .kind = { .name = "mirrored", .about = "one replica on each device of this machine, the same weights on all", .fields = fields,
+              .size = sizeof(struct mirrored) },
+    .read = read,
+    .place = dt_place_cpus,
+    .backend = "cpu",
+};

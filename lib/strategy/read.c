@@ -1,0 +1,258 @@
+/*
+ * Reading a job's `strategy` mapping. `type` names a row; the row's own keys stand beside it, so its table is joined with the
+ * common one before the mapping is read. A key that only another strategy has is refused with the type that it belongs to: who
+ * switches from one strategy to another should not have to guess what became of it.
+ */
+#include "strategy/read.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+static const dt_strategy_row *const rows[] = {
+#define DT_STRATEGY_ROW(name) &dt_strategy_##name,
+#include "strategy/strategies.h"
+#undef DT_STRATEGY_ROW
+};
+
+/* Strategies of tf.distribute that have no row yet, and the keys that only they have. */
+static const char *const later[] = { "multi_worker_mirrored", "parameter_server" };
+static const struct {
+    const char *key, *type;
+} later_keys[] = {
+    { "communication", "multi_worker_mirrored" },
+    { "parameter_servers", "parameter_server" },
+    { "elastic", "parameter_server" },
+    { "schedule", "parameter_server" },
+};
+
+enum {
+    ROWS = sizeof rows / sizeof *rows,
+    LATER = sizeof later / sizeof *later,
+    LATER_KEYS = sizeof later_keys / sizeof *later_keys,
+    MOST_FIELDS = 48,
+};
+
+struct common {
+    const dt_tree *type;
+    bool verify_replicas;
+};
+
+static const dt_field common[] = {
+    DT_TREE(struct common, type, .required = true, .help = "default, one_device, mirrored or tpu"),
+    DT_FLAG(struct common, verify_replicas, .help = "true copies of the weights on each replica, compared"),
+    DT_END
+};
+
+const dt_place *dt_value_place(const dt_tree *map, const char *key)
+{
+    const dt_tree *value = dt_tree_get(map, key);
+    return value ? &value->at : &map->at;
+}
+
+/* ---- the type ---- */
+
+/* Index in rows; ROWS and more: a later one; -1: none, or not told. */
+static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
+{
+    dt_kind kinds[ROWS + LATER];
+    const dt_kind *names[ROWS + LATER];
+    const dt_tree *type = dt_tree_get(t, "type");
+    dt_named named;
+
+    *row = -1;
+    if (!type || type->kind == DT_TREE_NULL) /* the table says that it is missing */
+        return NULL;
+    DT_TRY(dt_tree_expect(type, DT_TREE_SCALAR, "type"));
+    for (int i = 0; i < ROWS + LATER; i++) {
+        kinds[i] = (dt_kind){ .name = i < ROWS ? rows[i]->kind.name : later[i - ROWS] };
+        names[i] = &kinds[i];
+    }
+    DT_TRY(dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named));
+    *row = named.row;
+    if (named.row >= ROWS)
+        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored and tpu are", type->text);
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+typedef struct table {
+    dt_field field[MOST_FIELDS + 1];
+    int n;
+} table;
+
+static bool has(const table *t, const char *key)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strcmp(t->field[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+static void add(table *t, const dt_field *f)
+{
+    if (t->n < MOST_FIELDS && !has(t, f->name))
+        t->field[t->n++] = *f;
+    t->field[t->n] = (dt_field)DT_END;
+}
+
+/* A table whose struct stands `base` bytes into the joined one. Of a type that is not known nothing is required. */
+static void add_table(table *t, const dt_field *fields, size_t base, bool required)
+{
+    for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
+        dt_field moved = *f;
+        moved.offset += base;
+        moved.set += moved.set ? (int)base : 0;
+        moved.required &= required;
+        add(t, &moved);
+    }
+}
+
+static void refuse(dt_arena *arena, table *t, const char *key, const char *type)
+{
+    add(t, &(dt_field)DT_INSTEAD(key, dt_arena_printf(arena, "only valid for type: %s", type)));
+}
+
+static void refuse_others(dt_arena *arena, table *t)
+{
+    for (int i = 0; i < ROWS; i++)
+        for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
+            if (!f->instead)
+                refuse(arena, t, f->name, rows[i]->kind.name);
+    for (int i = 0; i < LATER_KEYS; i++)
+        refuse(arena, t, later_keys[i].key, later_keys[i].type);
+}
+
+/* ---- the mapping ---- */
+
+static size_t aligned(size_t bytes)
+{
+    const size_t align = _Alignof(max_align_t);
+    return (bytes + align - 1) / align * align;
+}
+
+static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt_tree *t, dt_strategy_spec *out)
+{
+    const size_t base = aligned(sizeof(struct common));
+    char *both = dt_arena_alloc(arena, base + row->kind.size);
+    const struct common *first = (const void *)both;
+    table *all = dt_arena_new(arena, table);
+
+    out->row = row;
+    add_table(all, common, 0, true);
+    add_table(all, row->kind.fields, base, true);
+    refuse_others(arena, all);
+    dt_status *faults = dt_fields_read(arena, all->field, t, &t->at, "strategy", both);
+    if (first->verify_replicas)
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, dt_value_place(t, "verify_replicas"), "verify_replicas is not implemented yet"));
+    if (!faults && row->read)
+        faults = row->read(arena, both + base, t, out);
+    return faults;
+}
+
+/* Without a known type the keys of all are let through: what is wrong with them cannot be said. */
+static dt_status *read_any(dt_arena *arena, const dt_tree *t)
+{
+    size_t base = aligned(sizeof(struct common));
+    table *all = dt_arena_new(arena, table);
+
+    add_table(all, common, 0, true);
+    for (int i = 0; i < ROWS; i++) {
+        add_table(all, rows[i]->kind.fields, base, false);
+        base += aligned(rows[i]->kind.size);
+    }
+    return dt_fields_read(arena, all->field, t, &t->at, "strategy", dt_arena_alloc(arena, base));
+}
+
+dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out)
+{
+    int row;
+
+    *out = (dt_strategy_spec){ .at = t ? t->at : *at };
+    dt_status *s = dt_tree_expect(t, DT_TREE_MAP, "strategy");
+    if (s)
+        return dt_at(s, at);
+    s = read_type(arena, t, &row);
+    if (row < 0)
+        dt_status_append(&s, read_any(arena, t));
+    return row < 0 || row >= ROWS ? s : read_row(arena, rows[row], t, out);
+}
+
+void dt_strategy_spec_release(dt_strategy_spec *spec)
+{
+    dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
+    spec->resolver = NULL;
+}
+
+/* ---- devices ---- */
+
+/* All of them one by one, so that each fault has the place of its device. */
+static dt_status *parse_names(const dt_tree *devices, dt_device_name *out)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < devices->n; i++)
+        dt_status_append(&faults, dt_device_name_parse(devices->item[i]->text, &devices->item[i]->at, &out[i]));
+    return faults;
+}
+
+static uint64_t hash_of(const dt_device_name *d)
+{
+    return dt_name_hash(d->job) ^ ((uint64_t)(unsigned)d->replica << 40) ^ ((uint64_t)(unsigned)d->task << 20) ^
+           ((uint64_t)d->type << 60) ^ ((uint64_t)(unsigned)d->index * 0x9e3779b97f4a7c15u);
+}
+
+/* A table of twice as many slots: job files may list thousands. */
+static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_device_name *name)
+{
+    uint64_t slots = 2 * (uint64_t)devices->n;
+    const dt_device_name **slot = dt_arena_array(arena, const dt_device_name *, slots);
+    dt_status *faults = NULL;
+
+    for (int i = 0; i < devices->n; i++) {
+        uint64_t at = hash_of(&name[i]) % slots;
+        while (slot[at] && !dt_device_name_equal(slot[at], &name[i]))
+            at = (at + 1) % slots;
+        if (slot[at])
+            dt_status_append(&faults, dt_fail(DT_E_DEVICE_TWICE, &devices->item[i]->at, "devices: '%.80s' is listed twice",
+                                              devices->item[i]->text));
+        slot[at] = &name[i];
+    }
+    return faults;
+}
+
+static dt_status *find_absent(dt_arena *arena, const dt_tree *devices)
+{
+    dt_device_name *one = dt_arena_new(arena, dt_device_name);
+    dt_status *faults = NULL;
+    for (int i = 0; i < devices->n; i++)
+        dt_status_append(&faults, dt_cpu_devices_parse(&devices->item[i]->text, 1, &devices->item[i]->at, one));
+    return faults;
+}
+
+static dt_status *read_texts(const dt_tree *devices, const char **out)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < devices->n; i++)
+        dt_status_append(&faults, dt_tree_text(devices->item[i], "devices", &out[i]));
+    return faults;
+}
+
+dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out)
+{
+    dt_tree *item[1] = { (dt_tree *)devices }; /* a single name is a list of one; only read */
+    dt_tree one = { .kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item };
+    const dt_tree *list = devices->kind == DT_TREE_LIST ? devices : &one;
+    const char **text = dt_arena_array(arena, const char *, list->n);
+    dt_device_name *name = dt_arena_array(arena, dt_device_name, list->n);
+
+    if (list->n == 0)
+        return dt_fail(DT_E_REPLICAS, &devices->at, "devices must name at least one device");
+    DT_TRY(read_texts(list, text));
+    DT_TRY(parse_names(list, name));
+    DT_TRY(find_twice(arena, list, name));
+    DT_TRY(find_absent(arena, list));
+    out->devices = text;
+    out->n_devices = list->n;
+    return NULL;
+}

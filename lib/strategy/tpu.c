@@ -1,0 +1,147 @@
+/*
+ * TPUStrategy: one replica on each core of a slice. What the job says about the slice is looked up and its replicas are
+ * placed while reading, so that a block that does not fit is an error with a place in the job file.
+ */
+#include "strategy/read.h"
+
+struct resolver {
+    const char *tpu;
+    int numerics;
+    int64_t cores_per_chip;
+    bool has_cores;
+};
+
+struct assignment {
+    dt_ints computation_shape, computation_stride;
+    int64_t num_replicas;
+    int device_order_mode; /* dt_device_order */
+};
+
+struct tpu {
+    struct resolver cluster_resolver;
+    const dt_tree *device_assignment;
+    bool spmd_partitioning;
+};
+
+enum { EXACT, CHIP };
+static const char *const numerics[] = { "exact", "chip", NULL };
+static const char *const orders[] = { "auto", "ring", "mesh", NULL };
+
+static const dt_field resolver_fields[] = {
+    DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v2-8 or sim:v3-8; \"\": this machine's own"),
+    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32 throughout; chip: products as the chip rounds them"),
+    DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
+           .help = "devices that a chip shows"),
+    DT_END
+};
+
+static const dt_field assignment_fields[] = {
+    DT_INTS(struct assignment, computation_shape, .help = "[x, y, z, core]: the block of cores of a replica"),
+    DT_INTS(struct assignment, computation_stride, .help = "[x, y, z, core]: the steps between them"),
+    DT_INT(struct assignment, num_replicas, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "how many of them, from the first core on"),
+    DT_ENUM(struct assignment, device_order_mode, orders, .help = "how replicas follow each other"),
+    DT_END
+};
+
+static const dt_field fields[] = {
+    DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "which slice"),
+    DT_TREE(struct tpu, device_assignment, .as = DT_TREE_MAP, .help = "where replicas lie; one on each core when absent"),
+    DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over the logical devices of a replica"),
+    DT_INSTEAD("tpu", "write cluster_resolver: {tpu: ...}"),
+    DT_INSTEAD("topology", "write cluster_resolver: {tpu: ...}"),
+    DT_INSTEAD("experimental_device_assignment", "write 'device_assignment'"),
+    DT_INSTEAD("experimental_spmd_xla_partitioning", "write 'spmd_partitioning'"),
+    DT_END
+};
+
+static dt_status *not_yet(const dt_tree *map, const char *key, const char *what)
+{
+    return dt_fail(DT_E_NOT_YET, dt_value_place(map, key), "%s: %s is not implemented yet", key, what);
+}
+
+/* ---- cluster_resolver ---- */
+
+static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, dt_resolver **out)
+{
+    const dt_tree *map = dt_tree_get(t, "cluster_resolver");
+    const dt_place *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
+    dt_status *faults = dt_resolver_open(out, x->tpu, DT_E_UNKNOWN_SLICE, at);
+
+    if (x->numerics == CHIP)
+        dt_status_append(&faults, not_yet(map, "numerics", "'chip'"));
+    if (*out && x->has_cores && x->cores_per_chip != (*out)->slice->chip->devices)
+        dt_status_append(&faults, not_yet(map, "cores_per_chip", "another number than the chip's own"));
+    return faults;
+}
+
+/* ---- device_assignment ---- */
+
+static const dt_place *place_of(const dt_tree *t, const dt_status *s)
+{
+    switch (dt_status_number(s)) {
+    case DT_E_TOO_MANY_REPLICAS:
+        return dt_value_place(t, "num_replicas");
+    case DT_E_DEVICE_ORDER:
+        return dt_value_place(t, "device_order_mode");
+    default:
+        return dt_value_place(t, dt_tree_get(t, "computation_shape") ? "computation_shape" : "computation_stride");
+    }
+}
+
+static bool all_ones(const dt_ints *x)
+{
+    for (int i = 0; i < x->n; i++)
+        if (x->v[i] != 1)
+            return false;
+    return true;
+}
+
+static dt_status *try_to_place(const struct assignment *x, const dt_tree *t, const dt_topology *slice)
+{
+    dt_assignment *a = NULL;
+    dt_status *s = dt_assignment_build(&a, slice, &(dt_assignment_spec){
+        .shape = x->computation_shape.v, .shape_rank = x->computation_shape.n,
+        .stride = x->computation_stride.v, .stride_rank = x->computation_stride.n,
+        .replicas = x->num_replicas, .order = (dt_device_order)x->device_order_mode,
+    });
+    dt_assignment_destroy(a);
+    return s ? dt_at(s, place_of(t, s)) : NULL;
+}
+
+static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice, int64_t *replicas)
+{
+    struct assignment x;
+    DT_TRY(dt_fields_read(arena, assignment_fields, t, &t->at, "device_assignment", &x));
+    DT_TRY(try_to_place(&x, t, slice));
+    *replicas = x.num_replicas;
+    if (!all_ones(&x.computation_shape))
+        return not_yet(t, "computation_shape", "more than one logical device a replica");
+    if (!all_ones(&x.computation_stride))
+        return not_yet(t, "computation_stride", "a step other than 1");
+    if (x.device_order_mode != DT_ORDER_AUTO)
+        return not_yet(t, "device_order_mode", "another order than auto");
+    return NULL;
+}
+
+/* ---- the row ---- */
+
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
+{
+    const struct tpu *x = args;
+    dt_resolver *resolver = NULL;
+    dt_status *faults = read_resolver(&x->cluster_resolver, t, &resolver);
+
+    out->resolver = resolver;
+    out->spmd = x->spmd_partitioning;
+    if (resolver && x->device_assignment)
+        dt_status_append(&faults, read_assignment(arena, x->device_assignment, resolver->topology, &out->replicas));
+    return faults;
+}
+
+const dt_strategy_row dt_strategy_tpu = {
+    .kind = { .name = "tpu", .about = "one replica on each core of a TPU slice, real or simulated", .fields = fields,
+              .size = sizeof(struct tpu) },
+    .read = read,
+    .place = dt_place_slice,
+    .backend = "sim",
+};
