@@ -1,0 +1,59 @@
+/* Fabrics by name, and the calls that every fabric has. */
+#include <assert.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+
+const dt_fabric *dt_fabric_find(const char *name)
+{
+    static const dt_fabric *const rows[] = {
+#define DT_FABRIC(name) &dt_fabric_##name,
+#include "fabric/fabrics.h"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i]->kind.name, name) == 0)
+            return rows[i];
+    return NULL;
+}
+
+dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks)
+{
+    DT_TRY(f->open(out, ranks));
+    (*out)->fabric = f;
+    return NULL;
+}
+
+void dt_team_close(dt_team *t)
+{
+    if (t)
+        t->fabric->close(t);
+}
+
+dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out)
+{
+    if (rank < 0 || rank >= t->ranks)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined a team of %d ranks", rank, t->ranks);
+    DT_TRY(t->fabric->join(out, t, rank));
+    (*out)->team = t;
+    (*out)->rank = rank;
+    (*out)->patience_s = patience_s;
+    return NULL;
+}
+
+void dt_member_leave(dt_member *m)
+{
+    if (m)
+        m->team->fabric->leave(m);
+}
+
+dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
+{
+    assert(to >= 0 && to < m->team->ranks && to != m->rank);
+    return m->team->fabric->send(m, to, tag, bytes, n);
+}
+
+dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n)
+{
+    assert(from >= 0 && from < m->team->ranks && from != m->rank);
+    return m->team->fabric->recv(m, from, tag, bytes, n);
+}

@@ -1,0 +1,84 @@
+/*
+ * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory. Ranks meet in
+ * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank that has left, and
+ * a message other than the one expected are errors that name the rank and what was awaited.
+ *
+ *     dt_team_open(&team, &dt_fabric_local, 4)           once
+ *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
+ *         dt_schedule_run(schedule, member, &array)
+ *     dt_member_leave(member)                            those who still wait for it are told
+ *     dt_team_close(team)                                when all have left
+ */
+#ifndef DT_FABRIC_FABRIC_H
+#define DT_FABRIC_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "coll/coll.h"
+#include "conf/conf.h"
+#include "graph/graph.h"
+
+/* What a message is part of. Sender and receiver must say the same, so that ranks that do different things are found, and never
+ * added up: the number of the collective in the life of the team, and what it is. */
+typedef struct dt_tag {
+    uint32_t number;
+    dt_collective collective;
+    int round;
+    dt_dtype dtype;
+    int64_t elements; /* of the whole array */
+} dt_tag;
+
+/* A fabric's own structs begin with these. */
+typedef struct dt_fabric dt_fabric;
+typedef struct dt_team {
+    const dt_fabric *fabric;
+    int ranks;
+} dt_team;
+typedef struct dt_member {
+    dt_team *team;
+    int rank;
+    double patience_s; /* how long it waits for a message */
+    uint32_t number;   /* collectives run so far */
+} dt_member;
+
+struct dt_fabric {
+    dt_kind kind;
+    dt_status *(*open)(dt_team **out, int ranks); /* sets ranks */
+    void (*close)(dt_team *t);
+    dt_status *(*join)(dt_member **out, dt_team *t, int rank);
+    void (*leave)(dt_member *m);
+    /* Copies; does not wait for the receiver. Messages of a pair arrive in order. */
+    dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
+    /* Waits, asleep, until the next message of `from` is there, which must have this tag and size. */
+    dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
+};
+
+extern const dt_fabric dt_fabric_local;
+/* A row by name ("local"), or NULL. */
+const dt_fabric *dt_fabric_find(const char *name);
+
+#define DT_LOCAL_RANKS 1024
+/* SCHEDULE: more ranks than the fabric takes. */
+dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
+void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
+/* WORKERS_DISAGREE: there is no such rank, or it has joined already. A member belongs to one thread. */
+dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;
+void dt_member_leave(dt_member *m); /* takes NULL */
+
+/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. */
+dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n) DT_MUST_USE;
+dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n) DT_MUST_USE;
+
+/* The array of a collective: n elements, the same on every rank. */
+typedef struct dt_array {
+    dt_dtype dtype;
+    int64_t n;
+    void *data;
+} dt_array;
+/* Runs a collective in place: every rank of the team calls it with the same schedule. Sums are integer sums that wrap, or sums in the
+ * array's own float type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
+dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *array) DT_MUST_USE;
+
+#endif

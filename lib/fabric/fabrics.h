@@ -1,0 +1,3 @@
+/* Fabrics: one file fabric/NAME.c each. No include guard: expanded wherever a form of the table is wanted. */
+DT_FABRIC(local)
+#undef DT_FABRIC
