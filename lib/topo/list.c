@@ -1,3 +1,4 @@
+/* One spelling of lists of sizes, as in a job file. */
 #include "topo/list.h"
 
 void dt_list_print(dt_str *out, const int64_t *v, int n)

@@ -1,0 +1,67 @@
+/*
+ * Asking an assignment: where a replica is, who is on a host, and in which order a collective should go round. Counting up is a bad
+ * ring where hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips
+ * (ring.c) meets the replicas in a better order.
+ *
+ *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
+ *       |        |
+ *     r4 r5 -- r6 r7        0 1 2 3 6 7 4 5: one link at most
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/ring.h"
+#include "topo/topo.h"
+
+const int *dt_assignment_at(const dt_assignment *a, int replica, int logical)
+{
+    return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
+}
+
+int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas)
+{
+    int n = 0;
+    for (int r = 0; r < a->replicas && logical >= 0 && logical < a->logical; r++)
+        if (dt_topology_task(t, dt_assignment_at(a, r, logical)) == task)
+            replicas[n++] = r;
+    return n;
+}
+
+static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int *order)
+{
+    int64_t hops = 0;
+    for (int i = 0; i < a->replicas; i++)
+        hops += dt_topology_hops(t, dt_assignment_at(a, order[i], 0), dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
+    return hops;
+}
+
+/* Replicas as a ring through all chips meets their first cores. */
+static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order)
+{
+    const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
+    int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
+    int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner); /* by id: 1 + replica, 0: none */
+    dt_ring(t->mesh, ring);
+    for (int r = 0; r < a->replicas; r++)
+        owner[dt_topology_id(t, dt_assignment_at(a, r, 0))] = 1 + r;
+    for (int i = 0, n = 0; i < chips; i++)
+        for (int core = 0; core < cores; core++) {
+            int who = owner[dt_topology_id(t, (dt_coords){ring[i][0], ring[i][1], ring[i][2], core})];
+            if (who)
+                order[n++] = who - 1;
+        }
+    free(owner);
+    free(ring);
+}
+
+void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order)
+{
+    int *other = dt_alloc((size_t)a->replicas * sizeof *other);
+    for (int r = 0; r < a->replicas; r++)
+        order[r] = r;
+    order_by_ring(a, t, other);
+    if (length_of(a, t, other) < length_of(a, t, order))
+        memcpy(order, other, (size_t)a->replicas * sizeof *order);
+    free(other);
+}
