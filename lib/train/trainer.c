@@ -1,5 +1,6 @@
 /* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
 #include "train/trainer.h"
+#include "train/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -269,4 +270,12 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
         return NULL;
     }
     return dt_compiled_lower(t->train, stage, full_batch(t), out);
+}
+
+void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data)
+{
+    *strategy = t->o.strategy;
+    *model = t->o.model;
+    *optimizer = t->o.optimizer;
+    *data = t->o.data;
 }

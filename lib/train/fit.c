@@ -1,0 +1,293 @@
+/*
+ * A run: training from wherever it stands to the end, with what it leaves on disk.
+ *
+ *     resume -> [batch -> step -> (epoch's end: validate, history line) -> (due: checkpoint)]* -> checkpoint -> end
+ *
+ * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it with the weights, and the order of the data
+ * is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An epoch's history line is
+ * written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
+ */
+#include "train/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- events ---- */
+
+static void emit(const run *r, const dt_event *e)
+{
+    if (r->q->run->event)
+        r->q->run->event(e, r->q->run->user);
+}
+
+void dt_run_warn(const run *r, const char *text)
+{
+    emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
+}
+
+static int64_t last_batch(const run *r)
+{
+    int64_t rest = r->examples % r->batch;
+    return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
+}
+
+static void emit_start(run *r)
+{
+    dt_device *device = NULL;
+    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
+    emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
+                         .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas, .logical_devices = 1,
+                         .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
+                         .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
+                         .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
+                         .global_batch = r->batch, .last_batch = last_batch(r), .epochs = (int)r->epochs, .step = r->at.step,
+                         .steps = r->steps, .epoch = (int)r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
+                         .resumed = r->resumed });
+}
+
+/* The loss of the batch at hand; other metrics over the epoch so far. */
+static void emit_step(run *r, int64_t rows, double loss, double seconds)
+{
+    dt_metric metrics[DT_MAX_SUMS + 1];
+    int64_t now = dt_now_ns();
+
+    if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
+        return;
+    r->last_event_ns = now;
+    int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
+    metrics[0].value = loss;
+    emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
+                         .epochs = (int)r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+                         .examples = rows, .wall_s = seconds, .virtual_s = dt_trainer_virtual_seconds(r->q->trainer),
+                         .metrics = metrics, .n_metrics = n });
+}
+
+static void emit_end(run *r)
+{
+    dt_digest digest = dt_weights_digest(r->model);
+    emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
+                         .weights_sha256 = digest.hex, .metrics = r->last, .n_metrics = r->n_last });
+}
+
+/* ---- the end of an epoch ---- */
+
+/* validation_freq counts in the unit of fit: steps where `fit.steps` is given. */
+static bool validates_by_steps(const run *r)
+{
+    return r->q->fit->steps > 0 && r->q->fit->validation_freq > 0;
+}
+
+/* With the epochs it is due for, and at the very end. */
+static bool validation_due(const run *r)
+{
+    int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
+
+    if (dt_dataset_count(r->data, DT_PART_VALIDATION) == 0)
+        return false;
+    return r->at.step == r->steps || (!validates_by_steps(r) && (r->at.epoch + 1) % every == 0);
+}
+
+/* Between the ends of epochs. */
+static dt_status *validate_now(run *r)
+{
+    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_sums sums;
+
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
+    int n = dt_trainer_metrics(r->q->trainer, &sums, true, metrics);
+    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
+                         .examples = (int64_t)sums.examples, .metrics = metrics, .n_metrics = n });
+    return NULL;
+}
+
+static dt_status *write_history(run *r)
+{
+    dt_str line = { 0 };
+
+    if (!r->writes)
+        return NULL;
+    dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
+    dt_status *s = dt_writer_put(&r->history, line.data, line.size);
+    dt_str_release(&line);
+    return s;
+}
+
+static dt_status *end_epoch(run *r)
+{
+    dt_sums sums;
+
+    r->n_last = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last);
+    if (validation_due(r)) {
+        DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
+        r->n_last += dt_trainer_metrics(r->q->trainer, &sums, true, r->last + r->n_last);
+    }
+    emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = (int)r->at.epoch + 1, .epochs = (int)r->epochs, .step = r->at.step,
+                         .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+                         .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
+                         .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
+                         .virtual_s = dt_trainer_virtual_seconds(r->q->trainer), .metrics = r->last, .n_metrics = r->n_last });
+    if (r->q->history)
+        dt_history_add(r->q->history, r->last, r->n_last);
+    DT_TRY(write_history(r));
+    r->at.epoch++;
+    r->at.epoch_step = 0;
+    r->at.wall_s = 0;
+    r->at.sums = (dt_sums){ 0 };
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+static dt_status *check_finite(const run *r, double loss)
+{
+    if (isfinite(loss))
+        return NULL;
+    dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(loss) ? "nan" : "inf");
+    return r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+}
+
+static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
+{
+    double loss;
+
+    DT_TRY(dt_trainer_step(r->q->trainer, batch, &r->at.sums, &loss));
+    r->at.step++;
+    r->at.epoch_step++;
+    double seconds = dt_seconds_since(since);
+    r->at.wall_s += seconds;
+    DT_TRY(check_finite(r, loss));
+    emit_step(r, batch->rows, loss, seconds);
+    if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
+        return end_epoch(r);
+    if (validates_by_steps(r) && r->at.step % r->q->fit->validation_freq == 0 && dt_dataset_count(r->data, DT_PART_VALIDATION) > 0)
+        return validate_now(r);
+    return NULL;
+}
+
+/* Bit 1: save now; bit 2: and stop. */
+enum { SAVE = 1, STOP = 2 };
+
+static int what_is_due(run *r)
+{
+    const dt_checkpoint_spec *c = r->q->checkpoint;
+    const dt_run_options *o = r->q->run;
+    int due = 0;
+
+    if (o->stop && *o->stop)
+        return SAVE | STOP;
+    if (o->save && *o->save) {
+        *o->save = 0;
+        due |= SAVE;
+    }
+    if (c && c->every_epoch && r->at.epoch_step == 0)
+        due |= SAVE;
+    if (c && c->every_steps > 0 && r->at.step % c->every_steps == 0)
+        due |= SAVE;
+    if (c && c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds)
+        due |= SAVE;
+    return due;
+}
+
+/* At the end the state is always saved; one that was just saved is not saved again. */
+static dt_status *save(run *r)
+{
+    if (!r->writes || r->saved_step == r->at.step)
+        return NULL;
+    DT_TRY(dt_run_save(r));
+    emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint });
+    return NULL;
+}
+
+static dt_status *stopped(const run *r)
+{
+    if (*r->q->run->stop > 1)
+        return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved", (long long)r->at.step);
+    return dt_fail(DT_E_STOPPED, NULL, r->writes ? "stopped after step %lld, state saved" : "stopped after step %lld", (long long)r->at.step);
+}
+
+static dt_status *train(run *r, dt_feed *feed)
+{
+    dt_batch batch;
+
+    while (r->at.step < r->steps) {
+        int64_t since = dt_now_ns();
+        DT_TRY(dt_feed_next(feed, &batch));
+        if (batch.rows == 0)
+            return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
+        DT_TRY(train_batch(r, &batch, since));
+        int due = what_is_due(r);
+        if (due & SAVE && (!(due & STOP) || *r->q->run->stop == 1))
+            DT_TRY(save(r));
+        if (due & STOP && r->at.step < r->steps)
+            return stopped(r);
+    }
+    return NULL;
+}
+
+static dt_status *train_from_here(run *r)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+    dt_feed *feed = NULL;
+
+    if (r->at.step >= r->steps)
+        return NULL;
+    DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = r->at.epoch, .first_step = r->at.epoch_step,
+                                                            .epochs = r->epochs - r->at.epoch, .batch = r->batch, .last = spec->last_batch,
+                                                            .shuffle = spec->shuffle }));
+    r->saved_ns = dt_now_ns();
+    dt_status *s = train(r, feed);
+    dt_feed_close(feed);
+    return s;
+}
+
+/* ---- the whole ---- */
+
+static dt_status *measure(run *r)
+{
+    const dt_fit_spec *fit = r->q->fit;
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+
+    r->examples = dt_dataset_count(r->data, DT_PART_TRAIN);
+    r->batch = dt_dataset_batch_size(r->data);
+    if (r->examples > 0 && r->examples < r->batch)
+        r->batch = r->examples; /* one partial batch, whatever the rule for last ones */
+    r->steps_per_epoch = dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
+    if (r->steps_per_epoch == 0)
+        return dt_fail(DT_E_ELEMENTS, NULL, "the data set has no batch to train on");
+    r->steps = fit->steps > 0 ? fit->steps : fit->epochs * r->steps_per_epoch;
+    if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->steps)
+        r->steps = r->q->run->max_steps;
+    r->epochs = (r->steps + r->steps_per_epoch - 1) / r->steps_per_epoch;
+    r->at.epoch = fit->initial_epoch;
+    r->at.step = fit->initial_epoch * r->steps_per_epoch;
+    return NULL;
+}
+
+static dt_status *run_it(run *r)
+{
+    DT_TRY(measure(r));
+    DT_TRY(dt_run_open(r));
+    emit_start(r);
+    if (r->q->run->dry_run)
+        return NULL;
+    dt_status *s = train_from_here(r);
+    if (!s)
+        s = save(r);
+    if (!s || dt_status_number(s) == DT_E_STOPPED)
+        emit_end(r);
+    return s;
+}
+
+dt_status *dt_fit(const dt_fit_request *q)
+{
+    run r = { .q = q, .arena = dt_arena_create(), .saved_step = -1 };
+
+    dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
+    r.writes = q->directory && !q->run->dry_run;
+    dt_status *s = run_it(&r);
+    dt_status *closing = dt_run_close(&r);
+    if (s)
+        dt_status_free(closing); /* the first fault is the one to tell */
+    return s ? s : closing;
+}

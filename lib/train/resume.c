@@ -1,0 +1,184 @@
+/* The run directory of a run: opening it, going on from a checkpoint, saving one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/run.h"
+
+/* ---- going on ---- */
+
+static dt_status *same_job(run *r, const dt_checkpoint *c)
+{
+    const char *key = dt_job_difference(r->arena, c->state.job, r->q->job);
+
+    if (!key)
+        return NULL;
+    dt_status *s = dt_fail(DT_E_OTHER_JOB, NULL, "%s is not what checkpoint %s was trained with", key, c->path);
+    return dt_suggest(s, "change it back, or start over with --fresh, or give this job an output.dir of its own");
+}
+
+static void take_position(run *r, const dt_state_file *state)
+{
+    double *sum = (double *)&r->at.sums; /* examples, loss, metrics: as saved */
+
+    r->at.step = state->step;
+    r->at.epoch = state->epoch;
+    r->at.epoch_step = state->epoch_step;
+    r->at.wall_s = state->wall_s;
+    for (int i = 0; i < state->n_sums && i < 2 + DT_MAX_SUMS; i++)
+        sum[i] = state->sum[i];
+    r->generation = state->generation;
+    r->saved_step = state->step;
+}
+
+static dt_status *go_on_from(run *r, const dt_checkpoint *c)
+{
+    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+
+    DT_TRY(same_job(r, c));
+    DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
+    take_position(r, &c->state);
+    r->checkpoint = dt_strdup(c->path);
+    r->resumed = true;
+    return NULL;
+}
+
+static dt_status *none_to_resume(const run *r)
+{
+    return dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s to go on from", r->q->directory);
+}
+
+static void warn_all(const run *r, dt_status *warnings)
+{
+    for (const dt_status *w = warnings; w; w = dt_status_next(w))
+        dt_run_warn(r, dt_status_text(w));
+    dt_status_free(warnings);
+}
+
+static dt_status *resume_newest(run *r, bool must)
+{
+    dt_status *warnings = NULL, *s;
+    dt_checkpoint c = { 0 };
+
+    s = dt_checkpoint_newest(&c, r->q->directory, &warnings);
+    warn_all(r, warnings);
+    if (!s && c.path)
+        s = go_on_from(r, &c);
+    else if (!s && must)
+        s = none_to_resume(r);
+    dt_checkpoint_release(&c);
+    return s;
+}
+
+/* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh start. */
+static dt_status *resume_path(run *r, const char *path)
+{
+    dt_checkpoint c = { 0 };
+    int64_t highest;
+
+    DT_TRY(dt_checkpoint_open(&c, path));
+    dt_status *s = go_on_from(r, &c);
+    dt_checkpoint_release(&c);
+    if (s)
+        return s;
+    DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
+    if (highest >= 0)
+        r->generation = highest + 1;
+    r->saved_step = -1;
+    return NULL;
+}
+
+static dt_status *start_fresh(run *r)
+{
+    int64_t highest;
+
+    DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
+    r->fresh = highest >= 0;
+    r->generation = highest + 1;
+    return NULL;
+}
+
+static dt_status *find_start(run *r)
+{
+    const dt_checkpoint_spec *c = r->q->checkpoint;
+    dt_resume how = r->q->run->resume != DT_RESUME_JOB ? r->q->run->resume : c ? c->resume : DT_RESUME_AUTO;
+
+    switch (how) {
+    case DT_RESUME_NEVER: return start_fresh(r);
+    case DT_RESUME_PATH: return resume_path(r, r->q->run->resume_path ? r->q->run->resume_path : c->resume_path);
+    case DT_RESUME_MUST: return resume_newest(r, true);
+    default: return resume_newest(r, false);
+    }
+}
+
+static int64_t checkpoint_bytes(const run *r)
+{
+    dt_arrays lists[2] = { dt_model_arrays(r->model, r->arena), dt_optimizer_arrays(r->optimizer, r->arena) };
+    int64_t bytes = 65536; /* headers and state.json */
+
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < lists[k].n; i++)
+            bytes += dt_type_bytes(&lists[k].array[i].type);
+    return bytes;
+}
+
+dt_status *dt_run_open(run *r)
+{
+    if (!r->q->directory)
+        return NULL;
+    if (r->writes) {
+        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
+        DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
+    }
+    DT_TRY(find_start(r));
+    if (r->resumed)
+        r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, 2 * (DT_MAX_SUMS + 1));
+    if (!r->writes)
+        return NULL;
+    return dt_history_open(&r->history, &r->directory, r->resumed ? r->at.step : -1);
+}
+
+/* ---- saving ---- */
+
+static const char *kernels_of(run *r)
+{
+    dt_device *device = NULL;
+    dt_status *s = dt_strategy_device_of(r->strategy, &device);
+
+    dt_status_free(s); /* open since the first step */
+    return device ? dt_engine_describe(device->engine) : "";
+}
+
+dt_status *dt_run_save(run *r)
+{
+    dt_digest weights = dt_weights_digest(r->model);
+    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_state_file state = {
+        .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
+        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = weights.hex, .kernels = kernels_of(r),
+        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps,
+    };
+    char *path = NULL;
+
+    memcpy(state.sum, &r->at.sums, sizeof r->at.sums);
+    DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
+    DT_TRY(dt_checkpoint_save(&r->directory, &state, &model, &optimizer,
+                              r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
+    free(r->checkpoint);
+    r->checkpoint = path;
+    r->saved_step = r->at.step;
+    r->saved_ns = dt_now_ns();
+    if (!r->fresh)
+        return NULL;
+    r->fresh = false;
+    return dt_checkpoints_clean(&r->directory, true, path);
+}
+
+dt_status *dt_run_close(run *r)
+{
+    dt_status *s = r->history.path ? dt_writer_close(&r->history) : NULL;
+
+    dt_run_dir_close(&r->directory);
+    free(r->checkpoint);
+    dt_arena_destroy(r->arena);
+    return s;
+}

@@ -1,0 +1,44 @@
+/* A run from the inside: what fit.c does, and where resume.c reads and writes it. */
+#ifndef DT_TRAIN_RUN_H
+#define DT_TRAIN_RUN_H
+
+#include "base/clock.h"
+#include "train/train.h"
+
+/* Where training stands. */
+typedef struct position {
+    int64_t step, epoch, epoch_step; /* done so far; epoch_step: of the epoch at hand */
+    dt_sums sums;                    /* of the epoch at hand */
+    double wall_s;
+} position;
+
+typedef struct run {
+    const dt_fit_request *q;
+    dt_arena *arena;
+    dt_strategy *strategy;
+    dt_model *model;
+    dt_optimizer *optimizer;
+    dt_dataset *data;
+    bool writes;                     /* there is a directory, and this is no dry run */
+    int64_t examples, batch, steps_per_epoch, steps, epochs;
+    position at;
+    dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
+    int n_last;
+    int64_t last_event_ns, saved_ns, saved_step;
+    dt_run_dir directory;
+    dt_writer history;
+    int64_t generation;              /* see dt_state_file */
+    bool fresh;                      /* in a used directory: the old checkpoints go with the first new one */
+    bool resumed;
+    char *checkpoint;                /* the newest, NULL: none */
+} run;
+
+/* Takes the directory, finds where to go on, loads it. A dry run only looks. */
+dt_status *dt_run_open(run *r) DT_MUST_USE;
+/* Saves a checkpoint of the position. */
+dt_status *dt_run_save(run *r) DT_MUST_USE;
+dt_status *dt_run_close(run *r) DT_MUST_USE;
+void dt_run_warn(const run *r, const char *text);
+void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);
+
+#endif
