@@ -135,13 +135,14 @@ static dt_status *check_here(const char *name, const dt_place *at, const dt_devi
 
 dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
 {
-    bool listed[DT_MAX_CPU_DEVICES] = {false};
+    uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* a bit for each index */
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_device_name_parse(names[i], at, &out[i]));
         DT_TRY(check_here(names[i], at, &out[i]));
-        if (listed[out[i].index])
+        const uint64_t bit = UINT64_C(1) << out[i].index % 64;
+        if (listed[out[i].index / 64] & bit)
             return dt_fail(DT_E_DEVICE_TWICE, at, "'%.80s' is listed twice", names[i]);
-        listed[out[i].index] = true;
+        listed[out[i].index / 64] |= bit;
     }
     return NULL;
 }
