@@ -1,12 +1,15 @@
 /*
  * What one step of one replica would cost on a TPU core: crude, but from the ops' own cost functions and the chip's table.
  *
- *   time    per op max(flops / peak, bytes / HBM rate); then all_reduce of everything summed over replicas, on a ring over
- *           both directions of a link: 2 V (R - 1) / R / W seconds, W = 2 x one-way rate, or its hops' latency
+ *   time    per op max(flops / peak, bytes / HBM rate); then one all_reduce of everything summed over replicas, by the schedule
+ *           of a ring used both ways
  *   memory  variables, what is summed over replicas (gradients), arguments, and every value with a batch dimension, kept to the
  *           end of the step (none is freed early here)
  */
+#include <stdlib.h>
+
 #include "backend/backend.h"
+#include "coll/coll.h"
 
 typedef struct tally {
     const dt_chip *chip;
@@ -50,12 +53,26 @@ static void count_memory(tally *t, const dt_graph *g, int i, int64_t rows)
         t->summed += (double)dt_type_bytes(&type);
 }
 
-static double ring_all_reduce(const dt_chip *chip, double bytes, int replicas)
+/* The sum over replicas along the shortest ring through their cores. No schedule for so many ranks: bandwidth alone, 2 V / W. */
+static double all_reduce_seconds(const dt_topology *t, double bytes, int replicas)
 {
-    double transfer = 2 * bytes * (replicas - 1) / replicas / (2 * chip->link_Bps);
-    double latency = 2 * chip->hop_s * (replicas / 2);
+    dt_assignment *a = dt_assignment_each_core(t);
+    int *order = dt_alloc(dt_size_mul((size_t)a->replicas, sizeof *order));
+    dt_schedule_spec spec = { .collective = DT_ALL_REDUCE, .algorithm = dt_algorithm_find("two_way_ring"), .ranks = replicas, .order = order };
+    double seconds = bytes / t->slice->chip->link_Bps;
+    dt_schedule *schedule = NULL;
 
-    return replicas < 2 || bytes <= 0 ? 0 : transfer > latency ? transfer : latency;
+    dt_assignment_ring(a, t, order);
+    if (replicas == a->replicas && replicas > 1)
+        dt_status_free(dt_schedule_create(&schedule, &spec)); /* none: the price by bandwidth stands */
+    if (schedule) {
+        const dt_wires wires = dt_wires_of(t, dt_assignment_at(a, 0, 0));
+        seconds = dt_schedule_cost(schedule, bytes, &wires).seconds;
+        dt_schedule_destroy(schedule);
+    }
+    free(order);
+    dt_assignment_destroy(a);
+    return replicas > 1 && bytes > 0 ? seconds : 0;
 }
 
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
@@ -67,6 +84,6 @@ void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *
         count_time(&sums, r->step, i, r->replica_rows);
         count_memory(&sums, r->step, i, r->replica_rows);
     }
-    out->collective_s = ring_all_reduce(sums.chip, sums.summed, r->replicas);
+    out->collective_s = all_reduce_seconds(t, sums.summed, r->replicas);
     out->seconds = out->compute_s + out->collective_s;
 }

@@ -91,13 +91,13 @@ typedef struct dt_wires {
 /* The wires of a slice's chips; cores of one chip exchange through its HBM, once in and once out. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
-typedef struct dt_price {
+typedef struct dt_wire_price {
     double seconds;
     double busiest_link; /* bytes over the one that carries most, one way */
-} dt_price;
+} dt_wire_price;
 /* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as long as its slowest link or message:
  * max(bytes on a link / link_Bps, hops * hop_s); rounds follow each other. */
-dt_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
+dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
 
 /* A drawing: how many ranks' values each chunk of each rank holds after every round, and the moves of the round. */
 void dt_schedule_print(const dt_schedule *s, dt_str *out);

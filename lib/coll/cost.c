@@ -60,7 +60,7 @@ static double close_round(load *l, const dt_wires *wires)
     return inside > seconds ? inside : seconds;
 }
 
-dt_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires)
+dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires)
 {
     const int *mesh = wires->topology->mesh, chips = mesh[0] * mesh[1] * mesh[2];
     load l = {.links = 6 * chips, .chips = chips};
@@ -68,7 +68,7 @@ dt_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wi
     l.total = dt_alloc((size_t)l.links * sizeof *l.total);
     l.chip = dt_alloc((size_t)chips * sizeof *l.chip);
     l.route = dt_alloc((size_t)(mesh[0] + mesh[1] + mesh[2]) * sizeof *l.route);
-    dt_price price = {0};
+    dt_wire_price price = {0};
     for (int i = 0; i < s->moves; i++) {
         carry(&l, s, &s->move[i], bytes, wires);
         if (i + 1 == s->moves || s->move[i + 1].round != s->move[i].round)

@@ -37,11 +37,11 @@ static void drop_row(row *r)
     dt_topology_destroy(r->topology);
 }
 
-static dt_price price(dt_collective c, const char *algorithm, int ranks, double bytes, const dt_wires *wires)
+static dt_wire_price price(dt_collective c, const char *algorithm, int ranks, double bytes, const dt_wires *wires)
 {
     dt_schedule *s = NULL;
     assert_null(dt_schedule_create(&s, &(dt_schedule_spec){c, dt_algorithm_find(algorithm), ranks, NULL}));
-    dt_price p = dt_schedule_cost(s, bytes, wires);
+    dt_wire_price p = dt_schedule_cost(s, bytes, wires);
     dt_schedule_destroy(s);
     return p;
 }
@@ -122,7 +122,7 @@ static void test_cores_of_a_chip_use_no_link(void **state)
     dt_schedule *s = NULL, *plain = NULL;
     assert_null(dt_schedule_create(&s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("ring"), 8, order}));
     assert_null(dt_schedule_create(&plain, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("ring"), 8, NULL}));
-    dt_price ring = dt_schedule_cost(s, 8e8, &wires), by_number = dt_schedule_cost(plain, 8e8, &wires);
+    dt_wire_price ring = dt_schedule_cost(s, 8e8, &wires), by_number = dt_schedule_cost(plain, 8e8, &wires);
     assert_close(ring.seconds, 14 * 1e8 / 82e9);
     assert_close(ring.busiest_link, 7 * 1e8); /* reduce-scatter one way, all-gather the other */
     assert_true(by_number.seconds >= ring.seconds);
