@@ -27,7 +27,7 @@ struct fit {
 static const dt_field fit_fields[] = {
     DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "passes over the training data; or steps"),
     DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "training steps in all; or epochs"),
-    DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .preset = "1", .help = "validate after so many epochs, or steps where steps is given"),
+    DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update"),
     DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list; none are there yet"),

@@ -19,7 +19,7 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 {
     const dt_named *loss = &t->o.compile->loss;
     const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
-    forward f = { .input = declare(trace, t, t->input), .target = declare(trace, t, t->target) };
+    forward f = { .input = declare(trace, t, t->match.input), .target = declare(trace, t, t->match.target) };
 
     f.prediction = dt_model_emit(t->o.model, f.input, training);
     const char *before = dt_trace_path(trace, "loss");

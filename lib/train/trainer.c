@@ -5,74 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- data against model ---- */
-
-static dt_status *no_element(const dt_trainer *t, const char *role, const char *name, const dt_place *at)
-{
-    const dt_element *elements;
-    int n = dt_dataset_elements(t->o.data, &elements);
-    dt_str have = { 0 };
-
-    for (int i = 0; i < n; i++)
-        dt_str_printf(&have, "%s'%s'", i ? ", " : "", elements[i].name);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, at && at->source ? at : NULL, "the data set has no element '%s' for the %s; it has %s", name, role,
-                           dt_str_text(&have));
-    dt_str_release(&have);
-    return s;
-}
-
-/* The target: the one told, or the only element that is not the input. */
-static dt_status *find_target(dt_trainer *t)
-{
-    const dt_compile_spec *c = t->o.compile;
-    const dt_element *elements;
-    int n = dt_dataset_elements(t->o.data, &elements);
-
-    if (c->target) {
-        t->target = dt_dataset_find(t->o.data, c->target);
-        return t->target < 0 ? no_element(t, "target", c->target, &c->target_at) : NULL;
-    }
-    if (n != 2)
-        return dt_fail(DT_E_ELEMENTS, c->loss.at.source ? &c->loss.at : NULL,
-                       n < 2 ? "the data set has no element besides the input: there is no target" :
-                               "the data set has %d elements besides the input: compile.target names the target", n - 1);
-    t->target = 1 - t->input;
-    return NULL;
-}
-
-static dt_status *at_place(dt_status *s, const dt_place *at)
-{
-    return s && at->source ? dt_at(s, at) : s;
-}
-
-/* The loss and the metrics accept what the data set and the model give; class numbers are below the number of classes. */
-static dt_status *check_target(dt_trainer *t)
-{
-    const dt_compile_spec *c = t->o.compile;
-    const dt_loss_row *loss = (const dt_loss_row *)c->loss.kind;
-    const dt_type *output = &t->o.model->spec.output;
-    const dt_element *elements;
-
-    dt_dataset_elements(t->o.data, &elements);
-    DT_TRY(at_place(loss->check(c->loss.args, &elements[t->target].type, output), &c->loss.at));
-    for (int i = 0; i < c->n_metrics; i++)
-        DT_TRY(at_place(c->metric[i].row->check(c->metric[i].args, &elements[t->target].type, output), &c->metric[i].at));
-    if (loss->sparse)
-        return dt_dataset_check_labels(t->o.data, t->target, output->dim[output->rank - 1]);
-    return NULL;
-}
-
-static dt_status *match_elements(dt_trainer *t)
-{
-    const dt_input_spec *input = &t->o.model->spec.input;
-
-    t->input = dt_dataset_find(t->o.data, input->name);
-    if (t->input < 0)
-        return no_element(t, "input", input->name, &input->at);
-    DT_TRY(find_target(t));
-    return check_target(t);
-}
-
 /* ---- compiling ---- */
 
 static dt_status *compile_step(dt_trainer *t, dt_step_kind kind, dt_compiled **out)
@@ -137,7 +69,7 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
         dt_dataset_set_global_batch(o->data, dt_dataset_spec_of(o->data)->per_replica_batch_size * o->strategy->replicas);
     s = name_metrics(t);
     if (!s)
-        s = match_elements(t);
+        s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
@@ -187,8 +119,8 @@ static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch
 
     dt_dataset_elements(t->o.data, &elements);
     for (int i = 0; i < step->n_args; i++) {
-        bool is_input = strcmp(step->arg[i].name, elements[t->input].name) == 0;
-        arg[i] = batch->element[is_input ? t->input : t->target];
+        bool is_input = strcmp(step->arg[i].name, elements[t->match.input].name) == 0;
+        arg[i] = batch->element[is_input ? t->match.input : t->match.target];
     }
     dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
     DT_TRY(dt_compiled_run(c, t->offsets, arg, result));

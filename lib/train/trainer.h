@@ -7,7 +7,7 @@
 struct dt_trainer {
     dt_arena *arena;
     dt_trainer_options o;
-    int input, target;           /* elements of the data set */
+    dt_match match;
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     const char **key[2];         /* [1 + metrics] history keys, plain and with val_ */
     int32_t *offsets;            /* [replicas + 1] */
