@@ -100,7 +100,12 @@ $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 tests: $(TESTS)
-$(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(HELP_O) $(BUILD)/libdtrain.a
+# An archive, so that a test takes from tests/support what it needs and no room below its own.
+$(BUILD)/tests/libsupport.a: $(HELP_O)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
 test: tests $(if $(filter $(ALL_ROOMS),$(ROOMS)),$(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,all examples))
