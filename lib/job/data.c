@@ -1,0 +1,14 @@
+/* The data set of a job, opened once and held against the model. */
+#include "job/job.h"
+
+dt_status *dt_job_open_data(dt_job *j)
+{
+    return j->data ? NULL : dt_dataset_create(&j->data, &j->dataset);
+}
+
+DT_API dt_status *dt_job_check_data(dt_job *j)
+{
+    dt_match ignored;
+    DT_TRY(dt_job_open_data(j));
+    return dt_match_data(j->data, &j->model, j->has_compile ? &j->compile : NULL, &ignored);
+}

@@ -1,0 +1,153 @@
+/*
+ * dtrain devices: what this machine has to compute with, and why the rest is not there. Everything is asked of those who use it: the
+ * instruction set of the loops, the libraries that multiply matrices, the table of back ends, the resolver of slices.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "exec/gemm.h"
+#include "exec/strip.h"
+#include "job/job.h"
+
+enum { MOST_LIBRARIES = 2, MOST_BACKENDS = 8 };
+
+/* Something that could be here. */
+typedef struct found {
+    const char *name;
+    bool here;
+    char *about; /* version and kind when it is here, else why not */
+} found;
+
+typedef struct machine {
+    int cores;
+    const char *instructions;
+    found library[MOST_LIBRARIES], backend[MOST_BACKENDS];
+    int libraries, backends;
+    dt_resolver *tpu;
+} machine;
+
+/* ---- looking ---- */
+
+static void try_library(machine *m, const char *name, dt_status *(*open)(dt_gemm_library *))
+{
+    dt_gemm_library l = {0};
+    dt_status *s = open(&l);
+    m->library[m->libraries++] = (found){name, !s, dt_strdup(s ? dt_status_text(s) : l.about)};
+    if (!s)
+        l.close(&l);
+    dt_status_free(s);
+}
+
+static void list_backends(machine *m)
+{
+    int n;
+    const dt_backend *const *rows = dt_backends(&n);
+    for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
+        m->backend[m->backends++] = (found){rows[i]->kind.name, true, dt_strdup(rows[i]->kind.about)};
+    m->backend[m->backends++] = (found){"pjrt", false, dt_strdup("not implemented yet: accelerators through PJRT plug-ins")};
+}
+
+static dt_status *look(machine *m)
+{
+    m->cores = dt_cores();
+    m->instructions = dt_simd_choose()->name;
+    try_library(m, "openblas", dt_gemm_open_openblas);
+    try_library(m, "onednn", dt_gemm_open_onednn);
+    list_backends(m);
+    return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
+}
+
+static void forget(machine *m)
+{
+    for (int i = 0; i < m->libraries; i++)
+        free(m->library[i].about);
+    for (int i = 0; i < m->backends; i++)
+        free(m->backend[i].about);
+    dt_resolver_unref(m->tpu);
+}
+
+/* ---- telling ---- */
+
+/* One line each: the heading stands before the first. */
+static void tell(const char *heading, const found *f, int n, dt_str *out)
+{
+    for (int i = 0; i < n; i++)
+        dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name, f[i].here ? "" : "not here: ", f[i].about);
+}
+
+static void list_slices(dt_str *out)
+{
+    int n;
+    const dt_slice *slices = dt_slices(&n);
+    for (int i = 0; i < n; i++)
+        dt_str_printf(out, "%ssim:%s", i ? ", " : "", slices[i].name);
+}
+
+static void print_text(const machine *m, dt_str *out)
+{
+    dt_str slices = {0};
+    list_slices(&slices);
+    dt_str_printf(out, "%-12s%d core%s, %s instructions; CPU:0 and as many more virtual CPU devices as a job asks for\n", "cpu", m->cores,
+                  m->cores == 1 ? "" : "s", m->instructions);
+    dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
+    tell("kernels", m->library, m->libraries, out);
+    tell("back ends", m->backend, m->backends, out);
+    dt_str_printf(out, "%-12s%s\n", "slices", dt_str_text(&slices));
+    dt_str_release(&slices);
+}
+
+static void put_found(dt_json *j, const char *key, const found *f, int n)
+{
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < n; i++) {
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "name", f[i].name);
+        dt_json_bool(j, "found", f[i].here);
+        dt_json_string(j, f[i].here ? "about" : "why", f[i].about);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+}
+
+static void put_slices(dt_json *j)
+{
+    int n;
+    const dt_slice *slices = dt_slices(&n);
+    dt_json_open(j, "slices", '[');
+    for (int i = 0; i < n; i++)
+        dt_json_string(j, NULL, slices[i].name);
+    dt_json_close(j, ']');
+}
+
+static void print_json(const machine *m, dt_str *out)
+{
+    dt_json j = {.out = out};
+    dt_json_open(&j, NULL, '{');
+    dt_json_int(&j, "cores", m->cores);
+    dt_json_string(&j, "instructions", m->instructions);
+    dt_json_open(&j, "tpu", '{');
+    dt_json_string(&j, "type", m->tpu->slice->name);
+    dt_json_bool(&j, "simulated", m->tpu->simulated);
+    dt_json_string(&j, "why", m->tpu->why);
+    dt_json_close(&j, '}');
+    put_found(&j, "kernels", m->library, m->libraries);
+    put_found(&j, "backends", m->backend, m->backends);
+    put_slices(&j);
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+DT_API dt_status *dt_devices_text(bool json, char **text)
+{
+    machine m = {0};
+    dt_str out = {0};
+    dt_status *s = look(&m);
+    if (!s) {
+        (json ? print_json : print_text)(&m, &out);
+        *text = dt_str_take(&out);
+    }
+    forget(&m);
+    return s;
+}

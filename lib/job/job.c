@@ -1,0 +1,84 @@
+/* A job as a handle: opened, asked, released. */
+#include <stdlib.h>
+
+#include "job/job.h"
+
+/* ---- opening ---- */
+
+/* What fit will report: loss and metrics, then the same of the validation data. */
+static void list_metrics(dt_job *j)
+{
+    static const char *const prefixes[] = {"", "val_"};
+    bool validates = j->dataset.part[DT_PART_VALIDATION] || j->dataset.validation_split > 0;
+    if (!j->has_compile)
+        return;
+    j->metric = dt_arena_array(j->arena, const char *, 2 * (1 + j->compile.n_metrics));
+    for (int p = 0; p < (validates ? 2 : 1); p++) {
+        j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%sloss", prefixes[p]);
+        for (int i = 0; i < j->compile.n_metrics; i++)
+            j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], j->compile.metric[i].key);
+    }
+}
+
+static void print_resolved(dt_job *j)
+{
+    dt_str text = {0};
+    dt_tree_print(j->tree, &text);
+    j->json = dt_arena_strdup(j->arena, dt_str_text(&text));
+    j->sha256 = dt_sha256_of(text.data, text.size);
+    dt_str_release(&text);
+}
+
+/* Faults of the file (78) come before devices that this machine does not have (69). */
+static dt_status *read_job(dt_job *j, const dt_job_source *source)
+{
+    dt_status *missing = NULL, *faults = dt_job_read_tree(j, source);
+    if (!j->tree)
+        return faults;
+    dt_status_append(&faults, dt_job_substitute(j, source->path));
+    dt_job_move_paths(j);
+    dt_job_read_sections(j, &faults, &missing);
+    dt_status_append(&faults, dt_job_check(j));
+    dt_status_append(&faults, missing);
+    print_resolved(j);
+    list_metrics(j);
+    return faults;
+}
+
+DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source)
+{
+    dt_job *j = dt_alloc(sizeof *j);
+    j->refs = 1;
+    j->arena = dt_arena_create();
+    j->purpose = source->purpose;
+    dt_status *s = read_job(j, source);
+    if (s) {
+        dt_job_unref(j);
+        return s;
+    }
+    dt_job_unref(*out);
+    *out = j;
+    return NULL;
+}
+
+DT_API void dt_job_unref(dt_job *j)
+{
+    if (!j || --j->refs > 0)
+        return;
+    dt_dataset_unref(j->data);
+    dt_strategy_spec_release(&j->strategy);
+    dt_arena_destroy(j->arena);
+    free(j);
+}
+
+/* ---- answers ---- */
+
+DT_API const char *dt_job_name(const dt_job *j)
+{
+    return j->name;
+}
+
+DT_API const char *dt_job_metric(const dt_job *j, int i)
+{
+    return i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
+}

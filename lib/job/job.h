@@ -1,0 +1,90 @@
+/*
+ * A job: one file that says what to train, on what, for how long.
+ *
+ *     source.c      file or standard input -> tree; overrides; where relative paths start
+ *     extends.c     the base of a job, merged below it
+ *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}
+ *     sections.c    the tree's sections, each read by the room that knows it
+ *     check.c       what only several sections together can get wrong
+ *     data.c        the data set, opened and held against the model
+ *     run.c         fit, evaluate, lower
+ *     topology.c    a slice with the job's replicas; devices.c: what this machine has
+ *
+ * Opening a job finds all faults of its file in one run and opens no data; what the file names is looked for only when the file
+ * itself is right. This header is for the files of this room; the public face is dtrain.h.
+ */
+#ifndef DT_JOB_JOB_H
+#define DT_JOB_JOB_H
+
+#include "base/hash.h"
+#include "train/train.h"
+
+struct dt_job { /* the public handle */
+    int refs;
+    dt_arena *arena;
+    dt_purpose purpose;
+    dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
+    dt_place at;                 /* of the whole */
+    const dt_source *base;       /* the file that it extends; NULL: none */
+    const char *data_directory;  /* relative data files start here: the job file's */
+    const char *work_directory;  /* output does here: -C, or "" */
+    const char *name;
+    const char *run_dir;         /* output.dir as the job says it */
+    const char *json;            /* the tree as canonical JSON */
+    dt_digest sha256;            /* of json */
+
+    uint64_t seed;
+    int shards;                  /* `reproducible`; 0: none */
+    const dt_tree *partition;    /* without effect so far; NULL: none */
+    const char *backend;         /* "cpu", as told; NULL: the strategy's own */
+    dt_place backend_at;
+    dt_strategy_spec strategy;
+    dt_dataset_spec dataset;
+    dt_texts elements;           /* of the data set */
+    dt_model_spec model;
+    dt_compile_spec compile;
+    dt_fit_spec fit;
+    dt_checkpoint_spec checkpoint;
+    bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
+
+    int n_metrics;
+    const char **metric;         /* what fit reports, in order */
+    dt_dataset *data;            /* once it is opened */
+};
+
+/* ---- source.c ---- */
+
+/* Reads j->tree from file, base and overrides, and sets the directories; what cannot be read at all leaves it NULL. All faults. */
+dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
+/* Makes the paths to data files of an extended base relative to the job's own file. */
+void dt_job_move_paths(dt_job *j);
+
+/* ---- extends.c ---- */
+
+/* When j->tree has `extends`: sets j->base, and merges the tree over it. */
+dt_status *dt_job_extend(dt_job *j) DT_MUST_USE;
+
+/* ---- substitute.c ---- */
+
+/* Finds j->name and j->run_dir, then replaces substitutions in all texts of the tree. All faults. `path` is the job file's. */
+dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
+
+/* ---- sections.c ---- */
+
+/* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told after them, to *missing. */
+void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing);
+/* Where the value of a key stands; the mapping's own place when it is not given. */
+const dt_place *dt_job_place(const dt_tree *map, const char *key);
+
+/* ---- check.c ---- */
+
+/* What sections say about each other. All faults. */
+dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
+
+/* ---- data.c ---- */
+
+/* Sets j->data, once. */
+dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
+
+#endif
+

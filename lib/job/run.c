@@ -1,0 +1,183 @@
+/* A job at work: strategy, model, optimizer and trainer made as it says, then fit, evaluate, lower. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+
+/* What a job needs to compute; closed in the reverse order. */
+typedef struct session {
+    dt_strategy *strategy;
+    dt_model *model;
+    dt_optimizer *optimizer;
+    dt_trainer_options made_of;
+    dt_trainer *trainer;
+} session;
+
+static void warn(const dt_run_options *o, const char *text)
+{
+    if (o->event)
+        o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
+}
+
+/* What the user might take for granted, and is not so. */
+static void tell_limits(const dt_job *j, const dt_run_options *o)
+{
+    if (j->partition)
+        warn(o, "partition is without effect: each replica has one logical device");
+    if (j->strategy.resolver && j->strategy.resolver->why)
+        warn(o, j->strategy.resolver->why);
+}
+
+static dt_status *check_sections(const dt_job *j, bool training)
+{
+    if (!j->has_compile)
+        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'compile' is missing");
+    if (training && !j->has_fit)
+        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'fit' is missing");
+    return NULL;
+}
+
+static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training, session *s)
+{
+    DT_TRY(check_sections(j, training));
+    DT_TRY(dt_job_open_data(j));
+    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
+    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
+    if (training)
+        s->optimizer = dt_optimizer_over(&j->compile.optimizer);
+    s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
+                                      .data = j->data, .shards = j->shards};
+    return dt_trainer_create(&s->trainer, &s->made_of);
+}
+
+static void close_session(session *s)
+{
+    dt_trainer_destroy(s->trainer);
+    dt_optimizer_unref(s->optimizer);
+    dt_model_unref(s->model);
+    dt_strategy_unref(s->strategy);
+}
+
+static char *output_directory(const dt_job *j)
+{
+    return dt_path_join(j->work_directory, j->run_dir);
+}
+
+/* ---- fit ---- */
+
+static dt_status *fit(dt_job *j, const dt_run_options *o, const session *s)
+{
+    char *directory = output_directory(j);
+    char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
+    dt_checkpoint_spec checkpoint = j->checkpoint;
+    checkpoint.resume_path = resume;
+    dt_status *bad = dt_fit(&(dt_fit_request){.trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
+                                              .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o});
+    free(resume);
+    free(directory);
+    return bad;
+}
+
+DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
+{
+    session s = {0};
+    tell_limits(j, options);
+    dt_status *bad = open_session(j, options, true, &s);
+    if (!bad)
+        bad = fit(j, options, &s);
+    close_session(&s);
+    return bad;
+}
+
+/* ---- evaluate ---- */
+
+static dt_status *find_part(const dt_job *j, const char *split, dt_part *out)
+{
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        if (strcmp(split, dt_part_name(p)) == 0) {
+            bool is_split = p == DT_PART_VALIDATION && j->dataset.validation_split > 0;
+            *out = p;
+            if (p == DT_PART_TRAIN || j->dataset.part[p] || is_split)
+                return NULL;
+            return dt_fail(DT_E_NO_SPLIT, &j->dataset.at, "the data set has no '%s' part", split);
+        }
+    return dt_suggest(dt_fail(DT_E_NO_SPLIT, NULL, "unknown split '%.80s'", split), "known: train, validation, test");
+}
+
+static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_checkpoint *c)
+{
+    dt_status *warnings = NULL;
+    char *directory = output_directory(j);
+    dt_status *s = dt_checkpoint_newest(c, directory, &warnings);
+    for (const dt_status *w = warnings; w; w = dt_status_next(w))
+        warn(o, dt_status_text(w));
+    dt_status_free(warnings);
+    if (!s && !c->path)
+        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory), "'dtrain fit' writes one");
+    free(directory);
+    return s;
+}
+
+static dt_status *load_weights(const dt_job *j, const dt_checkpoint *c, const session *s)
+{
+    dt_arrays model = dt_model_arrays(s->model, j->arena);
+    return dt_checkpoint_load(c, &model, NULL);
+}
+
+static void tell_result(const dt_event *result, const dt_run_options *o)
+{
+    dt_event end = *result;
+    if (!o->event)
+        return;
+    o->event(result, o->user);
+    end.kind = DT_EVENT_END;
+    o->event(&end, o->user);
+}
+
+static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const session *s, const dt_run_options *o)
+{
+    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_sums sums;
+    DT_TRY(dt_trainer_evaluate(s->trainer, part, &sums));
+    dt_digest weights = dt_weights_digest(s->model);
+    int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
+    tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,
+                            .n_metrics = n, .split = dt_part_name(part), .checkpoint = c->path, .weights_sha256 = weights.hex}, o);
+    return NULL;
+}
+
+DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
+{
+    session s = {0};
+    dt_checkpoint c = {0};
+    dt_part part = DT_PART_VALIDATION;
+    DT_TRY(find_part(j, split, &part));
+    dt_status *bad = checkpoint ? dt_checkpoint_open(&c, checkpoint) : open_newest(j, options, &c);
+    if (!bad)
+        bad = open_session(j, options, false, &s);
+    if (!bad)
+        bad = load_weights(j, &c, &s);
+    if (!bad)
+        bad = evaluate(part, &c, &s, options);
+    close_session(&s);
+    dt_checkpoint_release(&c);
+    return bad;
+}
+
+/* ---- lower ---- */
+
+DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)
+{
+    session s = {0};
+    dt_str out = {0};
+    dt_status *bad = open_session(j, options, true, &s);
+    if (!bad)
+        bad = dt_trainer_lower(s.trainer, stage, &out);
+    close_session(&s);
+    if (bad)
+        dt_str_release(&out);
+    else
+        *text = dt_str_take(&out);
+    return bad;
+}

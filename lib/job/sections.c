@@ -1,0 +1,267 @@
+/*
+ * The sections of a job. The table below is the top level; what stands in a section is read by the room that knows it. Every section
+ * is read even when another one is faulty, so that all faults of a file come in one run. What a later version will know is refused
+ * by name, never ignored.
+ */
+#include <string.h>
+
+#include "job/job.h"
+
+struct top {
+    int64_t version, seed;
+    const dt_tree *name, *extends, *backend, *strategy, *partition, *reproducible, *dataset, *model, *compile, *fit, *checkpoint, *output;
+};
+
+#define SECTION(member, help_) DT_TREE(struct top, member, .as = DT_TREE_MAP, .help = help_)
+
+static const dt_field top_fields[] = {
+    DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "of the job file's form: 1"),
+    DT_TREE(struct top, name, .as = DT_TREE_SCALAR, .help = "letters, digits, '.', '_', '-'; the file's name when absent"),
+    DT_INT(struct top, seed, .max = INFINITY, .help = "of initial weights, shuffling and drawn data"),
+    DT_TREE(struct top, extends, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
+    SECTION(backend, "who computes: {type: cpu}; the strategy says it as well"),
+    SECTION(strategy, "how many replicas, on which devices"),
+    SECTION(partition, "how values lie on the logical devices of a replica"),
+    SECTION(reproducible, "{shards: 8}: the same bits on any number of machines"),
+    SECTION(dataset, "examples, batches, their order"),
+    SECTION(model, "layers"),
+    SECTION(compile, "optimizer, loss, metrics"),
+    SECTION(fit, "how long to train"),
+    SECTION(checkpoint, "how often to save, what to keep, whether to go on"),
+    SECTION(output, "where results are written"),
+    DT_INSTEAD("data", "write 'dataset'"),
+    DT_INSTEAD("train", "write 'fit', and data files in 'dataset'"),
+    DT_INSTEAD("layers", "write it in 'model'"),
+    DT_INSTEAD("optimizer", "write it in 'compile'"),
+    DT_INSTEAD("loss", "write it in 'compile'"),
+    DT_INSTEAD("metrics", "write it in 'compile'"),
+    DT_INSTEAD("epochs", "write it in 'fit'"),
+    DT_END
+};
+enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
+
+const dt_place *dt_job_place(const dt_tree *map, const char *key)
+{
+    const dt_tree *value = dt_tree_get(map, key);
+    return value ? &value->at : &map->at;
+}
+
+static dt_status *not_yet(const dt_tree *map, const char *key, const char *what)
+{
+    return dt_fail(DT_E_NOT_YET, dt_job_place(map, key), "%s is not implemented yet", what);
+}
+
+/* ---- the top ---- */
+
+static bool is_needed(const char *key, dt_purpose purpose)
+{
+    static const struct {
+        const char *key;
+        dt_purpose last; /* the last purpose, in their order, that needs it */
+    } rows[] = {
+        {"strategy", DT_FOR_TOPOLOGY}, {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY}, {"compile", DT_FOR_EVALUATE}, {"fit", DT_FOR_FIT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return purpose <= rows[i].last;
+    return false;
+}
+
+static dt_status *read_top(dt_job *j, struct top *x)
+{
+    dt_field fields[TOP_FIELDS];
+    memcpy(fields, top_fields, sizeof fields);
+    for (dt_field *f = fields; f->kind != DT_FIELD_END; f++)
+        f->required |= is_needed(f->name, j->purpose);
+    dt_status *faults = dt_fields_read(j->arena, fields, j->tree, &j->at, NULL, x);
+    if (x->version > 1)
+        dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"), "version %lld of job files is not known; this dtrain reads version 1",
+                                          (long long)x->version));
+    j->seed = (uint64_t)x->seed;
+    j->partition = x->partition;
+    return faults;
+}
+
+/* ---- backend ---- */
+
+struct backend {
+    int type;
+    const dt_tree *plugin;
+};
+enum { CPU, SIM, PJRT };
+static const char *const backends[] = {"cpu", "sim", "pjrt", NULL};
+static const dt_field backend_fields[] = {
+    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "cpu, sim or pjrt"),
+    DT_TREE(struct backend, plugin, .help = "of pjrt: the plug-in's file"),
+    DT_END
+};
+
+static dt_status *read_backend(dt_job *j, const dt_tree *t)
+{
+    struct backend x;
+    if (!t)
+        return NULL;
+    DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
+    if (x.type == PJRT)
+        return not_yet(t, "type", "back end 'pjrt'");
+    if (x.plugin)
+        return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"), "only valid for type: pjrt");
+    j->backend = backends[x.type];
+    j->backend_at = *dt_job_place(t, "type");
+    return NULL;
+}
+
+/* ---- reproducible ---- */
+
+struct reproducible {
+    int64_t shards;
+    bool strict;
+};
+static const dt_field reproducible_fields[] = {
+    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true, .help = "parts of a global batch that are added up by one fixed tree"),
+    DT_FLAG(struct reproducible, strict, .help = "the same bits on every type of processor too"),
+    DT_END
+};
+
+static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
+{
+    struct reproducible x;
+    if (!t)
+        return NULL;
+    dt_status *faults = dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
+    if (x.strict)
+        dt_status_append(&faults, not_yet(t, "strict", "reproducible.strict"));
+    j->shards = (int)x.shards;
+    return faults;
+}
+
+/* ---- model ---- */
+
+struct model {
+    int type;
+    const dt_tree *layers, *keras_config, *init_from;
+};
+static const char *const models[] = {"sequential", NULL};
+static const dt_field model_fields[] = {
+    DT_ENUM(struct model, type, models, .noun = "type of model", .help = "sequential"),
+    DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
+    DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
+    DT_TREE(struct model, init_from, .help = "weights to begin with, from a checkpoint"),
+    DT_END
+};
+
+static dt_status *read_model(dt_job *j, const dt_tree *t)
+{
+    struct model x;
+    if (!t)
+        return NULL;
+    dt_status *faults = dt_fields_read(j->arena, model_fields, t, &t->at, "model", &x);
+    if (x.keras_config)
+        dt_status_append(&faults, not_yet(t, "keras_config", "model.keras_config"));
+    if (x.init_from)
+        dt_status_append(&faults, not_yet(t, "init_from", "model.init_from"));
+    if (!faults || x.layers)
+        dt_status_append(&faults, dt_model_read(j->arena, x.layers, &t->at, &j->model));
+    j->has_model = !faults;
+    return faults;
+}
+
+/* ---- output ---- */
+
+struct output {
+    const char *dir;
+    bool tensorboard;
+    const dt_tree *trace, *report;
+};
+static const dt_field output_fields[] = {
+    DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "all that the run writes lies below it"),
+    DT_FLAG(struct output, tensorboard, .help = "event files for TensorBoard"),
+    DT_TREE(struct output, trace, .help = "none, or {steps: [first, last]}"),
+    DT_TREE(struct output, report, .help = "none or html"),
+    DT_END
+};
+
+static bool is_none(const dt_tree *t)
+{
+    return !t || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "none") == 0);
+}
+
+/* Found here rather than after an hour, by the first checkpoint. */
+static dt_status *check_dir(const char *dir, const dt_place *at)
+{
+    for (const char *part = dir; part && *part;) {
+        size_t n = strcspn(part, "/");
+        if (n > 255)
+            return dt_fail(DT_E_RANGE, at, "output.dir: file name too long, %zu bytes", n);
+        part += n + (part[n] == '/');
+    }
+    return NULL;
+}
+
+static dt_status *read_output(dt_job *j, const dt_tree *t)
+{
+    struct output x;
+    if (!t)
+        return NULL;
+    dt_status *faults = dt_fields_read(j->arena, output_fields, t, &t->at, "output", &x);
+    if (x.dir)
+        dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
+    if (x.tensorboard)
+        dt_status_append(&faults, not_yet(t, "tensorboard", "output.tensorboard: true"));
+    if (!is_none(x.trace))
+        dt_status_append(&faults, not_yet(t, "trace", "output.trace other than none"));
+    if (!is_none(x.report))
+        dt_status_append(&faults, not_yet(t, "report", "output.report other than none"));
+    return faults;
+}
+
+/* ---- sections that other rooms read ---- */
+
+static dt_status *read_strategy(dt_job *j, const dt_tree *t)
+{
+    dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
+    j->has_strategy = t && !s;
+    return s;
+}
+
+static dt_status *read_dataset(dt_job *j, const dt_tree *t)
+{
+    dt_status *s = t ? dt_dataset_read(j->arena, t, j->data_directory, j->seed, &j->dataset) : NULL;
+    j->has_dataset = t && !s;
+    return s;
+}
+
+static dt_status *read_compile(dt_job *j, const dt_tree *t)
+{
+    dt_status *s = t ? dt_compile_read(j->arena, t, &j->at, j->has_model ? &j->model.output : NULL, &j->compile) : NULL;
+    j->has_compile = t && !s;
+    return s;
+}
+
+static dt_status *read_fit(dt_job *j, const dt_tree *t)
+{
+    dt_status *s = t ? dt_fit_read(j->arena, t, &j->at, &j->fit) : NULL;
+    j->has_fit = t && !s;
+    return s;
+}
+
+static dt_status *read_checkpoint(dt_job *j, const dt_tree *t)
+{
+    return dt_checkpoint_spec_read(j->arena, t, &j->at, &j->checkpoint);
+}
+
+void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing)
+{
+    struct top x = {0};
+    dt_status_append(faults, read_top(j, &x));
+    dt_status_append(faults, read_backend(j, x.backend));
+    dt_status *s = read_strategy(j, x.strategy);
+    dt_status_append(dt_status_code(s) == 69 ? missing : faults, s);
+    dt_status_append(faults, read_reproducible(j, x.reproducible));
+    dt_status_append(faults, read_dataset(j, x.dataset));
+    dt_status_append(faults, read_model(j, x.model));
+    dt_status_append(faults, read_compile(j, x.compile));
+    dt_status_append(faults, read_fit(j, x.fit));
+    dt_status_append(faults, read_checkpoint(j, x.checkpoint));
+    dt_status_append(faults, read_output(j, x.output));
+}

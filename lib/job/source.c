@@ -1,0 +1,98 @@
+/*
+ * From files to one tree: the job's file or standard input, its base, the overrides. Data files are relative to the job's file,
+ * output to the working directory; on standard input there is no file, so everything is relative to the working directory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+
+static bool is_stdin(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static const char *directory_of(dt_job *j, const char *path)
+{
+    if (is_stdin(path))
+        return j->work_directory;
+    char *directory = dt_path_dir(path);
+    const char *kept = dt_arena_strdup(j->arena, directory);
+    free(directory);
+    return kept;
+}
+
+/* A base is part of what the file is; `extends=...` on the command line would come too late to be one. */
+static dt_status *check_override(dt_arena *arena, int number, const char *assignment)
+{
+    const size_t n = strlen("extends");
+    if (strncmp(assignment, "extends", n) != 0 || !assignment[n] || !strchr("=.", assignment[n]))
+        return NULL;
+    dt_source source = {dt_arena_printf(arena, "override %d", number), assignment, strlen(assignment)};
+    dt_place at = {.source = &source, .line = 1, .col = 1, .width = (int)n};
+    return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends stands in the job file and cannot be overridden");
+}
+
+static dt_status *apply_overrides(dt_job *j, const dt_job_source *source)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < source->n_overrides; i++) {
+        dt_status *s = check_override(j->arena, i + 1, source->overrides[i]);
+        if (!s)
+            s = dt_tree_override(j->arena, j->tree, i + 1, source->overrides[i]);
+        dt_status_append(&faults, s);
+    }
+    return faults;
+}
+
+dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
+{
+    const dt_source *text;
+    j->work_directory = dt_arena_strdup(j->arena, source->directory ? source->directory : "");
+    j->data_directory = directory_of(j, source->path);
+    dt_status *faults = dt_tree_read(j->arena, source->path, &text, &j->tree);
+    if (!j->tree)
+        return faults;
+    j->at = j->tree->at;
+    dt_status *s = dt_job_extend(j);
+    if (s) /* without its base, nothing more can be said about the job */
+        j->tree = NULL;
+    dt_status_append(&faults, s);
+    if (j->tree)
+        dt_status_append(&faults, apply_overrides(j, source));
+    return faults;
+}
+
+/* ---- data files of a base ---- */
+
+/* The directory of the base's file, seen from the job's: it was found from there. */
+static char *directory_of_base(const dt_job *j)
+{
+    const char *base = j->base->name;
+    size_t n = strlen(j->data_directory);
+    if (n > 0 && strncmp(base, j->data_directory, n) == 0 && base[n] == '/')
+        base += n + 1;
+    return dt_path_dir(base);
+}
+
+static void move_path(const dt_job *j, const char *directory, dt_tree *t)
+{
+    if (t->kind != DT_TREE_SCALAR || t->at.source != j->base || !*t->text)
+        return;
+    char *path = dt_path_join(directory, t->text);
+    t->text = dt_arena_strdup(j->arena, path);
+    free(path);
+}
+
+void dt_job_move_paths(dt_job *j)
+{
+    if (!j->base)
+        return;
+    char *directory = directory_of_base(j);
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        dt_tree *part = dt_tree_get(dt_tree_get(j->tree, "dataset"), dt_part_name(p));
+        for (int i = 0; part && part->kind == DT_TREE_MAP && i < part->n; i++)
+            move_path(j, directory, part->entry[i].value);
+    }
+    free(directory);
+}

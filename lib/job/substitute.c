@@ -1,0 +1,254 @@
+/*
+ * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}. Every other {word} is an error, so
+ * that a misspelt one does not become a directory. The name is found first, then output.dir, which may use it, then all others,
+ * which may use both. What is substituted is not looked at again.
+ *
+ * The environment is input as files are: its values must be UTF-8 without control characters, and all texts together may not
+ * grow beyond the size of a job file.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+
+enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200 };
+
+typedef struct substitution {
+    dt_arena *arena;
+    const char *name, *run_dir; /* NULL: cannot be used here */
+    const dt_tree *done[2];     /* nodes that were looked at before */
+    size_t bytes;               /* grown so far */
+} substitution;
+
+/* A piece of a text; depth: defaults inside defaults. */
+typedef struct piece {
+    const dt_place *at;
+    const char *from, *to;
+    int depth;
+} piece;
+
+static dt_status *expand(substitution *c, const piece *p, dt_str *out);
+
+/* ---- words ---- */
+
+static size_t word_length(const char *from, const char *to)
+{
+    const char *p = from;
+    while (p < to && (isalnum((unsigned char)*p) || *p == '_') && !(p == from && isdigit((unsigned char)*p)))
+        p++;
+    return (size_t)(p - from);
+}
+
+/* ---- {name} ---- */
+
+static dt_status *unknown(const dt_place *at, const char *word)
+{
+    static const char *const known[] = {"name", "run_dir"};
+    const char *nearest = dt_nearest(word, known, 2);
+    dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
+    return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest) : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}");
+}
+
+static dt_status *put_word(const substitution *c, const dt_place *at, const char *word, dt_str *out)
+{
+    bool is_name = strcmp(word, "name") == 0;
+    const char *value = is_name ? c->name : c->run_dir;
+    if (!is_name && strcmp(word, "run_dir") != 0)
+        return unknown(at, word);
+    if (!value)
+        return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word, c->name ? "output.dir" : "name");
+    dt_str_puts(out, value);
+    return NULL;
+}
+
+/* ---- ${VARIABLE} ---- */
+
+static dt_status *check_value(const dt_place *at, const char *variable, const char *value)
+{
+    size_t n = strlen(value), step;
+    uint32_t code;
+    for (size_t i = 0; i < n; i += step) {
+        step = dt_utf8_next(value + i, n - i, &code);
+        if (step == 0 || code < 0x20 || code == 0x7f)
+            return dt_fail(DT_E_SUBSTITUTION, at, "the value of ${%.80s} is not plain UTF-8 text", variable);
+    }
+    return NULL;
+}
+
+/* The bracket that closes the one before `from`. */
+static const char *closing(const char *from, const char *to)
+{
+    int open = 1;
+    for (const char *p = from; p < to; p++) {
+        open += (*p == '{') - (*p == '}');
+        if (open == 0)
+            return p;
+    }
+    return NULL;
+}
+
+static dt_status *malformed(const piece *p)
+{
+    int shown = p->to - p->from > 80 ? 80 : (int)(p->to - p->from);
+    return dt_fail(DT_E_SUBSTITUTION, p->at, "write ${VARIABLE} or ${VARIABLE:-default}, got '${%.*s}'", shown, p->from);
+}
+
+/* As in a shell, `:-` also stands for a variable that is there and empty. */
+static dt_status *put_variable(substitution *c, const piece *p, dt_str *out)
+{
+    size_t n = word_length(p->from, p->to);
+    const char *rest = p->from + n;
+    bool has_default = p->to - rest >= 2 && rest[0] == ':' && rest[1] == '-';
+    if (n == 0 || (rest < p->to && !has_default))
+        return malformed(p);
+    const char *variable = dt_arena_printf(c->arena, "%.*s", (int)n, p->from), *value = getenv(variable);
+    if (has_default && (!value || !*value))
+        return expand(c, &(piece){p->at, rest + 2, p->to, p->depth + 1}, out);
+    if (!value)
+        return dt_suggest(dt_fail(DT_E_SUBSTITUTION, p->at, "the environment has no variable '%.80s'", variable),
+                          "a default is written ${%.80s:-default}", variable);
+    DT_TRY(check_value(p->at, variable, value));
+    dt_str_puts(out, value);
+    return NULL;
+}
+
+/* ---- texts ---- */
+
+/* What begins at p->from with '{' or "${"; *end is behind it. */
+static dt_status *put_one(substitution *c, const piece *p, dt_str *out, const char **end)
+{
+    if (*p->from == '$') {
+        const char *close = closing(p->from + 2, p->to);
+        if (!close)
+            return dt_fail(DT_E_SUBSTITUTION, p->at, "'${' is never closed");
+        *end = close + 1;
+        return put_variable(c, &(piece){p->at, p->from + 2, close, p->depth}, out);
+    }
+    size_t n = word_length(p->from + 1, p->to);
+    if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') { /* no substitution, just a bracket */
+        dt_str_putc(out, '{');
+        *end = p->from + 1;
+        return NULL;
+    }
+    *end = p->from + n + 2;
+    return put_word(c, p->at, dt_arena_printf(c->arena, "%.*s", (int)n, p->from + 1), out);
+}
+
+static dt_status *expand(substitution *c, const piece *p, dt_str *out)
+{
+    if (p->depth > MOST_DEPTH)
+        return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels", MOST_DEPTH);
+    for (const char *at = p->from; at < p->to;) {
+        bool begins = *at == '{' || (*at == '$' && at + 1 < p->to && at[1] == '{');
+        if (begins)
+            DT_TRY(put_one(c, &(piece){p->at, at, p->to, p->depth}, out, &at));
+        else
+            dt_str_putc(out, *at++);
+        if (c->bytes + out->size > MOST_BYTES)
+            return dt_fail(DT_E_JOB_LIMIT, p->at, "substitutions make the job larger than 1 MiB");
+    }
+    return NULL;
+}
+
+/* A text that is nothing but one variable gets its type from the field, as if its value stood there: epochs: "${EPOCHS:-5}". */
+static bool is_one_variable(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 3 && text[0] == '$' && text[1] == '{' && closing(text + 2, text + n) == text + n - 1;
+}
+
+static dt_status *substitute_text(substitution *c, dt_tree *t)
+{
+    dt_str text = {0};
+    if (!strchr(t->text, '{'))
+        return NULL;
+    dt_status *s = expand(c, &(piece){&t->at, t->text, t->text + strlen(t->text), 0}, &text);
+    c->bytes += text.size;
+    if (!s) {
+        t->quoted &= !is_one_variable(t->text);
+        t->text = dt_arena_strdup(c->arena, dt_str_text(&text));
+    }
+    dt_str_release(&text);
+    return s;
+}
+
+/* ---- the tree ---- */
+
+/* Recursion is bounded by the depth of trees. `match` holds patterns, whose brackets are their own. */
+static dt_status *substitute(substitution *c, dt_tree *t)
+{
+    dt_status *faults = NULL;
+    if (t == c->done[0] || t == c->done[1])
+        return NULL;
+    if (t->kind == DT_TREE_SCALAR)
+        return substitute_text(c, t);
+    for (int i = 0; i < t->n; i++) {
+        bool pattern = t->kind == DT_TREE_MAP && strcmp(t->entry[i].key, "match") == 0;
+        if (!pattern)
+            dt_status_append(&faults, substitute(c, t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i]));
+    }
+    return faults;
+}
+
+/* ---- name and output.dir ---- */
+
+static bool is_name(const char *name)
+{
+    return *name && *name != '.' && strlen(name) <= LONGEST_NAME && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
+}
+
+/* "job" of "dir/job.yaml". */
+static const char *name_of_file(dt_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t n = strlen(base);
+    if (strcmp(path, "-") == 0)
+        return "job";
+    if (n > 5 && strcmp(base + n - 5, ".yaml") == 0)
+        n -= 5;
+    else if (n > 4 && strcmp(base + n - 4, ".yml") == 0)
+        n -= 4;
+    return dt_arena_printf(arena, "%.*s", (int)n, base);
+}
+
+static dt_status *find_name(dt_job *j, substitution *c, const char *path)
+{
+    dt_tree *t = dt_tree_get(j->tree, "name");
+    bool given = t && t->kind != DT_TREE_NULL;
+    c->done[0] = given ? t : NULL;
+    j->name = name_of_file(j->arena, path);
+    if (given && t->kind == DT_TREE_SCALAR) {
+        DT_TRY(substitute_text(c, t));
+        j->name = t->text;
+    }
+    if (is_name(j->name))
+        return NULL;
+    if (given)
+        return dt_suggest(dt_fail(DT_E_JOB_NAME, &t->at, "'%.80s' cannot be the name of a job", j->name),
+                          "letters, digits, '.', '_' and '-', no leading dot");
+    return dt_suggest(dt_fail(DT_E_JOB_NAME, &j->at, "the file's name '%.80s' cannot be the name of the job", j->name), "write name: ...");
+}
+
+static dt_status *find_run_dir(dt_job *j, substitution *c)
+{
+    dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "output"), "dir");
+    j->run_dir = dt_arena_printf(j->arena, "runs/%s", j->name);
+    if (!t || t->kind != DT_TREE_SCALAR)
+        return NULL;
+    c->done[1] = t;
+    DT_TRY(substitute_text(c, t));
+    j->run_dir = t->text;
+    return NULL;
+}
+
+dt_status *dt_job_substitute(dt_job *j, const char *path)
+{
+    substitution c = {.arena = j->arena};
+    dt_status *faults = find_name(j, &c, path);
+    c.name = j->name;
+    dt_status_append(&faults, find_run_dir(j, &c));
+    c.run_dir = j->run_dir;
+    dt_status_append(&faults, substitute(&c, j->tree));
+    return faults;
+}
