@@ -10,7 +10,12 @@
  * ops stand between. So 2,048 replicas of one row cost what one replica of 2,048 rows does.
  *
  * A backward walk marks what each node is needed as (its own value, or its sum over replicas); a forward walk emits just that.
+ *
+ * What has no folded form (a row's number, the best row) is refused, unless there is one replica: then all rows are its own.
  */
+#include <string.h>
+
+#include "op/shapes.h"
 #include "pass/pass.h"
 
 typedef struct fold {
@@ -45,6 +50,17 @@ static bool sums_batch(const fold *f, const dt_node *n)
     return is_sum && contracts_batch(f, n);
 }
 
+/* The size that a get_dimension_size finds: a number, or -k for k * B. */
+static int64_t size_found(const fold *f, const dt_node *n)
+{
+    return f->g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis];
+}
+
+static bool counts_rows(const fold *f, const dt_node *n)
+{
+    return n->op == &dt_op_get_dimension_size && size_found(f, n) < 0;
+}
+
 /* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */
 static bool is_row_wise(const fold *f, const dt_node *n)
 {
@@ -76,6 +92,8 @@ static int linear_input(const fold *f, const dt_node *n)
 {
     int varying = -1;
 
+    if (n->op == &dt_op_divide && !dt_dtype_is_float(n->type.dtype))
+        return -1; /* 1 / 2 + 1 / 2 is 0 */
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] != DT_UNIFORM) {
             if (varying >= 0)
@@ -132,76 +150,129 @@ static void mark_needs(fold *f)
 
 /* ---- forward: values ---- */
 
-static dt_status *cannot(const dt_node *n)
+static dt_value refuse(fold *f, const dt_node *n)
 {
-    return dt_fail(DT_E_CANNOT_FOLD, NULL, "%s has no folded form here", n->op->name);
+    dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "%s has no folded form here", n->op->name));
+    return (dt_value){ 0 };
+}
+
+/* One replica's value is (1, ...) where there are no others. */
+static dt_value without_replica(const fold *f, int node, dt_value x)
+{
+    const dt_type *own = &f->g->node[node].type;
+    return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
+}
+
+/* The op as it stands: of one replica, all rows are its own. */
+static dt_value emit_alone(fold *f, int i)
+{
+    const dt_node *n = &f->g->node[i];
+    dt_value in[DT_MAX_IN];
+
+    if (f->replicas > 1 || n->type.rank == DT_MAX_RANK)
+        return refuse(f, n);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = without_replica(f, n->in[k], f->value[n->in[k]]);
+    dt_value y = dt_emit(f->t, n->op, in, n->n_in, n->attr);
+    dt_type type = dt_stack_type(1, &n->type);
+    return f->spread[i] == DT_STACKED ? dt_reshape(y, type.rank, type.dim) : y;
 }
 
 /* (R, ...) of a uniform value: the same for every replica. */
 static dt_value stacked(fold *f, dt_value x)
 {
-    dt_type from = dt_type_of_value(x), to = { .dtype = from.dtype, .rank = from.rank + 1, .dim = { f->replicas } };
-    int8_t dims[DT_MAX_RANK] = { 0 };
+    dt_type from = dt_type_of_value(x), to = dt_stack_type(f->replicas, &from);
+    int8_t dims[DT_MAX_RANK];
 
-    if (from.rank == DT_MAX_RANK) {
-        dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "a value of rank %d has no room for the replicas", from.rank));
-        return (dt_value){ 0 };
-    }
-    for (int d = 0; d < from.rank; d++) {
-        to.dim[d + 1] = from.dim[d];
+    for (int d = 0; d < DT_MAX_RANK; d++)
         dims[d] = (int8_t)(d + 1);
-    }
     return dt_broadcast_in_dim(x, &to, dims);
 }
 
-static dt_value emit_stacked(fold *f, const dt_node *n, dt_value *in)
+static dt_value emit_stacked(fold *f, int i, dt_value *in)
 {
+    const dt_node *n = &f->g->node[i];
+
+    for (int k = 0; k < n->n_in; k++)
+        if (f->g->node[n->in[k]].type.rank == DT_MAX_RANK)
+            return refuse(f, n); /* no room for a leading dimension */
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] == DT_UNIFORM)
             in[k] = stacked(f, in[k]);
     if (n->op->elementwise)
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    if (n->op->stack)
+    if (n->op->stack && n->type.rank < DT_MAX_RANK)
         return n->op->stack(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
-    dt_trace_fail(f->t, cannot(n));
-    return (dt_value){ 0 };
+    return emit_alone(f, i);
 }
 
-/* A per-replica value spread over the replica's rows: (R, ...) to (B, ...), then to the shape of the node. */
-static dt_value emit_spread_over_rows(fold *f, const dt_node *n, dt_value x)
+/* To every row the entry of its replica: (R, ...) to (rows, ...), rows being B or k * B. */
+static dt_value spread_over_rows(fold *f, dt_value x, int64_t rows)
+{
+    dt_segment_attr a;
+
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_REPLICAS;
+    a.count = f->replicas;
+    a.type = dt_type_of_value(x);
+    a.type.dim[0] = rows;
+    return dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &a);
+}
+
+/* A per-replica value broadcast along the replica's rows: (R, ...) to (B, ...), then to the shape of the node. */
+static dt_value emit_broadcast(fold *f, const dt_node *n, dt_value x)
 {
     const dt_broadcast_attr *a = n->attr;
-    dt_type from = dt_type_of_value(x); /* (R, ...) */
-    dt_segment_attr segment = { .cut = DT_CUT_REPLICAS, .count = f->replicas, .type = from };
+    dt_type from = dt_type_of_value(x), kept = dt_type_of(from.dtype, 1, from.dim);
     int8_t dims[DT_MAX_RANK] = { 0 };
 
-    segment.type.dim[0] = n->type.dim[0];
     for (int d = 1; d < from.rank; d++)
-        dims[d] = a->dims[d - 1];
-    return dt_broadcast_in_dim(dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &segment), &n->type, dims);
+        if (a->dims[d - 1] > 0) { /* else it has size 1 and stretches over the rows: the replica's dimension does that */
+            kept.dim[kept.rank] = from.dim[d];
+            dims[kept.rank++] = a->dims[d - 1];
+        }
+    return dt_broadcast_in_dim(spread_over_rows(f, dt_reshape(x, kept.rank, kept.dim), n->type.dim[0]), &n->type, dims);
 }
 
-static dt_value emit_rows(fold *f, const dt_node *n, dt_value *in)
+/* Rows times a table of the replica's own: a product for each row, with the table of its replica. */
+static dt_value emit_row_products(fold *f, const dt_node *n, const dt_value *in)
 {
+    dt_dot_attr a = *(const dt_dot_attr *)n->attr;
+    int table = f->spread[n->in[0]] == DT_STACKED ? 0 : 1;
+    int8_t *contract = table ? a.rhs_contract : a.lhs_contract;
+    dt_value side[2] = { in[0], in[1] };
+
+    side[table] = spread_over_rows(f, in[table], n->type.dim[0]);
+    a.n_batch = 1;
+    a.lhs_batch[0] = a.rhs_batch[0] = 0;
+    for (int i = 0; i < a.n_contract; i++)
+        contract[i]++;
+    return dt_dot_general(side[0], side[1], &a);
+}
+
+static dt_value emit_rows(fold *f, int i, const dt_value *in)
+{
+    const dt_node *n = &f->g->node[i];
     bool stacked_in = false;
 
     for (int k = 0; k < n->n_in; k++)
         stacked_in |= f->spread[n->in[k]] == DT_STACKED;
-    if (stacked_in && n->op == &dt_op_broadcast_in_dim)
-        return emit_spread_over_rows(f, n, in[0]);
     if (!stacked_in && is_row_wise(f, n))
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    dt_trace_fail(f->t, cannot(n));
-    return (dt_value){ 0 };
+    if (stacked_in && f->replicas > 1 && n->op == &dt_op_dot_general && ((const dt_dot_attr *)n->attr)->n_batch == 0)
+        return emit_row_products(f, n, in);
+    if (stacked_in && n->op == &dt_op_broadcast_in_dim)
+        return emit_broadcast(f, n, in[0]);
+    return emit_alone(f, i);
 }
 
-static dt_value emit_segments(fold *f, const dt_node *n, const dt_value *in)
+static dt_value emit_segments(fold *f, int i, const dt_value *in)
 {
+    const dt_node *n = &f->g->node[i];
+
     for (int k = 0; k < n->n_in; k++)
-        if (f->spread[n->in[k]] != DT_ROWS) {
-            dt_trace_fail(f->t, cannot(n));
-            return (dt_value){ 0 };
-        }
+        if (f->spread[n->in[k]] != DT_ROWS)
+            return emit_alone(f, i);
     return n->op->segment(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
 }
 
@@ -211,9 +282,11 @@ static dt_value replica_numbers(fold *f)
     return dt_iota(f->t, &type, 0);
 }
 
-static dt_value rows_per_replica(fold *f)
+/* The rows of each replica, `each` for every example. */
+static dt_value rows_per_replica(fold *f, int64_t each)
 {
-    return dt_emit(f->t, &dt_op_segment_sizes, NULL, 0, &(dt_segment_attr){ .cut = DT_CUT_REPLICAS, .count = f->replicas });
+    dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0, &(dt_segment_attr){ .cut = DT_CUT_REPLICAS, .count = f->replicas });
+    return each == 1 ? n : dt_multiply(n, dt_like(n, (double)each));
 }
 
 /* All replicas' values of a node, where one of its own is needed. */
@@ -226,14 +299,15 @@ static dt_value fold_node(fold *f, int i)
         in[k] = f->value[n->in[k]];
     if (n->op == &dt_op_replica_id)
         return replica_numbers(f);
-    if (n->op == &dt_op_get_dimension_size && f->spread[i] == DT_STACKED)
-        return rows_per_replica(f);
+    if (n->op == &dt_op_get_dimension_size)
+        return counts_rows(f, n) ? rows_per_replica(f, -size_found(f, n)) : dt_scalar(f->t, DT_INT32, (double)size_found(f, n));
     if (f->spread[i] == DT_UNIFORM)
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
     if (f->spread[i] == DT_ROWS)
-        return emit_rows(f, n, in);
-    return reads_rows(f, n) ? contracts_batch(f, n) ? emit_segments(f, n, in) : (dt_trace_fail(f->t, cannot(n)), (dt_value){ 0 })
-                            : emit_stacked(f, n, in);
+        return emit_rows(f, i, in);
+    if (contracts_batch(f, n))
+        return emit_segments(f, i, in);
+    return reads_rows(f, n) ? emit_alone(f, i) : emit_stacked(f, i, in);
 }
 
 /* ---- forward: sums over replicas ---- */
@@ -247,14 +321,15 @@ static dt_value sum_node(fold *f, int i)
 {
     const dt_node *n = &f->g->node[i];
     int through = linear_input(f, n);
+    bool over_rows = sums_batch(f, n) || counts_rows(f, n);
     dt_value in[DT_MAX_IN];
 
     if (f->spread[i] == DT_UNIFORM)
         return dt_multiply(f->value[i], dt_like(f->value[i], f->replicas));
-    if (!sums_batch(f, n) && n->op != &dt_op_get_dimension_size && through < 0 && !n->op->additive)
+    if (!over_rows && through < 0 && !n->op->additive)
         return reduce_stacked(f->value[i]);
     for (int k = 0; k < n->n_in; k++)
-        in[k] = k == through || n->op->additive ? f->sum[n->in[k]] : f->value[n->in[k]];
+        in[k] = !over_rows && (k == through || n->op->additive) ? f->sum[n->in[k]] : f->value[n->in[k]];
     return dt_emit(f->t, n->op, in, n->n_in, n->attr); /* the op itself, over all rows or over sums */
 }
 
@@ -265,6 +340,8 @@ static dt_value all_reduce(fold *f, const dt_node *n)
 
     if (a->op == DT_SUM)
         return sum;
+    if (f->spread[n->in[0]] == DT_UNIFORM)
+        return f->value[n->in[0]];
     dt_value total = dt_convert(sum, n->type.dtype); /* a mean of integers is a fraction */
     return dt_divide(total, dt_like(total, f->replicas));
 }
@@ -275,12 +352,10 @@ static void declare_arguments(fold *f)
 {
     for (int i = 0; i < f->g->n_args; i++) {
         int node = f->g->arg[i].node;
-        dt_type type = f->g->node[node].type;
-        if (f->spread[node] == DT_STACKED) {
-            for (int d = type.rank++; d > 0; d--)
-                type.dim[d] = type.dim[d - 1];
-            type.dim[0] = f->replicas;
-        }
+        const dt_type *own = &f->g->node[node].type;
+        dt_type type = f->spread[node] == DT_STACKED ? dt_stack_type(f->replicas, own) : *own;
+        if (type.rank > DT_MAX_RANK)
+            dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "the argument '%s' has no room for one more dimension", f->g->arg[i].name));
         f->value[node] = dt_trace_declare(f->t, f->g->arg[i].name, &type);
     }
     for (int i = 0; i < f->g->n_states; i++)

@@ -10,7 +10,23 @@ static bool is_parameter(const dt_node *n)
     return n->op == &dt_op_parameter;
 }
 
-static dt_spread spread_of_node(const dt_node *n, const bool *distributed, const dt_spread *spread)
+/* A size that is a number is the same for all. */
+static bool differs_by_itself(const dt_graph *g, const dt_node *n)
+{
+    if (n->op != &dt_op_get_dimension_size)
+        return n->op->varying;
+    return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
+}
+
+static bool reads_varying(const dt_node *n, const dt_spread *spread)
+{
+    for (int k = 0; k < n->n_in && n->op != &dt_op_get_dimension_size; k++)
+        if (spread[n->in[k]] != DT_UNIFORM)
+            return true;
+    return false;
+}
+
+static dt_spread spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed, const dt_spread *spread)
 {
     if (dt_type_has_batch(&n->type))
         return DT_ROWS;
@@ -20,12 +36,7 @@ static dt_spread spread_of_node(const dt_node *n, const bool *distributed, const
         const dt_index_attr *a = n->attr;
         return !distributed || distributed[a->index] ? DT_STACKED : DT_UNIFORM;
     }
-    if (n->op->varying)
-        return DT_STACKED;
-    for (int k = 0; k < n->n_in; k++)
-        if (spread[n->in[k]] != DT_UNIFORM)
-            return DT_STACKED;
-    return DT_UNIFORM;
+    return differs_by_itself(g, n) || reads_varying(n, spread) ? DT_STACKED : DT_UNIFORM;
 }
 
 dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out)
@@ -33,7 +44,7 @@ dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *ar
     dt_spread *spread = dt_arena_array(arena, dt_spread, g->n_nodes);
 
     for (int i = 0; i < g->n_nodes; i++)
-        spread[i] = spread_of_node(&g->node[i], distributed, spread);
+        spread[i] = spread_of_node(g, &g->node[i], distributed, spread);
     for (int i = 0; i < g->n_states; i++) {
         const dt_state *s = &g->state[i];
         if (s->update >= 0 && spread[s->update] != DT_UNIFORM)
