@@ -72,7 +72,7 @@ static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_p
         return dt_fail(DT_E_FIT_KEYS, value_place(t, "steps"), "fit: give epochs or steps, not both");
     if (faultless && !x->has_epochs && !x->has_steps)
         return dt_fail(DT_E_FIT_KEYS, at, "fit needs epochs or steps");
-    if (x->has_epochs && x->initial_epoch >= x->epochs)
+    if (x->epochs > 0 && x->initial_epoch >= x->epochs)
         return dt_fail(DT_E_FIT_KEYS, value_place(t, "initial_epoch"), "initial_epoch must be less than epochs, %lld, got %lld",
                        (long long)x->epochs, (long long)x->initial_epoch);
     return NULL;
