@@ -318,7 +318,7 @@ static void add_broadcast_rows(drawing *d)
 static dt_value count_of(drawing *d, dt_value x)
 {
     dt_value n = dt_dim_value(x, 0);
-    if (coin(d))
+    if (d->kind == RANDOM_FIT || coin(d))
         n = dt_all_reduce(DT_SUM, n);
     return dt_maximum(dt_convert(n, DT_FLOAT32), dt_constant(d->t, 1));
 }
@@ -505,11 +505,11 @@ static dt_value activation(drawing *d, dt_value x)
 /* x minus its mean over the rows, by its deviation: of the replica's own rows, or of all. */
 static dt_value normalize(drawing *d, dt_value x)
 {
+    bool own = d->kind != RANDOM_FIT && coin(d);
     dt_value n = count_of(d, x), sum = dt_reduce(x, DT_REDUCE_SUM, 1);
-    if (coin(d))
-        sum = dt_all_reduce(DT_SUM, sum);
-    dt_value centred = dt_subtract(x, dt_divide(sum, n));
-    dt_value square = dt_divide(dt_reduce(dt_multiply(centred, centred), DT_REDUCE_SUM, 1), n);
+    dt_value centred = dt_subtract(x, dt_divide(own ? sum : dt_all_reduce(DT_SUM, sum), n));
+    dt_value squares = dt_reduce(dt_multiply(centred, centred), DT_REDUCE_SUM, 1);
+    dt_value square = dt_divide(own ? squares : dt_all_reduce(DT_SUM, squares), n);
     return dt_tanh(dt_multiply(centred, dt_rsqrt(dt_add(square, dt_like(square, 0.25)))));
 }
 
@@ -616,7 +616,7 @@ static void draw_updates(drawing *d, dt_value loss)
     dt_gradients_of(loss, w, n, g);
     for (int i = 0; i < n; i++)
         if (g[i].trace) {
-            dt_value sum = dt_all_reduce(coin(d) ? DT_SUM : DT_MEAN, g[i]);
+            dt_value sum = dt_all_reduce(d->kind == RANDOM_FIT || coin(d) ? DT_SUM : DT_MEAN, g[i]);
             update(d, d->g->variable[i], w[i], coin(d) ? dt_tanh(sum) : sum);
             if (d->kind != RANDOM_FIT && below(d, 6) == 0)
                 push(d, g[i], 10);

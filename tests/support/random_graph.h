@@ -9,7 +9,7 @@
 #include "op/op.h"
 
 typedef enum random_kind {
-    RANDOM_FIT,  /* layers, a loss, an optimizer, metrics: what fit and custom loops do */
+    RANDOM_FIT,  /* layers, a loss, an optimizer, metrics: what fit and custom loops do; no update depends on how rows are dealt out */
     RANDOM_SOUP, /* that, and random ops between: everything that can be folded */
     RANDOM_WILD  /* that, and ops that no folded form is promised for */
 } random_kind;
