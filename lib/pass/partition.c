@@ -340,8 +340,8 @@ static void print_piece(const dt_graph *g, int i, dt_str *out, void *user)
 
 void dt_program_print(const dt_program *p, dt_str *out)
 {
-    dt_str_printf(out, "program for B = %lld: %d segment%s, %d groups\n", (long long)p->batch, p->n_segments,
-                  p->n_segments == 1 ? "" : "s", p->n_groups);
+    dt_str_printf(out, "program for B = %lld: %d segment%s, %d group%s\n", (long long)p->batch, p->n_segments,
+                  p->n_segments == 1 ? "" : "s", p->n_groups, p->n_groups == 1 ? "" : "s");
     dt_graph_print_notes(p->graph, print_piece, (void *)p, out);
     for (int s = 0; s < p->graph->n_states; s++)
         if (p->copy_back[s])
