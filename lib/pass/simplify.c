@@ -3,7 +3,7 @@
  * of rewrites, the first that fits gives its replacement. Value numbering in dt_emit does the rest (common subexpressions).
  *
  * Bits of results do not change: only constants are computed here, by the ops' own eval, and only operations that are exactly neutral
- * go (x * 1, x + 0 of a product or sum, reshape to the same shape).
+ * go (x * 1, x - 0, reshape to the same shape). x + 0 stays: it makes 0 of -0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +13,10 @@
 
 typedef struct rewrite_call {
     dt_trace *t;
+    const dt_graph *g;   /* the old graph */
+    const dt_value *map; /* of its nodes: arguments and variables are there from the start */
     const dt_node *n;
-    const dt_value *in; /* already simplified */
+    const dt_value *in;  /* already simplified */
 } rewrite_call;
 
 static const dt_value no_value = { 0 };
@@ -118,11 +120,11 @@ static dt_value neutral_operand(const rewrite_call *c)
     return no_value;
 }
 
-static bool is_identity_order(const dt_node *n)
+/* dims[d] = d: nothing turns, as it can in a square. */
+static bool is_identity_order(const int8_t *dims, int rank)
 {
-    const dt_transpose_attr *a = n->attr;
-    for (int d = 0; d < n->type.rank; d++)
-        if (a->perm[d] != d)
+    for (int d = 0; d < rank; d++)
+        if (dims[d] != d)
             return false;
     return true;
 }
@@ -134,9 +136,11 @@ static dt_value same_shape(const rewrite_call *c)
     dt_type from = dt_type_of_value(c->in[0]);
     if (!dt_type_equal(&from, &c->n->type))
         return no_value;
-    if (c->n->op == &dt_op_reshape || c->n->op == &dt_op_convert || c->n->op == &dt_op_broadcast_in_dim)
+    if (c->n->op == &dt_op_reshape || c->n->op == &dt_op_convert)
         return c->in[0];
-    if (c->n->op == &dt_op_transpose && is_identity_order(c->n))
+    if (c->n->op == &dt_op_broadcast_in_dim && is_identity_order(((const dt_broadcast_attr *)c->n->attr)->dims, from.rank))
+        return c->in[0];
+    if (c->n->op == &dt_op_transpose && is_identity_order(((const dt_transpose_attr *)c->n->attr)->perm, from.rank))
         return c->in[0];
     return no_value;
 }
@@ -156,8 +160,26 @@ static dt_value negate_of_negate(const rewrite_call *c)
     return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0] };
 }
 
+/* ---- sizes ---- */
+
+/* A size is a number, or that of an argument: nothing needs to be computed for it, or to be waited for. */
+static dt_value known_size(const rewrite_call *c)
+{
+    if (c->n->op != &dt_op_get_dimension_size)
+        return no_value;
+    int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
+    if (size >= 0)
+        return dt_scalar(c->t, c->n->type.dtype, (double)size);
+    for (int i = 0; i < c->g->n_args; i++) {
+        const dt_type *type = &c->g->node[c->g->arg[i].node].type;
+        if (type->rank > 0 && type->dim[0] == size)
+            return dt_dim_value(c->map[c->g->arg[i].node], 0);
+    }
+    return no_value;
+}
+
 typedef dt_value (*rewrite)(const rewrite_call *c);
-static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, reshape_of_reshape, negate_of_negate };
+static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, reshape_of_reshape, negate_of_negate, known_size };
 
 /* ---- the walk ---- */
 
@@ -176,17 +198,15 @@ static bool *needed_nodes(const dt_graph *g)
     return need;
 }
 
-static dt_value simplified(dt_trace *t, const dt_graph *g, int i, const dt_value *in)
+static dt_value simplified(const rewrite_call *c, int i)
 {
-    rewrite_call c = { .t = t, .n = &g->node[i], .in = in };
-
-    if (!dt_trace_error(t))
+    if (!dt_trace_error(c->t))
         for (size_t r = 0; r < sizeof rewrites / sizeof *rewrites; r++) {
-            dt_value v = rewrites[r](&c);
+            dt_value v = rewrites[r](c);
             if (v.trace)
                 return v;
         }
-    return dt_emit_like(t, g, i, in);
+    return dt_emit_like(c->t, c->g, i, c->in);
 }
 
 static dt_status *walk(const dt_graph *g, dt_graph **out)
@@ -203,7 +223,7 @@ static dt_status *walk(const dt_graph *g, dt_graph **out)
         for (int k = 0; k < g->node[i].n_in; k++)
             in[k] = map[g->node[i].in[k]];
         const char *path = dt_trace_path(t, g->node[i].path);
-        map[i] = simplified(t, g, i, in);
+        map[i] = simplified(&(rewrite_call){ .t = t, .g = g, .map = map, .n = &g->node[i], .in = in }, i);
         dt_trace_path(t, path);
     }
     dt_trace_export(t, g, map);
