@@ -1,0 +1,6 @@
+#!/bin/sh
+. tests/cli/setup.sh
+"$DTRAIN" devices >"$TEST_DIR/a" || echo "exit $?"
+has "$TEST_DIR/a" cpu
+has "$TEST_DIR/a" openblas
+"$DTRAIN" devices --json | cut -c 1-1

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Metrics without val_, the checkpoint they are of, and what is missing.
+. tests/cli/setup.sh
+write_tiny
+exits 66 evaluate "$tiny"
+"$DTRAIN" fit "$tiny" --json >"$TEST_DIR/fit" || echo "exit $?"
+"$DTRAIN" evaluate "$tiny" | mask
+"$DTRAIN" evaluate "$tiny" --json >"$TEST_DIR/a" || echo "exit $?"
+mask <"$TEST_DIR/a"
+[ "$(weights "$TEST_DIR/a")" = "$(weights "$TEST_DIR/fit")" ] || echo "other weights than fit's"
+"$DTRAIN" evaluate "$tiny" --split train --json | grep -c '"split":"train"'
+exits 80 evaluate "$tiny" --expect 'loss<0'
+exits 78 evaluate "$tiny" --expect 'val_loss<1'
+exits 66 evaluate "$tiny" --ckpt "$TEST_DIR/none"

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The gate: 0 when it holds, 80 when not (trained and saved all the same), 78 for a metric that the job has not; also when all
+# was trained before.
+. tests/cli/setup.sh
+write_tiny
+exits 78 fit "$tiny" --expect 'val_acc>0'
+cat "$TEST_DIR/err"
+[ ! -e "$TEST_DIR/run" ] || echo "trained before the metric was looked for"
+exits 0 fit "$tiny" --expect 'val_loss>=0' --expect 'loss<1000' --expect 'accuracy <= 1'
+exits 80 fit "$tiny" --fresh --expect 'loss<0' --expect 'val_accuracy>=0' --expect 'accuracy>1.5'
+mask <"$TEST_DIR/err"
+exits 80 fit "$tiny" --expect 'loss<0'
+exits 0 fit "$tiny" --expect 'loss>0'
+"$DTRAIN" fit "$tiny" --json --expect 'loss<0' 2>/dev/null | grep -v '"start"' | mask

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SIGTERM, SIGINT, SIGHUP: the step is finished, the state saved, 75; the command that is told goes on, to the same bits.
+. tests/cli/setup.sh
+write_tiny
+for signal in TERM INT HUP; do
+    rm -rf "$TEST_DIR/run"
+    "$DTRAIN" fit "$tiny" fit.epochs=10000000 --json --every-step >"$TEST_DIR/a" 2>"$TEST_DIR/err" &
+    wait_for '"event":"step"' "$TEST_DIR/a"
+    kill -$signal $!
+    wait $!
+    echo "SIG$signal: exit $?"
+    tail -n 1 "$TEST_DIR/a" | sed 's/step-[0-9]*/step-N/' | mask
+done
+sed 's/step [0-9]*/step N/' "$TEST_DIR/err" | hide
+step=$(sed -n '$s/.*step-0*\([0-9]*\).*/\1/p' "$TEST_DIR/a")
+"$DTRAIN" fit "$tiny" fit.epochs=10000000 --steps $((step + 20)) --json >"$TEST_DIR/b" || echo "exit $?"
+"$DTRAIN" fit "$tiny" fit.epochs=10000000 --steps $((step + 20)) --json output.dir="$TEST_DIR/whole" >"$TEST_DIR/c" || echo "exit $?"
+[ "$(weights "$TEST_DIR/b")" = "$(weights "$TEST_DIR/c")" ] || echo "other weights after a stop"

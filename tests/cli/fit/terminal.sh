@@ -1,0 +1,18 @@
+#!/bin/sh
+# On a terminal the running epoch is drawn with a bar and its line replaced when done; with CI or a dumb terminal it is not.
+. tests/cli/setup.sh
+needs_terminals
+write_tiny
+fit="$DTRAIN fit $tiny --fresh --threads 2 --color never"
+on_terminal "COLUMNS=100 $fit" >"$TEST_DIR/live"
+has "$TEST_DIR/live" 'epoch 1/2  ['
+has "$TEST_DIR/live" ' ETA '
+lacks "$TEST_DIR/live" '^['
+sed 's/.*|//' "$TEST_DIR/live" | mask
+on_terminal "COLUMNS=30 $fit" | tr '|' '\n' | awk 'length > 29 && /ETA/ { print "too wide: " $0 }'
+for surroundings in CI=true TERM=dumb; do
+    on_terminal "$surroundings $fit" >"$TEST_DIR/plain"
+    lacks "$TEST_DIR/plain" '|'
+    lacks "$TEST_DIR/plain" '^['
+done
+on_terminal "COLUMNS=100 $DTRAIN fit $tiny --fresh" | sed -n '1s/\(job[^ ]*\) .*/\1/p'
