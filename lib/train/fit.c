@@ -130,6 +130,8 @@ static dt_status *end_epoch(run *r)
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
+    if (r->at.epoch_step < r->steps_per_epoch)
+        return NULL; /* the steps ended within it: a run with more of them goes on there */
     r->at.epoch++;
     r->at.epoch_step = 0;
     r->at.wall_s = 0;

@@ -121,6 +121,14 @@ static int64_t checkpoint_bytes(const run *r)
     return bytes;
 }
 
+/* The step of the last line that stays: the line of an epoch that goes on is written again at its end. */
+static int64_t last_line(const run *r)
+{
+    if (!r->resumed)
+        return -1;
+    return r->at.step < r->steps ? r->at.step - r->at.epoch_step : r->at.step;
+}
+
 dt_status *dt_run_open(run *r)
 {
     if (!r->q->directory)
@@ -134,7 +142,7 @@ dt_status *dt_run_open(run *r)
         r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, 2 * (DT_MAX_SUMS + 1));
     if (!r->writes)
         return NULL;
-    return dt_history_open(&r->history, &r->directory, r->resumed ? r->at.step : -1);
+    return dt_history_open(&r->history, &r->directory, last_line(r));
 }
 
 /* ---- saving ---- */
