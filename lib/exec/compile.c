@@ -99,14 +99,17 @@ static int set_for(assembler *a, int node)
     return a->n_sets++;
 }
 
-/* Sets other than `keep` whose results the node reads. */
+/* Sets other than `keep` whose results the node reads, itself or through an input that is computed within it. */
 static void close_inputs(assembler *a, dt_group *group, int node, int keep)
 {
     const dt_node *n = &a->x->g->node[node];
 
-    for (int k = 0; k < n->n_in; k++)
+    for (int k = 0; k < n->n_in; k++) {
+        if (a->x->p->piece[n->in[k]].absorbed)
+            close_inputs(a, group, n->in[k], keep);
         if (a->in_set[n->in[k]] && a->in_set[n->in[k]] - 1 != keep)
             close_set(a, group, a->in_set[n->in[k]] - 1);
+    }
 }
 
 /* The variable that a node updates in place, as a node; -1: none. */
