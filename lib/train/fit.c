@@ -88,17 +88,25 @@ static bool validation_due(const run *r)
     return r->at.step == r->steps || (!validates_by_steps(r) && (r->at.epoch + 1) % every == 0);
 }
 
+/* Puts the metrics of the validation data into out[DT_MAX_SUMS + 1]. */
+static dt_status *validate(run *r, dt_metric *out, int *n)
+{
+    dt_sums sums;
+
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
+    *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
+    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
+                         .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
+    return NULL;
+}
+
 /* Between the ends of epochs. */
 static dt_status *validate_now(run *r)
 {
     dt_metric metrics[DT_MAX_SUMS + 1];
-    dt_sums sums;
+    int n;
 
-    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
-    int n = dt_trainer_metrics(r->q->trainer, &sums, true, metrics);
-    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
-                         .examples = (int64_t)sums.examples, .metrics = metrics, .n_metrics = n });
-    return NULL;
+    return validate(r, metrics, &n);
 }
 
 static dt_status *write_history(run *r)
@@ -115,13 +123,12 @@ static dt_status *write_history(run *r)
 
 static dt_status *end_epoch(run *r)
 {
-    dt_sums sums;
+    int n = 0;
 
     r->n_last = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last);
-    if (validation_due(r)) {
-        DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
-        r->n_last += dt_trainer_metrics(r->q->trainer, &sums, true, r->last + r->n_last);
-    }
+    if (validation_due(r))
+        DT_TRY(validate(r, r->last + r->n_last, &n));
+    r->n_last += n;
     emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = (int)r->at.epoch + 1, .epochs = (int)r->epochs, .step = r->at.step,
                          .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
                          .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
