@@ -1,0 +1,5 @@
+#!/bin/sh
+# Linear regression: one product, one sum over the batch.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+stages tests/jobs/linear.yaml

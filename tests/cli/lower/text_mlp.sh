@@ -1,0 +1,5 @@
+#!/bin/sh
+# A hidden layer under Adam, two replicas folded into one program of two segments.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+stages tests/jobs/mlp.yaml

@@ -1,0 +1,5 @@
+#!/bin/sh
+# One-hot targets against a softmax layer on eight simulated cores: the loss takes the logits.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+stages tests/jobs/one_hot.yaml

@@ -1,0 +1,5 @@
+#!/bin/sh
+# A sum over the batch as one fixed tree over four shards.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+stages tests/jobs/shards.yaml
