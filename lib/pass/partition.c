@@ -9,6 +9,9 @@
  *
  * A node stays in the segment of an input if it needs of it only the same piece (the op's rule maps dimension 0 to
  * dimension 0, cut alike); else it comes one segment later. Nodes so connected form a group, whose pieces are the tasks.
+ *
+ * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before all others: whoever runs
+ * the program makes them in passing, and no piece has to wait for another task because of them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +25,8 @@ typedef struct cutter {
     int *uses;
     dt_rule *rule; /* by node */
     int *parent;   /* union-find over groups */
+    bool *preamble; /* by node */
+    int body;      /* first segment of all that is no preamble */
 } cutter;
 
 /* ---- how many pieces ---- */
@@ -76,6 +81,35 @@ static int units_of(const cutter *c, int i)
     return n->type.dim[0] < 0 ? units_for_rows(c->o->batch) : units_for_elements(&n->type);
 }
 
+/* ---- the preamble ---- */
+
+static bool is_few(const dt_type *t)
+{
+    return !dt_type_has_batch(t) && dt_type_elements(t) <= 64;
+}
+
+static bool is_preamble(const cutter *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+
+    if (is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type))
+        return false;
+    for (int k = 0; k < n->n_in; k++) {
+        bool is_number = is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op == &dt_op_get_dimension_size);
+        if (!is_number && !c->preamble[n->in[k]])
+            return false;
+    }
+    return true;
+}
+
+static void find_preamble(cutter *c)
+{
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        c->preamble[i] = is_preamble(c, i);
+        c->body |= c->preamble[i];
+    }
+}
+
 /* ---- segments ---- */
 
 static bool cut_alike(const cutter *c, int i, int j)
@@ -99,7 +133,7 @@ static bool aligned(const cutter *c, int i, int k)
 static int after_absorbed(const cutter *c, int i)
 {
     const dt_node *n = input(c, i, 0);
-    int segment = 0;
+    int segment = c->body;
 
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
@@ -113,11 +147,10 @@ static int after_absorbed(const cutter *c, int i)
 static int earliest(const cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
-    int segment = 0;
+    int segment = c->preamble[i] ? 0 : c->body;
 
     if (absorbs(c, i))
         return after_absorbed(c, i);
-
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
         int after = in->segment + (aligned(c, i, k) ? 0 : 1);
@@ -127,18 +160,41 @@ static int earliest(const cutter *c, int i)
     return segment;
 }
 
-/* A variable is updated in place: whoever reads more of the old value than the same piece must have done so a segment before. */
+/* ---- updates in place ---- */
+
+/* The node whose memory i names: a reshape is another name for its input. */
+static int named_by(const cutter *c, int i)
+{
+    while (c->g->node[i].op == &dt_op_reshape)
+        i = c->g->node[i].in[0];
+    return i;
+}
+
+/* Does node r read the variable, as its input k? */
+static bool reads(const cutter *c, int r, int k, int variable_node)
+{
+    return c->g->node[r].op != &dt_op_reshape && named_by(c, c->g->node[r].in[k]) == variable_node;
+}
+
+/* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
+static bool reads_same_piece(const cutter *c, int r, int k, int update)
+{
+    if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1)
+        return true;
+    bool by_name = c->g->node[c->g->node[r].in[k]].op == &dt_op_reshape;
+    return !by_name && cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
+}
+
+/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that piece only, else a segment before. */
 static int after_readers(const cutter *c, int update, int variable_node)
 {
     int segment = 0;
 
     for (int r = 0; r < update; r++)
         for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (c->g->node[r].in[k] == variable_node && c->p->piece[r].segment + 1 > segment) {
-                bool one_task = c->p->piece[r].units == 1 && c->p->piece[update].units == 1;
-                bool same_piece = cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
-                if (!one_task && !same_piece)
-                    segment = c->p->piece[r].segment + 1;
+            if (reads(c, r, k, variable_node) && c->p->piece[r].segment >= 0) {
+                int after = c->p->piece[r].segment + !reads_same_piece(c, r, k, update);
+                segment = after > segment ? after : segment;
             }
     return segment;
 }
@@ -147,24 +203,30 @@ static bool reads_later(const cutter *c, int update, int variable_node)
 {
     for (int r = update + 1; r < c->g->n_nodes; r++)
         for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (c->g->node[r].in[k] == variable_node)
+            if (reads(c, r, k, variable_node))
                 return true;
     return false;
 }
 
-static void note_update(cutter *c, int s, int *segment)
+/* Somebody else has a claim on the memory that the update is made in. */
+static bool is_shared(const cutter *c, int s)
 {
     const dt_state *state = &c->g->state[s];
-    int after = after_readers(c, state->update, state->node);
     bool shared = is_leaf(&c->g->node[state->update]) || c->g->node[state->update].op == &dt_op_reshape;
 
     for (int other = 0; other < s; other++)
         shared |= c->g->state[other].update == state->update;
     for (int k = 0; k < c->g->n_results; k++)
-        shared |= c->g->result[k].node == state->update;
-    c->p->copy_back[s] = shared || reads_later(c, state->update, state->node);
-    if (!c->p->copy_back[s] && after > *segment)
-        *segment = after;
+        shared |= named_by(c, c->g->result[k].node) == state->update;
+    return shared;
+}
+
+static void choose_copies(cutter *c)
+{
+    for (int s = 0; s < c->g->n_states; s++) {
+        const dt_state *state = &c->g->state[s];
+        c->p->copy_back[s] = state->update >= 0 && (is_shared(c, s) || reads_later(c, state->update, state->node));
+    }
 }
 
 static void place_node(cutter *c, int i)
@@ -177,32 +239,52 @@ static void place_node(cutter *c, int i)
         return;
     piece->segment = earliest(c, i);
     for (int s = 0; s < c->g->n_states; s++)
-        if (c->g->state[s].update == i)
-            note_update(c, s, &piece->segment);
+        if (c->g->state[s].update == i && !c->p->copy_back[s]) {
+            int after = after_readers(c, i, c->g->state[s].node);
+            piece->segment = after > piece->segment ? after : piece->segment;
+        }
     if (piece->segment >= c->p->n_segments)
         c->p->n_segments = piece->segment + 1;
+}
+
+/* The last segment in which node i may be read: a variable only until it is overwritten. */
+static int *readable_until(const cutter *c)
+{
+    int *until = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *until);
+
+    for (int i = 0; i < c->g->n_nodes; i++)
+        until[i] = c->p->n_segments;
+    for (int s = 0; s < c->g->n_states; s++) {
+        const dt_state *state = &c->g->state[s];
+        if (state->update >= 0 && !c->p->copy_back[s])
+            until[state->node] = c->p->piece[state->update].segment - 1;
+    }
+    return until;
 }
 
 /* A broadcast is no work where it is fused with who reads it: it waits for its first reader. */
 static void sink_broadcasts(cutter *c)
 {
-    int *latest = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *latest);
+    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = readable_until(c), none = c->p->n_segments;
 
     for (int i = 0; i < c->g->n_nodes; i++)
-        latest[i] = c->p->n_segments;
+        first[i] = none;
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_piece *piece = &c->p->piece[i];
         if (piece->segment < 0)
             continue;
-        if (c->g->node[i].op == &dt_op_broadcast_in_dim && latest[i] < c->p->n_segments && latest[i] > piece->segment)
-            piece->segment = latest[i];
+        if (c->g->node[i].op == &dt_op_broadcast_in_dim && first[i] < none) {
+            int gone = until[named_by(c, c->g->node[i].in[0])], to = gone < first[i] ? gone : first[i];
+            piece->segment = to > piece->segment ? to : piece->segment;
+        }
         for (int k = 0; k < c->g->node[i].n_in; k++) {
-            int at = piece->segment - (aligned(c, i, k) ? 0 : 1), *in = &latest[c->g->node[i].in[k]];
+            int at = piece->segment - (aligned(c, i, k) ? 0 : 1), *in = &first[c->g->node[i].in[k]];
             if (at < *in)
                 *in = at;
         }
     }
-    free(latest);
+    free(first);
+    free(until);
 }
 
 /* ---- groups ---- */
@@ -219,7 +301,7 @@ static void join_readers(cutter *c, const dt_state *s)
 {
     for (int r = 0; r < c->g->n_nodes; r++)
         for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (c->g->node[r].in[k] == s->node && c->p->piece[r].segment == c->p->piece[s->update].segment)
+            if (reads(c, r, k, s->node) && c->p->piece[r].segment == c->p->piece[s->update].segment)
                 c->parent[find(c, r)] = find(c, s->update);
 }
 
@@ -285,7 +367,7 @@ static void absorb_segments(cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
-        if (n->op == &dt_op_tree_sum && c->uses[n->in[0]] == 1 && !is_leaf(input(c, i, 0)))
+        if (n->op == &dt_op_tree_sum && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
             c->p->piece[n->in[0]].absorbed = true;
     }
 }
@@ -297,12 +379,15 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     cutter c = {
         .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
         .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
+        .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1),
     };
 
     *p = (dt_program){ .graph = graph, .batch = options->batch, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
     absorb_segments(&c);
+    choose_copies(&c);
+    find_preamble(&c);
     for (int i = 0; i < graph->n_nodes; i++)
         place_node(&c, i);
     sink_broadcasts(&c);
