@@ -87,6 +87,7 @@ struct dt_exec {
     dt_slot *slot;
     void **at;            /* by node: its memory now; NULL: none */
     int *fused_in;        /* by node: the fused step it runs in, -1: none */
+    int64_t *kept;        /* by result: offset in the arena of a variable's value before the step, -1: it is none */
     int n_groups, n_segments;
     dt_group *group;
     dt_segment *segment;

@@ -120,6 +120,29 @@ static void place_blocks(dt_exec *x, block *blocks, int n)
     free(beside);
 }
 
+/* A variable's value as it was, while the step overwrites it. */
+static bool is_old_value(const dt_graph *g, int node)
+{
+    while (g->node[node].op == &dt_op_reshape)
+        node = g->node[node].in[0];
+    for (int s = 0; s < g->n_states; s++)
+        if (g->state[s].node == node)
+            return g->state[s].update >= 0;
+    return false;
+}
+
+/* Results that are old values have memory of their own, outside of the step. */
+static void place_kept(dt_exec *x)
+{
+    x->kept = dt_arena_array(x->arena, int64_t, x->g->n_results + 1);
+    for (int i = 0; i < x->g->n_results; i++) {
+        int node = x->g->result[i].node;
+        x->kept[i] = is_old_value(x->g, node) ? x->arena_bytes : -1;
+        if (x->kept[i] >= 0)
+            x->arena_bytes += (dt_type_bytes(&x->type[node]) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+}
+
 void dt_plan_memory(dt_exec *x)
 {
     block *blocks = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *blocks);
@@ -131,5 +154,6 @@ void dt_plan_memory(dt_exec *x)
         if (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i)
             blocks[n++] = (block){ i, x->slot[i].bytes };
     place_blocks(x, blocks, n);
+    place_kept(x);
     free(blocks);
 }

@@ -195,6 +195,13 @@ static void place_arguments(dt_exec *x, const dt_view *arg)
             x->at[i] = x->at[x->slot[i].owner];
 }
 
+static void keep_old_values(dt_exec *x)
+{
+    for (int i = 0; i < x->g->n_results; i++)
+        if (x->kept[i] >= 0)
+            memcpy(x->memory + x->kept[i], x->at[x->g->result[i].node], (size_t)dt_type_bytes(&x->type[x->g->result[i].node]));
+}
+
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result)
 {
     if (!x->memory)
@@ -202,10 +209,11 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     place_arguments(x, arg);
     x->env = env;
     x->run++;
+    keep_old_values(x);
     dt_pool_run(x->engine->pool, run_lane, x);
     for (int i = 0; i < x->g->n_results; i++) {
         int node = x->g->result[i].node;
-        result[i] = (dt_view){ .type = x->type[node], .data = x->at[node] };
+        result[i] = (dt_view){ .type = x->type[node], .data = x->kept[i] >= 0 ? x->memory + x->kept[i] : x->at[node] };
     }
     return NULL;
 }
