@@ -126,7 +126,7 @@ DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4]);
 typedef struct dt_tpu_options {
     bool spmd; /* experimental_spmd_xla_partitioning */
 } dt_tpu_options;
-/* TPUStrategy, one replica per core; options may be NULL. */
+/* TPUStrategy, one replica per core; r NULL: the one of "", options may be NULL. */
 DT_API dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options) DT_CHECKED;
 
 DT_API void dt_strategy_unref(dt_strategy *s);

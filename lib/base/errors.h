@@ -326,8 +326,12 @@ DT_ERROR(ARGUMENT, 173, 78, "ValueError", "arguments of a step do not fit",
     "strategy.run gives every replica its own part of each distributed argument, so an argument has one value per replica, or a\n"
     "single one for all. The first dimension of distributed arguments is the replica's rows: all arguments must agree on them.")
 DT_ERROR(REDUCE, 174, 78, "ValueError", "values cannot be reduced",
-    "reduce adds (or averages) the replicas' values of one entry. Without an axis all must have one shape; with an axis, sizes may\n"
-    "differ along it: give axis 0 when the last batch is partial.")
+    "reduce adds (or averages) the replicas' values of one entry. The entry must be there, with a value for each replica of the strategy,\n"
+    "and have the axis. One value for all replicas cannot be summed over them: as it is the same on each, that is most likely a mistake.")
 DT_ERROR(WEIGHT, 175, 78, "ValueError", "no such weight, or model not ready",
     "Weights are named LAYER/name, as in \"dense/kernel\"; setting one needs a tensor of its dtype and shape. fit and evaluate need a\n"
     "model that dt_model_compile has given an optimizer and a loss.")
+DT_ERROR(REDUCE_TYPE, 176, 78, "InvalidArgumentError", "values of different shapes or dtypes cannot be reduced",
+    "reduce adds the replicas' values element by element, so all must have one dtype, a number's, and one shape; with an axis, sizes may\n"
+    "differ along it. After a partial last batch the replicas' rows differ: reduce along axis 0.\n\n"
+    "    dt_strategy_reduce(strategy, DT_MEAN, result, \"loss\", 0, &mean)     divides by the rows of all replicas")

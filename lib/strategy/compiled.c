@@ -39,8 +39,8 @@ static dt_status *cut_shards(dt_graph **g, int shards)
 /* The spreads lie in the folded graph's arena, which goes with the next pass. */
 static void keep_spreads(dt_compiled *c)
 {
-    c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)(c->step->n_args + 1) * sizeof *c->arg);
-    c->result = dt_arena_copy(c->arena, c->folded.result, (size_t)(c->step->n_results + 1) * sizeof *c->result);
+    c->arg = dt_arena_copy(c->arena, c->folded.arg, (size_t)c->step->n_args * sizeof *c->arg);
+    c->result = dt_arena_copy(c->arena, c->folded.result, (size_t)c->step->n_results * sizeof *c->result);
 }
 
 static dt_status *fold(dt_compiled *c, const bool *distributed)
@@ -61,8 +61,12 @@ static dt_status *spread_only(dt_compiled *c, const bool *distributed)
     DT_TRY(dt_spread_of(c->step, distributed, c->arena, &spread));
     for (int i = 0; i < c->step->n_args; i++)
         arg[i] = spread[c->step->arg[i].node];
-    for (int i = 0; i < c->step->n_results; i++)
-        result[i] = spread[c->step->result[i].node];
+    for (int i = 0; i < c->step->n_results; i++) {
+        int node = c->step->result[i].node;
+        result[i] = spread[node];
+        if (spread[node] == DT_STACKED && c->step->node[node].type.rank == DT_MAX_RANK)
+            return dt_fail(DT_E_CANNOT_FOLD, NULL, "result '%s' has %d dimensions, no room for the replicas", c->step->result[i].name, DT_MAX_RANK);
+    }
     c->arg = arg;
     c->result = result;
     return NULL;

@@ -11,6 +11,7 @@ struct dt_dist_dataset {
     int refs;
     dt_strategy *strategy;
     dt_dataset *data;
+    int64_t batch; /* global; the data set's own may be set anew for another strategy */
     int64_t epoch; /* of the next iterator */
 };
 
@@ -30,7 +31,7 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, cons
     if (spec->per_replica_batch_size > 0)
         dt_dataset_set_global_batch(data, spec->per_replica_batch_size * s->replicas);
     dt_dist_dataset *d = dt_alloc(sizeof *d);
-    *d = (dt_dist_dataset){ .refs = 1, .strategy = dt_strategy_ref(s), .data = data };
+    *d = (dt_dist_dataset){ .refs = 1, .strategy = dt_strategy_ref(s), .data = data, .batch = dt_dataset_batch_size(data) };
     dt_dataset_ref(data);
     dt_dist_dataset_unref(*out);
     *out = d;
@@ -53,7 +54,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
 
     DT_TRY(dt_scope_error());
     DT_TRY(dt_feed_open(&feed, data->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = data->epoch, .shuffle = spec->shuffle,
-                                                               .batch = dt_dataset_batch_size(data->data), .last = spec->last_batch }));
+                                                               .batch = data->batch, .last = spec->last_batch }));
     data->epoch++;
     dt_iterator *it = dt_alloc(sizeof *it);
     data->refs++;
@@ -80,7 +81,8 @@ static dt_status *take_element(const dt_iterator *it, const dt_element *element,
 
     DT_TRY(dt_tensor_new(&whole, &v->type));
     memcpy(whole->data, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_values_set_whole(out, element->name, whole, DT_ROWS, it->of->strategy->replicas, true, it->offsets);
+    dt_values_set_whole(out, element->name, &(dt_whole){ .tensor = whole, .spread = DT_ROWS, .strategy = it->of->strategy,
+                                                         .offsets = it->offsets });
     dt_tensor_unref(whole);
     return NULL;
 }
@@ -99,7 +101,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
     *batch = NULL;
     if (b.rows == 0)
         goto out;
-    dt_cut_rows(b.rows, dt_dataset_batch_size(it->of->data), it->of->strategy->replicas, it->offsets);
+    dt_cut_rows(b.rows, it->of->batch, it->of->strategy->replicas, it->offsets);
     DT_GO(s, dt_values_create(&out));
     for (int i = 0; i < n; i++)
         DT_GO(s, take_element(it, &elements[i], &b.element[i], out));

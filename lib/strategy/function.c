@@ -51,20 +51,11 @@ void dt_function_unref(dt_function *f)
 
 /* ---- arguments ---- */
 
-static const dt_type *first_type(const dt_value_entry *e)
-{
-    return e->local[0] ? &e->local[0]->type : &e->whole->type;
-}
-
 /* The type one replica sees, with B in front where it has rows. */
 static dt_type traced_type(const dt_value_entry *e)
 {
-    dt_type t = *first_type(e);
+    dt_type t = dt_entry_local(e, 0)->type;
 
-    if (e->whole && e->per_replica && e->spread == DT_STACKED) {
-        memmove(t.dim, t.dim + 1, sizeof t.dim - sizeof *t.dim);
-        t.dim[--t.rank] = 0;
-    }
     if (e->per_replica && t.rank > 0)
         t.dim[0] = DT_BATCH;
     return t;
@@ -75,7 +66,7 @@ static void sign(const dt_values *args, dt_str *out)
     for (int i = 0; args && i < args->n; i++) {
         const dt_value_entry *e = &args->entry[i];
         dt_type t = traced_type(e);
-        dt_str_printf(out, "%s:%s", e->name, e->per_replica ? "*" : "");
+        dt_str_printf(out, "%zu:%s%s", strlen(e->name), e->name, e->per_replica ? "*" : "");
         dt_type_print(&t, out);
         dt_str_puts(out, ",");
     }
@@ -101,8 +92,7 @@ static int64_t rows_of(const dt_value_entry *e, int r)
 {
     if (e->whole && e->spread == DT_ROWS)
         return e->offsets[r + 1] - e->offsets[r];
-    const dt_tensor *t = dt_entry_local(e, r);
-    return t->type.dim[0];
+    return dt_entry_local(e, r)->type.dim[0];
 }
 
 /* offsets[replicas + 1] from the arguments with rows, which must agree; one row each when there is none. */
@@ -131,34 +121,37 @@ static dt_status *find_offsets(const dt_values *args, int replicas, int32_t *off
     return NULL;
 }
 
+/* The type of all replicas' values together. */
+static dt_type gathered_type(const dt_value_entry *e, int replicas, const int32_t *offsets)
+{
+    dt_type t = traced_type(e);
+
+    if (!e->per_replica)
+        return t;
+    t.dim[0] = t.rank > 0 ? offsets[replicas] : replicas;
+    t.rank = t.rank > 0 ? t.rank : 1;
+    return t;
+}
+
 /* All replicas' values one after the other. *owned: memory to be freed after the run. */
 static dt_status *gather_argument(const dt_value_entry *e, int replicas, const int32_t *offsets, dt_view *out, void **owned)
 {
-    dt_type t = traced_type(e);
+    bool together = e->whole && (!e->per_replica || e->spread != DT_UNIFORM); /* one after the other already */
     int64_t at = 0;
 
     *owned = NULL;
-    if (e->whole) {
-        *out = (dt_view){ .type = e->whole->type, .data = e->whole->data };
+    *out = (dt_view){ .type = gathered_type(e, replicas, offsets) };
+    if (together || !e->per_replica) {
+        out->data = together ? e->whole->data : e->local[0]->data;
         return NULL;
     }
-    if (!e->per_replica) {
-        *out = (dt_view){ .type = e->local[0]->type, .data = e->local[0]->data };
-        return NULL;
-    }
-    if (t.rank > 0) {
-        t.dim[0] = offsets[replicas];
-    } else {
-        t.rank = 1;
-        t.dim[0] = replicas;
-    }
-    *owned = dt_try_alloc((size_t)dt_type_bytes(&t) + 64);
+    *owned = out->data = dt_try_alloc((size_t)dt_type_bytes(&out->type) + 64);
     if (!*owned)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: argument '%s' needs %lld bytes", e->name, (long long)dt_type_bytes(&t));
-    *out = (dt_view){ .type = t, .data = *owned };
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: argument '%s' needs %lld bytes", e->name, (long long)dt_type_bytes(&out->type));
     for (int r = 0; r < replicas; r++) {
-        memcpy((char *)*owned + at, e->local[r]->data, (size_t)dt_type_bytes(&e->local[r]->type));
-        at += dt_type_bytes(&e->local[r]->type);
+        const dt_tensor *t = dt_entry_local(e, r);
+        memcpy((char *)*owned + at, t->data, (size_t)dt_type_bytes(&t->type));
+        at += dt_type_bytes(&t->type);
     }
     return NULL;
 }
@@ -174,7 +167,12 @@ static dt_status *record(dt_function *f, dt_strategy *s, const dt_values *args, 
         dt_type type = traced_type(&args->entry[i]);
         dt_trace_declare(t, args->entry[i].name, &type);
     }
+    bool before = dt_replica_context(true);
     f->step(t, f->user);
+    dt_replica_context(before);
+    dt_status *misused = dt_scope_error(); /* a scope entered by the step */
+    if (misused)
+        dt_trace_fail(t, misused);
     return dt_trace_end(t, out);
 }
 
@@ -239,13 +237,13 @@ static dt_status *find_trace(dt_function *f, dt_strategy *s, const dt_values *ar
 
 static dt_status *take_result(const traced *t, int i, const dt_view *v, const int32_t *offsets, dt_values *out)
 {
-    int replicas = t->strategy->replicas;
     dt_tensor *whole = NULL;
 
     DT_TRY(dt_tensor_new(&whole, &v->type));
     memcpy(whole->data, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_values_set_whole(out, dt_compiled_step(t->compiled)->result[i].name, whole, dt_compiled_results(t->compiled)[i],
-                        t->single[i] ? 1 : replicas, !t->single[i], offsets);
+    dt_values_set_whole(out, dt_compiled_step(t->compiled)->result[i].name,
+                        &(dt_whole){ .tensor = whole, .spread = dt_compiled_results(t->compiled)[i],
+                                     .strategy = t->single[i] ? NULL : t->strategy, .offsets = offsets });
     dt_tensor_unref(whole);
     return NULL;
 }

@@ -64,7 +64,7 @@ static dt_status *plan(reduction *r, const dt_tensor *first)
 {
     r->from = r->to = first->type;
     if (r->from.dtype == DT_BOOL)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' is of bool: truth values cannot be summed", r->name);
+        return dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is of bool: truth values cannot be summed", r->name);
     r->to.dtype = result_dtype(r->from.dtype, r->op);
     if (r->axis == DT_NO_AXIS)
         return NULL;
@@ -90,7 +90,7 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
         return NULL;
     dt_type_print(&r->from, &was);
     dt_type_print(&t->type, &is);
-    dt_status *s = dt_fail(DT_E_REDUCE, NULL, "'%s' is %s on replica 0 and %s on replica %d", r->name, dt_str_text(&was), dt_str_text(&is), replica);
+    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d", r->name, dt_str_text(&was), dt_str_text(&is), replica);
     dt_str_release(&was);
     dt_str_release(&is);
     return r->axis == DT_NO_AXIS ? dt_suggest(s, "reduce along axis 0 when the last batch is partial") : s;
@@ -151,16 +151,26 @@ static dt_status *reduce_single(dt_strategy *s, reduction *r, const dt_value_ent
     return NULL;
 }
 
+static dt_status *reduce(dt_strategy *s, reduction *r, const dt_values *values, dt_tensor **out)
+{
+    const dt_value_entry *e = values ? dt_values_find(values, r->name) : NULL;
+
+    DT_TRY(dt_scope_error()); /* of another strategy's scope */
+    if (!e)
+        return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", r->name);
+    if (e->per_replica && e->n != s->replicas)
+        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", r->name, e->n, s->replicas);
+    DT_TRY(plan(r, dt_entry_local(e, 0)));
+    return e->per_replica ? reduce_entry(r, e, out) : reduce_single(s, r, e, out);
+}
+
 dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis, dt_tensor **out)
 {
-    const dt_value_entry *e = values ? dt_values_find(values, name) : NULL;
     reduction r = { .op = op, .name = name, .axis = axis };
+    dt_status *bad = NULL;
 
-    DT_TRY(dt_scope_error());
-    if (!e)
-        return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", name);
-    DT_TRY(plan(&r, dt_entry_local(e, 0)));
-    dt_status *bad = e->per_replica ? reduce_entry(&r, e, out) : reduce_single(s, &r, e, out);
+    DT_SCOPE(s)
+        bad = reduce(s, &r, values, out);
     free(r.sum);
     free(r.whole);
     return bad;

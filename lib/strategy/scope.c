@@ -10,6 +10,7 @@ typedef struct context {
     dt_strategy *fallback; /* the default strategy, made when first asked for */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
+    bool in_step;          /* a step function is being traced */
     dt_status *error;      /* of a scope that could not be entered */
 } context;
 
@@ -30,6 +31,13 @@ dt_status *dt_scope_error(void)
     return s;
 }
 
+bool dt_replica_context(bool inside)
+{
+    bool before = current.in_step;
+    current.in_step = inside;
+    return before;
+}
+
 dt_strategy *dt_get_strategy(void)
 {
     if (current.depth > 0)
@@ -44,6 +52,8 @@ static dt_status *check_nesting(const dt_strategy *s)
 {
     const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : NULL;
 
+    if (current.in_step)
+        return dt_fail(DT_E_SCOPE, NULL, "a scope, run and reduce are for outside of step functions; dt_all_reduce sums within one");
     if (current.depth == MAX_DEPTH)
         return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
     if (!outer || outer == s || outer->row == &dt_strategy_default_)

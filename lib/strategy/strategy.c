@@ -44,12 +44,16 @@ void dt_strategy_unref(dt_strategy *s)
 dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n)
 {
     DT_TRY(dt_scope_error());
+    if (n < 0)
+        return dt_fail(DT_E_RANGE, NULL, "the number of devices must be at least 0, got %d", n);
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .devices = devices, .n_devices = devices ? n : 0 });
 }
 
 dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 {
     DT_TRY(dt_scope_error());
+    if (!device)
+        device = ""; /* which says what a name looks like */
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_one_device, .devices = &device, .n_devices = 1 });
 }
 
@@ -61,8 +65,14 @@ dt_status *dt_default_strategy(dt_strategy **out)
 
 dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options)
 {
+    dt_resolver *local = NULL;
+
     DT_TRY(dt_scope_error());
-    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_tpu, .resolver = r, .spmd = options && options->spmd });
+    if (!r)
+        DT_TRY(dt_tpu_resolver(&local, ""));
+    dt_status *s = dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_tpu, .resolver = r ? r : local, .spmd = options && options->spmd });
+    dt_resolver_unref(local);
+    return s;
 }
 
 /* ---- answers ---- */

@@ -151,6 +151,7 @@ static void release_entry(dt_value_entry *e)
     for (int i = 0; i < e->n; i++)
         dt_tensor_unref(e->local[i]);
     dt_tensor_unref(e->whole);
+    dt_strategy_unref(e->strategy);
     free(e->local);
     free(e->offsets);
     free(e->name);
@@ -184,10 +185,11 @@ const dt_value_entry *dt_values_find(const dt_values *v, const char *name)
     return NULL;
 }
 
-/* The entry of that name, emptied, or a new one. */
+/* The entry of that name, emptied, or a new one. The name may be the entry's own. */
 static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
 {
     dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
+    char *kept = dt_strdup(name);
 
     if (e) {
         release_entry(e);
@@ -195,7 +197,7 @@ static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
         DT_GROW(v->entry, v->cap, v->n + 1);
         e = &v->entry[v->n++];
     }
-    *e = (dt_value_entry){ .name = dt_strdup(name), .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
+    *e = (dt_value_entry){ .name = kept, .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
     return e;
 }
 
@@ -218,17 +220,26 @@ dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *
     return NULL;
 }
 
-void dt_values_set_whole(dt_values *v, const char *name, dt_tensor *whole, dt_spread spread, int n, bool per_replica, const int32_t *offsets)
+/* Borders in rows: a reshape may have made several rows of each example. */
+static int64_t *row_offsets(const dt_whole *w, int n)
 {
+    int64_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets), each = w->offsets[n] ? w->tensor->type.dim[0] / w->offsets[n] : 1;
+
+    for (int r = 0; r <= n; r++)
+        offsets[r] = w->offsets[r] * each;
+    return offsets;
+}
+
+void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w)
+{
+    int n = w->strategy ? w->strategy->replicas : 1;
     dt_value_entry *e = entry_for(v, name, n);
 
-    e->per_replica = per_replica;
-    e->whole = dt_tensor_ref(whole);
-    e->spread = spread;
-    if (spread == DT_ROWS) {
-        e->offsets = dt_alloc(((size_t)n + 1) * sizeof *e->offsets);
-        memcpy(e->offsets, offsets, ((size_t)n + 1) * sizeof *e->offsets);
-    }
+    e->per_replica = w->strategy != NULL;
+    e->strategy = w->strategy ? dt_strategy_ref(w->strategy) : NULL;
+    e->whole = dt_tensor_ref(w->tensor);
+    e->spread = w->spread;
+    e->offsets = w->spread == DT_ROWS ? row_offsets(w, n) : NULL;
 }
 
 /* ---- one replica's ---- */
@@ -255,8 +266,10 @@ dt_tensor *dt_entry_local(const dt_value_entry *e, int replica)
 {
     if (replica < 0 || replica >= e->n)
         return NULL;
-    if (!e->local[replica])
+    if (!e->local[replica]) {
         e->local[replica] = cut_from_whole(e, replica);
+        e->local[replica]->device = e->strategy ? dt_strdup(e->strategy->device_name[replica]) : NULL;
+    }
     return e->local[replica];
 }
 

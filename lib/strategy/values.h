@@ -27,7 +27,8 @@ typedef struct dt_value_entry {
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */
     dt_spread spread;      /* of the whole */
-    int32_t *offsets;      /* ROWS: [n + 1] */
+    int64_t *offsets;      /* ROWS: [n + 1], in rows of the whole */
+    dt_strategy *strategy; /* whose devices the locals lie on; NULL: the host. Counted */
 } dt_value_entry;
 
 struct dt_values {
@@ -39,8 +40,16 @@ struct dt_values {
 dt_tensor *dt_tensor_ref(dt_tensor *t);
 /* A tensor of its own memory, not filled; NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-/* Adds an entry whose replicas' values lie in `whole` (kept); offsets are copied. UNIFORM with n > 1: the same for each. */
-void dt_values_set_whole(dt_values *v, const char *name, dt_tensor *whole, dt_spread spread, int n, bool per_replica, const int32_t *offsets);
+
+/* All replicas' values in one tensor. */
+typedef struct dt_whole {
+    dt_tensor *tensor;
+    dt_spread spread;       /* UNIFORM: the same for each replica */
+    dt_strategy *strategy;  /* whose replicas; NULL: one value for all, UNIFORM */
+    const int32_t *offsets; /* ROWS: [replicas + 1], in examples; one of them may have several rows */
+} dt_whole;
+/* Adds (or replaces) an entry; tensor and strategy are kept, offsets copied. */
+void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
 /* The tensor of one replica, made now if need be; lent. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);

@@ -1,0 +1,224 @@
+/* Strategies as handles: replicas, names of devices, what is refused. */
+#include "kit.h"
+
+#include "base/thread.h"
+
+static void expect_devices(const dt_strategy *s, const char *type, const char *prefix, const int *index, int n)
+{
+    assert_string_equal(dt_strategy_type(s), type);
+    assert_int_equal(dt_strategy_replicas(s), n);
+    for (int r = 0; r < n; r++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s%d", prefix, index ? index[r] : r);
+        assert_string_equal(dt_strategy_device(s, r), name);
+    }
+    assert_null(dt_strategy_device(s, n));
+    assert_null(dt_strategy_device(s, -1));
+}
+#define CPU "/job:localhost/replica:0/task:0/device:CPU:"
+#define TPU "/job:worker/replica:0/task:0/device:TPU:"
+
+/* ---- on CPUs ---- */
+
+static void test_named_devices_get_their_full_names(void **state)
+{
+    (void)state;
+    const char *const names[] = { "CPU:1", "/device:cpu:0", "/job:localhost/replica:0/task:0/device:CPU:7" };
+    dt_strategy *s = NULL;
+
+    OK(dt_mirrored_strategy(&s, names, 3));
+    expect_devices(s, "mirrored", CPU, (const int[]){ 1, 0, 7 }, 3);
+    OK(dt_one_device_strategy(&s, "cpu:5")); /* replaces it */
+    expect_devices(s, "one_device", CPU, (const int[]){ 5 }, 1);
+    OK(dt_default_strategy(&s));
+    expect_devices(s, "default", CPU, (const int[]){ 0 }, 1);
+    dt_strategy_unref(s);
+}
+
+static void test_no_names_are_one_device_per_core(void **state)
+{
+    (void)state;
+    const char *const none[] = { NULL };
+    dt_strategy *s = NULL;
+
+    OK(dt_mirrored_strategy(&s, NULL, 0));
+    expect_devices(s, "mirrored", CPU, NULL, dt_cores());
+    OK(dt_mirrored_strategy(&s, none, 0));
+    expect_devices(s, "mirrored", CPU, NULL, dt_cores());
+    dt_strategy_unref(s);
+}
+
+static void test_any_number_of_replicas(void **state)
+{
+    (void)state;
+    static const int counts[] = { 1, 2, 3, 8, 2048 };
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        dt_strategy *s = mirrored(counts[i]);
+        expect_devices(s, "mirrored", CPU, NULL, counts[i]);
+        dt_strategy_unref(s);
+    }
+}
+
+static void test_bad_devices_are_refused(void **state)
+{
+    (void)state;
+    extern const dt_strategy_row dt_strategy_mirrored;
+    const char *const twice[] = { "CPU:0", "CPU:1", "cpu:0" }, *const gpu[] = { "GPU:0" }, *const wrong[] = { "CPU" };
+    dt_strategy *s = NULL;
+
+    fails(dt_mirrored_strategy(&s, twice, 3), DT_E_DEVICE_TWICE, "'cpu:0' is listed twice");
+    fails(dt_mirrored_strategy(&s, gpu, 1), DT_E_NO_DEVICE, "GPU:0");
+    fails(dt_mirrored_strategy(&s, wrong, 1), DT_E_DEVICE_NAME, "CPU");
+    fails(dt_mirrored_strategy(&s, twice, -1), DT_E_RANGE, "at least 0, got -1");
+    fails(dt_one_device_strategy(&s, "GPU:0"), DT_E_NO_DEVICE, "GPU:0");
+    fails(dt_one_device_strategy(&s, NULL), DT_E_DEVICE_NAME, "");
+    fails(dt_strategy_open(&s, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .replicas = DT_MAX_REPLICAS + 1 }), DT_E_RANGE,
+          "at most 65536, got 65537");
+    assert_null(s);
+}
+
+/* ---- on slices ---- */
+
+/* In the order of the devices of the slice, TPU:0 to TPU:7, as recorded for v3-8. */
+static void test_slices_have_a_replica_on_each_core(void **state)
+{
+    (void)state;
+    static const char *const slices[] = { "sim:v2-8", "sim:v3-8", "v3-8" };
+
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++) {
+        dt_strategy *s = tpu(slices[i]);
+        expect_devices(s, "tpu", TPU, NULL, 8);
+        dt_strategy_unref(s);
+    }
+}
+
+static void test_resolver_may_be_left_out(void **state)
+{
+    (void)state;
+    dt_strategy *s = NULL;
+
+    OK(dt_tpu_strategy(&s, NULL, NULL));
+    assert_true(dt_strategy_replicas(s) >= 1);
+    assert_string_equal(dt_strategy_type(s), "tpu");
+    dt_strategy_unref(s);
+}
+
+static void test_strategy_keeps_its_resolver(void **state)
+{
+    (void)state;
+    const dt_topology *topology = NULL;
+    dt_resolver *r = NULL;
+    dt_strategy *s = NULL;
+    int mesh[4];
+
+    OK(dt_tpu_resolver(&r, "sim:v2-8"));
+    OK(dt_tpu_initialize(r, &topology));
+    dt_topology_mesh_shape(topology, mesh);
+    assert_memory_equal(mesh, ((int[]){ 2, 2, 1, 2 }), sizeof mesh);
+    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .spmd = true }));
+    assert_true(s->spmd);
+    dt_resolver_unref(r);
+    dt_device *device = NULL;
+    OK(dt_strategy_device_of(s, &device)); /* over the resolver's topology */
+    assert_string_equal(dt_topology_name(device->topology), "v2-8");
+    dt_strategy_unref(s);
+}
+
+static void test_unknown_slice_is_refused(void **state)
+{
+    (void)state;
+    dt_resolver *r = NULL;
+    dt_status *s = dt_tpu_resolver(&r, "sim:v3-9");
+
+    assert_non_null(s);
+    assert_non_null(strstr(dt_status_text(s), "v3-9"));
+    dt_status_free(s);
+    assert_null(r);
+}
+
+/* ---- engines ---- */
+
+static void test_engine_is_opened_once_as_told(void **state)
+{
+    (void)state;
+    dt_strategy *s = mirrored(4);
+    dt_device *first = NULL, *second = NULL;
+
+    dt_strategy_set_engine(s, 3, DT_KERNELS_OPENBLAS);
+    OK(dt_strategy_device_of(s, &first));
+    assert_int_equal(dt_engine_threads(first->engine), 3);
+    assert_non_null(strstr(dt_engine_describe(first->engine), "openblas"));
+    dt_strategy_set_engine(s, 1, DT_KERNELS_OPENBLAS); /* too late */
+    OK(dt_strategy_device_of(s, &second));
+    assert_ptr_equal(first, second);
+    assert_int_equal(dt_engine_threads(second->engine), 3);
+    dt_strategy_unref(s);
+}
+
+/* ---- cutting rows ---- */
+
+static void test_rows_are_cut_by_the_rule_of_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, batch;
+        int n;
+        int32_t offsets[6];
+    } cases[] = {
+        { 8, 8, 2, { 0, 4, 8 } },       { 6, 8, 2, { 0, 4, 6 } },          { 3, 8, 2, { 0, 3, 3 } },
+        { 7, 7, 3, { 0, 3, 5, 7 } },    { 1, 7, 3, { 0, 1, 1, 1 } },       { 4, 7, 3, { 0, 3, 4, 4 } },
+        { 3, 3, 5, { 0, 1, 2, 3, 3, 3 } }, { 2, 3, 5, { 0, 1, 2, 2, 2, 2 } }, { 0, 8, 2, { 0, 0, 0 } }, { 5, 5, 1, { 0, 5 } },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t offsets[6];
+        dt_cut_rows(cases[i].rows, cases[i].batch, cases[i].n, offsets);
+        assert_memory_equal(offsets, cases[i].offsets, sizeof *offsets * (size_t)(cases[i].n + 1));
+    }
+}
+
+/* Sizes of a whole batch, as recorded for one worker. */
+static void test_recorded_sizes_of_batches(void **state)
+{
+    (void)state;
+    json_t *root, *c, *cases = golden_cases("distribute_dataset.json", &root);
+    int done = 0;
+    size_t i;
+
+    json_array_foreach(cases, i, c) {
+        const json_t *in = json_object_get(c, "in");
+        if (strcmp(text_of(c, "op"), "batch_sizes_for_worker") != 0 || json_integer_value(json_object_get(in, "num_workers")) != 1)
+            continue;
+        const json_t *sizes = json_array_get(json_object_get(json_object_get(c, "out"), "batch_sizes_by_worker"), 0);
+        int64_t batch = json_integer_value(json_object_get(in, "global_batch_size"));
+        int n = (int)json_array_size(sizes);
+        int32_t *offsets = calloc((size_t)n + 1, sizeof *offsets);
+        dt_cut_rows(batch, batch, n, offsets);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(offsets[r + 1] - offsets[r], json_integer_value(json_array_get(sizes, (size_t)r)));
+        free(offsets);
+        done++;
+    }
+    json_decref(root);
+    print_message("%d cases\n", done);
+    assert_true(done > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_named_devices_get_their_full_names),
+        cmocka_unit_test(test_no_names_are_one_device_per_core),
+        cmocka_unit_test(test_any_number_of_replicas),
+        cmocka_unit_test(test_bad_devices_are_refused),
+        cmocka_unit_test(test_slices_have_a_replica_on_each_core),
+        cmocka_unit_test(test_resolver_may_be_left_out),
+        cmocka_unit_test(test_strategy_keeps_its_resolver),
+        cmocka_unit_test(test_unknown_slice_is_refused),
+        cmocka_unit_test(test_engine_is_opened_once_as_told),
+        cmocka_unit_test(test_rows_are_cut_by_the_rule_of_the_reference),
+        cmocka_unit_test(test_recorded_sizes_of_batches),
+    };
+    return cmocka_run_group_tests_name("strategies", tests, NULL, NULL);
+}
