@@ -71,7 +71,8 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
     DT_TRY(dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named));
     *row = named.row;
     if (named.row >= ROWS)
-        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored and tpu are", type->text);
+        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored and tpu are",
+                       type->text);
     return NULL;
 }
 

@@ -132,36 +132,48 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* A value that all replicas share: the mean is itself, along an axis it counts once per replica; a plain sum is most likely a mistake. */
-static dt_status *reduce_single(dt_strategy *s, reduction *r, const dt_value_entry *e, dt_tensor **out)
+/* Without an axis, a value that all replicas share is its own mean, whatever its dtype; a plain sum is most likely a mistake. */
+static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
 {
-    dt_tensor *copies[1] = { dt_entry_local(e, 0) };
-    dt_value_entry all = { .name = e->name, .n = 1, .local = copies };
+    if (s->replicas > 1 && r->op == DT_SUM)
+        return dt_fail(DT_E_REDUCE, NULL, "'%s' is one value for all %d replicas: it cannot be summed over them", r->name, s->replicas);
+    return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
+}
 
-    if (s->replicas > 1 && r->axis == DT_NO_AXIS && r->op == DT_SUM)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' is one value for all %d replicas: it cannot be summed over them", e->name, s->replicas);
-    DT_TRY(reduce_entry(r, &all, out));
-    if (s->replicas > 1 && r->axis != DT_NO_AXIS && r->op == DT_SUM) {
-        for (int64_t i = 0; i < dt_type_elements(&r->to); i++) {
-            r->sum[i] *= s->replicas;
-            r->whole[i] = (int64_t)((uint64_t)r->whole[i] * (uint64_t)s->replicas);
-            store(r, *out, i);
-        }
+/* Along an axis it counts once for each replica. */
+static dt_status *reduce_shared_along(const dt_strategy *s, reduction *r, dt_tensor *t, dt_tensor **out)
+{
+    const dt_value_entry one = { .n = 1, .local = &t };
+
+    DT_TRY(plan(r, t));
+    DT_TRY(reduce_entry(r, &one, out));
+    for (int64_t i = 0; r->op == DT_SUM && i < dt_type_elements(&r->to); i++) {
+        r->sum[i] *= s->replicas;
+        r->whole[i] = (int64_t)((uint64_t)r->whole[i] * (uint64_t)s->replicas);
+        store(r, *out, i);
     }
     return NULL;
 }
 
-static dt_status *reduce(dt_strategy *s, reduction *r, const dt_values *values, dt_tensor **out)
+static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value_entry *e, dt_tensor **out)
+{
+    if (e->n != s->replicas)
+        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", r->name, e->n, s->replicas);
+    DT_TRY(plan(r, dt_entry_local(e, 0)));
+    return reduce_entry(r, e, out);
+}
+
+static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *values, dt_tensor **out)
 {
     const dt_value_entry *e = values ? dt_values_find(values, r->name) : NULL;
 
     DT_TRY(dt_scope_error()); /* of another strategy's scope */
     if (!e)
         return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", r->name);
-    if (e->per_replica && e->n != s->replicas)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", r->name, e->n, s->replicas);
-    DT_TRY(plan(r, dt_entry_local(e, 0)));
-    return e->per_replica ? reduce_entry(r, e, out) : reduce_single(s, r, e, out);
+    if (e->per_replica)
+        return reduce_each(s, r, e, out);
+    dt_tensor *t = dt_entry_local(e, 0);
+    return r->axis == DT_NO_AXIS ? reduce_shared(s, r, t, out) : reduce_shared_along(s, r, t, out);
 }
 
 dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis, dt_tensor **out)

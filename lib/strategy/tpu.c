@@ -38,7 +38,8 @@ static const dt_field resolver_fields[] = {
 static const dt_field assignment_fields[] = {
     DT_INTS(struct assignment, computation_shape, .help = "[x, y, z, core]: the block of cores of a replica"),
     DT_INTS(struct assignment, computation_stride, .help = "[x, y, z, core]: the steps between them"),
-    DT_INT(struct assignment, num_replicas, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "how many of them, from the first core on"),
+    DT_INT(struct assignment, num_replicas, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
+           .help = "how many of them, from the first core on"),
     DT_ENUM(struct assignment, device_order_mode, orders, .help = "how replicas follow each other"),
     DT_END
 };

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "strategy/values.h"
 
@@ -174,6 +175,39 @@ KIT dt_strategy *tpu(const char *slice)
     dt_resolver_unref(r);
     dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
     return s;
+}
+
+/* ---- data ---- */
+
+/* An NPY file of (n) or (n, columns) values below build/tmp/strategy. */
+KIT void write_npy(const char *name, const char *descr, int64_t n, int64_t columns, const void *x, size_t bytes)
+{
+    char path[128], dictionary[118], shape[48];
+    unsigned char head[10] = "\x93NUMPY\x01\x00\x76";
+
+    OK(dt_dir_make("build/tmp/strategy"));
+    snprintf(path, sizeof path, "build/tmp/strategy/%s", name);
+    snprintf(shape, sizeof shape, columns ? "(%lld, %lld)" : "(%lld,)", (long long)n, (long long)columns);
+    memset(dictionary, ' ', sizeof dictionary);
+    dictionary[snprintf(dictionary, sizeof dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': %s}", descr, shape)] = ' ';
+    dictionary[sizeof dictionary - 1] = '\n';
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(head, 1, sizeof head, f), sizeof head);
+    assert_int_equal(fwrite(dictionary, 1, sizeof dictionary, f), sizeof dictionary);
+    assert_int_equal(fwrite(x, 1, bytes, f), bytes);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* range(n) as int64. */
+KIT void write_range(const char *name, int64_t n)
+{
+    int64_t *x = calloc((size_t)n + 1, sizeof *x);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = i;
+    write_npy(name, "<i8", n, 0, x, (size_t)n * sizeof *x);
+    free(x);
 }
 
 /* ---- recorded cases ---- */
