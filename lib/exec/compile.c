@@ -121,11 +121,20 @@ static int written_variable(const dt_exec *x, int node)
     return -1;
 }
 
+int dt_named_by(const dt_graph *g, int i)
+{
+    while (g->node[i].op == &dt_op_reshape)
+        i = g->node[i].in[0];
+    return i;
+}
+
 static bool set_reads(const assembler *a, const set *s, int node)
 {
+    const dt_graph *g = a->x->g;
+
     for (int i = 0; i < s->n; i++)
-        for (int k = 0; k < a->x->g->node[s->node[i]].n_in; k++)
-            if (a->x->g->node[s->node[i]].in[k] == node)
+        for (int k = 0; k < g->node[s->node[i]].n_in; k++)
+            if (dt_named_by(g, g->node[s->node[i]].in[k]) == node)
                 return true;
     return false;
 }

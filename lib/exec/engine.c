@@ -6,34 +6,31 @@
 
 /* ---- instruction sets ---- */
 
-typedef struct isa {
-    const dt_simd *simd;
-    bool here;
-} isa;
-
-const dt_simd *dt_simd_choose(void)
+int dt_simd_list(const dt_simd *list[DT_MAX_SIMD])
 {
+    int n = 0;
+
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    const isa sets[] = {
-        { &dt_simd_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                               __builtin_cpu_supports("avx512dq") },
-        { &dt_simd_avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") },
-        { &dt_simd_base, true },
-    };
-#else
-    const isa sets[] = { { &dt_simd_base, true } };
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        list[n++] = &dt_simd_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        list[n++] = &dt_simd_avx2;
 #endif
-    const char *wanted = getenv("DTRAIN_ISA");
-    const size_t n = sizeof sets / sizeof *sets;
+    list[n++] = &dt_simd_base;
+    return n;
+}
 
-    for (size_t i = 0; wanted && i < n; i++)
-        if (sets[i].here && strcmp(sets[i].simd->name, wanted) == 0)
-            return sets[i].simd;
-    for (size_t i = 0; i < n; i++)
-        if (sets[i].here)
-            return sets[i].simd;
-    return &dt_simd_base;
+static dt_status *choose_simd(dt_engine *e, const char *wanted)
+{
+    const dt_simd *list[DT_MAX_SIMD];
+    int n = dt_simd_list(list);
+
+    for (int i = 0; i < n && !e->simd; i++)
+        if (!wanted || strcmp(list[i]->name, wanted) == 0)
+            e->simd = list[i];
+    return e->simd ? NULL : dt_fail(DT_E_KERNELS, NULL, "no loops for the instruction set '%s' on this processor; the best is %s", wanted, list[0]->name);
 }
 
 /* ---- the library ---- */
@@ -63,12 +60,13 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
     dt_status *s = open_library(e, o->kernels);
 
     if (!s)
+        s = choose_simd(e, o->isa);
+    if (!s)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (s) {
         dt_engine_close(e);
         return s;
     }
-    e->simd = dt_simd_choose();
     dt_pool_run(e->pool, enter_lane, e);
     dt_str_printf(&text, "%s %s, %s", e->gemm.name, e->gemm.about, e->simd->name);
     e->description = dt_str_take(&text);

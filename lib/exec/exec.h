@@ -17,7 +17,9 @@ typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
     int threads;         /* 0: one per core */
     dt_kernels kernels;  /* AUTO: oneDNN where it is installed, else OpenBLAS */
+    const char *isa;     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: the best that the processor has */
 } dt_engine_options;
+/* KERNELS when the library or the instruction set is not there. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* takes NULL */
 int dt_engine_threads(const dt_engine *e);
@@ -36,7 +38,8 @@ void dt_exec_destroy(dt_exec *x); /* takes NULL */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
 /*
  * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the program's. Variables are
- * read and updated in place. result[i] (graph order) is set to views into the arena, good until the next run. NO_MEMORY on the first run.
+ * read and updated in place. result[i] (graph order) is set to views into the arena, good until the next run; one that is an argument, or
+ * a variable that the step does not change, lies where that lies. NO_MEMORY on the first run.
  */
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
 /* Segments, tasks, steps and where values lie. */

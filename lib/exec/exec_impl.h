@@ -26,6 +26,7 @@ typedef struct dt_slot {
     int index;            /* ARG, VARIABLE */
     int owner;            /* the node whose memory this is: itself, or what a reshape renames */
     bool stored;          /* somebody outside its fused step reads it */
+    bool kept;            /* VARIABLE: its old value is copied into the arena first, for a result or for another variable's update */
     int first, last;      /* segments between which the memory is taken */
     int64_t offset, bytes; /* ARENA */
 } dt_slot;
@@ -87,8 +88,8 @@ struct dt_exec {
     dt_slot *slot;
     void **at;            /* by node: its memory now; NULL: none */
     int *fused_in;        /* by node: the fused step it runs in, -1: none */
-    int64_t *kept;        /* by result: offset in the arena of a variable's value before the step, -1: it is none */
     int n_groups, n_segments;
+    int n_alone;          /* segments at the start that are one task each: run without waking the lanes */
     dt_group *group;
     dt_segment *segment;
     int64_t arena_bytes;
@@ -105,6 +106,10 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
 #undef DT_KERNEL
 extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 
+/* The node whose memory i names: a reshape is another name for its input. */
+int dt_named_by(const dt_graph *g, int i);
+/* What a result or a copied update shows: the node's value, the old one for a variable that the step overwrites. */
+const void *dt_final_value(const dt_exec *x, int node);
 /* Elements of one row (dimension 0 taken off) of a node's value. */
 int64_t dt_row_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node)

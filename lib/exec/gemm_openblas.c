@@ -9,8 +9,13 @@
 
 static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
 {
-    dt_gemm *copy = dt_alloc(sizeof *copy);
+    const int64_t size[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
     (void)l;
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        if (size[i] > INT32_MAX)
+            return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS counts in 32 bits and cannot make the matrix product %lld x %lld x %lld", (long long)g->m,
+                           (long long)g->n, (long long)g->k);
+    dt_gemm *copy = dt_alloc(sizeof *copy);
     *copy = *g;
     *out = copy;
     return NULL;
@@ -20,8 +25,11 @@ static void run(const void *p, const float *a, const float *b, float *c)
 {
     const dt_gemm *g = p;
 
-    if (g->m == 0 || g->n == 0)
+    if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of nothing is 0 */
+        for (int64_t i = 0; i < g->m; i++)
+            memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
         return;
+    }
     cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (blasint)g->m,
                 (blasint)g->n, (blasint)g->k, 1.0f, a, (blasint)g->lda, b, (blasint)g->ldb, 0.0f, c, (blasint)g->ldc);
 }

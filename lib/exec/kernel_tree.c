@@ -42,7 +42,7 @@ static form form_of(const dt_graph *g, int inner)
 
     if (n->type.dtype != DT_FLOAT32 || a->cut != DT_CUT_SHARDS)
         return FORM_EVAL;
-    if (n->op == &dt_op_segment_dot_general && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 &&
+    if (n->op == &dt_op_segment_dot_general && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 && a->dot.n_batch == 0 &&
         in->dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32)
         return FORM_PRODUCT;
     if (n->op == &dt_op_segment_reduce && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == 1u && in->rank > 1)
@@ -155,6 +155,18 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
 
 /* ---- running ---- */
 
+/* Columns lo .. hi of a' b, for shards of a size that no product was planned for. */
+static void multiply_plainly(const dt_kernel_call *c, const tree *t, const float *a, const float *b, int64_t rows, float *to)
+{
+    for (int64_t i = c->lo; i < c->hi; i++)
+        for (int64_t j = 0; j < t->n; j++) {
+            double sum = 0;
+            for (int64_t r = 0; r < rows; r++)
+                sum += (double)a[r * t->m + i] * (double)b[r * t->n + j];
+            *to++ = (float)sum;
+        }
+}
+
 /* The partial result of one shard, into `to`. */
 static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to)
 {
@@ -171,8 +183,12 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
         memset(to, 0, (size_t)n * sizeof *to);
         x->engine->simd->add_rows(to, a + c->lo * t->columns, rows, n, width);
     } else {
+        const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;
-        t->library->run(t->plan[2 * c->unit + which], a + c->lo, dt_floats(x, inner->in[1]) + from * t->n, to);
+        if (rows == t->size[which] * t->k_scale)
+            t->library->run(t->plan[2 * c->unit + which], a + c->lo, b, to);
+        else
+            multiply_plainly(c, t, a, b, rows, to);
     }
 }
 

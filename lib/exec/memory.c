@@ -8,6 +8,11 @@
 
 enum { ALIGNMENT = 64 };
 
+static int64_t aligned(int64_t bytes)
+{
+    return bytes > INT64_MAX - ALIGNMENT ? INT64_MAX : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 static void find_homes(dt_exec *x)
 {
     const dt_graph *g = x->g;
@@ -16,7 +21,7 @@ static void find_homes(dt_exec *x)
         dt_slot *s = &x->slot[i];
         s->owner = i;
         s->home = s->stored ? DT_HOME_ARENA : DT_HOME_NONE;
-        s->bytes = (dt_type_bytes(&x->type[i]) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        s->bytes = aligned(dt_type_bytes(&x->type[i]));
     }
     for (int i = 0; i < g->n_args; i++)
         x->slot[g->arg[i].node] = (dt_slot){ .home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node };
@@ -29,6 +34,29 @@ static void find_homes(dt_exec *x)
     for (int i = 0; i < g->n_nodes; i++)
         if (g->node[i].op == &dt_op_reshape && x->slot[i].home == DT_HOME_ARENA)
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
+}
+
+/* `node` is shown at the end of the step: if it is a variable that is overwritten by then, the old value must be kept. */
+static void keep_old_value(dt_exec *x, int node)
+{
+    int source = dt_named_by(x->g, node);
+    dt_slot *s = &x->slot[source];
+
+    if (x->g->node[source].op != &dt_op_variable || x->g->state[s->index].update < 0)
+        return;
+    s->kept = true;
+    s->first = 0;
+    s->last = x->n_segments;
+    s->bytes = aligned(dt_type_bytes(&x->type[source]));
+}
+
+static void keep_old_values(dt_exec *x)
+{
+    for (int i = 0; i < x->g->n_results; i++)
+        keep_old_value(x, x->g->result[i].node);
+    for (int i = 0; i < x->g->n_states; i++)
+        if (x->g->state[i].update >= 0 && x->p->copy_back[i])
+            keep_old_value(x, x->g->state[i].update);
 }
 
 /* Segment in which a node's inputs are read: its own, or that of the tree which absorbs it. */
@@ -73,6 +101,18 @@ typedef struct block {
     int64_t bytes;
 } block;
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Stays at INT64_MAX, which no system grants. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t c;
+    return dt_add_fits(a, b, &c) ? c : INT64_MAX;
+}
+
 static int larger_first(const void *a, const void *b)
 {
     const block *x = a, *y = b;
@@ -98,8 +138,7 @@ static int64_t lowest_gap(const dt_slot *s, dt_slot **placed, int n, dt_slot **b
     for (int i = 0; i < m; i++) {
         if (beside[i]->offset - at >= s->bytes)
             break;
-        if (beside[i]->offset + beside[i]->bytes > at)
-            at = beside[i]->offset + beside[i]->bytes;
+        at = larger(at, sum(beside[i]->offset, beside[i]->bytes));
     }
     return at;
 }
@@ -113,34 +152,10 @@ static void place_blocks(dt_exec *x, block *blocks, int n)
         dt_slot *s = &x->slot[blocks[i].node];
         s->offset = lowest_gap(s, placed, i, beside);
         placed[i] = s;
-        if (s->offset + s->bytes > x->arena_bytes)
-            x->arena_bytes = s->offset + s->bytes;
+        x->arena_bytes = larger(x->arena_bytes, sum(s->offset, s->bytes));
     }
     free(placed);
     free(beside);
-}
-
-/* A variable's value as it was, while the step overwrites it. */
-static bool is_old_value(const dt_graph *g, int node)
-{
-    while (g->node[node].op == &dt_op_reshape)
-        node = g->node[node].in[0];
-    for (int s = 0; s < g->n_states; s++)
-        if (g->state[s].node == node)
-            return g->state[s].update >= 0;
-    return false;
-}
-
-/* Results that are old values have memory of their own, outside of the step. */
-static void place_kept(dt_exec *x)
-{
-    x->kept = dt_arena_array(x->arena, int64_t, x->g->n_results + 1);
-    for (int i = 0; i < x->g->n_results; i++) {
-        int node = x->g->result[i].node;
-        x->kept[i] = is_old_value(x->g, node) ? x->arena_bytes : -1;
-        if (x->kept[i] >= 0)
-            x->arena_bytes += (dt_type_bytes(&x->type[node]) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
 }
 
 void dt_plan_memory(dt_exec *x)
@@ -150,10 +165,10 @@ void dt_plan_memory(dt_exec *x)
 
     find_homes(x);
     find_lifetimes(x);
+    keep_old_values(x);
     for (int i = 0; i < x->g->n_nodes; i++)
-        if (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i)
+        if (x->slot[i].kept || (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i))
             blocks[n++] = (block){ i, x->slot[i].bytes };
     place_blocks(x, blocks, n);
-    place_kept(x);
     free(blocks);
 }

@@ -86,6 +86,8 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
         collect_tasks(x, i);
         deal(x, &x->segment[i], dt_engine_threads(e));
     }
+    while (x->n_alone < x->n_segments && x->segment[x->n_alone].n_tasks == 1)
+        x->n_alone++;
     dt_plan_memory(x);
     *out = x;
     return NULL;
@@ -113,7 +115,8 @@ static size_t lane_scratch(const dt_exec *x)
 
 int64_t dt_exec_arena_bytes(const dt_exec *x)
 {
-    return x->arena_bytes + (int64_t)lane_scratch(x) * dt_engine_threads(x->engine);
+    int64_t bytes;
+    return dt_add_fits(x->arena_bytes, (int64_t)lane_scratch(x) * dt_engine_threads(x->engine), &bytes) ? bytes : INT64_MAX;
 }
 
 /* ---- memory ---- */
@@ -145,11 +148,14 @@ static dt_status *allocate(dt_exec *x)
 {
     size_t scratch = lane_scratch(x) * (size_t)dt_engine_threads(x->engine);
 
-    x->memory = dt_try_alloc((size_t)x->arena_bytes + 64);
-    x->scratch = dt_try_alloc(scratch + 64);
-    if (!x->memory || !x->scratch)
+    x->memory = dt_try_alloc((size_t)x->arena_bytes);
+    x->scratch = x->memory ? dt_try_alloc(scratch) : NULL;
+    if (!x->scratch) {
+        free(x->memory);
+        x->memory = NULL;
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step over %lld rows needs %lld bytes", (long long)x->p->batch,
                        (long long)dt_exec_arena_bytes(x));
+    }
     place_values(x);
     return NULL;
 }
@@ -173,7 +179,7 @@ static void run_lane(int lane, void *user)
 {
     dt_exec *x = user;
 
-    for (int i = 0; i < x->n_segments; i++) {
+    for (int i = x->n_alone; i < x->n_segments; i++) {
         dt_segment *s = &x->segment[i];
         for (int k = 0; k < s->n_tasks; k++) {
             dt_task *t = &s->task[s->of_lane[lane * s->n_tasks + k]];
@@ -195,11 +201,30 @@ static void place_arguments(dt_exec *x, const dt_view *arg)
             x->at[i] = x->at[x->slot[i].owner];
 }
 
-static void keep_old_values(dt_exec *x)
+/* ---- the step ---- */
+
+static void keep_old_values(const dt_exec *x)
 {
-    for (int i = 0; i < x->g->n_results; i++)
-        if (x->kept[i] >= 0)
-            memcpy(x->memory + x->kept[i], x->at[x->g->result[i].node], (size_t)dt_type_bytes(&x->type[x->g->result[i].node]));
+    for (int i = 0; i < x->g->n_states; i++) {
+        const dt_slot *s = &x->slot[x->g->state[i].node];
+        if (s->kept)
+            memcpy(x->memory + s->offset, x->g->state[i].variable->data, (size_t)dt_type_bytes(&x->g->state[i].variable->type));
+    }
+}
+
+const void *dt_final_value(const dt_exec *x, int node)
+{
+    const dt_slot *source = &x->slot[dt_named_by(x->g, node)];
+    return source->kept ? x->memory + source->offset : x->at[node];
+}
+
+/* Nothing is won by waking others for one task: the preamble, or all of a step over one row. */
+static void run_segments(dt_exec *x)
+{
+    for (int i = 0; i < x->n_alone; i++)
+        run_task(x, &x->segment[i].task[0], 0);
+    if (x->n_alone < x->n_segments)
+        dt_pool_run(x->engine->pool, run_lane, x);
 }
 
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result)
@@ -207,13 +232,13 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     if (!x->memory)
         DT_TRY(allocate(x));
     place_arguments(x, arg);
+    keep_old_values(x);
     x->env = env;
     x->run++;
-    keep_old_values(x);
-    dt_pool_run(x->engine->pool, run_lane, x);
+    run_segments(x);
     for (int i = 0; i < x->g->n_results; i++) {
         int node = x->g->result[i].node;
-        result[i] = (dt_view){ .type = x->type[node], .data = x->kept[i] >= 0 ? x->memory + x->kept[i] : x->at[node] };
+        result[i] = (dt_view){ .type = x->type[node], .data = (void *)dt_final_value(x, node) };
     }
     return NULL;
 }
@@ -241,8 +266,8 @@ static void print_memory(const dt_exec *x, dt_str *out)
 {
     for (int i = 0; i < x->g->n_nodes; i++) {
         const dt_slot *s = &x->slot[i];
-        if (s->home == DT_HOME_ARENA && s->owner == i) {
-            dt_str_printf(out, "  %%%d ", i);
+        if (s->kept || (s->home == DT_HOME_ARENA && s->owner == i)) {
+            dt_str_printf(out, s->kept ? "  old %%%d " : "  %%%d ", i);
             dt_type_print(&x->type[i], out);
             dt_str_printf(out, " at %lld, %lld bytes, segments %d to %d\n", (long long)s->offset, (long long)s->bytes, s->first, s->last);
         }

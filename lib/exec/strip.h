@@ -49,7 +49,8 @@ extern const dt_simd dt_simd_base;
 #if defined(__x86_64__)
 extern const dt_simd dt_simd_avx2, dt_simd_avx512;
 #endif
-/* The best for this processor; DTRAIN_ISA=base|avx2|avx512 chooses a lower one. */
-const dt_simd *dt_simd_choose(void);
+/* Those that this processor has, the best first, base last; returns their count. */
+enum { DT_MAX_SIMD = 4 };
+int dt_simd_list(const dt_simd *list[DT_MAX_SIMD]);
 
 #endif

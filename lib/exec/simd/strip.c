@@ -261,8 +261,8 @@ static void entropy(float *loss, const float *a, const float *target, int64_t ro
 {
     for (int64_t i = 0; i < rows; i++) {
         float m, log_total = log_sum(a + i * n, n, &m), total = 0;
-        for (int64_t j = 0; j < n; j++)
-            total += target[i * n + j] * (log_total - (a[i * n + j] - m));
+        for (int64_t j = 0; j < n; j++) /* a class of probability 0 does not count, not even with a logit of -inf */
+            total += target[i * n + j] != 0 ? target[i * n + j] * (log_total - (a[i * n + j] - m)) : 0;
         loss[i] = total;
     }
 }

@@ -1,0 +1,187 @@
+/*
+ * The executor against the interpreter: random folded steps, batches from none to 257 rows, both kernel libraries, steps in a row. And
+ * against itself: the bits must not depend on the number of threads, or on what ran before.
+ */
+#include "kit.h"
+
+static const dt_kernels libraries[] = { DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN };
+static const char *const library_names[] = { "OpenBLAS", "oneDNN" };
+enum { STEPS = 2 };
+
+/* ---- against the interpreter ---- */
+
+/* What no update names keeps its bits. */
+static void expect_others_unchanged(const runnable *r, const dt_interpretation *oracle, unsigned char *const *before)
+{
+    for (int i = 0; i < oracle->n_states; i++) {
+        const dt_variable *v = r->l->graph->state[i].variable;
+        if (!oracle->update[i].data && memcmp(before[i], v->data, bytes_of(&v->type)) != 0)
+            fail_msg("seed %llu: '%s' has changed", (unsigned long long)r->l->g->seed, v->path);
+    }
+}
+
+static unsigned char **copy_variables(const dt_graph *g)
+{
+    unsigned char **copy = calloc((size_t)g->n_states + 1, sizeof *copy);
+    for (int i = 0; i < g->n_states; i++) {
+        copy[i] = malloc(bytes_of(&g->state[i].variable->type));
+        memcpy(copy[i], g->state[i].variable->data, bytes_of(&g->state[i].variable->type));
+    }
+    return copy;
+}
+
+static void free_copies(unsigned char **copy, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(copy[i]);
+    free(copy);
+}
+
+/* One step of both from the same variables. */
+static bool step_like_oracle(runnable *r)
+{
+    const dt_graph *g = r->l->graph;
+    unsigned char **before = copy_variables(g);
+    dt_view *now = calloc((size_t)g->n_states + 1, sizeof *now);
+    dt_interpretation oracle = oracle_run(r->l->g, r->f);
+    run_step(r);
+    for (int i = 0; i < g->n_states; i++)
+        now[i] = (dt_view){ g->state[i].variable->type, g->state[i].variable->data };
+    expect_others_unchanged(r, &oracle, before);
+    bool comparable = true;
+    difference d = outcome_difference(r->l->g, r->f, &oracle, &(outcome){ r->result, now, r->l->folded.result });
+    if (d.size > 2e-4) { /* once more with the variables of before, for the oracle's own sensitivity */
+        dt_view *kept = calloc((size_t)g->n_states + 1, sizeof *kept);
+        for (int i = 0; i < g->n_states; i++) {
+            dt_variable *v = g->state[i].variable;
+            kept[i] = (dt_view){ v->type, malloc(bytes_of(&v->type)) };
+            memcpy(kept[i].data, v->data, bytes_of(&v->type));
+            memcpy(v->data, before[i], bytes_of(&v->type));
+        }
+        comparable = expect_outcome(r->l->g, r->f, &oracle, &(outcome){ r->result, kept, r->l->folded.result }, 2e-4);
+        views_release(kept, g->n_states);
+    }
+    free_copies(before, g->n_states);
+    free(now);
+    dt_interpretation_release(&oracle);
+    return comparable;
+}
+
+static bool compare_steps(dt_engine *e, random_kind kind, uint64_t seed, int64_t rows)
+{
+    int replicas = 1 + (int)(seed % 3), shards = seed % 4 ? 0 : 1 + (int)(seed % MOST_SHARDS);
+    lowered l = lower(kind, seed, replicas, shards);
+    feed f = draw_feed(l.g, seed, replicas, rows);
+    bool comparable = true;
+    cut_shards(&l, f.total);
+    runnable r = compile(&l, e, &f);
+    for (int s = 0; comparable && s < STEPS; s++)
+        comparable = step_like_oracle(&r);
+    runnable_release(&r);
+    feed_release(&f);
+    lowered_release(&l);
+    return comparable;
+}
+
+static const struct { int64_t rows; int steps; } sizes[] = { { 0, 20 }, { 1, 60 }, { 3, 80 }, { 64, 60 }, { 257, 30 } };
+
+static void compare_library(int which)
+{
+    dt_engine *e = engine_with(3, libraries[which]);
+    int compared = 0, incomparable = 0;
+    if (!e) {
+        print_message("%s is not installed\n", library_names[which]);
+        skip();
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int k = 0; k < sizes[i].steps; k++, compared++)
+            incomparable += !compare_steps(e, (random_kind)(k % 2), 6000 + 100 * i + (uint64_t)k, sizes[i].rows);
+    print_message("seeds 6000 to 6500: %d steps, %d not comparable\n", compared, incomparable);
+    assert_true(incomparable * 50 <= compared);
+    dt_engine_close(e);
+}
+
+static void test_openblas_against_the_interpreter(void **state)
+{
+    (void)state;
+    compare_library(0);
+}
+
+static void test_onednn_against_the_interpreter(void **state)
+{
+    (void)state;
+    compare_library(1);
+}
+
+/* ---- against itself ---- */
+
+/* Results and variables of the last of some steps from fresh variables; runs of another feed between do not matter. */
+static unsigned char *run_fresh(const lowered *l, dt_engine *e, const feed *f, size_t *size)
+{
+    runnable r = compile(l, e, f);
+    run_step(&r);
+    random_graph_reset(l->g);
+    for (int s = 0; s < STEPS; s++)
+        run_step(&r);
+    unsigned char *bytes = outcome_bytes(&r, size);
+    random_graph_reset(l->g);
+    runnable_release(&r);
+    return bytes;
+}
+
+static void expect_same_bits(dt_engine *const *engine, int n, uint64_t seed, int64_t rows)
+{
+    lowered l = lower((random_kind)(seed % 2), seed, 2, seed % 3 ? 0 : 8);
+    feed f = draw_feed(l.g, seed, 2, rows);
+    size_t size, first_size;
+    cut_shards(&l, rows);
+    unsigned char *first = run_fresh(&l, engine[0], &f, &first_size);
+    for (int i = 0; i < n; i++) {
+        unsigned char *other = run_fresh(&l, engine[i], &f, &size);
+        if (size != first_size || memcmp(first, other, size) != 0)
+            fail_msg("seed %llu, %lld rows: %d threads give other bits than one", (unsigned long long)seed, (long long)rows,
+                     dt_engine_threads(engine[i]));
+        free(other);
+    }
+    free(first);
+    feed_release(&f);
+    lowered_release(&l);
+}
+
+static void compare_threads(dt_kernels library)
+{
+    static const int64_t rows[] = { 1, 64, 257, 1030 };
+    dt_engine *engine[4] = { engine_with(1, library) };
+    if (!engine[0])
+        skip();
+    for (int i = 1; i < 4; i++)
+        engine[i] = engine_with(i + 1, library);
+    print_message("seeds 7000 to 7039\n");
+    for (uint64_t seed = 7000; seed < 7040; seed++)
+        expect_same_bits(engine, 4, seed, rows[seed % 4]);
+    for (int i = 0; i < 4; i++)
+        dt_engine_close(engine[i]);
+}
+
+static void test_threads_do_not_change_bits_openblas(void **state)
+{
+    (void)state;
+    compare_threads(DT_KERNELS_OPENBLAS);
+}
+
+static void test_threads_do_not_change_bits_onednn(void **state)
+{
+    (void)state;
+    compare_threads(DT_KERNELS_ONEDNN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_openblas_against_the_interpreter),
+        cmocka_unit_test(test_onednn_against_the_interpreter),
+        cmocka_unit_test(test_threads_do_not_change_bits_openblas),
+        cmocka_unit_test(test_threads_do_not_change_bits_onednn),
+    };
+    return cmocka_run_group_tests_name("exec/exec", tests, NULL, NULL);
+}
