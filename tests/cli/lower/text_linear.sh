@@ -2,4 +2,4 @@
 # Linear regression: one product, one sum over the batch.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-stages tests/jobs/linear.yaml
+stages tests/jobs/tiny_linear.yaml

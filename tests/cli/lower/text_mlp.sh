@@ -2,4 +2,4 @@
 # A hidden layer under Adam, two replicas folded into one program of two segments.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-stages tests/jobs/mlp.yaml
+stages tests/jobs/tiny_mlp.yaml

@@ -2,4 +2,4 @@
 # One-hot targets against a softmax layer on eight simulated cores: the loss takes the logits.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-stages tests/jobs/one_hot.yaml
+stages tests/jobs/tiny_one_hot.yaml

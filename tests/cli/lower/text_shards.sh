@@ -2,4 +2,4 @@
 # A sum over the batch as one fixed tree over four shards.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-stages tests/jobs/shards.yaml
+stages tests/jobs/tiny_shards.yaml
