@@ -51,8 +51,10 @@ static void list_backends(machine *m)
 
 static dt_status *look(machine *m)
 {
+    const dt_simd *simd[DT_MAX_SIMD];
+    dt_simd_list(simd);
     m->cores = dt_cores();
-    m->instructions = dt_simd_choose()->name;
+    m->instructions = simd[0]->name;
     try_library(m, "openblas", dt_gemm_open_openblas);
     try_library(m, "onednn", dt_gemm_open_onednn);
     list_backends(m);

@@ -59,7 +59,8 @@ static bool is_needed(const char *key, dt_purpose purpose)
         const char *key;
         dt_purpose last; /* the last purpose, in their order, that needs it */
     } rows[] = {
-        {"strategy", DT_FOR_TOPOLOGY}, {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY}, {"compile", DT_FOR_EVALUATE}, {"fit", DT_FOR_FIT},
+        {"strategy", DT_FOR_TOPOLOGY}, {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY},
+        {"compile", DT_FOR_EVALUATE},  {"fit", DT_FOR_FIT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].key, key) == 0)
@@ -75,8 +76,8 @@ static dt_status *read_top(dt_job *j, struct top *x)
         f->required |= is_needed(f->name, j->purpose);
     dt_status *faults = dt_fields_read(j->arena, fields, j->tree, &j->at, NULL, x);
     if (x->version > 1)
-        dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"), "version %lld of job files is not known; this dtrain reads version 1",
-                                          (long long)x->version));
+        dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
+                                          "version %lld of job files is not known; this dtrain reads version 1", (long long)x->version));
     j->seed = (uint64_t)x->seed;
     j->partition = x->partition;
     return faults;
@@ -105,7 +106,8 @@ static dt_status *read_backend(dt_job *j, const dt_tree *t)
     if (x.type == PJRT)
         return not_yet(t, "type", "back end 'pjrt'");
     if (x.plugin)
-        return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"), "only valid for type: pjrt");
+        return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"),
+                          "only valid for type: pjrt");
     j->backend = backends[x.type];
     j->backend_at = *dt_job_place(t, "type");
     return NULL;
@@ -118,7 +120,8 @@ struct reproducible {
     bool strict;
 };
 static const dt_field reproducible_fields[] = {
-    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true, .help = "parts of a global batch that are added up by one fixed tree"),
+    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true,
+           .help = "parts of a global batch that are added up by one fixed tree"),
     DT_FLAG(struct reproducible, strict, .help = "the same bits on every type of processor too"),
     DT_END
 };

@@ -195,7 +195,8 @@ static dt_status *substitute(substitution *c, dt_tree *t)
 
 static bool is_name(const char *name)
 {
-    return *name && *name != '.' && strlen(name) <= LONGEST_NAME && name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    return *name && *name != '.' && strlen(name) <= LONGEST_NAME && name[strspn(name, allowed)] == '\0';
 }
 
 /* "job" of "dir/job.yaml". */

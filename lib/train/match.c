@@ -28,7 +28,8 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
 
     for (int i = 0; i < elements->n; i++)
         dt_str_printf(&have, "%s'%.80s'", i ? ", " : "", elements->v[i]);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(at), "the data set has no element '%.80s' for the %s; it has %s", name, role, dt_str_text(&have));
+    dt_status *s = dt_fail(DT_E_ELEMENTS, told(at), "the data set has no element '%.80s' for the %s; it has %s", name, role,
+                           dt_str_text(&have));
     dt_str_release(&have);
     const char *nearest = dt_nearest(name, elements->v, elements->n);
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;

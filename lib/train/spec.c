@@ -61,7 +61,8 @@ static dt_status *check_callbacks(const dt_tree *list)
 {
     dt_status *faults = NULL;
     for (int i = 0; given(list) && i < list->n; i++)
-        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &list->item[i]->at, "callback '%.80s' is not implemented yet", name_of(list->item[i])));
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &list->item[i]->at, "callback '%.80s' is not implemented yet",
+                                          name_of(list->item[i])));
     return faults;
 }
 
