@@ -1,8 +1,10 @@
 /*
  * The current strategy. It is a property of the thread, as in tf.distribute: a stack of entered scopes above the default strategy.
- * This is the only mutable state in the library that no handle owns.
+ * This, and the key by which a thread's end frees it, is the only mutable state in the library that no handle owns.
  */
 #include "strategy/place.h"
+
+#include <pthread.h>
 
 enum { MAX_DEPTH = 64 };
 
@@ -16,8 +18,39 @@ typedef struct context {
 
 static _Thread_local context current;
 
+/* ---- when a thread ends ---- */
+
+static pthread_key_t key;
+
+static void forget(void *thread)
+{
+    context *c = thread;
+    dt_status_free(c->error);
+    dt_strategy_unref(c->fallback);
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, forget) != 0)
+        dt_out_of_memory();
+}
+
+/* What the thread has kept goes with it: its default strategy may have lanes of its own. */
+static void forget_at_end(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_key);
+    if (pthread_setspecific(key, &current) != 0)
+        dt_out_of_memory();
+}
+
+/* ---- errors ---- */
+
+/* NULL: none, but the thread has something to forget. */
 static void keep_error(dt_status *s)
 {
+    forget_at_end();
     if (current.error)
         dt_status_free(s);
     else
@@ -30,6 +63,8 @@ dt_status *dt_scope_error(void)
     current.error = NULL;
     return s;
 }
+
+/* ---- what is current ---- */
 
 bool dt_replica_context(bool inside)
 {
@@ -46,6 +81,8 @@ dt_strategy *dt_get_strategy(void)
         keep_error(dt_strategy_open(&current.fallback, &(dt_strategy_spec){ .row = &dt_strategy_default_ }));
     return current.fallback;
 }
+
+/* ---- entering and leaving ---- */
 
 /* Another strategy's scope must not be open; the default strategy's own may hold any. */
 static dt_status *check_nesting(const dt_strategy *s)

@@ -277,9 +277,12 @@ static void test_step_functions_enter_no_scope(void **state)
 
 /* ---- threads ---- */
 
+/* Leaves an error and a default strategy behind, which go with the thread. */
 static void *look_around(void *user)
 {
     *(bool *)user = is_default();
+    DT_SCOPE((dt_strategy *)NULL)
+        break;
     return NULL;
 }
 
