@@ -1,32 +1,49 @@
 /* See stop.h. The flags are the only variables of the program that are not somebody's: a handler has no argument. */
 #include "stop.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
 static volatile int stop, save, asked, last;
+static pthread_t main_thread;
+
+/* Threads of a library may have been started before main and take a signal: it is sent on, so that flags have one writer. */
+static bool is_sent_on(int number)
+{
+    int kept = errno;
+    bool elsewhere = !pthread_equal(pthread_self(), main_thread);
+    if (elsewhere)
+        pthread_kill(main_thread, number);
+    errno = kept;
+    return elsewhere;
+}
 
 /* After the second one the next kills: whatever does not look at the flag must still be stoppable. */
 static void on_stop(int number)
 {
+    int kept = errno;
+    if (is_sent_on(number))
+        return;
     last = number;
     stop = stop ? 2 : 1;
     if (stop == 2)
         signal(number, SIG_DFL);
+    errno = kept;
 }
 
 /* Comes again every second beyond the limit, which must not count as impatience. */
 static void on_limit(int number)
 {
-    (void)number;
-    if (!stop)
+    if (!is_sent_on(number) && !stop)
         stop = 1;
 }
 
 static void on_save(int number)
 {
-    (void)number;
-    save = asked = 1;
+    if (!is_sent_on(number))
+        save = asked = 1;
 }
 
 static void install(int number, void (*handler)(int))
@@ -39,6 +56,7 @@ static void install(int number, void (*handler)(int))
 void stop_install(void)
 {
     struct sigaction hangup;
+    main_thread = pthread_self();
     install(SIGINT, on_stop);
     install(SIGTERM, on_stop);
     install(SIGXCPU, on_limit);

@@ -2,6 +2,7 @@
 # SIGUSR1 saves and goes on; a second SIGTERM ends at once: 143, or 75 where the save was quicker.
 . tests/cli/setup.sh
 write_tiny
+: >"$TEST_DIR/a"
 "$DTRAIN" fit "$tiny" fit.epochs=10000000 checkpoint.save_freq=1000000000 --json --every-step >"$TEST_DIR/a" 2>"$TEST_DIR/err" &
 wait_for '"event":"step"' "$TEST_DIR/a"
 kill -USR1 $!
