@@ -1,0 +1,111 @@
+/* Engines: what they say of themselves, what they refuse, and the same bits of whole steps on every instruction set. */
+#include "kit.h"
+
+static void test_description(void **state)
+{
+    (void)state;
+    dt_engine *e = engine_with(2, DT_KERNELS_OPENBLAS);
+    assert_int_equal(dt_engine_threads(e), 2);
+    assert_non_null(strstr(dt_engine_describe(e), "openblas "));
+    assert_non_null(strstr(dt_engine_describe(e), e->simd->name));
+    dt_engine_close(e);
+    e = engine_with(0, DT_KERNELS_AUTO);
+    assert_int_equal(dt_engine_threads(e), dt_cores());
+    dt_engine_close(e);
+    dt_engine_close(NULL);
+}
+
+static void test_unknown_instruction_sets_are_refused(void **state)
+{
+    (void)state;
+    dt_engine *e = NULL;
+    dt_status *s = dt_engine_open(&e, &(dt_engine_options){ .threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = "mmx" });
+    assert_int_equal(dt_status_number(s), DT_E_KERNELS);
+    assert_non_null(strstr(dt_status_text(s), "'mmx'"));
+    assert_null(e);
+    dt_status_free(s);
+}
+
+/* The library's products are the same in all of them, so the rest must be. */
+static void compare_sets(uint64_t seed, int64_t rows)
+{
+    const dt_simd *list[DT_MAX_SIMD];
+    int n = dt_simd_list(list);
+    lowered l = lower((random_kind)(seed % 2), seed, 2, seed % 3 ? 0 : 8);
+    feed f = draw_feed(l.g, seed, 2, rows);
+    unsigned char *first = NULL;
+    size_t size, first_size = 0;
+    cut_shards(&l, rows);
+    for (int i = 0; i < n; i++) {
+        dt_engine *e = NULL;
+        must(dt_engine_open(&e, &(dt_engine_options){ .threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = list[i]->name }), seed);
+        assert_ptr_equal(e->simd, list[i]);
+        random_graph_reset(l.g);
+        runnable r = compile(&l, e, &f);
+        run_step(&r);
+        run_step(&r);
+        unsigned char *bytes = outcome_bytes(&r, &size);
+        if (first && (size != first_size || memcmp(first, bytes, size) != 0))
+            fail_msg("seed %llu: %s gives other bits than %s", (unsigned long long)seed, list[i]->name, list[0]->name);
+        runnable_release(&r);
+        dt_engine_close(e);
+        if (first)
+            free(bytes);
+        else
+            first = bytes, first_size = size;
+    }
+    free(first);
+    feed_release(&f);
+    lowered_release(&l);
+}
+
+static void test_instruction_sets_do_not_change_bits(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = { 1, 7, 64, 257 };
+    const dt_simd *list[DT_MAX_SIMD];
+    if (dt_simd_list(list) == 1)
+        skip();
+    print_message("seeds 10000 to 10059\n");
+    for (uint64_t seed = 10000; seed < 10060; seed++)
+        compare_sets(seed, rows[seed % 4]);
+}
+
+/* Two executables of one engine, and one of another, run in turn. */
+static void test_engines_and_executables_live_side_by_side(void **state)
+{
+    (void)state;
+    dt_engine *e[2] = { engine_with(2, DT_KERNELS_OPENBLAS), engine_with(3, DT_KERNELS_OPENBLAS) };
+    lowered l = lower(RANDOM_FIT, 11000, 1, 0);
+    feed f = draw_feed(l.g, 1, 1, 100), g = draw_feed(l.g, 2, 1, 33);
+    runnable r[3] = { compile(&l, e[0], &f), compile(&l, e[0], &g), compile(&l, e[1], &f) };
+    unsigned char *bytes[3];
+    size_t size[3];
+    for (int i = 0; i < 3; i++) {
+        random_graph_reset(l.g);
+        run_step(&r[i]);
+        bytes[i] = outcome_bytes(&r[i], &size[i]);
+    }
+    assert_int_equal(size[0], size[2]);
+    assert_memory_equal(bytes[0], bytes[2], size[0]);
+    for (int i = 0; i < 3; i++) {
+        free(bytes[i]);
+        runnable_release(&r[i]);
+    }
+    feed_release(&f);
+    feed_release(&g);
+    lowered_release(&l);
+    dt_engine_close(e[0]);
+    dt_engine_close(e[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_unknown_instruction_sets_are_refused),
+        cmocka_unit_test(test_instruction_sets_do_not_change_bits),
+        cmocka_unit_test(test_engines_and_executables_live_side_by_side),
+    };
+    return cmocka_run_group_tests_name("exec/engine", tests, NULL, NULL);
+}

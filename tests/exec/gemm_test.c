@@ -1,0 +1,229 @@
+/*
+ * Matrix products of both libraries against plain loops: all transpositions, sizes of one and none, rows longer than the matrix, memory
+ * that must not be read or written; and the bits of a plan do not depend on who runs it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "exec/gemm.h"
+
+typedef dt_status *(*opener)(dt_gemm_library *l);
+static const opener openers[] = { dt_gemm_open_openblas, dt_gemm_open_onednn };
+
+static void open_or_skip(int which, dt_gemm_library *l)
+{
+    dt_status *s = openers[which](l);
+    if (!s)
+        return;
+    print_message("%s\n", dt_status_text(s));
+    dt_status_free(s);
+    skip();
+}
+
+/* ---- matrices ---- */
+
+typedef struct matrices {
+    dt_gemm g;
+    float *a, *b, *c;
+    size_t a_size, b_size, c_size;
+} matrices;
+
+static float *draw(dt_random *r, size_t n)
+{
+    float *x = dt_try_alloc(n * sizeof *x + 64);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)dt_random_normal(r);
+    return x;
+}
+
+/* Stored rows of `rows` x `columns`, each ld long. */
+static size_t stored(int64_t rows, int64_t ld)
+{
+    return (size_t)(rows * ld);
+}
+
+static matrices matrices_make(dt_random *r, const dt_gemm *g)
+{
+    matrices m = { .g = *g };
+    m.a_size = stored(g->trans_a ? g->k : g->m, g->lda);
+    m.b_size = stored(g->trans_b ? g->n : g->k, g->ldb);
+    m.c_size = stored(g->m, g->ldc);
+    m.a = draw(r, m.a_size);
+    m.b = draw(r, m.b_size);
+    m.c = draw(r, m.c_size);
+    for (size_t i = 0; i < m.c_size; i++)
+        m.c[i] = NAN; /* what was there must not count */
+    return m;
+}
+
+static void matrices_release(matrices *m)
+{
+    free(m->a);
+    free(m->b);
+    free(m->c);
+}
+
+static double exact(const matrices *m, int64_t i, int64_t j)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < m->g.k; k++)
+        sum += (double)m->a[m->g.trans_a ? k * m->g.lda + i : i * m->g.lda + k] * (double)m->b[m->g.trans_b ? j * m->g.ldb + k : k * m->g.ldb + j];
+    return sum;
+}
+
+static void expect_product(const char *library, const matrices *m)
+{
+    const dt_gemm *g = &m->g;
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->ldc; j++) {
+            float is = m->c[i * g->ldc + j];
+            if (j >= g->n ? !isnan(is) : !(fabs((double)is - exact(m, i, j)) <= 1e-5 * (1 + sqrt((double)g->k))))
+                fail_msg("%s, %lld x %lld x %lld%s%s: element %lld, %lld is %g", library, (long long)g->m, (long long)g->n, (long long)g->k,
+                         g->trans_a ? ", A transposed" : "", g->trans_b ? ", B transposed" : "", (long long)i, (long long)j, (double)is);
+        }
+}
+
+static void multiply(const dt_gemm_library *l, dt_random *r, const dt_gemm *g)
+{
+    void *plan = NULL;
+    matrices m = matrices_make(r, g);
+    dt_status *s = l->plan(l, g, &plan);
+    if (s)
+        fail_msg("%s: %s", l->name, dt_status_text(s));
+    l->run(plan, m.a, m.b, m.c);
+    expect_product(l->name, &m);
+    l->release(plan);
+    matrices_release(&m);
+}
+
+static const int64_t sizes[][3] = {
+    { 1, 1, 1 }, { 1, 10, 128 }, { 64, 10, 128 }, { 32, 128, 784 }, { 5, 7, 3 }, { 100, 37, 301 }, { 392, 128, 64 }, { 10, 1, 1 }, { 1, 1, 300 },
+    { 0, 4, 4 }, { 4, 0, 4 }, { 4, 5, 0 }, { 0, 0, 0 },
+};
+
+static void multiply_all(int which)
+{
+    dt_gemm_library l;
+    dt_random r = dt_random_stream(20, "gemm", 0);
+    open_or_skip(which, &l);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int how = 0; how < 8; how++) {
+            const int64_t *s = sizes[i], more = how & 4 ? 3 : 0; /* longer rows */
+            bool ta = how & 1, tb = how & 2;
+            dt_gemm g = { .m = s[0], .n = s[1], .k = s[2], .trans_a = ta, .trans_b = tb, .lda = (ta ? s[0] : s[2]) + more,
+                          .ldb = (tb ? s[2] : s[1]) + more, .ldc = s[1] + more };
+            multiply(&l, &r, &g);
+        }
+    l.close(&l);
+}
+
+static void test_openblas(void **state)
+{
+    (void)state;
+    multiply_all(0);
+}
+
+static void test_onednn(void **state)
+{
+    (void)state;
+    multiply_all(1);
+}
+
+/* ---- threads ---- */
+
+enum { PLANS = 8 };
+typedef struct team {
+    dt_gemm_library *l;
+    matrices m;
+    void *plan[PLANS];
+    float *c[PLANS];
+    int lanes;
+} team;
+
+static void work(int lane, void *user)
+{
+    const team *t = user;
+    t->l->enter_thread(t->l);
+    for (int round = 0; round < 20; round++)
+        for (int i = lane; i < PLANS; i += t->lanes)
+            t->l->run(t->plan[i], t->m.a, t->m.b, t->c[i]);
+}
+
+/* The same product by plans of their own, at once, on threads that have not made them. */
+static void run_on_threads(int which, const dt_gemm *g)
+{
+    dt_gemm_library l;
+    dt_random r = dt_random_stream(21, "gemm", 0);
+    dt_pool *pool = NULL;
+    open_or_skip(which, &l);
+    team t = { .l = &l, .m = matrices_make(&r, g), .lanes = 4 };
+    assert_null(dt_pool_create(&pool, t.lanes));
+    for (int i = 0; i < PLANS; i++) {
+        assert_null(l.plan(&l, g, &t.plan[i]));
+        t.c[i] = draw(&r, t.m.c_size);
+    }
+    dt_pool_run(pool, work, &t);
+    memcpy(t.m.c, t.c[0], t.m.c_size * sizeof(float));
+    expect_product(l.name, &t.m);
+    for (int i = 0; i < PLANS; i++) {
+        if (memcmp(t.c[i], t.m.c, t.m.c_size * sizeof(float)) != 0)
+            fail_msg("%s: plan %d gives other bits than plan 0", l.name, i);
+        l.release(t.plan[i]);
+        free(t.c[i]);
+    }
+    dt_pool_destroy(pool);
+    matrices_release(&t.m);
+    l.close(&l);
+}
+
+static const dt_gemm shared_products[] = {
+    { .m = 32, .n = 128, .k = 784, .lda = 784, .ldb = 128, .ldc = 128 },
+    { .m = 392, .n = 128, .k = 64, .trans_a = true, .lda = 784, .ldb = 128, .ldc = 128 },
+    { .m = 32, .n = 128, .k = 10, .trans_b = true, .lda = 10, .ldb = 10, .ldc = 128 },
+};
+
+static void test_openblas_on_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shared_products / sizeof *shared_products; i++)
+        run_on_threads(0, &shared_products[i]);
+}
+
+static void test_onednn_on_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shared_products / sizeof *shared_products; i++)
+        run_on_threads(1, &shared_products[i]);
+}
+
+static void test_sizes_beyond_32_bits_are_refused(void **state)
+{
+    (void)state;
+    dt_gemm_library l;
+    void *plan = NULL;
+    const int64_t large = INT64_C(1) << 32;
+    assert_null(dt_gemm_open_openblas(&l));
+    dt_status *s = l.plan(&l, &(dt_gemm){ .m = large, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1 }, &plan);
+    assert_int_equal(dt_status_number(s), DT_E_KERNELS);
+    assert_null(plan);
+    dt_status_free(s);
+    l.close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_openblas), cmocka_unit_test(test_onednn), cmocka_unit_test(test_openblas_on_threads),
+        cmocka_unit_test(test_onednn_on_threads), cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
+    };
+    return cmocka_run_group_tests_name("exec/gemm", tests, NULL, NULL);
+}

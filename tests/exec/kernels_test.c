@@ -1,0 +1,314 @@
+/*
+ * Every kernel against the op's own eval, on shapes that it takes and on their neighbours that it must leave to others; each row of
+ * exec/kernels.h is hit, by name.
+ */
+#include "kit.h"
+
+#include <math.h>
+
+#include "op/cells.h"
+
+/* ---- single ops ---- */
+
+typedef struct setting {
+    dt_trace *t;
+    dt_value rows, cube, vector, matrix, square, label, wide_label, target, byte, logits; /* (B,6) (B,3,4) (6) (6,7) (6,6) (B) (B) (B,5) (B,6) (B,5) */
+} setting;
+
+typedef dt_value (*maker)(setting *s);
+
+typedef struct row {
+    const char *kernel; /* that the result's node must get */
+    maker make;
+} row;
+
+static dt_value dot(dt_value a, dt_value b, int left, int right)
+{
+    dt_dot_attr attr = { .n_contract = 1, .lhs_contract = { (int8_t)left }, .rhs_contract = { (int8_t)right } };
+    return dt_dot_general(a, b, &attr);
+}
+
+static dt_value dot_pairs(dt_value a, dt_value b, int left, int right)
+{
+    dt_dot_attr attr = { .n_batch = 1, .n_contract = 1, .lhs_contract = { (int8_t)left }, .rhs_contract = { (int8_t)right } };
+    return dt_dot_general(a, b, &attr);
+}
+
+static dt_value shards_of(dt_value x, const dt_op *op, dt_value y, dt_segment_attr a)
+{
+    dt_segment_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.cut = DT_CUT_SHARDS;
+    attr.count = 5;
+    attr.reduce = a.reduce;
+    attr.dot = a.dot;
+    dt_value partial = dt_emit(x.trace, op, (dt_value[]){ x, y }, op->n_in, &attr);
+    return dt_emit(x.trace, &dt_op_tree_sum, &partial, 1, NULL);
+}
+
+static dt_value product(setting *s) { return dt_matmul(s->rows, s->matrix); }
+static dt_value product_of_cube(setting *s) { return dot(s->cube, s->cube, 0, 0); }               /* (3,4,3,4): rows of both */
+static dt_value product_at_both_ends(setting *s) { return dot(s->rows, s->square, 1, 1); }
+static dt_value product_of_columns(setting *s) { return dot(s->square, s->matrix, 0, 0); }
+static dt_value gradient(setting *s) { return dot(s->rows, s->logits, 0, 0); }
+static dt_value product_with_vector(setting *s) { return dot(s->rows, s->vector, 1, 0); }
+static dt_value product_of_vectors(setting *s) { return dot(s->vector, s->vector, 0, 0); }         /* no dimension is left */
+static dt_value product_in_the_middle(setting *s) { return dot(s->cube, dt_reshape(s->vector, 2, (int64_t[]){ 3, 2 }), 1, 0); }
+static dt_value product_by_rows(setting *s) { return dot_pairs(s->rows, s->rows, 1, 1); }
+static dt_value product_of_two(setting *s)
+{
+    dt_dot_attr attr = { .n_contract = 2, .lhs_contract = { 1, 2 }, .rhs_contract = { 0, 1 } };
+    return dt_dot_general(s->cube, dt_reshape(dt_multiply(s->square, s->square), 3, (int64_t[]){ 3, 4, 3 }), &attr);
+}
+static dt_value product_of_two_crossed(setting *s)
+{
+    dt_dot_attr attr = { .n_contract = 2, .lhs_contract = { 2, 1 }, .rhs_contract = { 0, 1 } };
+    return dt_dot_general(s->cube, dt_reshape(dt_multiply(s->square, s->square), 3, (int64_t[]){ 4, 3, 3 }), &attr);
+}
+static dt_value sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 2); }
+static dt_value maxima(setting *s) { return dt_reduce(s->cube, DT_REDUCE_MAX, 6); }
+static dt_value minima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MIN, 2); }
+static dt_value sums_inside(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 2); }
+static dt_value column_sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 1); }
+static dt_value column_sums_of_cube(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 3); }
+static dt_value column_maxima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MAX, 1); }
+static dt_value total(setting *s) { return dt_reduce_sum(s->cube, DT_NO_AXIS); }
+static dt_value top(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MAX, 3); }
+static dt_value bottom(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MIN, 3); }
+static dt_value of_bytes(setting *s) { return dt_reduce(s->byte, DT_REDUCE_SUM, 2); }
+static dt_value softmax(setting *s) { return dt_softmax(s->logits); }
+static dt_value softmax_of_cube(setting *s) { return dt_softmax(s->cube); }
+static dt_value softmax_of_vector(setting *s) { return dt_softmax(s->vector); }
+static dt_value entropy(setting *s) { return dt_softmax_cross_entropy(s->logits, s->target); }
+static dt_value sparse_entropy(setting *s) { return dt_softmax_cross_entropy(s->logits, s->label); }
+static dt_value sparse_entropy_of_int64(setting *s) { return dt_softmax_cross_entropy(s->logits, s->wide_label); }
+static dt_value entropy_of_cube(setting *s) { return dt_softmax_cross_entropy(s->cube, dt_softmax(s->cube)); }
+static dt_value entropy_grad_of(setting *s, dt_value target)
+{
+    dt_value dy = dt_reduce(s->rows, DT_REDUCE_SUM, 2);
+    return dt_emit(s->t, &dt_op_softmax_cross_entropy_grad, (dt_value[]){ s->logits, target, dy }, 3, NULL);
+}
+static dt_value entropy_grad(setting *s) { return entropy_grad_of(s, s->target); }
+static dt_value sparse_entropy_grad(setting *s) { return entropy_grad_of(s, s->label); }
+static dt_value sparse_entropy_grad_of_int64(setting *s) { return entropy_grad_of(s, s->wide_label); }
+static dt_value reshaped(setting *s) { return dt_reshape(dt_tanh(s->cube), 2, (int64_t[]){ -3, 4 }); }
+static dt_value tree_of_product(setting *s)
+{
+    return shards_of(s->rows, &dt_op_segment_dot_general, s->logits, (dt_segment_attr){ .dot = { .n_contract = 1 } });
+}
+static dt_value tree_of_row_pairs(setting *s)
+{
+    dt_dot_attr d = { .n_batch = 1, .n_contract = 1, .lhs_batch = { 1 }, .rhs_batch = { 1 } };
+    return shards_of(s->rows, &dt_op_segment_dot_general, s->rows, (dt_segment_attr){ .dot = d });
+}
+static dt_value tree_of_cubes(setting *s)
+{
+    return shards_of(s->cube, &dt_op_segment_dot_general, s->rows, (dt_segment_attr){ .dot = { .n_contract = 1 } });
+}
+static dt_value tree_of_rows(setting *s)
+{
+    return shards_of(s->cube, &dt_op_segment_reduce, s->cube, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 1 } });
+}
+static dt_value tree_of_all(setting *s)
+{
+    return shards_of(s->rows, &dt_op_segment_reduce, s->rows, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 3 } });
+}
+static dt_value tree_of_regrouped(setting *s)
+{
+    dt_value x = dt_reshape(s->cube, 2, (int64_t[]){ -3, 4 });
+    return shards_of(x, &dt_op_segment_dot_general, x, (dt_segment_attr){ .dot = { .n_contract = 1 } });
+}
+static dt_value tree_of_stacked(setting *s)
+{
+    dt_value x = dt_tanh(s->matrix);
+    return dt_emit(s->t, &dt_op_tree_sum, &x, 1, NULL); /* one reader: absorbed, but made by no segment op */
+}
+static dt_value tree_of_variable(setting *s) { return dt_emit(s->t, &dt_op_tree_sum, &s->matrix, 1, NULL); }
+static dt_value tree_of_numbers(setting *s)
+{
+    dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 3, 4 });
+    dt_value x = dt_iota(s->t, &t, 1);
+    return dt_emit(s->t, &dt_op_tree_sum, &x, 1, NULL);
+}
+static dt_value turned(setting *s) { return dt_transpose(s->matrix, (int[]){ 1, 0 }); }
+static dt_value best(setting *s) { return dt_argmax(s->logits, 1); }
+
+static const row rows[] = {
+    { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
+    { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "eval", product_by_rows },
+    { "dot", product_of_two }, { "eval", product_of_two_crossed },
+    { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "eval", sums_inside }, { "eval", of_bytes },
+    { "reduce_columns", column_sums }, { "reduce_columns", column_sums_of_cube }, { "eval", column_maxima },
+    { "reduce_all", total }, { "reduce_all", top }, { "eval", bottom },
+    { "softmax", softmax }, { "softmax", softmax_of_cube }, { "eval", softmax_of_vector },
+    { "entropy", entropy }, { "entropy", sparse_entropy }, { "entropy", sparse_entropy_of_int64 }, { "eval", entropy_of_cube },
+    { "entropy_grad", entropy_grad }, { "entropy_grad", sparse_entropy_grad }, { "entropy_grad", sparse_entropy_grad_of_int64 },
+    { "alias", reshaped },
+    { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
+    { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
+    { "eval", tree_of_numbers }, { "eval", turned }, { "eval", best },
+};
+
+/* ---- running one ---- */
+
+static dt_value declare(setting *s, const char *name, dt_dtype d, int rank, const int64_t *dim)
+{
+    dt_type type = dt_type_of(d, rank, dim);
+    return dt_trace_declare(s->t, name, &type);
+}
+
+static setting start(dt_variable **matrix)
+{
+    setting s = { .t = dt_trace_create("one") };
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 6, 7 });
+    must(dt_variable_create(matrix, "matrix", &type, true), 0);
+    for (int i = 0; i < 42; i++)
+        ((float *)(*matrix)->data)[i] = (float)(i % 11 - 5) / 4;
+    s.matrix = dt_read(s.t, *matrix);
+    s.rows = declare(&s, "rows", DT_FLOAT32, 2, (int64_t[]){ -1, 6 });
+    s.cube = declare(&s, "cube", DT_FLOAT32, 3, (int64_t[]){ -1, 3, 4 });
+    s.vector = declare(&s, "vector", DT_FLOAT32, 1, (int64_t[]){ 6 });
+    s.square = declare(&s, "square", DT_FLOAT32, 2, (int64_t[]){ 6, 6 });
+    s.label = declare(&s, "label", DT_INT32, 1, (int64_t[]){ -1 });
+    s.wide_label = declare(&s, "wide_label", DT_INT64, 1, (int64_t[]){ -1 });
+    s.target = declare(&s, "target", DT_FLOAT32, 2, (int64_t[]){ -1, 5 });
+    s.byte = declare(&s, "byte", DT_UINT8, 2, (int64_t[]){ -1, 6 });
+    s.logits = declare(&s, "logits", DT_FLOAT32, 2, (int64_t[]){ -1, 5 });
+    return s;
+}
+
+/* Labels go one beyond the classes, so that some are outside. */
+static void fill(dt_random *r, const dt_view *v)
+{
+    for (int64_t i = 0; i < dt_type_elements(&v->type); i++)
+        if (dt_dtype_is_float(v->type.dtype))
+            dt_cell_set_double(v, i, dt_random_normal(r));
+        else
+            dt_cell_set_int(v, i, (int64_t)dt_random_below(r, 6));
+}
+
+static dt_view *draw_arguments(const dt_graph *g, int64_t batch)
+{
+    dt_random r = dt_random_stream(30, "arguments", 0);
+    dt_view *arg = calloc((size_t)g->n_args, sizeof *arg);
+    for (int i = 0; i < g->n_args; i++) {
+        dt_type type = dt_type_at(&g->node[g->arg[i].node].type, batch);
+        arg[i] = (dt_view){ type, calloc(1, bytes_of(&type) + 1) };
+        fill(&r, &arg[i]);
+    }
+    return arg;
+}
+
+static void compare(dt_engine *e, const dt_graph *g, const char *kernel, int64_t batch, const int32_t *border)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_view *arg = draw_arguments(g, batch), result;
+    dt_env env = { .batch = batch, .replicas = 1, .shards = border, .n_shards = 5 };
+    dt_program *p = dt_partition((dt_graph *)g, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena);
+    dt_exec *x = NULL;
+    dt_interpretation oracle;
+    must(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
+    must(dt_exec_compile(&x, e, p), 0);
+    must(dt_exec_run(x, &env, arg, &result), 0);
+    if (views_difference(&result, &oracle.result[0]) > 2e-5)
+        fail_msg("%s with B = %lld on %s: differs by %g", kernel, (long long)batch, dt_engine_describe(e),
+                 views_difference(&result, &oracle.result[0]));
+    dt_exec_destroy(x);
+    dt_interpretation_release(&oracle);
+    views_release(arg, g->n_args);
+    dt_arena_destroy(arena);
+}
+
+static void check_row(dt_engine *e, const row *r, int number)
+{
+    static const int64_t batches[] = { 1, 2, 5, 7, 64, 300, 0 };
+    dt_variable *matrix = NULL;
+    setting s = start(&matrix);
+    dt_graph *g = NULL;
+    dt_return(s.t, "y", r->make(&s));
+    must(dt_trace_end(s.t, &g), 0);
+    const dt_kernel *k = dt_kernel_find(g, g->result[0].node);
+    if (strcmp(k->name, r->kernel) != 0)
+        fail_msg("row %d: %s is left to %s, not %s", number, g->node[g->result[0].node].op->name, k->name, r->kernel);
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        int32_t b = (int32_t)batches[i], even[6], odd[6] = { 0, 0, b / 3, b / 2, b, b };
+        for (int v = 0; v <= 5; v++) /* larger ones first, as they are cut */
+            even[v] = b / 5 * v + (v < b % 5 ? v : b % 5);
+        compare(e, g, r->kernel, batches[i], even);
+        compare(e, g, r->kernel, batches[i], odd);
+    }
+    dt_graph_destroy(g);
+    dt_variable_unref(matrix);
+}
+
+static void check_all(dt_kernels library)
+{
+    dt_engine *e = engine_with(2, library);
+    if (!e)
+        skip();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_row(e, &rows[i], (int)i);
+    dt_engine_close(e);
+}
+
+static void test_kernels_with_openblas(void **state)
+{
+    (void)state;
+    check_all(DT_KERNELS_OPENBLAS);
+}
+
+static void test_kernels_with_onednn(void **state)
+{
+    (void)state;
+    check_all(DT_KERNELS_ONEDNN);
+}
+
+/* ---- the table ---- */
+
+static bool is_tested(const char *kernel)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
+static void test_every_kernel_is_tested(void **state)
+{
+    (void)state;
+#define DT_KERNEL(name)         \
+    if (!is_tested(#name))      \
+        fail_msg("the kernel '%s' has no row in this test", #name);
+#include "exec/kernels.h"
+#undef DT_KERNEL
+}
+
+/* Which kernels random steps use: those of everyday steps all, and fused ones. */
+static void test_random_steps_use_the_kernels(void **state)
+{
+    (void)state;
+    static const char *const everyday[] = { "dot", "reduce_rows", "reduce_columns", "reduce_all", "softmax", "entropy", "entropy_grad", "tree", "alias" };
+    int hits[sizeof everyday / sizeof *everyday] = { 0 };
+    for (uint64_t seed = 8000; seed < 8040; seed++) {
+        lowered l = lower((random_kind)(seed % 2), seed, 2, seed % 4 ? 0 : 8);
+        for (int i = 0; i < l.graph->n_nodes; i++)
+            for (size_t k = 0; k < sizeof hits / sizeof *hits; k++)
+                hits[k] += strcmp(dt_kernel_find(l.graph, i)->name, everyday[k]) == 0;
+        lowered_release(&l);
+    }
+    for (size_t k = 0; k < sizeof hits / sizeof *hits; k++) {
+        print_message("%s %d\n", everyday[k], hits[k]);
+        assert_true(hits[k] > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_kernel_is_tested),
+        cmocka_unit_test(test_kernels_with_openblas),
+        cmocka_unit_test(test_kernels_with_onednn),
+        cmocka_unit_test(test_random_steps_use_the_kernels),
+    };
+    return cmocka_run_group_tests_name("exec/kernels", tests, NULL, NULL);
+}
