@@ -109,11 +109,18 @@ static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out)
     return NULL;
 }
 
-/* Nothing after the '=' is null, which means: the default. */
+/* Nothing after the '=', `~` and `null` are null, which means: the default. As a text of their own they would be an empty job. */
+static bool is_null(const char *text)
+{
+    text += strspn(text, " ");
+    size_t n = strcspn(text, " ");
+    return text[n + strspn(text + n, " ")] == '\0' && (n == 0 || (n == 1 && *text == '~') || (n == 4 && memcmp(text, "null", 4) == 0));
+}
+
 static dt_status *read_value(const override *o, size_t from, dt_tree **value)
 {
     const char *text = o->source->text + from;
-    if (text[strspn(text, " ")] != '\0')
+    if (!is_null(text))
         return dt_yaml_parse(o->arena, dt_yaml_open(o->source, from), value);
     dt_yaml nothing = dt_yaml_open(o->source, from);
     *value = dt_arena_new(o->arena, dt_tree);

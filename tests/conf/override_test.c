@@ -18,6 +18,8 @@ static void test_overrides_change_the_tree(void **state)
     } cases[] = {
         {"fit.epochs=7", "fit", "{\"epochs\": 7}"},
         {"seed=", "seed", "null"},
+        {"seed=null", "seed", "null"},
+        {"seed= ~ ", "seed", "null"},
         {"seed=  ", "seed", "null"},
         {"name=a b", "name", "\"a b\""},
         {"name='42'", "name", "\"42\""},
