@@ -53,7 +53,7 @@ static inline int32_t to_bits(float f)
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
 static inline float exp_one(float x)
 {
-    float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x; /* NaN, too, is an integer then */
     float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
     float k = shifted - 12582912.0f;
     float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
@@ -74,8 +74,9 @@ static inline float log_one(float x)
 {
     float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
     int32_t bits = to_bits(normal);
-    int32_t e = ((bits - 0x3f3504f3) >> 23) - (x < 1.17549435e-38f ? 23 : 0);
-    float m = from_bits(bits - (((bits - 0x3f3504f3) >> 23) << 23));
+    int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23; /* unsigned: of negative x it would overflow */
+    int32_t e = power - (x < 1.17549435e-38f ? 23 : 0);
+    float m = from_bits((int32_t)((uint32_t)bits - ((uint32_t)power << 23)));
     float f = m - 1.0f, s = f * f, k = (float)e;
     float p = 7.0376836292e-2f;
     p = p * f - 1.1514610310e-1f;
@@ -315,6 +316,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
+extern const dt_idiom_function JOIN(dt_idioms_, DT_ISA)[DT_IDIOM_COUNT]; /* idiom.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
     .strip = {
@@ -326,6 +328,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
         [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,
     },
+    .idiom = JOIN(dt_idioms_, DT_ISA),
     .fill = fill, .add_rows = add_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
