@@ -186,6 +186,14 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
     return NULL;
 }
 
+/* Drawn labels need no look: there may be more of them than can be looked at. */
+static bool is_known(const scan *c)
+{
+    const dt_format *f = c->d->spec.format;
+    int64_t classes = f->classes && dt_map_plan_is_empty(c->plan) ? f->classes(c->rows->x, c->rows->index[c->e]) : 0;
+    return classes > 0 && classes <= c->classes;
+}
+
 static dt_status *scan_labels(const scan *c)
 {
     const dt_type *t = dt_map_plan_type(c->plan);
@@ -193,6 +201,8 @@ static dt_status *scan_labels(const scan *c)
     const void *whole;
     if (dt_dtype_is_float(t->dtype))
         return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: labels must be integers, got %s", x->file, dt_dtype_name(t->dtype));
+    if (is_known(c))
+        return NULL;
     DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
     int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan);
     char *memory = dt_try_alloc((size_t)bytes);

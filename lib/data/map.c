@@ -279,6 +279,11 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, 
     return NULL;
 }
 
+bool dt_map_plan_is_empty(const dt_map_plan *p)
+{
+    return p->n == 0;
+}
+
 const dt_type *dt_map_plan_type(const dt_map_plan *p)
 {
     return &p->type;

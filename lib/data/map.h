@@ -21,6 +21,8 @@ typedef struct dt_map_plan dt_map_plan;
 /* The steps of element `name` for examples of type `in`, `file` being for messages. */
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file,
                             const dt_map_plan **out) DT_MUST_USE;
+/* No steps: examples are as they are stored. */
+bool dt_map_plan_is_empty(const dt_map_plan *p);
 /* An example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* Bytes of scratch that a run needs. */

@@ -160,6 +160,11 @@ static int64_t count_rows(const dt_examples *x)
     return x->count;
 }
 
+static int64_t classes_of(const dt_examples *x, int e)
+{
+    return x->num_classes[e];
+}
+
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
     (void)x;
@@ -274,6 +279,7 @@ const dt_format dt_format_synthetic = {
     .open = open_part,
     .elements = elements,
     .count = count_rows,
+    .classes = classes_of,
     .whole = whole,
     .read = read_row,
     .close = close_part,

@@ -136,11 +136,25 @@ static void test_validation_is_other_data(void **state)
     dt_dataset_unref(d);
 }
 
+/* Labels drawn in the right range are not looked at one by one: there may be 10^12 of them. */
+static void test_known_labels_are_not_looked_at(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    OK(dt_dataset_open(&d, "{format: synthetic, examples: 1000000000000, element: {x: {num_classes: 10}}, global_batch_size: 8}"));
+    OK(dt_dataset_check_labels(d, 0, 10));
+    dt_status *s = dt_dataset_check_labels(d, 0, 9);
+    assert_int_equal(dt_status_number(s), DT_E_LABEL_RANGE);
+    dt_status_free(s);
+    dt_dataset_unref(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types_and_counts), cmocka_unit_test(test_same_seed_same_data), cmocka_unit_test(test_labels_can_be_learnt),
         cmocka_unit_test(test_all_dtypes), cmocka_unit_test(test_validation_is_other_data),
+        cmocka_unit_test(test_known_labels_are_not_looked_at),
     };
     return cmocka_run_group_tests_name("synthetic data", tests, NULL, NULL);
 }
