@@ -1,6 +1,6 @@
 /*
  * Strips: fused element-wise groups run over pieces of DT_STRIP elements, op by op, each op a plain loop over operands that lie in the
- * first-level cache. The loops (exec/simd/strip.c) are compiled once per instruction set, from one text without contraction or
+ * first-level cache. The loops (exec/simd/) are compiled once per instruction set, from one text without contraction or
  * reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
@@ -23,10 +23,17 @@ typedef enum dt_strip_op {
 /* d[i] = op(a[i], b[i], c[i]), i < n; d may be one of the operands. Unused operands are NULL. */
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
 
+/* Runs of instructions done in one pass (exec/strip_idiom.c). */
+typedef enum dt_idiom { DT_IDIOM_NONE, DT_IDIOM_ADAM, DT_IDIOM_MOMENTUM, DT_IDIOM_SGD, DT_IDIOM_LERP, DT_IDIOM_COUNT } dt_idiom;
+enum { DT_IDIOM_IN = 9, DT_IDIOM_OUT = 3 };
+/* An operand that is one value is read at its first element only; a result may lie where an operand does. */
+typedef void (*dt_idiom_function)(float *const *out, const float *const *in, int64_t n);
+
 /* The loops of one instruction set. */
 typedef struct dt_simd {
     const char *name; /* "avx2" */
     dt_strip_function strip[DT_S_COUNT];
+    const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);

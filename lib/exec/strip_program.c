@@ -11,41 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/exec_impl.h"
-
-/* How an operand is laid out over the flat index of the group's shape. */
-typedef enum layout {
-    WHOLE,     /* element i is element i */
-    SPLAT,     /* one value: a constant, or one in memory */
-    REPEATED,  /* period elements again and again: (128) over (B, 128) */
-    PER_ROW    /* each of period elements in turn: (B) over (B, 10), period 10 */
-} layout;
-
-typedef struct operand {
-    layout layout;
-    int node;              /* whose memory; -1: a constant */
-    float value;           /* of a constant */
-    int64_t period;
-    dt_strip_op load;      /* DT_S_COPY for float: read in place; else a conversion into a register */
-    int reg;               /* register it lies in, -1: read in place */
-} operand;
-
-typedef struct instruction {
-    dt_strip_op op;
-    int reg;               /* result's register; -1: straight to the memory of `store` */
-    int store;             /* node whose memory gets the result, -1: none */
-    bool as_bool;          /* stored as bool: computed in reg, then converted */
-    int n_in;
-    int in[3];             /* >= 0: the result of that instruction; < 0: operand -1 - in */
-} instruction;
-
-typedef struct program {
-    int n_operands, n_code, n_regs;
-    operand *operand;
-    instruction *code;
-    int64_t strip;         /* elements a strip, a multiple of the repeated periods */
-    int64_t row_break;     /* strips do not cross multiples of it; 0: no such border */
-} program;
+#include "exec/strip_program.h"
 
 /* ---- which ops ---- */
 
@@ -79,7 +45,7 @@ static bool is_f32(const dt_graph *g, int node)
 }
 
 /* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a scalar). */
-static bool layout_of(const dt_graph *g, const dt_node *n, layout *out, int64_t *period)
+static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period)
 {
     const dt_broadcast_attr *a = n->attr;
     const dt_type *from = &g->node[n->in[0]].type, *to = &n->type;
@@ -91,12 +57,12 @@ static bool layout_of(const dt_graph *g, const dt_node *n, layout *out, int64_t 
     }
     *period = 1;
     if (from->rank == 0 || (!dt_type_has_batch(from) && dt_type_elements(from) == 1)) {
-        *out = SPLAT;
+        *out = DT_STRIP_SPLAT;
     } else if (trailing && !dt_type_has_batch(from)) {
-        *out = REPEATED;
+        *out = DT_STRIP_REPEATED;
         *period = dt_type_elements(from);
     } else if (leading) {
-        *out = PER_ROW;
+        *out = DT_STRIP_PER_ROW;
         for (int d = from->rank; d < to->rank; d++)
             *period *= to->dim[d];
     } else {
@@ -115,7 +81,7 @@ bool dt_can_fuse(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
     dt_strip_op code;
-    layout l;
+    dt_strip_layout l;
     int64_t period;
 
     if (n->op == &dt_op_broadcast_in_dim)
@@ -134,24 +100,24 @@ bool dt_can_fuse(const dt_graph *g, int node)
 
 typedef struct builder {
     dt_exec *x;
-    program *p;
+    dt_strip_program *p;
     int *place;       /* by node: 1 + instruction that computes it here, 0: none */
     int64_t longest;  /* the longest repeated period */
 } builder;
 
-static bool same_operand(const operand *a, const operand *b)
+static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b)
 {
     return a->layout == b->layout && a->node == b->node && a->period == b->period && a->load == b->load &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
-static int add_operand(builder *b, const operand *o)
+static int add_operand(builder *b, const dt_strip_operand *o)
 {
     for (int i = 0; i < b->p->n_operands; i++)
         if (same_operand(&b->p->operand[i], o))
             return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
-    if (o->layout == REPEATED && o->period > b->longest)
+    if (o->layout == DT_STRIP_REPEATED && o->period > b->longest)
         b->longest = o->period;
     return -1 - b->p->n_operands++;
 }
@@ -162,22 +128,22 @@ static dt_strip_op load_of(dt_dtype d)
 }
 
 /* The operand that a node is to those who read it without computing it: memory, a splat, or a broadcast of either. */
-static operand operand_for(const builder *b, int node)
+static dt_strip_operand operand_for(const builder *b, int node)
 {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
-    operand o = { .layout = WHOLE, .node = node, .load = load_of(n->type.dtype) };
+    dt_strip_operand o = { .layout = DT_STRIP_WHOLE, .node = node, .load = load_of(n->type.dtype) };
 
     if (n->op == &dt_op_constant)
-        return (operand){ .layout = SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
+        return (dt_strip_operand){ .layout = DT_STRIP_SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
     if (dt_type_elements(&b->x->type[node]) == 1)
-        o.layout = SPLAT;
+        o.layout = DT_STRIP_SPLAT;
     return o;
 }
 
-static operand operand_of_broadcast(const builder *b, const dt_node *n)
+static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
 {
-    operand o = operand_for(b, n->in[0]);
+    dt_strip_operand o = operand_for(b, n->in[0]);
     if (o.node >= 0)
         layout_of(b->x->g, n, &o.layout, &o.period);
     return o;
@@ -188,19 +154,21 @@ static int reference(builder *b, int node)
 {
     if (b->place[node])
         return b->place[node] - 1;
-    operand o = operand_for(b, node);
+    dt_strip_operand o = operand_for(b, node);
     return add_operand(b, &o);
 }
 
-static void add_instruction(builder *b, int node, instruction i)
+static void add_instruction(builder *b, int node, dt_strip_code i)
 {
-    const dt_slot *s = &b->x->slot[node];
+    dt_strip_result r = { .reg = -1, .store = -1 };
 
-    i.reg = i.store = -1;
-    if (s->stored) {
-        i.store = node;
-        i.as_bool = b->x->g->node[node].type.dtype == DT_BOOL;
+    if (b->x->slot[node].stored) {
+        r.store = node;
+        r.as_bool = b->x->g->node[node].type.dtype == DT_BOOL;
     }
+    i.n_out = 1;
+    i.out[0] = b->p->n_code;
+    b->p->result[b->p->n_code] = r;
     b->p->code[b->p->n_code++] = i;
     b->place[node] = b->p->n_code;
 }
@@ -208,10 +176,10 @@ static void add_instruction(builder *b, int node, instruction i)
 static void add_node(builder *b, int node)
 {
     const dt_node *n = &b->x->g->node[node];
-    instruction i = { .op = DT_S_COPY, .n_in = n->n_in };
+    dt_strip_code i = { .op = DT_S_COPY, .idiom = DT_IDIOM_NONE, .n_in = n->n_in };
 
     if (n->op == &dt_op_broadcast_in_dim) {
-        operand o = operand_of_broadcast(b, n);
+        dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
     } else {
         code_of(n, &i.op); /* a conversion is a copy: its operand is converted when loaded */
@@ -222,29 +190,30 @@ static void add_node(builder *b, int node)
 }
 
 /* Copies that nobody stores are not made: who reads them reads their operand. */
-static void forward_copies(program *p)
+static void forward_copies(dt_strip_program *p)
 {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
     for (int i = 0; i < p->n_code; i++) {
-        instruction c = p->code[i];
+        dt_strip_code c = p->code[i];
         for (int k = 0; k < c.n_in; k++)
             if (c.in[k] >= 0)
                 c.in[k] = to[c.in[k]];
-        if (c.op == DT_S_COPY && c.store < 0) {
+        if (c.op == DT_S_COPY && p->result[i].store < 0) {
             to[i] = c.in[0];
         } else {
-            to[i] = kept;
+            to[i] = c.out[0] = kept;
+            p->result[kept] = p->result[i];
             p->code[kept++] = c;
         }
     }
-    p->n_code = kept;
+    p->n_code = p->n_results = kept;
     free(to);
 }
 
 /* ---- registers ---- */
 
-static int take_register(program *p, bool *busy)
+static int take_register(dt_strip_program *p, bool *busy)
 {
     for (int r = 0; r < p->n_regs; r++)
         if (!busy[r]) {
@@ -255,33 +224,51 @@ static int take_register(program *p, bool *busy)
     return p->n_regs++;
 }
 
-/* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
-static void assign_registers(program *p)
+static void free_register(const dt_strip_program *p, int result, bool *busy)
 {
-    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + 1) * sizeof *busy);
-    int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
+    if (p->result[result].reg >= 0)
+        busy[p->result[result].reg] = false;
+}
 
-    for (int o = 0; o < p->n_operands; o++)
-        p->operand[o].reg = p->operand[o].layout == WHOLE && p->operand[o].load == DT_S_COPY ? -1 : take_register(p, busy);
+/* By result: the last instruction that reads it, -1: none here. */
+static int *last_readings(const dt_strip_program *p)
+{
+    int *last = dt_alloc((size_t)(p->n_results + 1) * sizeof *last);
+
+    for (int i = 0; i < p->n_results; i++)
+        last[i] = -1;
     for (int i = 0; i < p->n_code; i++)
         for (int k = 0; k < p->code[i].n_in; k++)
             if (p->code[i].in[k] >= 0)
                 last[p->code[i].in[k]] = i;
+    return last;
+}
+
+/* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
+static void assign_registers(dt_strip_program *p)
+{
+    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_results + 1) * sizeof *busy);
+    int *last = last_readings(p);
+
+    for (int o = 0; o < p->n_operands; o++)
+        p->operand[o].reg = p->operand[o].layout == DT_STRIP_WHOLE && p->operand[o].load == DT_S_COPY ? -1 : take_register(p, busy);
     for (int i = 0; i < p->n_code; i++) {
-        instruction *c = &p->code[i];
-        if (c->store < 0 || c->as_bool)
-            c->reg = take_register(p, busy);
+        const dt_strip_code *c = &p->code[i];
+        for (int k = 0; k < c->n_out; k++)
+            if (p->result[c->out[k]].store < 0 || p->result[c->out[k]].as_bool)
+                p->result[c->out[k]].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
-            if (c->in[k] >= 0 && last[c->in[k]] == i && p->code[c->in[k]].reg >= 0)
-                busy[p->code[c->in[k]].reg] = false;
-        if (c->reg >= 0 && last[i] == 0)
-            busy[c->reg] = false; /* stored, read by nobody here */
+            if (c->in[k] >= 0 && last[c->in[k]] == i)
+                free_register(p, c->in[k], busy);
+        for (int k = 0; k < c->n_out; k++)
+            if (last[c->out[k]] < 0)
+                free_register(p, c->out[k], busy); /* stored, read by nobody here */
     }
     free(busy);
     free(last);
 }
 
-static void choose_strip(program *p, int64_t longest)
+static void choose_strip(dt_strip_program *p, int64_t longest)
 {
     p->strip = DT_STRIP;
     if (longest > DT_STRIP)
@@ -292,14 +279,16 @@ static void choose_strip(program *p, int64_t longest)
 
 dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step)
 {
-    program *p = dt_arena_new(x->arena, program);
+    dt_strip_program *p = dt_arena_new(x->arena, dt_strip_program);
     builder b = { .x = x, .p = p, .place = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
 
-    p->operand = dt_arena_array(x->arena, operand, 3 * n + 1);
-    p->code = dt_arena_array(x->arena, instruction, n + 1);
+    p->operand = dt_arena_array(x->arena, dt_strip_operand, 3 * n + 1);
+    p->code = dt_arena_array(x->arena, dt_strip_code, n + 1);
+    p->result = dt_arena_array(x->arena, dt_strip_result, n + 1);
     for (int i = 0; i < n; i++)
         add_node(&b, nodes[i]);
     forward_copies(p);
+    dt_find_idioms(p, x->g);
     assign_registers(p);
     choose_strip(p, b.longest);
     free(b.place);
@@ -311,7 +300,7 @@ dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step)
 
 typedef struct runner {
     const dt_kernel_call *c;
-    const program *p;
+    const dt_strip_program *p;
     const dt_simd *simd;
     int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
 } runner;
@@ -326,7 +315,7 @@ static const char *memory_of(const runner *r, int node, int64_t element)
     return (const char *)r->c->x->at[node] + element * (int64_t)dt_dtype_size(r->c->x->g->node[node].type.dtype);
 }
 
-static void load(const runner *r, const operand *o, float *to, int64_t element, int64_t n)
+static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t element, int64_t n)
 {
     r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
 }
@@ -335,13 +324,13 @@ static void load(const runner *r, const operand *o, float *to, int64_t element, 
 static void lay_out_fixed(const runner *r)
 {
     for (int i = 0; i < r->p->n_operands; i++) {
-        const operand *o = &r->p->operand[i];
+        const dt_strip_operand *o = &r->p->operand[i];
         float one = o->value;
-        if (o->layout == SPLAT) {
+        if (o->layout == DT_STRIP_SPLAT) {
             if (o->node >= 0)
                 load(r, o, &one, 0, 1);
             r->simd->fill(reg(r, o->reg), one, DT_STRIP);
-        } else if (o->layout == REPEATED && !r->p->row_break) {
+        } else if (o->layout == DT_STRIP_REPEATED && !r->p->row_break) {
             for (int64_t at = 0; at < r->p->strip; at += o->period)
                 load(r, o, reg(r, o->reg) + at, 0, o->period);
         }
@@ -349,7 +338,7 @@ static void lay_out_fixed(const runner *r)
 }
 
 /* Element i of the strip is element (from + i) / period of the operand. */
-static void lay_out_rows(const runner *r, const operand *o)
+static void lay_out_rows(const runner *r, const dt_strip_operand *o)
 {
     float *to = reg(r, o->reg), value;
 
@@ -363,7 +352,7 @@ static void lay_out_rows(const runner *r, const operand *o)
 }
 
 /* A vector longer than a strip, or shorter ones beside it. */
-static void lay_out_repeated(const runner *r, const operand *o)
+static void lay_out_repeated(const runner *r, const dt_strip_operand *o)
 {
     for (int64_t done = 0; done < r->n;) {
         int64_t at = (r->from + done) % o->period, n = o->period - at < r->n - done ? o->period - at : r->n - done;
@@ -375,39 +364,61 @@ static void lay_out_repeated(const runner *r, const operand *o)
 static void lay_out_strip(const runner *r)
 {
     for (int i = 0; i < r->p->n_operands; i++) {
-        const operand *o = &r->p->operand[i];
-        if (o->layout == PER_ROW)
+        const dt_strip_operand *o = &r->p->operand[i];
+        if (o->layout == DT_STRIP_PER_ROW)
             lay_out_rows(r, o);
-        else if (o->layout == REPEATED && r->p->row_break)
+        else if (o->layout == DT_STRIP_REPEATED && r->p->row_break)
             lay_out_repeated(r, o);
-        else if (o->layout == WHOLE && o->reg >= 0)
+        else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0)
             load(r, o, reg(r, o->reg), r->from, r->n);
     }
+}
+
+static void *destination(const runner *r, int result)
+{
+    const dt_strip_result *to = &r->p->result[result];
+    return to->reg >= 0 ? (void *)reg(r, to->reg) : (void *)memory_of(r, to->store, r->from);
 }
 
 static const void *source(const runner *r, int in)
 {
     if (in < 0) {
-        const operand *o = &r->p->operand[-1 - in];
+        const dt_strip_operand *o = &r->p->operand[-1 - in];
         return o->reg >= 0 ? (const void *)reg(r, o->reg) : memory_of(r, o->node, r->from);
     }
-    const instruction *i = &r->p->code[in];
-    return i->reg >= 0 ? (const void *)reg(r, i->reg) : memory_of(r, i->store, r->from);
+    return destination(r, in);
+}
+
+static void run_idiom(const runner *r, const dt_strip_code *c)
+{
+    const float *in[DT_IDIOM_IN];
+    float *out[DT_IDIOM_OUT];
+
+    for (int k = 0; k < c->n_in; k++)
+        in[k] = source(r, c->in[k]);
+    for (int k = 0; k < c->n_out; k++)
+        out[k] = destination(r, c->out[k]);
+    r->simd->idiom[c->idiom](out, in, r->n);
+}
+
+static void run_op(const runner *r, const dt_strip_code *c)
+{
+    const dt_strip_result *result = &r->p->result[c->out[0]];
+    const void *in[3] = { NULL, NULL, NULL };
+    void *to = destination(r, c->out[0]);
+
+    for (int k = 0; k < c->n_in; k++)
+        in[k] = source(r, c->in[k]);
+    r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
+    if (result->as_bool)
+        r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
 }
 
 static void run_strip(const runner *r)
 {
     lay_out_strip(r);
-    for (int i = 0; i < r->p->n_code; i++) {
-        const instruction *c = &r->p->code[i];
-        const void *in[3] = { NULL, NULL, NULL };
-        for (int k = 0; k < c->n_in; k++)
-            in[k] = source(r, c->in[k]);
-        void *to = c->reg >= 0 ? (void *)reg(r, c->reg) : (void *)memory_of(r, c->store, r->from);
-        r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
-        if (c->as_bool)
-            r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, c->store, r->from), to, NULL, NULL, r->n);
-    }
+    for (int i = 0; i < r->p->n_code; i++)
+        (r->p->code[i].idiom == DT_IDIOM_NONE ? run_op : run_idiom)(r, &r->p->code[i]);
 }
 
 static void run(const dt_kernel_call *c)
