@@ -78,14 +78,14 @@ static bool validates_by_steps(const run *r)
     return r->q->fit->steps > 0 && r->q->fit->validation_freq > 0;
 }
 
-/* With the epochs it is due for, and at the very end. */
+/* At an epoch's end: where its turn comes, in epochs or in steps, and at the very end. */
 static bool validation_due(const run *r)
 {
     int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
 
     if (dt_dataset_count(r->data, DT_PART_VALIDATION) == 0)
         return false;
-    return r->at.step == r->steps || (!validates_by_steps(r) && (r->at.epoch + 1) % every == 0);
+    return r->at.step == r->steps || (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
 /* Puts the metrics of the validation data into out[DT_MAX_SUMS + 1]. */
@@ -148,12 +148,37 @@ static dt_status *end_epoch(run *r)
 
 /* ---- steps ---- */
 
-static dt_status *check_finite(const run *r, double loss)
+static dt_status *name_checkpoint(const run *r, dt_status *s)
+{
+    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+}
+
+static dt_status *check_loss(const run *r, double loss)
 {
     if (isfinite(loss))
         return NULL;
-    dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(loss) ? "nan" : "inf");
-    return r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+    return name_checkpoint(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
+                                      isnan(loss) ? "nan" : "inf"));
+}
+
+static dt_status *check_arrays(const run *r, const dt_arrays *a)
+{
+    int64_t n;
+    const dt_named_array *bad = dt_find_not_finite(a, &n);
+
+    if (!bad)
+        return NULL;
+    return name_checkpoint(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: '%s' holds %lld value%s that %s not finite", (long long)r->at.step,
+                                      bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
+}
+
+/* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
+static dt_status *check_weights(const run *r)
+{
+    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+
+    DT_TRY(check_arrays(r, &model));
+    return check_arrays(r, &optimizer);
 }
 
 static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
@@ -165,7 +190,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     r->at.epoch_step++;
     double seconds = dt_seconds_since(since);
     r->at.wall_s += seconds;
-    DT_TRY(check_finite(r, loss));
+    DT_TRY(check_loss(r, loss));
     emit_step(r, batch->rows, loss, seconds);
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
         return end_epoch(r);
@@ -198,10 +223,13 @@ static int what_is_due(run *r)
     return due;
 }
 
-/* At the end the state is always saved; one that was just saved is not saved again. */
+/* At the end the state is always saved; one that was just saved is not saved again. Nothing is saved that could not be gone on from. */
 static dt_status *save(run *r)
 {
-    if (!r->writes || r->saved_step == r->at.step)
+    if (r->saved_step == r->at.step)
+        return NULL;
+    DT_TRY(check_weights(r));
+    if (!r->writes)
         return NULL;
     DT_TRY(dt_run_save(r));
     emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint });

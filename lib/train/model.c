@@ -166,6 +166,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 
 dt_status *dt_model_compile(dt_model *m, const char *format, ...)
 {
+    dt_compile_spec compile;
     dt_tree *tree = NULL;
     va_list args;
 
@@ -174,9 +175,10 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
     if (!s)
-        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec.output, &m->compile);
+        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec.output, &compile);
     if (s)
-        return s;
+        return s; /* what was compiled before stays */
+    m->compile = compile;
     dt_optimizer_unref(m->optimizer);
     m->optimizer = dt_optimizer_over(&m->compile.optimizer);
     m->compiled = true;

@@ -16,6 +16,18 @@ static dt_status *same_job(run *r, const dt_checkpoint *c)
     return dt_suggest(s, "change it back, or start over with --fresh, or give this job an output.dir of its own");
 }
 
+/* per_replica_batch_size and another number of replicas make another global batch, and so other steps, of the same job. */
+static dt_status *same_steps(const run *r, const dt_checkpoint *c)
+{
+    const dt_state_file *s = &c->state;
+    bool same_batch = s->epoch_step == 0 || s->sum[0] == (double)s->epoch_step * (double)r->batch; /* sum[0]: examples of the epoch */
+
+    if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the global batch, %lld, is not what checkpoint %s was trained with", (long long)r->batch,
+                              c->path), "with per_replica_batch_size the number of replicas must stay");
+}
+
 static void take_position(run *r, const dt_state_file *state)
 {
     double *sum = (double *)&r->at.sums; /* examples, loss, metrics: as saved */
@@ -35,6 +47,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
     dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
 
     DT_TRY(same_job(r, c));
+    DT_TRY(same_steps(r, c));
     DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
     take_position(r, &c->state);
     r->checkpoint = dt_strdup(c->path);
@@ -75,6 +88,8 @@ static dt_status *resume_path(run *r, const char *path)
     dt_checkpoint c = { 0 };
     int64_t highest;
 
+    if (!path || !*path)
+        return dt_fail(DT_E_NO_INPUT, NULL, "there is no path of a checkpoint to go on from");
     DT_TRY(dt_checkpoint_open(&c, path));
     dt_status *s = go_on_from(r, &c);
     dt_checkpoint_release(&c);
@@ -104,7 +119,7 @@ static dt_status *find_start(run *r)
 
     switch (how) {
     case DT_RESUME_NEVER: return start_fresh(r);
-    case DT_RESUME_PATH: return resume_path(r, r->q->run->resume_path ? r->q->run->resume_path : c->resume_path);
+    case DT_RESUME_PATH: return resume_path(r, r->q->run->resume_path ? r->q->run->resume_path : c ? c->resume_path : NULL);
     case DT_RESUME_MUST: return resume_newest(r, true);
     default: return resume_newest(r, false);
     }

@@ -106,6 +106,8 @@ dt_digest dt_weights_digest(const dt_model *m);
 /* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena);
+/* The first array with values that are not finite, *n of them; NULL: there is none. */
+const dt_named_array *dt_find_not_finite(const dt_arrays *a, int64_t *n);
 
 dt_history *dt_history_create(void);
 /* Adds a row: one epoch's metrics. */
