@@ -86,7 +86,8 @@ static void put_checkpoint(struct json *j, const dt_event *e)
 {
     json_integer(j, "step", e->step);
     json_string(j, "checkpoint", e->checkpoint);
-    json_string(j, "weights_sha256", e->weights_sha256);
+    if (e->weights_sha256)
+        json_string(j, "weights_sha256", e->weights_sha256);
 }
 
 static void put_warning(struct json *j, const dt_event *e)
