@@ -193,22 +193,33 @@ static dt_status *open_trainer(dt_model *m, dt_dataset *data, bool training, dt_
                                                          .optimizer = training ? m->optimizer : NULL });
 }
 
+/* Takes an entry out of a mapping; NULL: there is none, or it is null, which means absent. */
+static const dt_tree *take_entry(dt_tree *map, const char *key)
+{
+    for (int i = 0; map->kind == DT_TREE_MAP && i < map->n; i++)
+        if (strcmp(map->entry[i].key, key) == 0) {
+            const dt_tree *value = map->entry[i].value;
+            memmove(&map->entry[i], &map->entry[i + 1], (size_t)(--map->n - i) * sizeof *map->entry);
+            return value->kind == DT_TREE_NULL ? NULL : value;
+        }
+    return NULL;
+}
+
 /* `seed` of the shuffle stands beside fit's own keys. */
 static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data, dt_fit_spec *fit)
 {
+    dt_status *faults = NULL;
     dt_tree *tree = NULL;
     int64_t seed;
 
     DT_TRY(dt_fragment_read(m->arena, "fit", format, args, &tree));
-    const dt_tree *given = dt_tree_get(tree, "seed");
-    if (given) {
-        DT_TRY(dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed));
+    const dt_tree *given = take_entry(tree, "seed");
+    if (given)
+        faults = dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed);
+    dt_status_append(&faults, dt_fit_read(m->arena, tree, &tree->at, fit));
+    if (given && !faults)
         dt_dataset_set_shuffle_seed(data, (uint64_t)seed);
-        for (int i = 0; i < tree->n; i++)
-            if (tree->entry[i].value == given)
-                memmove(&tree->entry[i], &tree->entry[i + 1], (size_t)(--tree->n - i) * sizeof *tree->entry);
-    }
-    return dt_fit_read(m->arena, tree, &tree->at, fit);
+    return faults;
 }
 
 dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...)
