@@ -34,12 +34,14 @@ static dt_value dot_pairs(dt_value a, dt_value b, int left, int right)
     return dt_dot_general(a, b, &attr);
 }
 
+static int n_shards = 5;
+
 static dt_value shards_of(dt_value x, const dt_op *op, dt_value y, dt_segment_attr a)
 {
     dt_segment_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.cut = DT_CUT_SHARDS;
-    attr.count = 5;
+    attr.count = n_shards;
     attr.reduce = a.reduce;
     attr.dot = a.dot;
     dt_value partial = dt_emit(x.trace, op, (dt_value[]){ x, y }, op->n_in, &attr);
@@ -263,6 +265,51 @@ static void test_kernels_with_onednn(void **state)
     check_all(DT_KERNELS_ONEDNN);
 }
 
+/* ---- the tree's own bits ---- */
+
+/* With one row a shard the parts are exact, and what is left are the tree's sums: each float32, in the order of tree_sum's definition. */
+static void expect_tree_bits(dt_engine *e, maker make, int shards)
+{
+    dt_variable *matrix = NULL;
+    setting s = start(&matrix);
+    dt_graph *g = NULL;
+    dt_view result;
+    dt_exec *x = NULL;
+    dt_arena *arena = dt_arena_create();
+    dt_interpretation oracle;
+    int32_t border[MOST_SHARDS + 1];
+    int64_t batch = shards;
+    for (int i = 0; i <= shards; i++)
+        border[i] = i;
+    dt_return(s.t, "y", make(&s));
+    must(dt_trace_end(s.t, &g), 0);
+    dt_view *arg = draw_arguments(g, batch);
+    dt_env env = { .batch = batch, .replicas = 1, .shards = border, .n_shards = shards };
+    must(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
+    must(dt_exec_compile(&x, e, dt_partition(g, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena)), 0);
+    must(dt_exec_run(x, &env, arg, &result), 0);
+    if (!views_identical(&result, &oracle.result[0]))
+        fail_msg("%d shards: other bits than tree_sum's", shards);
+    dt_exec_destroy(x);
+    dt_interpretation_release(&oracle);
+    views_release(arg, g->n_args);
+    dt_arena_destroy(arena);
+    dt_graph_destroy(g);
+    dt_variable_unref(matrix);
+}
+
+static void test_trees_add_in_their_order(void **state)
+{
+    (void)state;
+    dt_engine *e = engine_with(2, DT_KERNELS_OPENBLAS);
+    for (n_shards = 1; n_shards <= MOST_SHARDS; n_shards++) {
+        expect_tree_bits(e, tree_of_rows, n_shards);
+        expect_tree_bits(e, tree_of_product, n_shards);
+    }
+    n_shards = 5;
+    dt_engine_close(e);
+}
+
 /* ---- the table ---- */
 
 static bool is_tested(const char *kernel)
@@ -308,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_every_kernel_is_tested),
         cmocka_unit_test(test_kernels_with_openblas),
         cmocka_unit_test(test_kernels_with_onednn),
+        cmocka_unit_test(test_trees_add_in_their_order),
         cmocka_unit_test(test_random_steps_use_the_kernels),
     };
     return cmocka_run_group_tests_name("exec/kernels", tests, NULL, NULL);
