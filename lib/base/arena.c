@@ -27,11 +27,11 @@
 enum { GAP = 16 };
 
 /* Read by the sanitizer when a program starts. Its leak check takes the bytes before the thread-local memory of a library that came by dlopen
- * (oneDNN) for the size of that memory, and falls over where a heap happens to lie so that they are none: it shall not look there. Weak: a
- * program may have options of its own. */
+ * (oneDNN) for the size of that memory, and falls over where a heap happens to lie so that they are none: it shall not look there. A
+ * size that no machine has is to be refused as elsewhere, not to end the program. Weak: a program may have options of its own. */
 __attribute__((weak)) DT_API const char *__asan_default_options(void)
 {
-    return "intercept_tls_get_addr=0";
+    return "intercept_tls_get_addr=0:allocator_may_return_null=1";
 }
 #else
 #define POISON(p, n) ((void)(p), (void)(n))
