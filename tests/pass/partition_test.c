@@ -239,7 +239,7 @@ static void test_pieces_follow_sizes(void **state)
 {
     (void)state;
     static const struct { int64_t rows, batch; int pieces; } sizes[] = {
-        { 0, 0, 1 }, { 0, 1, 1 }, { 0, 63, 1 }, { 0, 64, 2 }, { 0, 256, 4 }, { 0, 1024, 8 }, { 0, 1 << 20, 16 },
+        { 0, 0, 1 }, { 0, 1, 1 }, { 0, 63, 1 }, { 0, 64, 2 }, { 0, 511, 2 }, { 0, 512, 4 }, { 0, 1024, 8 }, { 0, 2048, 8 }, { 0, 1 << 20, 16 },
         { 1, 64, 1 }, { 240, 64, 1 }, { 400, 64, 2 }, { 2000, 64, 4 }, { 100000, 64, 16 },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
