@@ -68,7 +68,9 @@ static void test_numbers_stay(void **state)
     for (uint64_t seed = 2000; seed < 2300; seed++) {
         dt_random r = dt_random_stream(seed, "shards", 0);
         random_graph *g = random_graph_draw(seed % 2 ? RANDOM_FIT : RANDOM_SOUP, seed);
-        int64_t batch[2] = { (int64_t)dt_random_below(&r, 7), (int64_t)dt_random_below(&r, 7) };
+        int64_t batch[2];
+        batch[0] = (int64_t)dt_random_below(&r, 7);
+        batch[1] = (int64_t)dt_random_below(&r, 7);
         int shards = 1 + (int)dt_random_below(&r, MOST_SHARDS);
         int32_t border[MOST_SHARDS + 1];
         feed f = feed_make(g, seed, 2, batch);

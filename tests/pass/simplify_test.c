@@ -37,7 +37,8 @@ static int simplify_one(random_kind kind, uint64_t seed)
 {
     dt_random r = dt_random_stream(seed, "rows", 0);
     random_graph *g = random_graph_draw(kind, seed);
-    feed f = feed_make(g, seed, 2, (int64_t[]){ (int64_t)dt_random_below(&r, 5), (int64_t)dt_random_below(&r, 5) });
+    int64_t first = (int64_t)dt_random_below(&r, 5), second = (int64_t)dt_random_below(&r, 5);
+    feed f = feed_make(g, seed, 2, (int64_t[]){ first, second });
     dt_graph *once = simplify(g->graph), *twice = simplify(once);
     dt_interpretation before = oracle_run(g, &f), after;
     assert_null(dt_interpret(once, NULL, f.replicas, f.batch, f.arg, &after));

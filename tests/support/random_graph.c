@@ -77,7 +77,9 @@ static void draw_layers(drawing *d)
 {
     dt_value x = d->image;
     for (int i = draw_below(d, 3); i > 0; i--) {
-        x = activation(d, draw_dense(d, x, 1 + draw_below(d, 12), draw_coin(d)));
+        int64_t units = 1 + draw_below(d, 12); /* a statement each: C leaves the order of arguments open */
+        bool bias = draw_coin(d);
+        x = activation(d, draw_dense(d, x, units, bias));
         x = draw_push(d, draw_below(d, 4) ? x : normalize(d, x), 4);
     }
 }

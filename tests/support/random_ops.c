@@ -333,7 +333,7 @@ static void add_product(drawing *d)
 {
     const entry *e = draw_pick(d, is_table);
     if (e && draw_room_for_variables(d, 2))
-        draw_push(d, draw_dense(d, e->v, 1 + draw_below(d, 7), draw_coin(d)), 2 * e->bound);
+        draw_push(d, draw_dense(d, e->v, 1 + draw_below(d, 7), true), 2 * e->bound);
 }
 
 /* (B, m), (B, m) -> (B): a batch dimension of the product */
