@@ -293,8 +293,8 @@ DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
     "The compiler runs the replicas of one machine as one program over their stacked rows. This step uses an op that has no such\n"
     "form, and no slower way was found. Please report it with the job file.")
 DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
-    "The kernel library that --kernels names cannot be used on this machine. OpenBLAS is always there; oneDNN is loaded when its\n"
-    "shared library is installed (Debian: libdnnl2). 'dtrain devices' lists what was found.")
+    "The kernel library that --kernels names cannot be used on this machine. dtrain needs OpenBLAS (Debian: libopenblas0); oneDNN\n"
+    "is used where its shared library is installed (libdnnl2). 'dtrain devices' lists what was found.")
 DT_ERROR(DOES_NOT_FIT, 152, 78, "ResourceExhaustedError", "the job does not fit the device's memory",
     "Every replica of a simulated slice keeps the weights, their gradients, the optimizer's slots and the activations of its part\n"
     "of the batch in the memory of its core. The message names what the step needs and what a core has. What helps: a\n"

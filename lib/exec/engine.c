@@ -1,6 +1,7 @@
 /* The engine: lanes, the instruction set of our own loops, and the library that multiplies matrices. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "exec/exec_impl.h"
 
@@ -46,6 +47,26 @@ static dt_status *open_library(dt_engine *e, dt_kernels kernels)
     return s;
 }
 
+/*
+ * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers. So look before they do: pages that
+ * nobody touches cost nothing.
+ */
+static dt_status *find_room(const dt_gemm_library *l, int threads)
+{
+    void **at = dt_alloc((size_t)threads * sizeof *at);
+    int n = 0;
+
+    while (n < threads && (at[n] = mmap(NULL, l->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+        n++;
+    for (int i = 0; i < n; i++)
+        munmap(at[i], l->room);
+    free(at);
+    if (n == threads)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL, "%s wants %zu MiB of address space in each of %d threads, and there is room for %d", l->name,
+                              l->room >> 20, threads, n), "raise 'ulimit -v', or take fewer threads: --threads 1");
+}
+
 static void enter_lane(int lane, void *user)
 {
     const dt_engine *e = user;
@@ -63,6 +84,8 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
         s = choose_simd(e, o->isa);
     if (!s)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
+    if (!s)
+        s = find_room(&e->gemm, dt_pool_lanes(e->pool));
     if (s) {
         dt_engine_close(e);
         return s;

@@ -15,6 +15,8 @@ typedef void *handle;
 typedef struct version { int major, minor, patch; } version;
 typedef struct exec_arg { int arg; handle memory; } exec_arg;
 
+/* Ample for the code that it makes for each shape. */
+#define CODE_BYTES ((size_t)16 << 20)
 enum { DNNL_CPU = 1, DNNL_F32 = 3, DNNL_SRC = 1, DNNL_WEIGHTS = 33, DNNL_DST = 17, DNNL_MAX_DIMS = 12 };
 /* sizeof(dnnl_memory_desc_t) is 696 and sizeof(dnnl_matmul_desc_t) about 3,500 in 2.x. */
 typedef union memory_desc { char bytes[2048]; handle h; int64_t align; } memory_desc;
@@ -232,7 +234,7 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l)
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but has not the functions that are needed");
     }
     dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor, a->version()->patch);
-    *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .plan = make_plan, .run = run,
-                            .release = release, .enter_thread = enter_thread, .close = close_library };
+    *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .room = CODE_BYTES, .plan = make_plan,
+                            .run = run, .release = release, .enter_thread = enter_thread, .close = close_library };
     return NULL;
 }

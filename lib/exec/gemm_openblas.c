@@ -1,5 +1,11 @@
-/* OpenBLAS: the base. A plan is the description; kernels are chosen by the library at each call. */
+/*
+ * OpenBLAS: the base. A plan is the description; kernels are chosen by the library at each call.
+ *
+ * It is loaded when products are to be made and not before: loading takes as long as all else that `dtrain --version` does, and starts
+ * a thread for each core unless the environment says otherwise at that moment.
+ */
 #include <cblas.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,31 +13,80 @@
 #include "base/str.h"
 #include "exec/gemm.h"
 
+typedef struct api {
+    __typeof__(&cblas_sgemm) sgemm;
+    __typeof__(&openblas_set_num_threads) set_num_threads;
+    __typeof__(&openblas_get_config) get_config;
+    __typeof__(&openblas_get_corename) get_corename;
+} api;
+
+typedef struct product {
+    dt_gemm g;
+    const api *blas;
+} product;
+
+/* ---- finding the library ---- */
+
+#define THREADS "OPENBLAS_NUM_THREADS"
+/* BUFFER_SIZE of its common_x86_64.h; where there is no room it looks for it for ever. */
+#define BUFFER_BYTES ((size_t)128 << 20)
+
+/* Never unloaded: engines come and go, and its buffers with them would. */
+static void *load(void)
+{
+    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
+    const char *told = getenv(THREADS);
+    char *before = told ? dt_strdup(told) : NULL;
+    void *library = NULL;
+
+    setenv(THREADS, "1", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (before)
+        setenv(THREADS, before, 1);
+    else
+        unsetenv(THREADS);
+    free(before);
+    return library;
+}
+
+/* ISO C has no conversion from object to function pointers; POSIX has, by representation. */
+#define BIND(member, name) (p = dlsym(library, name), memcpy(&a->member, &p, sizeof p), p != NULL)
+
+static bool bind(api *a, void *library)
+{
+    void *p;
+    return BIND(sgemm, "cblas_sgemm") && BIND(set_num_threads, "openblas_set_num_threads") &&
+           BIND(get_config, "openblas_get_config") && BIND(get_corename, "openblas_get_corename");
+}
+
+/* ---- products ---- */
+
 static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
 {
     const int64_t size[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
-    (void)l;
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i] > INT32_MAX)
             return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS counts in 32 bits and cannot make the matrix product %lld x %lld x %lld", (long long)g->m,
                            (long long)g->n, (long long)g->k);
-    dt_gemm *copy = dt_alloc(sizeof *copy);
-    *copy = *g;
-    *out = copy;
+    product *p = dt_alloc(sizeof *p);
+    *p = (product){ .g = *g, .blas = l->state };
+    *out = p;
     return NULL;
 }
 
-static void run(const void *p, const float *a, const float *b, float *c)
+static void run(const void *planned, const float *a, const float *b, float *c)
 {
-    const dt_gemm *g = p;
+    const product *p = planned;
+    const dt_gemm *g = &p->g;
 
     if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of nothing is 0 */
         for (int64_t i = 0; i < g->m; i++)
             memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
         return;
     }
-    cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (blasint)g->m,
-                (blasint)g->n, (blasint)g->k, 1.0f, a, (blasint)g->lda, b, (blasint)g->ldb, 0.0f, c, (blasint)g->ldc);
+    p->blas->sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (blasint)g->m,
+                   (blasint)g->n, (blasint)g->k, 1.0f, a, (blasint)g->lda, b, (blasint)g->ldb, 0.0f, c, (blasint)g->ldc);
 }
 
 static void enter_thread(const dt_gemm_library *l)
@@ -42,24 +97,33 @@ static void enter_thread(const dt_gemm_library *l)
 static void close_library(dt_gemm_library *l)
 {
     free((char *)l->about);
+    free(l->state);
 }
 
 /* "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the version, then the kernels in use. */
-static char *describe(void)
+static char *describe(const api *blas)
 {
     dt_str text = { 0 };
-    const char *config = openblas_get_config(), *version = strchr(config, ' ');
+    const char *config = blas->get_config(), *version = strchr(config, ' ');
 
     if (version)
         dt_str_add(&text, version + 1, strcspn(version + 1, " "));
-    dt_str_printf(&text, " %s", openblas_get_corename());
+    dt_str_printf(&text, " %s", blas->get_corename());
     return dt_str_take(&text);
 }
 
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l)
 {
-    openblas_set_num_threads(1);
-    *l = (dt_gemm_library){ .name = "openblas", .about = describe(), .plan = plan, .run = run, .release = free,
-                            .enter_thread = enter_thread, .close = close_library };
+    api found;
+    void *library = load();
+
+    if (!library)
+        return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS cannot be loaded: %s", dlerror());
+    if (!bind(&found, library))
+        return dt_fail(DT_E_KERNELS, NULL, "this OpenBLAS lacks a function that is needed: %s", dlerror());
+    found.set_num_threads(1);
+    *l = (dt_gemm_library){ .name = "openblas", .about = describe(&found), .state = dt_alloc(sizeof found), .plan = plan, .run = run,
+                            .release = free, .room = BUFFER_BYTES, .enter_thread = enter_thread, .close = close_library };
+    *(api *)l->state = found;
     return NULL;
 }
