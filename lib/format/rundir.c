@@ -6,12 +6,22 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "format/format.h"
 #include "format/lock.h"
 
 enum { PROBE_BYTES = 4096 };
+
+/* In a directory that is gone nothing can be made, and the fault is not the name's. */
+static dt_status *check_here(const char *path)
+{
+    char *here = getcwd(NULL, 0);
+    bool gone = !here && errno == ENOENT;
+    free(here);
+    return gone && *path != '/' ? dt_fail(DT_E_NO_INPUT, NULL, "%s: the current directory was removed", path) : NULL;
+}
 
 /* Others could replace what is in it, unless the sticky bit keeps them from it. */
 static dt_status *check_mode(const char *path)
@@ -94,6 +104,7 @@ static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoin
 dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes)
 {
     *r = (dt_run_dir){.lock.fd = -1};
+    DT_TRY(check_here(path));
     DT_TRY(make_durable(path));
     DT_TRY(check_mode(path));
     DT_TRY(dt_lock_take(&r->lock, path));
