@@ -40,7 +40,8 @@ static dt_graph *lowered(const random_graph *g, int replicas, int shards)
 static void check_one(uint64_t seed)
 {
     static const int64_t batches[] = { 0, 1, 3, 64, 257, 5000 };
-    random_graph *g = random_graph_draw((random_kind)(seed % 2), seed);
+    static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_WIDE };
+    random_graph *g = random_graph_draw(kinds[seed % 3], seed);
     dt_graph *low = lowered(g, 1 + (int)(seed % 4), seed % 3 ? 0 : 8);
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         dt_partition_options o = { .batch = batches[i], .can_split = seed % 5 ? NULL : some_can_split };

@@ -76,6 +76,10 @@ static dt_value normalize(drawing *d, dt_value x)
 static void draw_layers(drawing *d)
 {
     dt_value x = d->image;
+    if (d->kind == RANDOM_WIDE) {
+        x = activation(d, draw_dense(d, x, 320, true));
+        x = draw_push(d, activation(d, draw_dense(d, x, 400, true)), 4);
+    }
     for (int i = draw_below(d, 3); i > 0; i--) {
         int64_t units = 1 + draw_below(d, 12); /* a statement each: C leaves the order of arguments open */
         bool bias = draw_coin(d);
