@@ -165,11 +165,20 @@ static bool is_disturbed(const match *m)
     return false;
 }
 
+/* a - a * rate with a = g * scale reads line 0 as w: its result would be gone. */
+static bool reads_itself(const match *m)
+{
+    for (int k = 0; k < m->of->n_in; k++)
+        if (m->bound[k] && m->in[k] >= 0 && is_in_match(m, m->in[k]))
+            return true;
+    return false;
+}
+
 static bool find(match *m, int last)
 {
     memset(m->code, -1, sizeof m->code);
     memset(m->bound, 0, sizeof m->bound);
-    if (!fits_line(m, m->of->n - 1, last))
+    if (!fits_line(m, m->of->n - 1, last) || reads_itself(m))
         return false;
     for (int l = 0; l < m->of->n; l++)
         if (!may_leave(m, l))

@@ -257,6 +257,11 @@ static void sgd_with_the_step_shown(update_setting *s)
     dt_assign(s->t, s->v[0], dt_subtract(s->w, step));
     dt_return(s->t, "step", step);
 }
+static void sgd_of_the_gradient_itself(update_setting *s) /* what looks like w is the idiom's own first line */
+{
+    dt_value a = scaled_gradient(s);
+    dt_assign(s->t, s->v[0], dt_subtract(a, dt_multiply(a, s->rate)));
+}
 static void mean(update_setting *s) { dt_assign(s->t, s->v[1], lerp(s->m, s->g, s->rate)); }
 static void two_means(update_setting *s)
 {
@@ -271,7 +276,8 @@ static const struct {
 } updates[] = {
     { adam, DT_IDIOM_ADAM, 1 }, { adam_with_a_rate_each, DT_IDIOM_ADAM, 0 }, { adam_with_the_gradient_shown, DT_IDIOM_ADAM, 0 },
     { adam_with_new_values_shown, DT_IDIOM_NONE, 0 }, { adam_with_a_change_read, DT_IDIOM_NONE, 0 }, { momentum, DT_IDIOM_MOMENTUM, 1 },
-    { momentum_by_another, DT_IDIOM_NONE, 0 }, { sgd, DT_IDIOM_SGD, 1 }, { sgd_with_the_step_shown, DT_IDIOM_SGD, 0 }, { mean, DT_IDIOM_LERP, 1 },
+    { momentum_by_another, DT_IDIOM_NONE, 0 }, { sgd, DT_IDIOM_SGD, 1 }, { sgd_with_the_step_shown, DT_IDIOM_SGD, 0 },
+    { sgd_of_the_gradient_itself, DT_IDIOM_SGD, 0 }, { mean, DT_IDIOM_LERP, 1 },
     { two_means, DT_IDIOM_NONE, 0 },
 };
 
