@@ -309,6 +309,7 @@ static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const dt_str 
 
 dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
 {
+    DT_TRY(dt_status_kept());
     dt_str text = {0};
     dt_arena *arena = dt_arena_create();
     va_list args;

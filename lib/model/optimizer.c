@@ -57,6 +57,7 @@ static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
 
 dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...)
 {
+    DT_TRY(dt_status_kept());
     dt_optimizer *o = dt_optimizer_over(&(dt_named){ 0 });
     o->arena = dt_arena_create();
     va_list args;

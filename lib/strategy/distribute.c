@@ -27,7 +27,7 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, cons
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
     (void)options; /* none yet: the type is opaque, NULL the only value */
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     if (spec->per_replica_batch_size > 0)
         dt_dataset_set_global_batch(data, spec->per_replica_batch_size * s->replicas);
     dt_dist_dataset *d = dt_alloc(sizeof *d);
@@ -52,7 +52,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
     const dt_dataset_spec *spec = dt_dataset_spec_of(data->data);
     dt_feed *feed = NULL;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     DT_TRY(dt_feed_open(&feed, data->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = data->epoch, .shuffle = spec->shuffle,
                                                                .batch = data->batch, .last = spec->last_batch }));
     data->epoch++;
@@ -95,7 +95,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
     dt_status *s = NULL;
     dt_batch b;
 
-    DT_GO(s, dt_scope_error());
+    DT_GO(s, dt_status_kept());
     DT_GO(s, dt_feed_next(it->feed, &b));
     dt_values_unref(*batch);
     *batch = NULL;

@@ -27,7 +27,7 @@ struct dt_function {
 
 dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void *user), void *user)
 {
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     dt_function *f = dt_alloc(sizeof *f);
     *f = (dt_function){ .refs = 1, .step = step, .user = user };
     dt_function_unref(*out);
@@ -170,7 +170,7 @@ static dt_status *record(dt_function *f, dt_strategy *s, const dt_values *args, 
     bool before = dt_replica_context(true);
     f->step(t, f->user);
     dt_replica_context(before);
-    dt_status *misused = dt_scope_error(); /* a scope entered by the step */
+    dt_status *misused = dt_status_kept(); /* a scope entered by the step */
     if (misused)
         dt_trace_fail(t, misused);
     return dt_trace_end(t, out);
@@ -306,7 +306,7 @@ dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args
     int32_t *offsets;
 
     DT_SCOPE(s) {
-        bad = dt_scope_error(); /* of another strategy's scope */
+        bad = dt_status_kept(); /* of another strategy's scope */
         if (bad)
             break;
         offsets = dt_alloc(((size_t)s->replicas + 1) * sizeof *offsets);

@@ -167,7 +167,7 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
 {
     const dt_value_entry *e = values ? dt_values_find(values, r->name) : NULL;
 
-    DT_TRY(dt_scope_error()); /* of another strategy's scope */
+    DT_TRY(dt_status_kept()); /* of another strategy's scope */
     if (!e)
         return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", r->name);
     if (e->per_replica)

@@ -1,6 +1,7 @@
 /*
  * The current strategy. It is a property of the thread, as in tf.distribute: a stack of entered scopes above the default strategy.
- * This, and the key by which a thread's end frees it, is the only mutable state in the library that no handle owns.
+ * This, the error of a scope that was not entered (base/kept.c), and the key by which a thread's end frees both, are the only mutable state
+ * in the library that no handle owns.
  */
 #include "strategy/place.h"
 
@@ -13,7 +14,6 @@ typedef struct context {
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     bool in_step;          /* a step function is being traced */
-    dt_status *error;      /* of a scope that could not be entered */
 } context;
 
 static _Thread_local context current;
@@ -24,8 +24,8 @@ static pthread_key_t key;
 
 static void forget(void *thread)
 {
-    context *c = thread;
-    dt_status_free(c->error);
+    const context *c = thread;
+    dt_status_free(dt_status_kept());
     dt_strategy_unref(c->fallback);
 }
 
@@ -45,23 +45,11 @@ static void forget_at_end(void)
         dt_out_of_memory();
 }
 
-/* ---- errors ---- */
-
-/* NULL: none, but the thread has something to forget. */
+/* NULL: no error, but from now on the thread has something to forget. */
 static void keep_error(dt_status *s)
 {
     forget_at_end();
-    if (current.error)
-        dt_status_free(s);
-    else
-        current.error = s;
-}
-
-dt_status *dt_scope_error(void)
-{
-    dt_status *s = current.error;
-    current.error = NULL;
-    return s;
+    dt_status_keep(s);
 }
 
 /* ---- what is current ---- */

@@ -43,7 +43,7 @@ void dt_strategy_unref(dt_strategy *s)
 
 dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n)
 {
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     if (n < 0)
         return dt_fail(DT_E_RANGE, NULL, "the number of devices must be at least 0, got %d", n);
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .devices = devices, .n_devices = devices ? n : 0 });
@@ -51,7 +51,7 @@ dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, i
 
 dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 {
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     if (!device)
         device = ""; /* which says what a name looks like */
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_one_device, .devices = &device, .n_devices = 1 });
@@ -59,7 +59,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 
 dt_status *dt_default_strategy(dt_strategy **out)
 {
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
 }
 
@@ -67,7 +67,7 @@ dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_optio
 {
     dt_resolver *local = NULL;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     if (!r)
         DT_TRY(dt_tpu_resolver(&local, ""));
     dt_status *s = dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_tpu, .resolver = r ? r : local, .spmd = options && options->spmd });

@@ -65,8 +65,6 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
-/* An error kept by a scope that could not be entered, if there is one: taken by the next call that can fail. */
-dt_status *dt_scope_error(void) DT_MUST_USE;
 /* Whether this thread is in a step function, where no scope can be entered, and so nothing run or reduced. Returns what was. */
 bool dt_replica_context(bool inside);
 

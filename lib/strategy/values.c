@@ -52,6 +52,7 @@ dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int
 {
     dt_tensor *t = NULL;
 
+    DT_TRY(dt_status_kept());
     DT_TRY(check_shape(dtype, rank, shape));
     dt_type type = dt_type_of(dtype, rank, shape);
     DT_TRY(dt_tensor_new(&t, &type));
@@ -139,6 +140,7 @@ static dt_tensor *view_of(const dt_tensor *t, const dt_type *type, int64_t eleme
 
 dt_status *dt_values_create(dt_values **out)
 {
+    DT_TRY(dt_status_kept());
     dt_values *v = dt_alloc(sizeof *v);
     v->refs = 1;
     dt_values_unref(*out);
@@ -203,6 +205,7 @@ static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
 
 dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 {
+    DT_TRY(dt_status_kept());
     dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
     entry_for(v, name, 1)->local[0] = kept;
     return NULL;
@@ -210,6 +213,7 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 
 dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n)
 {
+    DT_TRY(dt_status_kept());
     if (n < 1 || n > DT_MAX_REPLICAS)
         return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; there are 1 to %d", name, n, DT_MAX_REPLICAS);
     for (int i = 0; i < n; i++)

@@ -88,6 +88,7 @@ dt_resolver *dt_resolver_ref(dt_resolver *r)
 
 DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)
 {
+    DT_TRY(dt_status_kept());
     return dt_resolver_open(out, tpu, DT_E_UNKNOWN_SLICE, NULL);
 }
 
@@ -102,6 +103,7 @@ DT_API void dt_resolver_unref(dt_resolver *r)
 
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology)
 {
+    DT_TRY(dt_status_kept());
     if (!r)
         return dt_fail(DT_E_TOPOLOGY, NULL, "no resolver was given; make one with dt_tpu_resolver");
     *topology = r->topology;

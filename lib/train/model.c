@@ -76,7 +76,7 @@ dt_status *dt_model_create(dt_model **out, const char *format, ...)
     dt_model *m;
     va_list args;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     m = empty_model();
     va_start(args, format);
     dt_status *s = read_layers(m, format, args);
@@ -100,7 +100,7 @@ void dt_model_unref(dt_model *m)
 
 dt_status *dt_model_seed(dt_model *m, uint64_t seed)
 {
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     m->seed = seed;
     draw_weights(m);
     return NULL;
@@ -141,7 +141,7 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
 {
     dt_variable *v;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     DT_TRY(find_weight(m, path, &v));
     return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
 }
@@ -151,7 +151,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     dt_variable *v;
     bool same;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     DT_TRY(find_weight(m, path, &v));
     same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
     for (int d = 0; same && d < v->type.rank; d++)
@@ -170,7 +170,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     dt_tree *tree = NULL;
     va_list args;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     va_start(args, format);
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
@@ -232,7 +232,7 @@ dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, con
     va_list args;
 
     va_start(args, format);
-    DT_GO(s, dt_scope_error());
+    DT_GO(s, dt_status_kept());
     DT_GO(s, read_fit(m, format, args, data, &fit));
     DT_GO(s, open_trainer(m, data, true, &trainer));
     DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));
@@ -255,7 +255,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
     dt_trainer *trainer = NULL;
     dt_sums sums;
 
-    DT_TRY(dt_scope_error());
+    DT_TRY(dt_status_kept());
     DT_TRY(open_trainer(m, data, false, &trainer));
     dt_status *s = dt_trainer_evaluate(trainer, part, &sums);
     if (!s && history) {
