@@ -90,7 +90,8 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
         return NULL;
     dt_type_print(&r->from, &was);
     dt_type_print(&t->type, &is);
-    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d", r->name, dt_str_text(&was), dt_str_text(&is), replica);
+    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d", r->name, dt_str_text(&was),
+                           dt_str_text(&is), replica);
     dt_str_release(&was);
     dt_str_release(&is);
     return r->axis == DT_NO_AXIS ? dt_suggest(s, "reduce along axis 0 when the last batch is partial") : s;
@@ -100,15 +101,16 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
 static void add_part(reduction *r, const dt_tensor *t)
 {
     int64_t inner = 1, along = 1, outer = 1;
+    bool whole = !dt_dtype_is_float(t->type.dtype);
 
     for (int d = 0; d < t->type.rank; d++)
         *(r->axis == DT_NO_AXIS || d > r->axis ? &inner : d == r->axis ? &along : &outer) *= t->type.dim[d];
     for (int64_t i = 0; i < outer; i++)
         for (int64_t k = 0; k < along; k++)
             for (int64_t j = 0; j < inner; j++) {
-                int64_t from = (i * along + k) * inner + j;
-                r->sum[i * inner + j] += load_double(t, from);
-                r->whole[i * inner + j] = (int64_t)((uint64_t)r->whole[i * inner + j] + (dt_dtype_is_float(t->type.dtype) ? 0 : (uint64_t)load_int(t, from)));
+                int64_t from = (i * along + k) * inner + j, to = i * inner + j;
+                r->sum[to] += load_double(t, from);
+                r->whole[to] = (int64_t)((uint64_t)r->whole[to] + (whole ? (uint64_t)load_int(t, from) : 0));
             }
     r->count += (double)along;
 }

@@ -84,9 +84,9 @@ void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
 /* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without compiling. *x may be NULL. */
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*
- * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the step's arguments: all rows stacked for values with a batch
- * dimension, (replicas, ...) for other distributed ones, the value itself for uniform ones. result[i] in the order of its results, likewise;
- * good until the next run.
+ * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the step's arguments: all rows stacked for
+ * values with a batch dimension, (replicas, ...) for other distributed ones, the value itself for uniform ones. result[i] in the order of
+ * its results, likewise; good until the next run.
  */
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
 const dt_spread *dt_compiled_results(const dt_compiled *c); /* by result */
@@ -97,8 +97,8 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
 
 /* ---- rows and replicas ---- */
 
-/* offsets[n + 1] of `rows` rows, a batch of at most `batch`, over n replicas: each gets batch / n, the first (batch mod n) one more, until the rows are
- * used up (the rule of the reference: 6 rows of a batch of 8 over 2 are 4 and 2). */
+/* offsets[n + 1] of `rows` rows, a batch of at most `batch`, over n replicas: each gets batch / n, the first (batch mod n) one more, until
+ * the rows are used up (the rule of the reference: 6 rows of a batch of 8 over 2 are 4 and 2). */
 void dt_cut_rows(int64_t rows, int64_t batch, int n, int32_t *offsets);
 
 #endif

@@ -3,9 +3,9 @@
  *
  *     resume -> [batch -> step -> (epoch's end: validate, history line) -> (due: checkpoint)]* -> checkpoint -> end
  *
- * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it with the weights, and the order of the data
- * is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An epoch's history line is
- * written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
+ * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it with the weights, and the order of the
+ * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An
+ * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/run.h"
 

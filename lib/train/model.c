@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/place.h"
 #include "train/train.h"
 
 /* ---- making ---- */
@@ -164,8 +165,17 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 
 /* ---- compile, fit, evaluate ---- */
 
+/* The scope that the model was made in is entered again, and left with the block; a model made outside of all has none. Another strategy's
+ * scope must not be open: dt_status_kept says so. */
+static dt_scope captured_scope(const dt_model *m)
+{
+    return m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
+}
+#define IN_CAPTURED_SCOPE(m) dt_scope scope __attribute__((cleanup(dt_scope_leave))) = captured_scope(m)
+
 dt_status *dt_model_compile(dt_model *m, const char *format, ...)
 {
+    IN_CAPTURED_SCOPE(m);
     dt_compile_spec compile;
     dt_tree *tree = NULL;
     va_list args;
@@ -224,6 +234,7 @@ static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dat
 
 dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...)
 {
+    IN_CAPTURED_SCOPE(m);
     dt_trainer *trainer = NULL;
     dt_history *h = dt_history_create();
     const dt_run_options run = { 0 };
@@ -250,6 +261,7 @@ out:
 
 dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history)
 {
+    IN_CAPTURED_SCOPE(m);
     dt_part part = dt_dataset_count(data, DT_PART_VALIDATION) > 0 ? DT_PART_VALIDATION : DT_PART_TRAIN;
     dt_metric metrics[DT_MAX_SUMS + 1];
     dt_trainer *trainer = NULL;

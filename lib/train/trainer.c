@@ -197,7 +197,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
         return print_traced(t, DT_STEP_FORWARD, out);
     if (strcmp(stage, "gradient") == 0)
         return print_traced(t, DT_STEP_TRAIN, out);
-    if (strcmp(stage, "folded") == 0) {
+    if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);
         return NULL;
     }

@@ -103,7 +103,8 @@ static void test_all_elements_are_cut_alike(void **state)
     dt_dataset *data = NULL;
     dt_values *batch = NULL;
 
-    OK(dt_dataset_open(&data, "{format: synthetic, examples: 20, element: {image: {shape: [2, 3]}, label: {num_classes: 4}}, global_batch_size: 12}"));
+    OK(dt_dataset_open(&data, "{format: synthetic, examples: 20, element: {image: {shape: [2, 3]}, label: {num_classes: 4}}, "
+                              "global_batch_size: 12}"));
     dt_dist_dataset *d = distribute(s, data);
     dt_dataset_unref(data);
     dt_iterator *it = iterate(d);

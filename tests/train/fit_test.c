@@ -200,7 +200,8 @@ static void test_history_has_keras_keys(void **state)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char compile[160], validation[64];
-        snprintf(compile, sizeof compile, "{optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: %s}", cases[i].metrics);
+        snprintf(compile, sizeof compile, "{optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: %s}",
+                 cases[i].metrics);
         snprintf(validation, sizeof validation, "val_%s", cases[i].key);
         outcome o = fit_well(&(setup){ .compile = compile });
         assert_int_equal(dt_history_epochs(o.history), 2);

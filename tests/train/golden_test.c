@@ -424,8 +424,8 @@ static void compile_recorded(const json_t *in, dt_model *m)
     const json_t *loss = json_object_get(in, "loss"), *optimizer = json_object_get(in, "optimizer");
     char *loss_arguments = arguments_of(loss), *arguments = arguments_of(optimizer);
 
-    OK(dt_model_compile(m, "{optimizer: {%s: %s}, loss: {%s: %s}, metrics: [accuracy]}", text_at(optimizer, "class"), arguments, text_at(loss, "class"),
-                        loss_arguments));
+    OK(dt_model_compile(m, "{optimizer: {%s: %s}, loss: {%s: %s}, metrics: [accuracy]}", text_at(optimizer, "class"), arguments,
+                        text_at(loss, "class"), loss_arguments));
     free(loss_arguments);
     free(arguments);
 }

@@ -12,7 +12,8 @@ static dt_model *model(const char *layers)
 static dt_dataset *data(const char *keys)
 {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: {num_classes: 3}}, global_batch_size: 8%s}", keys));
+    OK(dt_dataset_open(&d, "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: {num_classes: 3}}, "
+                           "global_batch_size: 8%s}", keys));
     return d;
 }
 
@@ -33,6 +34,36 @@ static void test_model_captures_the_strategy_of_its_scope(void **state)
     assert_int_equal(dt_model_parameters(inside), 6 * 7 + 7 + 7 * 3 + 3);
     dt_model_unref(inside);
     dt_model_unref(outside);
+}
+
+/* compile, fit and evaluate enter it by themselves, so they cannot be called where another strategy's is open. */
+static void test_captured_scope_is_entered(void **state)
+{
+    (void)state;
+    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 }), *other = strategy_of(&(setup){ .replicas = 3 });
+    dt_dataset *d = NULL;
+    dt_model *m = NULL;
+
+    OK(dt_dataset_open(&d, "%s", KIT_DATA));
+    DT_SCOPE(s)
+        m = model(KIT_LAYERS);
+    OK(dt_model_compile(m, KIT_COMPILE));
+    OK(dt_model_fit(m, d, NULL, "{epochs: 1}"));
+    DT_SCOPE(s) {
+        OK(dt_model_fit(m, d, NULL, "{epochs: 1}"));
+        assert_ptr_equal(dt_get_strategy(), s);
+    }
+    DT_SCOPE(other) {
+        fails(dt_model_compile(m, KIT_COMPILE), DT_E_SCOPE, "mixing different strategies");
+        fails(dt_model_fit(m, d, NULL, "{epochs: 1}"), DT_E_SCOPE, "mixing different strategies");
+        fails(dt_model_evaluate(m, d, NULL), DT_E_SCOPE, "mixing different strategies");
+        assert_ptr_equal(dt_get_strategy(), other);
+    }
+    assert_string_equal(dt_strategy_type(dt_get_strategy()), "default");
+    dt_dataset_unref(d);
+    dt_model_unref(m);
+    dt_strategy_unref(s);
+    dt_strategy_unref(other);
 }
 
 static void test_bad_layers_make_no_model(void **state)
@@ -323,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model_captures_the_strategy_of_its_scope),
+        cmocka_unit_test(test_captured_scope_is_entered),
         cmocka_unit_test(test_bad_layers_make_no_model),
         cmocka_unit_test(test_seeds_draw_weights),
         cmocka_unit_test(test_hash_is_of_more_than_numbers),
