@@ -184,6 +184,16 @@ static dt_status *check_lock(const saving *v)
     return NULL;
 }
 
+/* Nothing here is input: what is not there was taken away between two steps of a save. */
+static dt_status *name_removal(const saving *v, dt_status *s)
+{
+    if (!s || dt_status_number(s) != DT_E_NO_INPUT)
+        return s;
+    dt_status *removed = dt_note(dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", v->run->path), "%s", dt_status_text(s));
+    dt_status_free(s);
+    return removed;
+}
+
 static dt_status *save(const saving *v, int max_to_keep)
 {
     DT_TRY(check_lock(v));
@@ -206,7 +216,7 @@ dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, c
     v.name = dt_step_format(v.arena, state->step);
     v.final = dt_arena_printf(v.arena, "%s/%s", v.ckpt, v.name);
     v.temporary = dt_arena_printf(v.arena, "%s.tmp", v.final);
-    dt_status *s = save(&v, max_to_keep);
+    dt_status *s = name_removal(&v, save(&v, max_to_keep));
     *path = s ? NULL : dt_strdup(v.final);
     dt_arena_destroy(v.arena);
     return s;
