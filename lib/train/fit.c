@@ -232,7 +232,8 @@ static dt_status *save(run *r)
     if (!r->writes)
         return NULL;
     DT_TRY(dt_run_save(r));
-    emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint });
+    emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
+                         .weights_sha256 = r->saved.hex });
     return NULL;
 }
 
@@ -298,6 +299,9 @@ static dt_status *measure(run *r)
     r->epochs = (r->steps + r->steps_per_epoch - 1) / r->steps_per_epoch;
     r->at.epoch = fit->initial_epoch;
     r->at.step = fit->initial_epoch * r->steps_per_epoch;
+    if (r->at.step >= r->steps)
+        return dt_fail(DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL, "initial_epoch %lld begins at step %lld, which leaves none of %lld",
+                       (long long)fit->initial_epoch, (long long)r->at.step, (long long)r->steps);
     return NULL;
 }
 

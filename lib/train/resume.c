@@ -173,15 +173,15 @@ static const char *kernels_of(run *r)
 
 dt_status *dt_run_save(run *r)
 {
-    dt_digest weights = dt_weights_digest(r->model);
     dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
     dt_state_file state = {
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
-        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = weights.hex, .kernels = kernels_of(r),
+        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
         .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps,
     };
     char *path = NULL;
 
+    r->saved = dt_weights_digest(r->model);
     memcpy(state.sum, &r->at.sums, sizeof r->at.sums);
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
     DT_TRY(dt_checkpoint_save(&r->directory, &state, &model, &optimizer,

@@ -31,6 +31,7 @@ typedef struct run {
     bool fresh;                      /* in a used directory: the old checkpoints go with the first new one */
     bool resumed;
     char *checkpoint;                /* the newest, NULL: none */
+    dt_digest saved;                 /* the weights of the one saved last */
 } run;
 
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */

@@ -50,6 +50,7 @@ static void test_events_come_in_order(void **state)
     assert_false(o.start.resumed);
     assert_true(o.peak_bytes > 0);
     assert_string_equal(o.end_sha, o.sha);
+    assert_string_equal(o.saved_sha, o.sha);
     assert_string_equal(o.checkpoint, HERE "/events/ckpt/step-00000006");
     outcome_free(&o);
 }
@@ -185,6 +186,11 @@ static void test_initial_epoch_is_where_it_begins(void **state)
 
     expect_log(&o, "step 7/9 epoch 3/3 at 1 rows 8\nstep 8/9 epoch 3/3 at 2 rows 8\nstep 9/9 epoch 3/3 at 3 rows 6\neval step 9 examples 9\n"
                    "epoch 3/3 step 9 examples 22\nend\n");
+    outcome_free(&o);
+    o = fit(&(setup){ .fit = "{steps: 6, initial_epoch: 2}", .directory = HERE "/none" });
+    fails(o.status, DT_E_FIT_KEYS, "initial_epoch 2 begins at step 6, which leaves none of 6");
+    o.status = NULL;
+    assert_false(is_there(HERE "/none"));
     outcome_free(&o);
 }
 

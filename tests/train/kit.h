@@ -97,6 +97,7 @@ typedef struct outcome {
     dt_status *status;           /* fails() or OK() it */
     dt_str log;                  /* events a line each: "step 3 epoch 1/2 8 rows loss 1.25" */
     char sha[65];                /* of the weights as they are in memory */
+    char saved_sha[65];          /* as the last checkpoint told */
     char end_sha[65], checkpoint[256]; /* as the end told; "": it did not */
     int events[DT_EVENT_END + 1];
     int64_t first_step, last_step; /* trained now */
@@ -163,7 +164,10 @@ KIT void listen(const dt_event *e, void *user)
         dt_str_printf(&o->log, "eval step %lld examples %lld", (long long)e->step, (long long)e->examples);
         log_metrics(e, &o->log);
         break;
-    case DT_EVENT_CHECKPOINT: dt_str_printf(&o->log, "checkpoint step %lld\n", (long long)e->step); break;
+    case DT_EVENT_CHECKPOINT:
+        dt_str_printf(&o->log, "checkpoint step %lld\n", (long long)e->step);
+        snprintf(o->saved_sha, sizeof o->saved_sha, "%s", e->weights_sha256);
+        break;
     case DT_EVENT_WARNING: dt_str_printf(&o->log, "warning %s\n", e->text); break;
     case DT_EVENT_END:
         snprintf(o->end_sha, sizeof o->end_sha, "%s", e->weights_sha256);
