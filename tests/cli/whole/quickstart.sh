@@ -4,11 +4,11 @@
 . tests/cli/jobs.sh
 needs_digits
 mkdir "$TEST_DIR/work" "$TEST_DIR/home"
-ls configs "$digits" >"$TEST_DIR/before"
+find configs "$digits" | sort >"$TEST_DIR/before"
 HOME=$TEST_DIR/home TMPDIR=$TEST_DIR/home "$DTRAIN" fit configs/quickstart.yaml -C "$TEST_DIR/work" --json --expect 'val_accuracy>=0.94' \
     --expect 'val_accuracy<=0.99' >"$TEST_DIR/out" 2>"$TEST_DIR/err" || echo "exit $?"
 cat "$TEST_DIR/err"
-ls configs "$digits" | cmp "$TEST_DIR/before" -
+find configs "$digits" | sort | cmp "$TEST_DIR/before" -
 (cd "$TEST_DIR" && find work home -print | LC_ALL=C sort)
 tail -n 1 "$TEST_DIR/out" | mask
 "$DTRAIN" evaluate configs/quickstart.yaml -C "$TEST_DIR/work" --json >"$TEST_DIR/evaluate" || echo "evaluate: exit $?"
