@@ -199,12 +199,23 @@ static void add_rows(float *d, const float *a, int64_t rows, int64_t n, int64_t 
     }
 }
 
+/* Four chains: for rows of a few classes. */
+static float short_sum(const float *a, int64_t n)
+{
+    float chain[4] = { 0 };
+    for (int64_t i = 0; i < n; i++)
+        chain[i % 4] += a[i];
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
 #define CHAINS 32
 static float sum(const float *a, int64_t n)
 {
     float chain[CHAINS] = { 0 };
     int64_t i = 0;
 
+    if (n < CHAINS)
+        return short_sum(a, n);
     for (; i + CHAINS <= n; i += CHAINS)
         for (int j = 0; j < CHAINS; j++)
             chain[j] += a[i + j];
@@ -237,58 +248,116 @@ static float max(const float *a, int64_t n)
 
 /* ---- rows of class scores ---- */
 
-/* d = exp(a - max of the row), without its sum. A block of rows at a time, so that exp runs over long vectors for few classes too. */
-static void exp_rows(float *d, const float *a, int64_t rows, int64_t n)
+/* The largest score of a row. NaN does not count: it comes back through exp. */
+static float top(const float *a, int64_t n)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        float m = max(a + i * n, n);
+    float chain[4] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+
+    if (n >= CHAINS)
+        return max(a, n);
+    for (int64_t i = 0; i < n; i++)
+        chain[i % 4] = a[i] > chain[i % 4] ? a[i] : chain[i % 4];
+    float m = chain[0] > chain[1] ? chain[0] : chain[1], m2 = chain[2] > chain[3] ? chain[2] : chain[3];
+    return m > m2 ? m : m2;
+}
+
+/* d = exp(a - m[i]), without its sum. Many rows at a time, so that exp runs over long vectors for few classes too. */
+static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++)
-            d[i * n + j] = a[i * n + j] - m;
-    }
+            d[i * n + j] = a[i * n + j] - m[i];
     exponential(d, d, NULL, NULL, rows * n);
+}
+
+/* Rows that are looked at together: their scores, or the scores of a piece of one row, have ROOM. */
+#define ROOM 1024
+#define MOST_ROWS 64
+static int64_t rows_together(int64_t rows, int64_t n)
+{
+    int64_t most = n < ROOM / MOST_ROWS ? MOST_ROWS : n < ROOM ? ROOM / n : 1;
+    return rows < most ? rows : most;
 }
 
 static void softmax(float *d, const float *a, int64_t rows, int64_t n)
 {
-    exp_rows(d, a, rows, n);
-    for (int64_t i = 0; i < rows; i++) {
-        float total = sum(d + i * n, n);
-        for (int64_t j = 0; j < n; j++)
-            d[i * n + j] /= total;
+    float m[MOST_ROWS];
+
+    for (int64_t done = 0, some; done < rows; done += some, d += some * n, a += some * n) {
+        some = rows_together(rows - done, n);
+        for (int64_t i = 0; i < some; i++)
+            m[i] = top(a + i * n, n);
+        exp_rows(d, a, m, some, n);
+        for (int64_t i = 0; i < some; i++) {
+            float total = sum(d + i * n, n);
+            for (int64_t j = 0; j < n; j++)
+                d[i * n + j] /= total;
+        }
     }
 }
 
-/* log of the sum of exp(a - max) of a row, and the max. */
-static float log_sum(const float *a, int64_t n, float *m)
+/* The sum of exp(a - m) of a row, a piece at a time. */
+static float exp_sum(const float *a, float m, int64_t n, float *room)
 {
-    float part[256], total = 0;
+    float total = 0;
 
-    *m = max(a, n);
-    for (int64_t at = 0; at < n; at += 256) {
-        int64_t len = n - at < 256 ? n - at : 256;
-        for (int64_t j = 0; j < len; j++)
-            part[j] = a[at + j] - *m;
-        exponential(part, part, NULL, NULL, len);
-        total += sum(part, len);
+    for (int64_t at = 0; at < n; at += ROOM) {
+        int64_t len = n - at < ROOM ? n - at : ROOM;
+        exp_rows(room, a + at, &m, 1, len);
+        total += sum(room, len);
     }
-    return log_one(total);
+    return total;
+}
+
+/* Of some rows (rows_together): the largest score m, and the log of the sum of exp(a - m). */
+static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n)
+{
+    float room[ROOM];
+
+    for (int64_t i = 0; i < rows; i++)
+        m[i] = top(a + i * n, n);
+    if (rows == 1) {
+        *log_total = exp_sum(a, *m, n, room);
+    } else {
+        exp_rows(room, a, m, rows, n);
+        for (int64_t i = 0; i < rows; i++)
+            log_total[i] = sum(room + i * n, n);
+    }
+    logarithm(log_total, log_total, NULL, NULL, rows);
 }
 
 static void sparse_entropy(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        float m, log_total = log_sum(a + i * n, n, &m);
-        loss[i] = label[i] >= 0 && label[i] < n ? log_total - (a[i * n + label[i]] - m) : NAN;
+    float log_total[MOST_ROWS], m[MOST_ROWS];
+
+    for (int64_t done = 0, some; done < rows; done += some, a += some * n) {
+        some = rows_together(rows - done, n);
+        log_sums(log_total, m, a, some, n);
+        for (int64_t i = 0; i < some; i++) {
+            int64_t right = label[done + i];
+            loss[done + i] = right >= 0 && right < n ? log_total[i] - (a[i * n + right] - m[i]) : NAN;
+        }
     }
+}
+
+/* A class of probability 0 does not count, not even with a score of -inf. */
+static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n)
+{
+    float total = 0;
+    for (int64_t j = 0; j < n; j++)
+        total += target[j] != 0 ? target[j] * (log_total - (a[j] - m)) : 0;
+    return total;
 }
 
 static void entropy(float *loss, const float *a, const float *target, int64_t rows, int64_t n)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        float m, log_total = log_sum(a + i * n, n, &m), total = 0;
-        for (int64_t j = 0; j < n; j++) /* a class of probability 0 does not count, not even with a logit of -inf */
-            total += target[i * n + j] != 0 ? target[i * n + j] * (log_total - (a[i * n + j] - m)) : 0;
-        loss[i] = total;
+    float log_total[MOST_ROWS], m[MOST_ROWS];
+
+    for (int64_t done = 0, some; done < rows; done += some, a += some * n, target += some * n) {
+        some = rows_together(rows - done, n);
+        log_sums(log_total, m, a, some, n);
+        for (int64_t i = 0; i < some; i++)
+            loss[done + i] = entropy_of(a + i * n, target + i * n, m[i], log_total[i], n);
     }
 }
 
