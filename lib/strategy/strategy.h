@@ -44,7 +44,7 @@ struct dt_strategy_row {
 };
 
 struct dt_strategy { /* the public handle */
-    int refs;
+    _Atomic int refs;            /* results keep their strategy, and may end in another thread */
     const dt_strategy_row *row;
     int replicas;
     char **device_name;          /* [replicas], full names */

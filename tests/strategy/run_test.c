@@ -3,6 +3,8 @@
  */
 #include "kit.h"
 
+#include <pthread.h>
+
 #include "op/op.h"
 
 typedef struct counted {
@@ -176,6 +178,37 @@ static void test_strategies_agree(void **state)
         free(rows);
         free(offsets);
     }
+}
+
+/* What a run gave can be handed to another thread, which frees it while this one goes on. */
+static void *drop(void *results)
+{
+    dt_values_unref(results);
+    return NULL;
+}
+
+static void test_results_may_end_in_another_thread(void **state)
+{
+    (void)state;
+    dt_strategy *s = mirrored(3);
+    counted c = { 0 };
+    dt_function *f = function(every_spread, &c);
+    dt_values *args = spread_arguments((const int64_t[]){ 2, 1, 4 }, 3);
+
+    for (int i = 0; i < 20; i++) {
+        dt_values *out = NULL, *next = NULL;
+        pthread_t thread;
+        OK(dt_strategy_run(s, f, args, &out));
+        assert_non_null(dt_values_local(out, "rows", 1));
+        assert_int_equal(pthread_create(&thread, NULL, drop, out), 0);
+        OK(dt_strategy_run(s, f, args, &next));
+        check_spread_results(next, (const int64_t[]){ 2, 1, 4 }, 3);
+        dt_values_unref(next);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    dt_values_unref(args);
+    dt_function_unref(f);
+    dt_strategy_unref(s);
 }
 
 /* ---- results as arguments ---- */
@@ -365,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_single_are_constants_and_what_was_given_once),
         cmocka_unit_test(test_results_outlive_the_next_run),
         cmocka_unit_test(test_strategies_agree),
+        cmocka_unit_test(test_results_may_end_in_another_thread),
         cmocka_unit_test(test_results_are_arguments),
         cmocka_unit_test(test_scalars_go_round),
         cmocka_unit_test(test_functions_are_traced_once_per_signature),
