@@ -1,4 +1,4 @@
-/* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all. */
+/* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
 #include <string.h>
 
 #include "exec/exec_impl.h"
@@ -92,3 +92,35 @@ static void run_all(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_reduce_all = { .name = "reduce_all", .op = &dt_op_reduce, .fits = fits_all, .run = run_all };
+
+/* ---- the best class of a row ---- */
+
+static bool fits_argmax(const dt_graph *g, int node)
+{
+    const dt_type *in = &g->node[g->node[node].in[0]].type;
+    return in->dtype == DT_FLOAT32 && in->rank > 1 && ((const dt_axis_attr *)g->node[node].attr)->axis == in->rank - 1;
+}
+
+/* The first of equals; the first NaN, if there is one. */
+static int32_t best_of(const float *a, int64_t n)
+{
+    int32_t best = 0;
+    for (int64_t i = 1; i < n && a[best] == a[best]; i++)
+        if (!(a[i] <= a[best]))
+            best = (int32_t)i;
+    return best;
+}
+
+static void run_argmax(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    const dt_type *in = &x->type[x->g->node[c->step->node].in[0]];
+    const float *a = dt_floats(x, x->g->node[c->step->node].in[0]);
+    int64_t row = dt_row_elements(x, c->step->node), n = in->dim[in->rank - 1];
+    int32_t *to = x->at[c->step->node];
+
+    for (int64_t i = c->lo * row; i < c->hi * row; i++)
+        to[i] = best_of(a + i * n, n);
+}
+
+const dt_kernel dt_kernel_argmax = { .name = "argmax", .op = &dt_op_argmax, .splits = true, .fits = fits_argmax, .run = run_argmax };

@@ -134,6 +134,12 @@ static dt_value tree_of_numbers(setting *s)
 }
 static dt_value turned(setting *s) { return dt_transpose(s->matrix, (int[]){ 1, 0 }); }
 static dt_value best(setting *s) { return dt_argmax(s->logits, 1); }
+static dt_value best_of_cube(setting *s) { return dt_argmax(s->cube, 2); }
+static dt_value best_of_ties(setting *s) { return dt_argmax(dt_maximum(s->logits, dt_like(s->logits, 0.5)), 1); }
+static dt_value best_with_nan(setting *s) { return dt_argmax(dt_sqrt(s->logits), 1); }
+static dt_value best_inside(setting *s) { return dt_argmax(s->cube, 1); }
+static dt_value best_of_vector(setting *s) { return dt_argmax(s->vector, 0); }
+static dt_value best_byte(setting *s) { return dt_argmax(s->byte, 1); }
 
 static const row rows[] = {
     { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
@@ -148,7 +154,9 @@ static const row rows[] = {
     { "alias", reshaped },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
-    { "eval", tree_of_numbers }, { "eval", turned }, { "eval", best },
+    { "eval", tree_of_numbers }, { "eval", turned },
+    { "argmax", best }, { "argmax", best_of_cube }, { "argmax", best_of_ties }, { "argmax", best_with_nan }, { "eval", best_inside },
+    { "eval", best_of_vector }, { "eval", best_byte },
 };
 
 /* ---- running one ---- */

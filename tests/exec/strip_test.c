@@ -266,6 +266,39 @@ static void test_every_instruction_set_gives_the_same_bits(void **state)
     }
 }
 
+/* A row gives the same bits whichever rows are beside it. */
+static void test_rows_do_not_depend_on_their_neighbours(void **state)
+{
+    (void)state;
+    static float z[DT_STRIP * 2], y[DT_STRIP * 2], all[DT_STRIP * 2], one[DT_STRIP * 2], dy[DT_STRIP];
+    static int32_t label[DT_STRIP];
+    const dt_simd *list[DT_MAX_SIMD];
+    dt_random r = dt_random_stream(15, "rows", 0);
+    for (int i = 0; i < 2 * DT_STRIP; i++)
+        z[i] = (float)(3 * dt_random_normal(&r)), y[i] = (float)dt_random_uniform(&r);
+    for (int s = dt_simd_list(list) - 1; s >= 0; s--)
+        for (int n = 1; n <= 2 * DT_STRIP; n = n < 12 ? n + 1 : 2 * n) {
+            int rows = 2 * DT_STRIP / n > DT_STRIP ? DT_STRIP : 2 * DT_STRIP / n;
+            for (int i = 0; i < rows; i++)
+                dy[i] = z[i], label[i] = i % n;
+            for (int which = 0; which < 5; which++) {
+                int width = which < 2 ? 1 : n;
+                for (int i = -1; i < rows; i++) { /* all at once, then one by one */
+                    float *to = i < 0 ? all : one + i * width;
+                    int from = i < 0 ? 0 : i, count = i < 0 ? rows : 1;
+                    switch (which) {
+                    case 0: list[s]->sparse_entropy(to, z + from * n, label + from, count, n); break;
+                    case 1: list[s]->entropy(to, z + from * n, y + from * n, count, n); break;
+                    case 2: list[s]->softmax(to, z + from * n, count, n); break;
+                    case 3: list[s]->sparse_entropy_grad(to, z + from * n, label + from, dy + from, count, n); break;
+                    default: list[s]->entropy_grad(to, z + from * n, y + from * n, dy + from, count, n); break;
+                    }
+                }
+                expect_same_floats("rows one by one", list[s], one, all, rows * width);
+            }
+        }
+}
+
 /* A result may lie where an operand lies. */
 static void test_strips_in_place(void **state)
 {
@@ -316,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_every_instruction_set_gives_the_same_bits),
+        cmocka_unit_test(test_rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(test_strips_in_place),
         cmocka_unit_test(test_sums_are_close),
     };
