@@ -2,7 +2,7 @@
 #include "kit.h"
 
 /* Read by the thread sanitizer: a size that no machine has is refused as elsewhere. */
-const char *__tsan_default_options(void);
+DT_API const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
     return "allocator_may_return_null=1";
