@@ -171,7 +171,7 @@ static dt_scope captured_scope(const dt_model *m)
 {
     return m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
 }
-#define IN_CAPTURED_SCOPE(m) dt_scope scope __attribute__((cleanup(dt_scope_leave))) = captured_scope(m)
+#define IN_CAPTURED_SCOPE(m) dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = captured_scope(m)
 
 dt_status *dt_model_compile(dt_model *m, const char *format, ...)
 {
