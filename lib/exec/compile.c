@@ -121,13 +121,6 @@ static int written_variable(const dt_exec *x, int node)
     return -1;
 }
 
-int dt_named_by(const dt_graph *g, int i)
-{
-    while (g->node[i].op == &dt_op_reshape)
-        i = g->node[i].in[0];
-    return i;
-}
-
 static bool set_reads(const assembler *a, const set *s, int node)
 {
     const dt_graph *g = a->x->g;

@@ -106,8 +106,6 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
 #undef DT_KERNEL
 extern const dt_kernel dt_kernel_fused, dt_kernel_eval, dt_kernel_copy_back;
 
-/* The node whose memory i names: a reshape is another name for its input. */
-int dt_named_by(const dt_graph *g, int i);
 /* What a result or a copied update shows: the node's value, the old one for a variable that the step overwrites. */
 const void *dt_final_value(const dt_exec *x, int node);
 /* Elements of one row (dimension 0 taken off) of a node's value. */

@@ -16,18 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pass/pass.h"
-
-typedef struct cutter {
-    const dt_graph *g;
-    const dt_partition_options *o;
-    dt_program *p;
-    int *uses;
-    dt_rule *rule; /* by node */
-    int *parent;   /* union-find over groups */
-    bool *preamble; /* by node */
-    int body;      /* first segment of all that is no preamble */
-} cutter;
+#include "pass/partition_impl.h"
 
 /* ---- how many pieces ---- */
 
@@ -58,27 +47,22 @@ static int units_for_elements(const dt_type *t)
     return units;
 }
 
-static bool is_leaf(const dt_node *n)
-{
-    return n->op == &dt_op_parameter || n->op == &dt_op_variable || n->op == &dt_op_constant;
-}
-
-static const dt_node *input(const cutter *c, int i, int k)
+static const dt_node *input(const dt_cutter *c, int i, int k)
 {
     return &c->g->node[c->g->node[i].in[k]];
 }
 
-static bool absorbs(const cutter *c, int i)
+static bool absorbs(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
     return n->op == &dt_op_tree_sum && c->p->piece[n->in[0]].absorbed;
 }
 
-static int units_of(const cutter *c, int i)
+static int units_of(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
 
-    if (is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0)
+    if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0)
         return 1;
     if (c->o->can_split && !c->o->can_split(c->g, i))
         return 1;
@@ -92,21 +76,21 @@ static bool is_few(const dt_type *t)
     return !dt_type_has_batch(t) && dt_type_elements(t) <= 64;
 }
 
-static bool is_preamble(const cutter *c, int i)
+static bool is_preamble(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
 
-    if (is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type))
+    if (dt_is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type))
         return false;
     for (int k = 0; k < n->n_in; k++) {
-        bool is_number = is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op == &dt_op_get_dimension_size);
+        bool is_number = dt_is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op == &dt_op_get_dimension_size);
         if (!is_number && !c->preamble[n->in[k]])
             return false;
     }
     return true;
 }
 
-static void find_preamble(cutter *c)
+static void find_preamble(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         c->preamble[i] = is_preamble(c, i);
@@ -116,25 +100,19 @@ static void find_preamble(cutter *c)
 
 /* ---- segments ---- */
 
-static bool cut_alike(const cutter *c, int i, int j)
-{
-    int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
-    return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
-}
-
 /* Does piece u of node i need only piece u of its input k? */
-static bool aligned(const cutter *c, int i, int k)
+static bool aligned(const dt_cutter *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
 
     if (c->p->piece[i].units == 1 && c->p->piece[j].units == 1)
         return true;
     return !absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
-           cut_alike(c, i, j);
+           dt_cut_alike(c, i, j);
 }
 
 /* What a tree absorbs is summed over the batch: all rows of it must be there, unless one task makes everything. */
-static int after_absorbed(const cutter *c, int i)
+static int after_absorbed(const dt_cutter *c, int i)
 {
     const dt_node *n = input(c, i, 0);
     int segment = c->body;
@@ -148,7 +126,7 @@ static int after_absorbed(const cutter *c, int i)
     return segment;
 }
 
-static int earliest(const cutter *c, int i)
+static int earliest(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
     int segment = c->preamble[i] ? 0 : c->body;
@@ -164,112 +142,28 @@ static int earliest(const cutter *c, int i)
     return segment;
 }
 
-/* ---- updates in place ---- */
-
-/* The node whose memory i names: a reshape is another name for its input. */
-static int named_by(const cutter *c, int i)
-{
-    while (c->g->node[i].op == &dt_op_reshape)
-        i = c->g->node[i].in[0];
-    return i;
-}
-
-/* Does node r read the variable, as its input k? */
-static bool reads(const cutter *c, int r, int k, int variable_node)
-{
-    return c->g->node[r].op != &dt_op_reshape && named_by(c, c->g->node[r].in[k]) == variable_node;
-}
-
-/* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
-static bool reads_same_piece(const cutter *c, int r, int k, int update)
-{
-    if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1)
-        return true;
-    bool by_name = c->g->node[c->g->node[r].in[k]].op == &dt_op_reshape;
-    return !by_name && cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
-}
-
-/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that piece only, else a segment before. */
-static int after_readers(const cutter *c, int update, int variable_node)
-{
-    int segment = 0;
-
-    for (int r = 0; r < update; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, variable_node) && c->p->piece[r].segment >= 0) {
-                int after = c->p->piece[r].segment + !reads_same_piece(c, r, k, update);
-                segment = after > segment ? after : segment;
-            }
-    return segment;
-}
-
-static bool reads_later(const cutter *c, int update, int variable_node)
-{
-    for (int r = update + 1; r < c->g->n_nodes; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, variable_node))
-                return true;
-    return false;
-}
-
-/* Somebody else has a claim on the memory that the update is made in. */
-static bool is_shared(const cutter *c, int s)
-{
-    const dt_state *state = &c->g->state[s];
-    bool shared = is_leaf(&c->g->node[state->update]) || c->g->node[state->update].op == &dt_op_reshape;
-
-    for (int other = 0; other < s; other++)
-        shared |= c->g->state[other].update == state->update;
-    for (int k = 0; k < c->g->n_results; k++)
-        shared |= named_by(c, c->g->result[k].node) == state->update;
-    return shared;
-}
-
-static void choose_copies(cutter *c)
-{
-    for (int s = 0; s < c->g->n_states; s++) {
-        const dt_state *state = &c->g->state[s];
-        c->p->copy_back[s] = state->update >= 0 && (is_shared(c, s) || reads_later(c, state->update, state->node));
-    }
-}
-
-static void place_node(cutter *c, int i)
+static void place_node(dt_cutter *c, int i)
 {
     dt_piece *piece = &c->p->piece[i];
 
     piece->units = units_of(c, i);
     piece->segment = -1;
-    if (is_leaf(&c->g->node[i]) || piece->absorbed)
+    if (dt_is_leaf(&c->g->node[i]) || piece->absorbed)
         return;
     piece->segment = earliest(c, i);
     for (int s = 0; s < c->g->n_states; s++)
         if (c->g->state[s].update == i && !c->p->copy_back[s]) {
-            int after = after_readers(c, i, c->g->state[s].node);
+            int after = dt_after_readers(c, i, c->g->state[s].node);
             piece->segment = after > piece->segment ? after : piece->segment;
         }
     if (piece->segment >= c->p->n_segments)
         c->p->n_segments = piece->segment + 1;
 }
 
-/* The last segment in which node i may be read: a variable only until it is overwritten. */
-static int *readable_until(const cutter *c)
-{
-    int *until = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *until);
-
-    for (int i = 0; i < c->g->n_nodes; i++)
-        until[i] = c->p->n_segments;
-    for (int s = 0; s < c->g->n_states; s++) {
-        const dt_state *state = &c->g->state[s];
-        if (state->update >= 0 && !c->p->copy_back[s])
-            until[state->node] = c->p->piece[state->update].segment - 1;
-    }
-    return until;
-}
-
 /* A broadcast is no work where it is fused with who reads it: it waits for its first reader. */
-static void sink_broadcasts(cutter *c)
+static void sink_broadcasts(dt_cutter *c)
 {
-    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = readable_until(c), none = c->p->n_segments;
+    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = dt_readable_until(c), none = c->p->n_segments;
 
     for (int i = 0; i < c->g->n_nodes; i++)
         first[i] = none;
@@ -278,7 +172,7 @@ static void sink_broadcasts(cutter *c)
         if (piece->segment < 0)
             continue;
         if (c->g->node[i].op == &dt_op_broadcast_in_dim && first[i] < none) {
-            int gone = until[named_by(c, c->g->node[i].in[0])], to = gone < first[i] ? gone : first[i];
+            int gone = until[dt_named_by(c->g, c->g->node[i].in[0])], to = gone < first[i] ? gone : first[i];
             piece->segment = to > piece->segment ? to : piece->segment;
         }
         for (int k = 0; k < c->g->node[i].n_in; k++) {
@@ -293,24 +187,15 @@ static void sink_broadcasts(cutter *c)
 
 /* ---- groups ---- */
 
-static int find(cutter *c, int i)
+int dt_find_group(dt_cutter *c, int i)
 {
     while (c->parent[i] != i)
         i = c->parent[i] = c->parent[c->parent[i]];
     return i;
 }
 
-/* Who reads the piece of a variable that is updated in the same segment belongs to the task that updates it. */
-static void join_readers(cutter *c, const dt_state *s)
-{
-    for (int r = 0; r < c->g->n_nodes; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, s->node) && c->p->piece[r].segment == c->p->piece[s->update].segment)
-                c->parent[find(c, r)] = find(c, s->update);
-}
-
 /* Nodes that hand pieces on to each other; and all whole ones of a segment, which are odds and ends. */
-static void join_groups(cutter *c)
+static void join_groups(dt_cutter *c)
 {
     int *whole = dt_alloc(((size_t)c->p->n_segments + 1) * sizeof *whole);
 
@@ -321,21 +206,19 @@ static void join_groups(cutter *c)
         for (int k = 0; k < c->g->node[i].n_in; k++) {
             int j = c->g->node[i].in[k];
             if (c->p->piece[j].segment == piece->segment)
-                c->parent[find(c, i)] = find(c, j);
+                c->parent[dt_find_group(c, i)] = dt_find_group(c, j);
         }
         if (piece->units == 1) {
             if (whole[piece->segment])
-                c->parent[find(c, i)] = find(c, whole[piece->segment] - 1);
+                c->parent[dt_find_group(c, i)] = dt_find_group(c, whole[piece->segment] - 1);
             whole[piece->segment] = i + 1;
         }
     }
-    for (int s = 0; s < c->g->n_states; s++)
-        if (c->g->state[s].update >= 0 && !c->p->copy_back[s])
-            join_readers(c, &c->g->state[s]);
+    dt_join_readers(c);
     free(whole);
 }
 
-static void number_groups(cutter *c)
+static void number_groups(dt_cutter *c)
 {
     int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
 
@@ -344,7 +227,7 @@ static void number_groups(cutter *c)
             c->p->piece[i].group = -1;
             continue;
         }
-        int root = find(c, i);
+        int root = dt_find_group(c, i);
         if (!number[root])
             number[root] = ++c->p->n_groups;
         c->p->piece[i].group = number[root] - 1;
@@ -354,7 +237,7 @@ static void number_groups(cutter *c)
 
 /* ---- the pass ---- */
 
-static void read_rules(cutter *c)
+static void read_rules(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
@@ -367,7 +250,7 @@ static void read_rules(cutter *c)
     }
 }
 
-static void absorb_segments(cutter *c)
+static void absorb_segments(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
@@ -380,7 +263,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
 {
     dt_arena *scratch = dt_arena_create();
     dt_program *p = dt_arena_new(arena, dt_program);
-    cutter c = {
+    dt_cutter c = {
         .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
         .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
         .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1),
@@ -390,7 +273,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
     absorb_segments(&c);
-    choose_copies(&c);
+    dt_choose_copies(&c);
     find_preamble(&c);
     for (int i = 0; i < graph->n_nodes; i++)
         place_node(&c, i);
@@ -399,40 +282,4 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     number_groups(&c);
     dt_arena_destroy(scratch);
     return p;
-}
-
-void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi)
-{
-    const dt_type *t = &p->graph->node[node].type;
-    int64_t size = t->rank == 0 ? 1 : t->dim[0] < 0 ? p->batch : t->dim[0], k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
-    int units = p->piece[node].units;
-
-    *lo = size * unit / units * k;
-    *hi = size * (unit + 1) / units * k;
-}
-
-/* ---- text ---- */
-
-static void print_piece(const dt_graph *g, int i, dt_str *out, void *user)
-{
-    const dt_program *p = user;
-    const dt_piece *piece = &p->piece[i];
-
-    (void)g;
-    if (piece->absorbed)
-        dt_str_puts(out, "  [within the tree]");
-    else if (piece->segment >= 0 && piece->units > 1)
-        dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group, piece->units);
-    else if (piece->segment >= 0)
-        dt_str_printf(out, "  [segment %d, group %d, whole]", piece->segment, piece->group);
-}
-
-void dt_program_print(const dt_program *p, dt_str *out)
-{
-    dt_str_printf(out, "program for B = %lld: %d segment%s, %d group%s\n", (long long)p->batch, p->n_segments,
-                  p->n_segments == 1 ? "" : "s", p->n_groups, p->n_groups == 1 ? "" : "s");
-    dt_graph_print_notes(p->graph, print_piece, (void *)p, out);
-    for (int s = 0; s < p->graph->n_states; s++)
-        if (p->copy_back[s])
-            dt_str_printf(out, "copy back %s\n", p->graph->state[s].variable->path);
 }

@@ -52,6 +52,9 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
  * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along their first dimension, and whoever
  * makes a piece goes on with it as long as the next op needs no other's. A segment is what runs between two joins. Cuts are
  * fixed here, by sizes alone, never by the number of threads: so the calls are the same calls, and the bits the same bits, on any.
+ *
+ * A state's update is made in the variable's own memory unless copy_back says that it is copied there at the end. Its old value as a
+ * result, or as another state's update, is the back end's to keep: nothing here waits for that.
  */
 typedef struct dt_piece {
     int units;    /* pieces along dimension 0; 1: whole */
@@ -77,6 +80,8 @@ typedef struct dt_partition_options {
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
 /* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
+/* The node whose memory `node` is: a reshape is another name for its input. */
+int dt_named_by(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 
 #endif

@@ -1,0 +1,45 @@
+/* The inside of the partition: partition.c and partition_updates.c. */
+#ifndef DT_PASS_PARTITION_IMPL_H
+#define DT_PASS_PARTITION_IMPL_H
+
+#include "pass/pass.h"
+
+typedef struct dt_cutter {
+    const dt_graph *g;
+    const dt_partition_options *o;
+    dt_program *p;
+    int *uses;
+    dt_rule *rule;  /* by node */
+    int *parent;    /* union-find over groups */
+    bool *preamble; /* by node */
+    int body;       /* first segment of all that is no preamble */
+} dt_cutter;
+
+/* No work: an argument, a variable, a constant. */
+static inline bool dt_is_leaf(const dt_node *n)
+{
+    return n->op == &dt_op_parameter || n->op == &dt_op_variable || n->op == &dt_op_constant;
+}
+
+/* Nodes i and j have as many pieces, of the same rows. */
+static inline bool dt_cut_alike(const dt_cutter *c, int i, int j)
+{
+    int64_t a = c->g->node[i].type.dim[0], b = c->g->node[j].type.dim[0];
+    return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
+}
+
+/* The node that stands for i's group. */
+int dt_find_group(dt_cutter *c, int i);
+
+/* ---- updates in place (partition_updates.c) ---- */
+
+/* Which updates cannot be made in place: p->copy_back. Comes first. */
+void dt_choose_copies(dt_cutter *c);
+/* The first segment in which the update may overwrite the variable, given where its readers are. */
+int dt_after_readers(const dt_cutter *c, int update, int variable_node);
+/* By node, the last segment in which it may be read: a variable only until it is overwritten. The caller frees it. */
+int *dt_readable_until(const dt_cutter *c);
+/* Who reads the piece of a variable that is updated in the same segment belongs to the task that updates it. */
+void dt_join_readers(dt_cutter *c);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * Updates in place: a variable is overwritten piece by piece where its old value lies. So whoever reads that value must have done so:
+ *
+ *     the same piece       in the task that overwrites it, before it does
+ *     anything more        a segment before
+ *     for the new value    not possible: then the new value is made elsewhere and copied back at the end, as it is when others want it, too
+ */
+#include <stdlib.h>
+
+#include "pass/partition_impl.h"
+
+/* Does node r read the variable, as its input k? */
+static bool reads(const dt_cutter *c, int r, int k, int variable_node)
+{
+    return c->g->node[r].op != &dt_op_reshape && dt_named_by(c->g, c->g->node[r].in[k]) == variable_node;
+}
+
+/* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
+static bool reads_same_piece(const dt_cutter *c, int r, int k, int update)
+{
+    if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1)
+        return true;
+    bool by_name = c->g->node[c->g->node[r].in[k]].op == &dt_op_reshape;
+    return !by_name && dt_cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
+}
+
+/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that piece only, else a segment before. */
+int dt_after_readers(const dt_cutter *c, int update, int variable_node)
+{
+    int segment = 0;
+
+    for (int r = 0; r < update; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (reads(c, r, k, variable_node) && c->p->piece[r].segment >= 0) {
+                int after = c->p->piece[r].segment + !reads_same_piece(c, r, k, update);
+                segment = after > segment ? after : segment;
+            }
+    return segment;
+}
+
+static bool reads_later(const dt_cutter *c, int update, int variable_node)
+{
+    for (int r = update + 1; r < c->g->n_nodes; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (reads(c, r, k, variable_node))
+                return true;
+    return false;
+}
+
+/* Somebody else has a claim on the memory that the update is made in. */
+static bool is_shared(const dt_cutter *c, int s)
+{
+    const dt_state *state = &c->g->state[s];
+    bool shared = dt_is_leaf(&c->g->node[state->update]) || c->g->node[state->update].op == &dt_op_reshape;
+
+    for (int other = 0; other < s; other++)
+        shared |= c->g->state[other].update == state->update;
+    for (int k = 0; k < c->g->n_results; k++)
+        shared |= dt_named_by(c->g, c->g->result[k].node) == state->update;
+    return shared;
+}
+
+void dt_choose_copies(dt_cutter *c)
+{
+    for (int s = 0; s < c->g->n_states; s++) {
+        const dt_state *state = &c->g->state[s];
+        c->p->copy_back[s] = state->update >= 0 && (is_shared(c, s) || reads_later(c, state->update, state->node));
+    }
+}
+
+int *dt_readable_until(const dt_cutter *c)
+{
+    int *until = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *until);
+
+    for (int i = 0; i < c->g->n_nodes; i++)
+        until[i] = c->p->n_segments;
+    for (int s = 0; s < c->g->n_states; s++) {
+        const dt_state *state = &c->g->state[s];
+        if (state->update >= 0 && !c->p->copy_back[s])
+            until[state->node] = c->p->piece[state->update].segment - 1;
+    }
+    return until;
+}
+
+static void join_readers_of(dt_cutter *c, const dt_state *s)
+{
+    for (int r = 0; r < c->g->n_nodes; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            if (reads(c, r, k, s->node) && c->p->piece[r].segment == c->p->piece[s->update].segment)
+                c->parent[dt_find_group(c, r)] = dt_find_group(c, s->update);
+}
+
+void dt_join_readers(dt_cutter *c)
+{
+    for (int s = 0; s < c->g->n_states; s++)
+        if (c->g->state[s].update >= 0 && !c->p->copy_back[s])
+            join_readers_of(c, &c->g->state[s]);
+}
