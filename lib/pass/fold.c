@@ -13,87 +13,29 @@
  *
  * What has no folded form (a row's number, the best row) is refused, unless there is one replica: then all rows are its own.
  */
-#include <string.h>
-
 #include "op/shapes.h"
-#include "pass/pass.h"
+#include "pass/fold_impl.h"
 
-typedef struct fold {
-    const dt_graph *g;
-    dt_trace *t;
-    int replicas;
-    const dt_spread *spread;
-    bool *need, *need_sum;  /* by node */
-    dt_value *value, *sum;  /* by node: folded, and summed over replicas */
-} fold;
-
-/* ---- what an op does to rows ---- */
-
-static bool reads_rows(const fold *f, const dt_node *n)
-{
-    for (int k = 0; k < n->n_in; k++)
-        if (f->spread[n->in[k]] == DT_ROWS)
-            return true;
-    return false;
-}
-
-/* Rows in, no rows out: a sum or maximum over the batch. */
-static bool contracts_batch(const fold *f, const dt_node *n)
-{
-    return !dt_type_has_batch(&n->type) && n->op->segment && reads_rows(f, n);
-}
-
-/* The same, and a sum: so the sum over replicas is one over all rows. A maximum is not. */
-static bool sums_batch(const fold *f, const dt_node *n)
+/* Rows in, a sum of them out: so the sum over replicas is one over all rows. A maximum is not. */
+static bool sums_batch(const dt_folder *f, const dt_node *n)
 {
     bool is_sum = n->op != &dt_op_reduce || ((const dt_reduce_attr *)n->attr)->kind == DT_REDUCE_SUM;
-    return is_sum && contracts_batch(f, n);
-}
-
-/* The size that a get_dimension_size finds: a number, or -k for k * B. */
-static int64_t size_found(const fold *f, const dt_node *n)
-{
-    return f->g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis];
-}
-
-static bool counts_rows(const fold *f, const dt_node *n)
-{
-    return n->op == &dt_op_get_dimension_size && size_found(f, n) < 0;
-}
-
-/* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */
-static bool is_row_wise(const fold *f, const dt_node *n)
-{
-    dt_type in[DT_MAX_IN];
-    dt_rule rule;
-
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = f->g->node[n->in[k]].type;
-    dt_rule_whole(&rule);
-    n->op->rule(in, &n->type, n->attr, &rule);
-    if (rule.out[0] < 0)
-        return false;
-    for (int k = 0; k < n->n_in; k++)
-        if (f->spread[n->in[k]] == DT_ROWS && rule.in[k][0] != rule.out[0])
-            return false;
-    return true;
+    return is_sum && dt_fold_contracts_batch(f, n);
 }
 
 /* ---- backward: what is needed ---- */
 
-static void need_inputs(fold *f, const dt_node *n)
+static void need_inputs(dt_folder *f, const dt_node *n)
 {
     for (int k = 0; k < n->n_in; k++)
         f->need[n->in[k]] = true;
 }
 
 /* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it must be summed as it is. */
-static int linear_input(const fold *f, const dt_node *n)
+static int linear_input(const dt_folder *f, const dt_node *n)
 {
     int varying = -1;
 
-    if (n->op == &dt_op_divide && !dt_dtype_is_float(n->type.dtype))
-        return -1; /* 1 / 2 + 1 / 2 is 0 */
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] != DT_UNIFORM) {
             if (varying >= 0)
@@ -104,17 +46,15 @@ static int linear_input(const fold *f, const dt_node *n)
     return varying >= 0 && exact && n->op->linear >> varying & 1 ? varying : -1;
 }
 
-static void need_sum(fold *f, int i)
+static void need_sum(dt_folder *f, int i)
 {
     const dt_node *n = &f->g->node[i];
     int through = linear_input(f, n);
 
     if (f->spread[i] == DT_UNIFORM) {
         f->need[i] = true;
-    } else if (sums_batch(f, n)) {
+    } else if (sums_batch(f, n) || dt_fold_counts_rows(f, n)) {
         need_inputs(f, n);
-    } else if (n->op == &dt_op_get_dimension_size) {
-        f->need[n->in[0]] = true;
     } else if (through >= 0) {
         for (int k = 0; k < n->n_in; k++)
             (k == through ? f->need_sum : f->need)[n->in[k]] = true;
@@ -126,7 +66,7 @@ static void need_sum(fold *f, int i)
     }
 }
 
-static void mark_needs(fold *f)
+static void mark_needs(dt_folder *f)
 {
     const dt_graph *g = f->g;
 
@@ -148,168 +88,6 @@ static void mark_needs(fold *f)
     }
 }
 
-/* ---- forward: values ---- */
-
-static dt_value refuse(fold *f, const dt_node *n)
-{
-    dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "%s has no folded form here", n->op->name));
-    return (dt_value){ 0 };
-}
-
-/* One replica's value is (1, ...) where there are no others. */
-static dt_value without_replica(const fold *f, int node, dt_value x)
-{
-    const dt_type *own = &f->g->node[node].type;
-    return f->spread[node] == DT_STACKED ? dt_reshape(x, own->rank, own->dim) : x;
-}
-
-/* The op as it stands: of one replica, all rows are its own. */
-static dt_value emit_alone(fold *f, int i)
-{
-    const dt_node *n = &f->g->node[i];
-    dt_value in[DT_MAX_IN];
-
-    if (f->replicas > 1 || n->type.rank == DT_MAX_RANK)
-        return refuse(f, n);
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = without_replica(f, n->in[k], f->value[n->in[k]]);
-    dt_value y = dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    dt_type type = dt_stack_type(1, &n->type);
-    return f->spread[i] == DT_STACKED ? dt_reshape(y, type.rank, type.dim) : y;
-}
-
-/* (R, ...) of a uniform value: the same for every replica. */
-static dt_value stacked(fold *f, dt_value x)
-{
-    dt_type from = dt_type_of_value(x), to = dt_stack_type(f->replicas, &from);
-    int8_t dims[DT_MAX_RANK];
-
-    for (int d = 0; d < DT_MAX_RANK; d++)
-        dims[d] = (int8_t)(d + 1);
-    return dt_broadcast_in_dim(x, &to, dims);
-}
-
-static dt_value emit_stacked(fold *f, int i, dt_value *in)
-{
-    const dt_node *n = &f->g->node[i];
-
-    for (int k = 0; k < n->n_in; k++)
-        if (f->g->node[n->in[k]].type.rank == DT_MAX_RANK)
-            return refuse(f, n); /* no room for a leading dimension */
-    for (int k = 0; k < n->n_in; k++)
-        if (f->spread[n->in[k]] == DT_UNIFORM)
-            in[k] = stacked(f, in[k]);
-    if (n->op->elementwise)
-        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    if (n->op->stack && n->type.rank < DT_MAX_RANK)
-        return n->op->stack(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
-    return emit_alone(f, i);
-}
-
-/* To every row the entry of its replica: (R, ...) to (rows, ...), rows being B or k * B. */
-static dt_value spread_over_rows(fold *f, dt_value x, int64_t rows)
-{
-    dt_segment_attr a;
-
-    memset(&a, 0, sizeof a);
-    a.cut = DT_CUT_REPLICAS;
-    a.count = f->replicas;
-    a.type = dt_type_of_value(x);
-    a.type.dim[0] = rows;
-    return dt_emit(f->t, &dt_op_segment_broadcast, &x, 1, &a);
-}
-
-/* A per-replica value broadcast along the replica's rows: (R, ...) to (B, ...), then to the shape of the node. */
-static dt_value emit_broadcast(fold *f, const dt_node *n, dt_value x)
-{
-    const dt_broadcast_attr *a = n->attr;
-    dt_type from = dt_type_of_value(x), kept = dt_type_of(from.dtype, 1, from.dim);
-    int8_t dims[DT_MAX_RANK] = { 0 };
-
-    for (int d = 1; d < from.rank; d++)
-        if (a->dims[d - 1] > 0) { /* else it has size 1 and stretches over the rows: the replica's dimension does that */
-            kept.dim[kept.rank] = from.dim[d];
-            dims[kept.rank++] = a->dims[d - 1];
-        }
-    return dt_broadcast_in_dim(spread_over_rows(f, dt_reshape(x, kept.rank, kept.dim), n->type.dim[0]), &n->type, dims);
-}
-
-/* Rows times a table of the replica's own: a product for each row, with the table of its replica. */
-static dt_value emit_row_products(fold *f, const dt_node *n, const dt_value *in)
-{
-    dt_dot_attr a = *(const dt_dot_attr *)n->attr;
-    int table = f->spread[n->in[0]] == DT_STACKED ? 0 : 1;
-    int8_t *contract = table ? a.rhs_contract : a.lhs_contract;
-    dt_value side[2] = { in[0], in[1] };
-
-    side[table] = spread_over_rows(f, in[table], n->type.dim[0]);
-    a.n_batch = 1;
-    a.lhs_batch[0] = a.rhs_batch[0] = 0;
-    for (int i = 0; i < a.n_contract; i++)
-        contract[i]++;
-    return dt_dot_general(side[0], side[1], &a);
-}
-
-static dt_value emit_rows(fold *f, int i, const dt_value *in)
-{
-    const dt_node *n = &f->g->node[i];
-    bool stacked_in = false;
-
-    for (int k = 0; k < n->n_in; k++)
-        stacked_in |= f->spread[n->in[k]] == DT_STACKED;
-    if (!stacked_in && is_row_wise(f, n))
-        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    if (stacked_in && f->replicas > 1 && n->op == &dt_op_dot_general && ((const dt_dot_attr *)n->attr)->n_batch == 0)
-        return emit_row_products(f, n, in);
-    if (stacked_in && n->op == &dt_op_broadcast_in_dim)
-        return emit_broadcast(f, n, in[0]);
-    return emit_alone(f, i);
-}
-
-static dt_value emit_segments(fold *f, int i, const dt_value *in)
-{
-    const dt_node *n = &f->g->node[i];
-
-    for (int k = 0; k < n->n_in; k++)
-        if (f->spread[n->in[k]] != DT_ROWS)
-            return emit_alone(f, i);
-    return n->op->segment(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
-}
-
-static dt_value replica_numbers(fold *f)
-{
-    dt_type type = dt_type_of(DT_INT32, 1, (int64_t[]){ f->replicas });
-    return dt_iota(f->t, &type, 0);
-}
-
-/* The rows of each replica, `each` for every example. */
-static dt_value rows_per_replica(fold *f, int64_t each)
-{
-    dt_value n = dt_emit(f->t, &dt_op_segment_sizes, NULL, 0, &(dt_segment_attr){ .cut = DT_CUT_REPLICAS, .count = f->replicas });
-    return each == 1 ? n : dt_multiply(n, dt_like(n, (double)each));
-}
-
-/* All replicas' values of a node, where one of its own is needed. */
-static dt_value fold_node(fold *f, int i)
-{
-    const dt_node *n = &f->g->node[i];
-    dt_value in[DT_MAX_IN];
-
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = f->value[n->in[k]];
-    if (n->op == &dt_op_replica_id)
-        return replica_numbers(f);
-    if (n->op == &dt_op_get_dimension_size)
-        return counts_rows(f, n) ? rows_per_replica(f, -size_found(f, n)) : dt_scalar(f->t, DT_INT32, (double)size_found(f, n));
-    if (f->spread[i] == DT_UNIFORM)
-        return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    if (f->spread[i] == DT_ROWS)
-        return emit_rows(f, i, in);
-    if (contracts_batch(f, n))
-        return emit_segments(f, i, in);
-    return reads_rows(f, n) ? emit_alone(f, i) : emit_stacked(f, i, in);
-}
-
 /* ---- forward: sums over replicas ---- */
 
 static dt_value reduce_stacked(dt_value x)
@@ -317,11 +95,11 @@ static dt_value reduce_stacked(dt_value x)
     return dt_reduce(x, DT_REDUCE_SUM, 1u);
 }
 
-static dt_value sum_node(fold *f, int i)
+static dt_value sum_node(dt_folder *f, int i)
 {
     const dt_node *n = &f->g->node[i];
     int through = linear_input(f, n);
-    bool over_rows = sums_batch(f, n) || counts_rows(f, n);
+    bool over_rows = sums_batch(f, n) || dt_fold_counts_rows(f, n);
     dt_value in[DT_MAX_IN];
 
     if (f->spread[i] == DT_UNIFORM)
@@ -333,7 +111,7 @@ static dt_value sum_node(fold *f, int i)
     return dt_emit(f->t, n->op, in, n->n_in, n->attr); /* the op itself, over all rows or over sums */
 }
 
-static dt_value all_reduce(fold *f, const dt_node *n)
+static dt_value all_reduce(dt_folder *f, const dt_node *n)
 {
     const dt_all_reduce_attr *a = n->attr;
     dt_value sum = f->sum[n->in[0]];
@@ -348,7 +126,7 @@ static dt_value all_reduce(fold *f, const dt_node *n)
 
 /* ---- the pass ---- */
 
-static void declare_arguments(fold *f)
+static void declare_arguments(dt_folder *f)
 {
     for (int i = 0; i < f->g->n_args; i++) {
         int node = f->g->arg[i].node;
@@ -362,13 +140,13 @@ static void declare_arguments(fold *f)
         f->value[f->g->state[i].node] = dt_read(f->t, f->g->state[i].variable);
 }
 
-static void emit_nodes(fold *f)
+static void emit_nodes(dt_folder *f)
 {
     for (int i = 0; i < f->g->n_nodes; i++) {
         const dt_node *n = &f->g->node[i];
         const char *path = dt_trace_path(f->t, n->path);
         if (f->need[i] && !f->value[i].trace)
-            f->value[i] = n->op->collective ? all_reduce(f, n) : fold_node(f, i);
+            f->value[i] = n->op->collective ? all_reduce(f, n) : dt_fold_value(f, i);
         if (f->need_sum[i])
             f->sum[i] = sum_node(f, i);
         dt_trace_path(f->t, path);
@@ -376,7 +154,7 @@ static void emit_nodes(fold *f)
     dt_trace_export(f->t, f->g, f->value);
 }
 
-static void note_spreads(const fold *f, dt_folded *out)
+static void note_spreads(const dt_folder *f, dt_folded *out)
 {
     out->arg = dt_arena_array(out->graph->arena, dt_spread, f->g->n_args);
     out->result = dt_arena_array(out->graph->arena, dt_spread, f->g->n_results);
@@ -392,7 +170,7 @@ dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_
     dt_arena *arena = dt_arena_create();
     dt_spread *spread = NULL;
     dt_status *s = dt_spread_of(g, distributed, arena, &spread);
-    fold f = { .g = g, .replicas = replicas, .spread = spread };
+    dt_folder f = { .g = g, .replicas = replicas, .spread = spread };
 
     *out = (dt_folded){ 0 };
     if (!s) {

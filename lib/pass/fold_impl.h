@@ -1,0 +1,27 @@
+/* The inside of fold: fold.c and fold_values.c. */
+#ifndef DT_PASS_FOLD_IMPL_H
+#define DT_PASS_FOLD_IMPL_H
+
+#include "pass/pass.h"
+
+typedef struct dt_folder {
+    const dt_graph *g;
+    dt_trace *t;
+    int replicas;
+    const dt_spread *spread;
+    bool *need, *need_sum;  /* by node */
+    dt_value *value, *sum;  /* by node: folded, and summed over replicas */
+} dt_folder;
+
+/* What an op does to rows (fold_values.c). */
+bool dt_fold_reads_rows(const dt_folder *f, const dt_node *n);
+/* Rows in, no rows out: a sum or maximum over the batch. */
+bool dt_fold_contracts_batch(const dt_folder *f, const dt_node *n);
+/* The size that a get_dimension_size finds: a number, or -k for k * B. */
+int64_t dt_fold_size(const dt_folder *f, const dt_node *n);
+bool dt_fold_counts_rows(const dt_folder *f, const dt_node *n);
+
+/* All replicas' values of node i, where one of its own is needed; its inputs' are there. */
+dt_value dt_fold_value(dt_folder *f, int i);
+
+#endif
