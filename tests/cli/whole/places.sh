@@ -57,8 +57,8 @@ for path in "\$(touch $TEST_DIR/outside/pwned)" "; touch $TEST_DIR/outside/pwned
 done
 
 echo "== taken away"
-"$DTRAIN" fit "$tiny" -q fit.epochs=10000000 checkpoint.save_freq=1 "output.dir=$TEST_DIR/away" 2>"$TEST_DIR/err" &
-until [ -d "$TEST_DIR/away/ckpt/step-00000001" ] || [ -d "$TEST_DIR/away/ckpt/step-00000009" ]; do sleep 0.05; done
+"$DTRAIN" fit "$tiny" --json fit.epochs=10000000 checkpoint.save_freq=1 "output.dir=$TEST_DIR/away" >"$TEST_DIR/out" 2>"$TEST_DIR/err" &
+wait_for '"event":"checkpoint"' "$TEST_DIR/out"
 mv "$TEST_DIR/away" "$TEST_DIR/gone"
 wait $!
 code=$?
