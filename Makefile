@@ -47,6 +47,8 @@ PLAIN_C := $(filter-out $(SIMD_C),$(LIB_C))
 CMD_C   := $(call find_c,cmd)
 TEST_C  := $(foreach r,$(ROOMS),$(filter %_test.c,$(call find_c,tests/$(r))))
 HELP_C  := $(call find_c,tests/support)
+# Golden cases through the public API; for users too: build/tests/conformance DIRECTORY
+GOLDEN_C := $(call find_c,tests/conformance)
 EXAMPLE_C := $(call find_c,examples)
 
 ARCH    := $(shell $(CC) -dumpmachine | cut -d- -f1)
@@ -64,6 +66,8 @@ SIMD_O  := $(foreach i,$(ISAS),$(SIMD_C:%.c=$(BUILD)/%.$(i).o))
 LIB_O   := $(PLAIN_O) $(SIMD_O)
 CMD_O   := $(CMD_C:%.c=$(BUILD)/%.o)
 HELP_O  := $(HELP_C:%.c=$(BUILD)/%.o)
+# Not below tests/conformance: that is the program.
+GOLDEN_O := $(GOLDEN_C:tests/conformance/%.c=$(BUILD)/tests/golden/%.o)
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
@@ -101,7 +105,15 @@ $(BUILD)/libdtrain.so: $(LIB_O)
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-tests: $(TESTS)
+WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
+
+tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance)
+$(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+# As a program of a user's would: the public header, the library.
+$(BUILD)/tests/conformance: $(GOLDEN_O) $(BUILD)/libdtrain.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 # An archive, so that a test takes from tests/support what it needs and no room below its own.
 $(BUILD)/tests/libsupport.a: $(HELP_O)
 	@mkdir -p $(@D)
@@ -110,7 +122,7 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
-test: tests $(if $(filter $(ALL_ROOMS),$(ROOMS)),$(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,all examples))
+test: tests $(if $(WHOLE),all examples)
 	BUILD=$(BUILD) scripts/run-tests $(TESTS)
 
 $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a

@@ -1,0 +1,2 @@
+/* One line an area: tests/conformance/AREA.c has its operations. */
+AREA(reduce)

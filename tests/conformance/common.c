@@ -1,0 +1,53 @@
+/* What cases of several areas have in common: strategies, and fragments of job files from recorded arguments. */
+#include "conformance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dt_status *mirrored(dt_strategy **out, int n)
+{
+    char name[64][16];
+    const char *devices[64];
+
+    for (int i = 0; i < n && i < 64; i++) {
+        snprintf(name[i], sizeof name[i], "CPU:%d", i);
+        devices[i] = name[i];
+    }
+    return dt_mirrored_strategy(out, devices, n);
+}
+
+dt_strategy *strategy_of(verdict *v, const json_t *strategy)
+{
+    const char *type = json_string_value(json_object_get(strategy, "type"));
+    const json_t *n = json_object_get(strategy, "num_replicas");
+    dt_strategy *s = NULL;
+
+    if (type && strcmp(type, "MirroredStrategy") == 0)
+        expect_ok(v, "making a MirroredStrategy", mirrored(&s, n ? (int)json_integer_value(n) : 1));
+    else if (type && strcmp(type, "OneDeviceStrategy") == 0)
+        expect_ok(v, "making a OneDeviceStrategy", dt_one_device_strategy(&s, "CPU:0"));
+    else if (type && (strcmp(type, "default") == 0 || strcmp(type, "_DefaultDistributionStrategy") == 0))
+        expect_ok(v, "making the default strategy", dt_default_strategy(&s));
+    else
+        differs(v, "unknown strategy '%s'", type ? type : "?");
+    return s;
+}
+
+/* JSON is YAML, except that None is a word that nobody writes: such arguments are left out. */
+char *fragment_of(const char *name, const json_t *arguments)
+{
+    json_t *given = json_object();
+    const char *key;
+    json_t *value;
+    size_t n = strlen(name) + 8;
+
+    json_object_foreach((json_t *)arguments, key, value)
+        if (!json_is_null(value))
+            json_object_set(given, key, value);
+    char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    char *fragment = malloc(n += strlen(text));
+    snprintf(fragment, n, json_object_size(given) ? "%s: %s" : "%s", name, text);
+    free(text);
+    json_decref(given);
+    return fragment;
+}

@@ -1,0 +1,163 @@
+/* Tensors between JSON and the library. */
+#include "conformance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_AXES = 8 };
+
+static const char *const names[] = { [DT_BOOL] = "bool", [DT_UINT8] = "uint8", [DT_INT8] = "int8", [DT_INT16] = "int16",
+                                     [DT_INT32] = "int32", [DT_INT64] = "int64", [DT_FLOAT32] = "float32", [DT_FLOAT64] = "float64" };
+
+const char *dtype_name(dt_dtype t)
+{
+    return names[t];
+}
+
+static bool dtype_of(const char *name, dt_dtype *out)
+{
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0) {
+            *out = (dt_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+#define EACH_DTYPE(X)                                                                                                   \
+    X(DT_BOOL, bool) X(DT_UINT8, uint8_t) X(DT_INT8, int8_t) X(DT_INT16, int16_t) X(DT_INT32, int32_t) X(DT_INT64, int64_t) \
+    X(DT_FLOAT32, float) X(DT_FLOAT64, double)
+
+static size_t dtype_size(dt_dtype t)
+{
+    switch (t) {
+#define X(dtype, type) case dtype: return sizeof(type);
+        EACH_DTYPE(X)
+#undef X
+    }
+    return 0;
+}
+
+static bool is_float(dt_dtype t)
+{
+    return t == DT_FLOAT32 || t == DT_FLOAT64;
+}
+
+static int64_t integer_of(const json_t *j)
+{
+    return json_is_string(j) ? strtoll(json_string_value(j), NULL, 10) : json_is_boolean(j) ? json_is_true(j) : json_integer_value(j);
+}
+
+static void put(void *data, dt_dtype t, size_t i, const json_t *j)
+{
+    double d = is_float(t) ? json_double(j) : 0;
+    int64_t n = is_float(t) ? 0 : integer_of(j);
+    switch (t) {
+    case DT_FLOAT32: ((float *)data)[i] = (float)d; break;
+    case DT_FLOAT64: ((double *)data)[i] = d; break;
+    case DT_BOOL: ((bool *)data)[i] = n != 0; break;
+    case DT_UINT8: ((uint8_t *)data)[i] = (uint8_t)n; break;
+    case DT_INT8: ((int8_t *)data)[i] = (int8_t)n; break;
+    case DT_INT16: ((int16_t *)data)[i] = (int16_t)n; break;
+    case DT_INT32: ((int32_t *)data)[i] = (int32_t)n; break;
+    case DT_INT64: ((int64_t *)data)[i] = n; break;
+    }
+}
+
+static double get(const void *data, dt_dtype t, size_t i)
+{
+    switch (t) {
+#define X(dtype, type) case dtype: return (double)((const type *)data)[i];
+        EACH_DTYPE(X)
+#undef X
+    }
+    return NAN;
+}
+
+static int64_t get_integer(const void *data, dt_dtype t, size_t i)
+{
+    return t == DT_INT64 ? ((const int64_t *)data)[i] : (int64_t)get(data, t, i);
+}
+
+dt_tensor *tensor_of(verdict *v, const json_t *j)
+{
+    const json_t *shape = json_object_get(j, "shape"), *data = json_object_get(j, "data");
+    int64_t dims[MOST_AXES];
+    size_t rank = json_array_size(shape), n = json_array_size(data), elements = 1;
+    dt_tensor *t = NULL;
+    dt_dtype dtype;
+
+    if (!json_is_array(shape) || !json_is_array(data) || rank > MOST_AXES || !dtype_of(json_string_value(json_object_get(j, "dtype")), &dtype)) {
+        char *text = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY);
+        differs(v, "not a tensor: %.200s", text ? text : "nothing");
+        free(text);
+        return NULL;
+    }
+    for (size_t i = 0; i < rank; i++)
+        elements *= (size_t)(dims[i] = json_integer_value(json_array_get(shape, i)));
+    if (elements != n) {
+        differs(v, "a tensor of %zu elements has %zu numbers", elements, n);
+        return NULL;
+    }
+    void *buffer = calloc(n + 1, dtype_size(dtype));
+    for (size_t i = 0; i < n; i++)
+        put(buffer, dtype, i, json_array_get(data, i));
+    expect_ok(v, "making a tensor", dt_tensor_create(&t, dtype, (int)rank, dims, buffer));
+    free(buffer);
+    return t;
+}
+
+static json_t *json_of_number(double d)
+{
+    return isnan(d) ? json_string("nan") : isinf(d) ? json_string(d > 0 ? "inf" : "-inf") : json_real(d);
+}
+
+static json_t *json_of_element(const dt_tensor *t, size_t i)
+{
+    dt_dtype dtype = dt_tensor_dtype(t);
+    const void *data = dt_tensor_data(t);
+
+    if (dtype == DT_BOOL)
+        return json_boolean(((const bool *)data)[i]);
+    return is_float(dtype) ? json_of_number(get(data, dtype, i)) : json_integer(get_integer(data, dtype, i));
+}
+
+json_t *json_of_tensor(const dt_tensor *t)
+{
+    json_t *shape = json_array(), *data = json_array();
+
+    if (!t)
+        return json_null();
+    for (int i = 0; i < dt_tensor_rank(t); i++)
+        json_array_append_new(shape, json_integer(dt_tensor_dim(t, i)));
+    for (int64_t i = 0; i < dt_tensor_elements(t); i++)
+        json_array_append_new(data, json_of_element(t, (size_t)i));
+    return json_pack("{s:o,s:s,s:o}", "shape", shape, "dtype", dtype_name(dt_tensor_dtype(t)), "data", data);
+}
+
+/* Type and shape first, since numbers of another shape say little; then the worst element. */
+void expect_tensor(verdict *v, const char *what, const json_t *want, const dt_tensor *got, tolerance tol)
+{
+    dt_tensor *w = tensor_of(v, want);
+    double worst = 0, a = 0, b = 0;
+    size_t at = 0;
+    bool same = w && got && dt_tensor_dtype(w) == dt_tensor_dtype(got) && dt_tensor_rank(w) == dt_tensor_rank(got);
+
+    for (int i = 0; same && i < dt_tensor_rank(w); i++)
+        same = dt_tensor_dim(w, i) == dt_tensor_dim(got, i);
+    if (!same) {
+        expect_json(v, what, want, json_of_tensor(got), tol);
+        dt_tensor_unref(w);
+        return;
+    }
+    for (size_t i = 0; i < (size_t)dt_tensor_elements(w); i++) {
+        double x = get(dt_tensor_data(w), dt_tensor_dtype(w), i), y = get(dt_tensor_data(got), dt_tensor_dtype(w), i);
+        double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y) / (tol.absolute + tol.relative * fabs(x));
+        if (!(off <= worst))
+            worst = off, at = i, a = x, b = y;
+    }
+    if (!(worst <= 1))
+        differs(v, "%s[%zu]: %.9g, expected %.9g", what, at, b, a);
+    dt_tensor_unref(w);
+}
