@@ -230,6 +230,7 @@ typedef struct dt_variables dt_variables;
 typedef struct dt_gradients {
     const dt_variables *variables;
     const dt_value *value; /* variables' count of them; trace NULL where the loss does not depend on the variable */
+    dt_trace *trace;       /* of the loss */
 } dt_gradients;
 
 /* `user` is burnt into the trace and must outlive the function. */
@@ -247,8 +248,15 @@ DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
 /* A scalar: the mean over this replica's examples, times 1/num_replicas in replica context, as in Keras. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
+/* A loss that is no scalar counts as its sum, here and below, as with GradientTape. */
 DT_API dt_gradients dt_gradient(dt_value loss, const dt_variables *variables);
-/* Sums the gradients over replicas and updates the variables. */
+/* The same with respect to any n values of the loss's trace: out[i], trace NULL where the loss does not depend on of[i]. */
+DT_API void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out);
+DT_API int dt_variables_count(const dt_variables *v);
+DT_API const char *dt_variables_path(const dt_variables *v, int i); /* "dense/kernel"; NULL: there is no such variable */
+/* A weight's value in a step function, trainable or not, by path; NotFoundError in the trace when there is none. */
+DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
+/* Sums the gradients over replicas and updates the variables; those without a gradient are left alone. ValueError (in the trace) when none has one. */
 DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
 
 DT_API dt_value dt_constant(dt_trace *t, double value); /* float32 scalar */

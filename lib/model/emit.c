@@ -104,12 +104,9 @@ dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction)
 
 /* ---- gradients ---- */
 
-static bool any_gradient(const dt_value *g, int n)
+void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
 {
-    for (int i = 0; i < n; i++)
-        if (g[i].trace)
-            return true;
-    return false;
+    dt_gradients_of(loss, of, n, out);
 }
 
 dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
@@ -117,14 +114,25 @@ dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
     static const dt_gradients nothing = { 0 };
     if (!loss.trace)
         return nothing;
+    if (!variables) {
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "a gradient was asked for with respect to no variables"));
+        return nothing;
+    }
     dt_arena *arena = dt_trace_arena(loss.trace);
     dt_value *x = dt_arena_array(arena, dt_value, variables->n);
     dt_value *g = dt_arena_array(arena, dt_value, variables->n);
     for (int i = 0; i < variables->n; i++)
         x[i] = dt_read(loss.trace, variables->v[i]);
     dt_gradients_of(loss, x, variables->n, g);
-    if (!any_gradient(g, variables->n))
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL,
-                                          "no gradients provided for any variable: the loss depends on none of the %d", variables->n));
-    return (dt_gradients){ variables, g };
+    return (dt_gradients){ variables, g, loss.trace };
+}
+
+int dt_variables_count(const dt_variables *v)
+{
+    return v ? v->n : 0;
+}
+
+const char *dt_variables_path(const dt_variables *v, int i)
+{
+    return v && i >= 0 && i < v->n ? v->v[i]->path : NULL;
 }

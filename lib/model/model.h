@@ -315,6 +315,8 @@ struct dt_model {
     void *runner;                   /* train's */
     dt_digest *digest;              /* of dt_model_weights_sha256 */
 };
+/* The weight of that path; an error that names the nearest. */
+dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
 /* The forward pass; emits into input's trace. The input is converted to the Input's dtype. */
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
 /* The loss of `named` over this replica's examples: their sum over their number (0 for none), times 1/num_replicas. */

@@ -200,9 +200,10 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, cons
     dt_trace_path(t, before);
 }
 
+/* That of any gradient; NULL: there is none. */
 static dt_trace *trace_of(const dt_gradients *g)
 {
-    for (int i = 0; g->variables && i < g->variables->n; i++)
+    for (int i = 0; i < g->variables->n; i++)
         if (g->value[i].trace)
             return g->value[i].trace;
     return NULL;
@@ -211,9 +212,14 @@ static dt_trace *trace_of(const dt_gradients *g)
 void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
 {
     const dt_variables *v = gradients.variables;
-    dt_trace *t = trace_of(&gradients);
-    if (!t)
-        return; /* dt_gradient has said so */
+    dt_trace *t = v ? trace_of(&gradients) : NULL;
+    if (!v || (gradients.trace && dt_trace_error(gradients.trace)))
+        return; /* said already */
+    if (!t) {
+        dt_trace_fail(gradients.trace,
+                      dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));
+        return;
+    }
     dt_status *s = dt_optimizer_prepare(o, v);
     if (s) {
         dt_trace_fail(t, s);

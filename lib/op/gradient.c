@@ -1,5 +1,5 @@
 /*
- * Reverse mode: the gradient of a scalar, emitted into the trace that computed it. One sweep forward marks the nodes through
+ * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the trace that computed it. One sweep forward marks the nodes through
  * which the loss can depend on what is asked for, one sweep back lets each marked node hand on its share by its row's rule:
  *
  *     x ---> a ---> loss          d loss / d node is complete when the sweep reaches the node,
@@ -72,8 +72,8 @@ static void visit(sweep *s, int i)
 static bool check(dt_value loss, const dt_value *x, int n)
 {
     dt_type type = dt_type_of_value(loss);
-    if (type.rank != 0 || !dt_dtype_is_float(type.dtype)) {
-        dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss that is one floating-point number, got %s",
+    if (!dt_dtype_is_float(type.dtype)) {
+        dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss of floating-point numbers, got %s",
                                           dt_text_of(&type).s));
         return false;
     }
@@ -89,6 +89,7 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
         out[i] = (dt_value){ 0 };
     if (!loss.trace || dt_trace_error(loss.trace) || !check(loss, x, n))
         return;
+    loss = dt_reduce_sum(loss, DT_NO_AXIS); /* itself when it is a scalar */
     sweep s = { .trace = loss.trace, .n = dt_trace_count(loss.trace) };
     s.order = dt_alloc((size_t)s.n * sizeof *s.order);
     s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);

@@ -89,8 +89,8 @@ dt_value dt_softmax(dt_value x);                              /* over the last d
 /* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
-/* The gradient of `loss` (a scalar) with respect to n values: out[i], trace NULL where it does not depend on x[i]. Emits into the
- * trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */
+/* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace NULL where it does not depend on x[i].
+ * Emits into the trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */

@@ -120,30 +120,12 @@ const char *dt_model_weights_sha256(dt_model *m)
     return m->digest->hex;
 }
 
-static dt_status *find_weight(const dt_model *m, const char *path, dt_variable **out)
-{
-    const char **names = dt_alloc((size_t)(m->n_weights + 1) * sizeof *names);
-
-    *out = NULL;
-    for (int i = 0; i < m->n_weights; i++) {
-        names[i] = m->weight[i]->path;
-        if (strcmp(names[i], path) == 0)
-            *out = m->weight[i];
-    }
-    const char *near = *out ? NULL : dt_nearest(path, names, m->n_weights);
-    free(names);
-    if (*out)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_WEIGHT, NULL, "the model has no weight '%s'", path);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
-}
-
 dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
 {
     dt_variable *v;
 
     DT_TRY(dt_status_kept());
-    DT_TRY(find_weight(m, path, &v));
+    DT_TRY(dt_model_find_weight(m, path, &v));
     return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
 }
 
@@ -153,7 +135,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     bool same;
 
     DT_TRY(dt_status_kept());
-    DT_TRY(find_weight(m, path, &v));
+    DT_TRY(dt_model_find_weight(m, path, &v));
     same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
     for (int d = 0; same && d < v->type.rank; d++)
         same = dt_tensor_dim(value, d) == v->type.dim[d];

@@ -32,7 +32,7 @@ static void trace_step(bench *b)
     for (int i = 0; i < b->n; i++)
         g[i] = dt_trace_declare(t, gradient_names[i], &b->p[i]->type);
     b->all = (dt_variables){ b->n, b->p };
-    dt_optimizer_apply(b->o, (dt_gradients){ &b->all, g });
+    dt_optimizer_apply(b->o, (dt_gradients){ .variables = &b->all, .value = g });
     b->step = end_trace(t);
 }
 
