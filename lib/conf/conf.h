@@ -106,7 +106,7 @@ typedef struct dt_field {
     const char *noun;           /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
     const struct dt_field *table; /* TABLE; left out of the file, its required fields are not missed */
     dt_tree_kind as;            /* TREE: the kind it must have; DT_TREE_NULL: any */
-    const char *instead;        /* the key is refused with this explanation: "write 'units'" */
+    const char *instead;        /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone is taken */
     int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
 } dt_field;
 
@@ -121,6 +121,9 @@ typedef struct dt_field {
 #define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
 #define DT_TABLE(type, member, fields, ...) DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
 #define DT_INSTEAD(key_, instead_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
+/* A key that is known, and may say what is done anyway: `stateful: false`. */
+#define DT_ONLY(key_, value_) \
+    { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "only " value_ ", the default, is implemented" }
 #define DT_END { .kind = DT_FIELD_END }
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).

@@ -129,9 +129,10 @@ static void clear(const dt_field *f, void *out)
 static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out)
 {
     dt_tree *t = dt_arena_new(arena, dt_tree);
+    bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE && f->kind != DT_FIELD_INSTEAD;
     *out = t;
     *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = f->preset};
-    if (f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE)
+    if (scalar)
         return NULL;
     dt_source *s = dt_arena_new(arena, dt_source);
     *s = (dt_source){dt_arena_printf(arena, "default of %s", f->name), f->preset, strlen(f->preset)};
@@ -214,9 +215,27 @@ static dt_status *unknown_key(reading *r, const dt_entry *e)
     return dt_suggest_names(s, nearest, names, n, "known keys");
 }
 
+/* The entry says what is done anyway. */
+static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
+{
+    const dt_tree *only = NULL;
+    if (!f->preset || t->kind == DT_TREE_NULL)
+        return f->preset;
+    dt_status_free(preset_tree(r->arena, f, &only)); /* presets parse: tables are constant */
+    dt_str given = {0}, wanted = {0};
+    dt_tree_print(t, &given);
+    dt_tree_print(only, &wanted);
+    bool same = strcmp(dt_str_text(&given), dt_str_text(&wanted)) == 0;
+    dt_str_release(&given);
+    dt_str_release(&wanted);
+    return same;
+}
+
 static dt_status *read_entry(reading *r, const dt_entry *e)
 {
     const dt_field *f = find(r->fields, e->key);
+    if (f && f->instead && is_only_value(r, f, e->value))
+        return NULL;
     if (!f || f->instead)
         return unknown_key(r, e);
     if (e->value->kind == DT_TREE_NULL)

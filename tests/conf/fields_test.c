@@ -273,6 +273,31 @@ static void test_wrong_preset_is_an_internal_error(void **state)
     dt_arena_destroy(arena);
 }
 
+/* A key of which one value is done anyway takes that value, however it is written, and no other. */
+static void test_only_values(void **state)
+{
+    (void)state;
+    static const dt_field fields[] = {DT_ONLY("dropout", "0"), DT_ONLY("axes", "[1]"), DT_END};
+    static const char *const good[] = {"{dropout: 0.0, axes: [1]}", "{dropout: 0}", "{dropout: null, axes: }"};
+    static const char *const bad[] = {"{dropout: 0.5}", "{dropout: false}", "{dropout: '0'}"};
+    dt_arena *arena = dt_arena_create();
+    dt_tree *t;
+    char unused;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        dt_source source = source_of(good[i]);
+        assert_null(dt_tree_parse(arena, &source, &t));
+        assert_null(dt_fields_read(arena, fields, t, NULL, "GRU", &unused));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dt_source source = source_of(bad[i]);
+        assert_null(dt_tree_parse(arena, &source, &t));
+        dt_status *s = dt_fields_read(arena, fields, t, NULL, "GRU", &unused);
+        check_fault(s, &(expected){"only", DT_E_UNKNOWN_KEY, 1, 2, "unknown key 'dropout' in GRU", "only 0, the default, is implemented"});
+        dt_status_free(s);
+    }
+    dt_arena_destroy(arena);
+}
+
 /* ---- kinds ---- */
 
 static void test_kinds_as_name_and_as_mapping(void **state)
@@ -316,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_twenty_faults_then_a_count),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
+        cmocka_unit_test(test_only_values),
         cmocka_unit_test(test_kinds_as_name_and_as_mapping),
     };
     return cmocka_run_group_tests_name("conf/fields", tests, NULL, NULL);
