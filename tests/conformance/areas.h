@@ -1,2 +1,3 @@
 /* One line an area: tests/conformance/AREA.c has its operations. */
 AREA(reduce)
+AREA(layers)
