@@ -1,3 +1,4 @@
 /* One line an area: tests/conformance/AREA.c has its operations. */
 AREA(reduce)
 AREA(layers)
+AREA(train_mlp)
