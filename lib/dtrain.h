@@ -115,6 +115,17 @@ DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) 
 /* The strategy in force outside all scopes: one replica, nothing distributed. */
 DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
 
+/* MultiWorkerMirroredStrategy with virtual workers in this process: the same devices on each, replicas numbered worker by worker. Each
+ * worker reads its own part of the data (auto-sharding), which is what sets it apart from a mirrored strategy with as many replicas. */
+typedef struct dt_multi_worker_options {
+    int workers;                /* 0: one */
+    int devices_per_worker;     /* 0: one, or as many as are named */
+    const char *const *devices; /* of each worker ("CPU:0", "CPU:1"); NULL: the first devices_per_worker */
+    int n_devices;
+} dt_multi_worker_options;
+/* options NULL: one worker with one device. */
+DT_API dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_worker_options *options) DT_CHECKED;
+
 /* TPUClusterResolver: "sim:v3-8" is a simulated slice, "" the machine's own TPU as in TensorFlow, a simulated v3-8 if it has none. */
 DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu) DT_CHECKED;
 DT_API void dt_resolver_unref(dt_resolver *r);
@@ -133,6 +144,15 @@ DT_API void dt_strategy_unref(dt_strategy *s);
 DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
 DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */
 DT_API const char *dt_strategy_device(const dt_strategy *s, int replica); /* worker_devices[replica], lent */
+/* Input workers: the hosts that feed replicas, in the order in which replicas meet them. One for strategies of one machine. */
+DT_API int dt_strategy_input_workers(const dt_strategy *s);
+DT_API const char *dt_strategy_input_host(const dt_strategy *s, int worker); /* the full name of its CPU:0, lent; NULL: no such worker */
+DT_API int dt_strategy_input_worker(const dt_strategy *s, int replica);      /* the one that feeds a replica; -1: no such replica */
+/* What the strategy was made for (cluster_resolver), lent; NULL where there is no cluster. */
+DT_API const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s);
+DT_API const char *dt_resolver_task_type(const dt_resolver *r); /* the job of its devices: "worker", "localhost"; lent */
+DT_API int dt_resolver_task_id(const dt_resolver *r);           /* of this process: 0 */
+DT_API int dt_resolver_tasks(const dt_resolver *r);             /* tasks of that job */
 DT_API dt_strategy *dt_get_strategy(void); /* the current one, lent */
 
 /* scope(): in the block, `strategy` is current and variables are created distributed. Left on every way out, goto too. An error on

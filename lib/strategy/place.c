@@ -50,6 +50,86 @@ dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
     return name_cpus(s, spec);
 }
 
+/* ---- workers ---- */
+
+static dt_status *count_workers(const dt_strategy_spec *spec, int *workers, int *each)
+{
+    int64_t w = spec->workers ? spec->workers : 1, r = spec->n_devices ? spec->n_devices : spec->replicas ? spec->replicas : 1;
+
+    if (w < 1 || r < 1)
+        return dt_fail(DT_E_RANGE, NULL, "there is at least one worker and one device on each, got %lld and %lld", (long long)w, (long long)r);
+    if (r > DT_MAX_REPLICAS || w > DT_MAX_REPLICAS / r)
+        return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "%lld workers with %lld replicas each are more than %d replicas",
+                       (long long)w, (long long)r, DT_MAX_REPLICAS);
+    *workers = (int)w;
+    *each = (int)r;
+    return NULL;
+}
+
+dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec)
+{
+    int workers = 0, each = 0;
+    dt_str what = { 0 };
+
+    DT_TRY(count_workers(spec, &workers, &each));
+    dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first)); /* devices of one worker */
+    dt_status *bad = spec->n_devices ? dt_cpu_devices_parse(spec->devices, each, spec->at.source ? &spec->at : NULL, first) : NULL;
+    if (!bad) {
+        s->replicas = workers * each;
+        s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *s->device_name));
+        s->resolver = dt_resolver_of_workers(workers);
+        dt_str_printf(&what, "%d worker%s x %d CPU", workers, workers == 1 ? "" : "s", each);
+        s->what = dt_str_take(&what);
+    }
+    for (int i = 0; !bad && i < s->replicas; i++) {
+        const dt_device_name d = { .job = "worker", .task = i / each, .type = DT_DEVICE_CPU,
+                                   .index = spec->n_devices ? first[i % each].index : i % each };
+        s->device_name[i] = full_name(&d);
+    }
+    free(first);
+    return bad;
+}
+
+/* ---- hosts ---- */
+
+/* The host of a device is the CPU:0 of its task. */
+static char *host_of_device(const char *device)
+{
+    dt_str host = { 0 };
+    dt_str_printf(&host, "%.*s/device:CPU:0", (int)(strstr(device, "/device:") - device), device);
+    return dt_str_take(&host);
+}
+
+/* Neighbours mostly share a host, so the search begins with the replica before. */
+static int find_host(const dt_strategy *s, int replica, const char *name)
+{
+    int last = replica > 0 ? s->host_of[replica - 1] : 0;
+
+    if (s->hosts > 0 && strcmp(s->host_name[last], name) == 0)
+        return last;
+    for (int h = 0; h < s->hosts; h++)
+        if (strcmp(s->host_name[h], name) == 0)
+            return h;
+    return s->hosts;
+}
+
+void dt_place_hosts(dt_strategy *s)
+{
+    int cap = 0;
+
+    s->host_of = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *s->host_of));
+    for (int r = 0; r < s->replicas; r++) {
+        char *name = host_of_device(s->device_name[r]);
+        s->host_of[r] = find_host(s, r, name);
+        if (s->host_of[r] < s->hosts) {
+            free(name);
+            continue;
+        }
+        DT_GROW(s->host_name, cap, s->hosts + 1);
+        s->host_name[s->hosts++] = name;
+    }
+}
+
 /* ---- slices ---- */
 
 static void name_cores(dt_strategy *s, const dt_topology *t)

@@ -16,11 +16,10 @@ static const dt_strategy_row *const rows[] = {
 };
 
 /* Strategies of tf.distribute that have no row yet, and the keys that only they have. */
-static const char *const later[] = { "multi_worker_mirrored", "parameter_server" };
+static const char *const later[] = { "parameter_server" };
 static const struct {
     const char *key, *type;
 } later_keys[] = {
-    { "communication", "multi_worker_mirrored" },
     { "parameter_servers", "parameter_server" },
     { "elastic", "parameter_server" },
     { "schedule", "parameter_server" },
@@ -39,7 +38,7 @@ struct common {
 };
 
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .required = true, .help = "default, one_device, mirrored or tpu"),
+    DT_TREE(struct common, type, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
     DT_FLAG(struct common, verify_replicas, .help = "true copies of the weights on each replica, compared"),
     DT_END
 };
@@ -71,7 +70,7 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
     DT_TRY(dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named));
     *row = named.row;
     if (named.row >= ROWS)
-        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored and tpu are",
+        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored, multi_worker_mirrored and tpu are",
                        type->text);
     return NULL;
 }

@@ -14,6 +14,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
         dt_strategy_unref(s);
         return bad;
     }
+    dt_place_hosts(s);
     dt_strategy_unref(*out);
     *out = s;
     return NULL;
@@ -33,6 +34,10 @@ void dt_strategy_unref(dt_strategy *s)
     for (int r = 0; s->device_name && r < s->replicas; r++)
         free(s->device_name[r]);
     free(s->device_name);
+    for (int h = 0; h < s->hosts; h++)
+        free(s->host_name[h]);
+    free(s->host_name);
+    free(s->host_of);
     free(s->what);
     dt_assignment_destroy(s->assignment);
     dt_resolver_unref(s->resolver);
@@ -63,6 +68,22 @@ dt_status *dt_default_strategy(dt_strategy **out)
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
 }
 
+dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_worker_options *options)
+{
+    static const dt_multi_worker_options none;
+    const dt_multi_worker_options *o = options ? options : &none;
+
+    DT_TRY(dt_status_kept());
+    if (o->workers < 0 || o->devices_per_worker < 0 || o->n_devices < 0)
+        return dt_fail(DT_E_RANGE, NULL, "workers, devices_per_worker and n_devices must be at least 0, got %d, %d and %d", o->workers,
+                       o->devices_per_worker, o->n_devices);
+    if (o->devices && o->n_devices && o->devices_per_worker && o->devices_per_worker != o->n_devices)
+        return dt_fail(DT_E_REPLICAS, NULL, "%d devices are named, but devices_per_worker is %d", o->n_devices, o->devices_per_worker);
+    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_multi_worker_mirrored, .workers = o->workers,
+                                                      .replicas = o->devices_per_worker, .devices = o->devices,
+                                                      .n_devices = o->devices ? o->n_devices : 0 });
+}
+
 dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options)
 {
     dt_resolver *local = NULL;
@@ -90,6 +111,26 @@ int dt_strategy_replicas(const dt_strategy *s)
 const char *dt_strategy_device(const dt_strategy *s, int replica)
 {
     return replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
+}
+
+int dt_strategy_input_workers(const dt_strategy *s)
+{
+    return s ? s->hosts : 0;
+}
+
+const char *dt_strategy_input_host(const dt_strategy *s, int worker)
+{
+    return s && worker >= 0 && worker < s->hosts ? s->host_name[worker] : NULL;
+}
+
+int dt_strategy_input_worker(const dt_strategy *s, int replica)
+{
+    return s && replica >= 0 && replica < s->replicas ? s->host_of[replica] : -1;
+}
+
+const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s)
+{
+    return s ? s->resolver : NULL;
 }
 
 /* ---- the device ---- */

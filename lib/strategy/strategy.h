@@ -7,6 +7,7 @@
  *     default         1                              CPU:0               cpu
  *     one_device      1                              as told             cpu
  *     mirrored        as many as devices             virtual CPUs        cpu
+ *     multi_worker_mirrored  devices of all workers  virtual CPUs        cpu
  *     tpu             one per core of the slice      TPU:0 ...           sim
  */
 #ifndef DT_STRATEGY_STRATEGY_H
@@ -28,7 +29,8 @@ typedef struct dt_strategy_spec {
     dt_place at;
     int n_devices;
     const char *const *devices;  /* as written; NULL: by replicas, or by the machine */
-    int64_t replicas;            /* 0: not told */
+    int64_t replicas;            /* 0: not told; multi_worker_mirrored: of each worker */
+    int64_t workers;             /* multi_worker_mirrored; 0: one */
     const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
     bool spmd;
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
@@ -48,6 +50,9 @@ struct dt_strategy { /* the public handle */
     const dt_strategy_row *row;
     int replicas;
     char **device_name;          /* [replicas], full names */
+    int hosts;                   /* that feed replicas: the input workers, in the order in which replicas meet them */
+    char **host_name;            /* [hosts], full names of their CPU:0 */
+    int *host_of;                /* [replicas] */
     char *what;                  /* "sim:v3-8", "2 x CPU" for people */
     dt_resolver *resolver;       /* tpu; counted */
     dt_assignment *assignment;   /* tpu: replicas on the slice */

@@ -69,12 +69,14 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     const lookup how = {unknown, at};
     r->refs = 1;
     r->simulated = true;
+    strcpy(r->job, "worker");
     dt_status *s = tpu && *tpu ? dt_slice_find(tpu, unknown, at, &r->slice) : from_machine(r, &how);
     if (s) {
         dt_resolver_unref(r);
         return s;
     }
     r->topology = dt_topology_of_slice(r->slice);
+    r->tasks = r->topology->tasks;
     dt_resolver_unref(*out);
     *out = r;
     return NULL;
@@ -84,6 +86,30 @@ dt_resolver *dt_resolver_ref(dt_resolver *r)
 {
     r->refs++;
     return r;
+}
+
+dt_resolver *dt_resolver_of_workers(int workers)
+{
+    dt_resolver *r = dt_alloc(sizeof *r);
+    *r = (dt_resolver){.refs = 1, .job = "worker", .tasks = workers};
+    return r;
+}
+
+/* ---- answers ---- */
+
+DT_API const char *dt_resolver_task_type(const dt_resolver *r)
+{
+    return r ? r->job : NULL;
+}
+
+DT_API int dt_resolver_task_id(const dt_resolver *r)
+{
+    return r ? 0 : -1; /* one process speaks for all */
+}
+
+DT_API int dt_resolver_tasks(const dt_resolver *r)
+{
+    return r ? r->tasks : 0;
 }
 
 DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)

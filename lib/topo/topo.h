@@ -173,13 +173,17 @@ dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place 
 struct dt_resolver {
     int refs;
     const dt_slice *slice;
-    dt_topology *topology;
+    dt_topology *topology; /* NULL: workers without a slice */
     bool simulated;  /* always, until there is a back end for real ones */
+    char job[32];    /* of device names: "worker"; "localhost" for this machine's own */
+    int tasks;       /* of the job */
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
 };
 /* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
+/* Virtual workers of this process: no slice. This is task 0 of them, the chief. */
+dt_resolver *dt_resolver_of_workers(int workers);
 
 /* ---- pictures ---- */
 

@@ -73,7 +73,7 @@ static const fault_case strategy_cases[] = {
     {"", 4, "strategy: {tpye: mirrored}", 78, 4, 12, "unknown key 'tpye' in strategy", "did you mean 'type'?"},
     {"", 4, "strategy: mirrored", 78, 4, 11, "strategy: expected a mapping, got 'mirrored'", NULL},
     {"", 4, "strategy: {type: [mirrored]}", 78, 4, 18, "type: expected a string, got a list", NULL},
-    {"", 4, "strategy: {type: multi_worker_mirrored}", 78, 4, 18, "strategy 'multi_worker_mirrored' is not implemented yet", NULL},
+    {"", 4, "strategy: {type: parameter_server}", 78, 4, 18, "strategy 'parameter_server' is not implemented yet", NULL},
     {"", 4, "strategy: {type: parameter_server}", 78, 4, 18, "strategy 'parameter_server' is not implemented yet", NULL},
     {"", 4, "strategy: {type: default, verify_replicas: true}", 78, 4, 44, "verify_replicas is not implemented yet", NULL},
     {"S02", 4, "strategy: {type: mirrored, replicas: 0}", 78, 4, 38, "replicas must be in [1, 65536], got 0", NULL},

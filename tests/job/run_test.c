@@ -131,6 +131,7 @@ static void test_one_hash_for_all_placements(void **state)
         {.job = "mirrored", .output = "same", .threads = 3},
         {.job = "mirrored", .output = "same", .override = {"strategy={type: mirrored, devices: [\"CPU:3\", \"CPU:1\"]}"}},
         {.job = "mirrored", .output = "same", .override = {"strategy={type: one_device, device: \"CPU:0\"}"}},
+        {.job = "mirrored", .output = "same", .override = {"strategy={type: multi_worker_mirrored, workers: 2, replicas: 2}"}},
         {.job = "tpu", .output = "same"},
         {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={num_replicas: 3}"}},
         {.job = "mirrored", .output = "same", .override = {"partition={x: {split: [1, 2]}}"}},

@@ -78,6 +78,49 @@ static void test_bad_devices_are_refused(void **state)
     assert_null(s);
 }
 
+/* ---- on virtual workers ---- */
+
+static void test_workers_are_numbered_one_after_the_other(void **state)
+{
+    (void)state;
+    const char *const names[] = { "CPU:3", "CPU:1" };
+    dt_strategy *s = NULL;
+
+    OK(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .workers = 3, .devices_per_worker = 2 }));
+    assert_int_equal(dt_strategy_replicas(s), 6);
+    assert_int_equal(dt_strategy_input_workers(s), 3);
+    assert_string_equal(dt_strategy_device(s, 3), "/job:worker/replica:0/task:1/device:CPU:1");
+    assert_string_equal(dt_strategy_input_host(s, 2), "/job:worker/replica:0/task:2/device:CPU:0");
+    for (int r = 0; r < 6; r++)
+        assert_int_equal(dt_strategy_input_worker(s, r), r / 2);
+    assert_int_equal(dt_strategy_input_worker(s, 6), -1);
+    assert_null(dt_strategy_input_host(s, 3));
+    OK(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .workers = 2, .devices = names, .n_devices = 2 }));
+    assert_string_equal(dt_strategy_device(s, 2), "/job:worker/replica:0/task:1/device:CPU:3");
+    const dt_resolver *r = dt_strategy_cluster_resolver(s);
+    assert_string_equal(dt_resolver_task_type(r), "worker");
+    assert_int_equal(dt_resolver_task_id(r), 0);
+    assert_int_equal(dt_resolver_tasks(r), 2);
+    OK(dt_multi_worker_mirrored_strategy(&s, NULL));
+    assert_int_equal(dt_strategy_replicas(s), 1);
+    dt_strategy_unref(s);
+}
+
+static void test_bad_workers_are_refused(void **state)
+{
+    (void)state;
+    const char *const twice[] = { "CPU:0", "CPU:0" };
+    dt_strategy *s = NULL;
+
+    fails(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .workers = -1 }), DT_E_RANGE, "at least 0, got -1");
+    fails(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .workers = 1 << 30, .devices_per_worker = 1 << 30 }), DT_E_RANGE,
+          "1073741824 workers with 1073741824 replicas");
+    fails(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .devices = twice, .n_devices = 2 }), DT_E_DEVICE_TWICE, "CPU:0");
+    fails(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .devices = twice, .n_devices = 2, .devices_per_worker = 3 }),
+          DT_E_REPLICAS, "2 devices are named, but devices_per_worker is 3");
+    assert_null(s);
+}
+
 /* ---- on slices ---- */
 
 /* In the order of the devices of the slice, TPU:0 to TPU:7, as recorded for v3-8. */
@@ -212,6 +255,8 @@ int main(void)
         cmocka_unit_test(test_no_names_are_one_device_per_core),
         cmocka_unit_test(test_any_number_of_replicas),
         cmocka_unit_test(test_bad_devices_are_refused),
+        cmocka_unit_test(test_workers_are_numbered_one_after_the_other),
+        cmocka_unit_test(test_bad_workers_are_refused),
         cmocka_unit_test(test_slices_have_a_replica_on_each_core),
         cmocka_unit_test(test_resolver_may_be_left_out),
         cmocka_unit_test(test_strategy_keeps_its_resolver),

@@ -1,0 +1,43 @@
+/*
+ * MultiWorkerMirroredStrategy: the devices of several workers, a replica on each, all with the same weights. The workers are virtual: one
+ * process computes for all of them, so the numbers are those of a mirrored strategy with as many replicas. What differs is the input:
+ * every worker reads its own part of the data.
+ */
+#include "strategy/read.h"
+
+struct multi_worker {
+    const dt_tree *devices;
+    int64_t workers, replicas;
+    bool has_replicas;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "virtual workers of this process"),
+    DT_TREE(struct multi_worker, devices, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: of each worker"),
+    DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
+           .help = "short for that many CPU devices on each worker"),
+    DT_INSTEAD("cluster_resolver", "workers in processes of their own are not implemented yet; 'workers: 2' are virtual ones"),
+    DT_INSTEAD("communication", "workers in processes of their own are not implemented yet; virtual ones share their memory"),
+    DT_END
+};
+
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
+{
+    const struct multi_worker *x = args;
+    int listed = x->devices ? x->devices->n : 0;
+
+    if (x->devices && x->has_replicas && x->replicas != listed)
+        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"), "%d device%s on each worker, but replicas: %lld", listed,
+                       listed == 1 ? "" : "s", (long long)x->replicas);
+    out->workers = x->workers;
+    out->replicas = x->has_replicas ? x->replicas : 1;
+    return x->devices ? dt_strategy_devices(arena, x->devices, out) : NULL;
+}
+
+const dt_strategy_row dt_strategy_multi_worker_mirrored = {
+    .kind = { .name = "multi_worker_mirrored", .about = "one replica on each device of several workers, the same weights on all",
+              .fields = fields, .size = sizeof(struct multi_worker) },
+    .read = read,
+    .place = dt_place_workers,
+    .backend = "cpu",
+};
