@@ -128,6 +128,7 @@ typedef struct dt_view {
 /* What an op may know of the run besides its inputs. */
 typedef struct dt_env {
     int64_t batch;            /* B */
+    int64_t first;            /* number of its first example in the global batch */
     int replica, replicas;
     const int32_t *offsets;   /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
     int segments;

@@ -271,6 +271,7 @@ UNARY(abs)
 UNARY(sign)
 UNARY(tanh)
 UNARY(logistic)
+UNARY(erf)
 UNARY(softmax)
 #undef UNARY
 
@@ -369,6 +370,27 @@ dt_value dt_argmax(dt_value x, int axis)
         return none;
     dt_axis_attr attr = { found };
     return emit1(&dt_op_argmax, x, &attr);
+}
+
+dt_value dt_gather(dt_value table, dt_value index)
+{
+    return emit2(&dt_op_gather, table, index, NULL);
+}
+
+dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows)
+{
+    dt_rows_attr attr = { rows };
+    return emit2(&dt_op_scatter_add, x, index, &attr);
+}
+
+dt_value dt_example_id(dt_trace *t)
+{
+    return dt_emit(t, &dt_op_example_id, NULL, 0, NULL);
+}
+
+dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr)
+{
+    return emit2(&dt_op_random, step, dt_example_id(step.trace), attr);
 }
 
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target)

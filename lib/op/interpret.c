@@ -84,6 +84,7 @@ static void machine_init(machine *m, dt_arena *arena, const dt_env *env, const i
         if (env)
             m->env[r] = *env;
         m->env[r].batch = batch[r];
+        m->env[r].first = r ? m->env[r - 1].first + batch[r - 1] : 0;
         m->env[r].replica = r;
         m->env[r].replicas = m->replicas;
     }

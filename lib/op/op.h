@@ -53,6 +53,9 @@ typedef struct dt_segment_attr {
     dt_dot_attr dot;       /* segment_dot_general */
     dt_type type;          /* segment_broadcast */
 } dt_segment_attr;
+typedef struct dt_rows_attr { int64_t rows; } dt_rows_attr;                             /* scatter_add */
+typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
+typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
 typedef struct dt_all_reduce_attr { int64_t op; } dt_all_reduce_attr; /* dt_reduce_op */
 
 /* ---- builders ---- */
@@ -83,9 +86,15 @@ dt_value dt_abs(dt_value x);
 dt_value dt_sign(dt_value x);
 dt_value dt_tanh(dt_value x);
 dt_value dt_logistic(dt_value x);
+dt_value dt_erf(dt_value x);
 dt_value dt_clamp(dt_value x, double low, double high);       /* by maximum and minimum */
 dt_value dt_argmax(dt_value x, int axis);                     /* int32; the first of equals */
 dt_value dt_softmax(dt_value x);                              /* over the last dimension */
+dt_value dt_gather(dt_value table, dt_value index);           /* (V, ...), (i...) of integers: (i..., ...) */
+dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows); /* (i..., ...), (i...): (rows, ...) */
+dt_value dt_example_id(dt_trace *t);                          /* (B) of int32: the examples' numbers in the global batch */
+/* (B, ...) of floats, whatever the division of the batch: see op/random.c. step: int64 scalar; attr->type says the shape. */
+dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
 /* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 

@@ -188,6 +188,12 @@ static dt_value replica_numbers(dt_folder *f)
     return dt_iota(f->t, &type, 0);
 }
 
+/* The replicas' examples lie one after the other. */
+static dt_value example_numbers(dt_folder *f, const dt_node *n)
+{
+    return dt_iota(f->t, &n->type, 0);
+}
+
 /* The rows of each replica, `each` for every example. */
 static dt_value rows_per_replica(dt_folder *f, int64_t each)
 {
@@ -204,6 +210,8 @@ dt_value dt_fold_value(dt_folder *f, int i)
         in[k] = f->value[n->in[k]];
     if (n->op == &dt_op_replica_id)
         return replica_numbers(f);
+    if (n->op == &dt_op_example_id)
+        return example_numbers(f, n);
     if (n->op == &dt_op_get_dimension_size)
         return dt_fold_counts_rows(f, n) ? rows_per_replica(f, -dt_fold_size(f, n)) : dt_scalar(f->t, DT_INT32, (double)dt_fold_size(f, n));
     if (f->spread[i] == DT_UNIFORM)

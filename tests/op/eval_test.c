@@ -105,6 +105,7 @@ static void test_functions(void **state)
         UNARY(sign, "f32[5]", VALUES(-3, -0.0, 0, 7, NAN), VALUES(-1, -0.0, 0, 1, NAN)),
         UNARY(sign, "i32[3]", VALUES(-3, 0, 9), VALUES(-1, 0, 1)),
         UNARY(tanh, "f32[2]", VALUES(0, 100), VALUES(0, 1)),
+        UNARY(erf, "f32[4]", VALUES(0, 0.5, -0.5, 100), VALUES(0, 0.5204998778130465, -0.5204998778130465, 1)),
         UNARY(logistic, "f32[3]", VALUES(0, 1000, -1000), VALUES(0.5, 1, 0)),
     };
     RUN(cases);
@@ -250,6 +251,50 @@ static void test_argmax(void **state)
     RUN(cases);
 }
 
+static void test_rows_by_number(void **state)
+{
+    (void)state;
+    dt_rows_attr three = { 3 };
+    const double *table = VALUES(1, 2, 3, 4, 5, 6);
+    const eval_case cases[] = {
+        { &dt_op_gather, NULL, { "f32[3,2]", "i32[2]" }, { table, VALUES(2, 0) }, "f32[2,2]", VALUES(5, 6, 1, 2) },
+        { &dt_op_gather, NULL, { "f32[3,2]", "ui8[]" }, { table, VALUES(1) }, "f32[2]", VALUES(3, 4) },
+        { &dt_op_gather, NULL, { "f64[3]", "i64[1,2]" }, { table, VALUES(2, 2) }, "f64[1,2]", VALUES(3, 3) },
+        { &dt_op_gather, NULL, { "f32[3,2]", "i32[2]" }, { table, VALUES(3, -1) }, "f32[2,2]", VALUES(NAN, NAN, NAN, NAN) },
+        { &dt_op_gather, NULL, { "i32[3]", "i32[2]" }, { table, VALUES(3, 1) }, "i32[2]", VALUES(0, 2) },
+        { &dt_op_scatter_add, &three, { "f32[3,2]", "i32[3]" }, { table, VALUES(2, 0, 2) }, "f32[3,2]", VALUES(3, 4, 0, 0, 6, 8) },
+        { &dt_op_scatter_add, &three, { "f32[2,2]", "i32[2,2]" }, { table, VALUES(1, 3, -1, 1) }, "f32[3]", VALUES(0, 5, 0) },
+        { &dt_op_scatter_add, &three, { "f32[3]", "i32[3]" }, { VALUES(0x1p30, 1, -0x1p30), VALUES(0, 0, 0) }, "f32[3]", VALUES(1, 0, 0) },
+        { &dt_op_scatter_add, &three, { "i8[2]", "i32[2]" }, { VALUES(100, 100), VALUES(1, 1) }, "i8[3]", VALUES(0, -56, 0) },
+    };
+    RUN(cases);
+}
+
+/* A row's numbers are its own, whichever rows stand beside it; steps and examples differ. */
+static void test_random_numbers_belong_to_examples(void **state)
+{
+    (void)state;
+    dt_random_attr attr = { dt_type_of(DT_FLOAT64, 2, (int64_t[]){ 2, 4000 }), DT_RANDOM_NORMAL, 7 };
+    const dt_type in_types[2] = { dt_scalar_type(DT_INT64), dt_type_of(DT_INT32, 1, (int64_t[]){ 2 }) };
+    static double drawn[3][2][4000];
+    int64_t steps[] = { 5, 5, 6 };
+    int32_t examples[3][2] = { { 0, 1 }, { 1, 2 }, { 0, 1 } };
+    for (int k = 0; k < 3; k++) {
+        dt_view in[2] = { { in_types[0], &steps[k] }, { in_types[1], examples[k] } };
+        dt_node node = { .op = &dt_op_random, .type = attr.type, .n_in = 2, .attr = &attr };
+        dt_op_random.eval(&(dt_call){ .node = &node, .in = in, .out = { attr.type, drawn[k] } });
+    }
+    assert_memory_equal(drawn[0][1], drawn[1][0], sizeof drawn[0][1]);
+    assert_memory_not_equal(drawn[0][0], drawn[0][1], sizeof drawn[0][0]);
+    assert_memory_not_equal(drawn[0][0], drawn[2][0], sizeof drawn[0][0]);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 4000; i++) {
+        sum += drawn[0][0][i];
+        squares += drawn[0][0][i] * drawn[0][0][i];
+    }
+    assert_true(fabs(sum / 4000) < 0.06 && fabs(squares / 4000 - 1) < 0.1); /* some four deviations */
+}
+
 static void test_softmax_and_its_cross_entropy(void **state)
 {
     (void)state;
@@ -276,7 +321,7 @@ static void test_softmax_and_its_cross_entropy(void **state)
 static void test_replicas(void **state)
 {
     (void)state;
-    dt_env env = { .replica = 2, .replicas = 3 };
+    dt_env env = { .replica = 2, .replicas = 3, .first = 5 };
     dt_all_reduce_attr sum = { DT_SUM }, mean = { DT_MEAN };
     const char *f = "f32[2]";
     const eval_case cases[] = {
@@ -301,6 +346,8 @@ int main(void)
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_argmax),
+        cmocka_unit_test(test_rows_by_number),
+        cmocka_unit_test(test_random_numbers_belong_to_examples),
         cmocka_unit_test(test_softmax_and_its_cross_entropy),
         cmocka_unit_test(test_replicas),
     };

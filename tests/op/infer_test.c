@@ -100,6 +100,10 @@ static void test_types_with_batch(void **state)
         { &dt_op_segment_broadcast, &cut, { "f32[8,3]" }, "f32[B*2,3]" },
         { &dt_op_segment_sizes, &cut, { 0 }, "i32[8]" },
         { &dt_op_tree_sum, NULL, { "f32[8,3]" }, "f32[3]" },
+        { &dt_op_gather, NULL, { "f32[100,8]", "i32[B,5]" }, "f32[B,5,8]" },
+        { &dt_op_scatter_add, &(dt_rows_attr){ 100 }, { "f32[B,5,8]", "i32[B,5]" }, "f32[100,8]" },
+        { &dt_op_example_id, NULL, { 0 }, "i32[B]" },
+        { &dt_op_random, &(dt_random_attr){ .type = type_of("f32[B,8]") }, { "i64[]", "i32[B]" }, "f32[B,8]" },
     };
     ALL(cases, expect_type);
 }
@@ -181,6 +185,27 @@ static void test_movement_constraints(void **state)
         { &dt_op_argmax, &(dt_axis_attr){ 0 }, { "i1[3]" }, "(C2) wants numbers" },
         { &dt_op_get_dimension_size, &two, { "f32[3,3]" }, "(C1) cannot measure dimension 2 of f32[3,3]" },
         { &dt_op_get_dimension_size, &(dt_axis_attr){ 0 }, { "f32[3000000000]" }, "(C2)" },
+    };
+    ALL(cases, expect_error);
+}
+
+static void test_row_number_constraints(void **state)
+{
+    (void)state;
+    dt_rows_attr three = { 3 }, none = { 0 };
+    dt_random_attr fixed = { .type = type_of("f32[4]") }, ints = { .type = type_of("i32[B]") };
+    const infer_case cases[] = {
+        { &dt_op_gather, NULL, { "f32[3,2]", "f32[2]" }, "(C1) wants row numbers of integers, got f32[2]" },
+        { &dt_op_gather, NULL, { "f32[]", "i32[2]" }, "(C2) wants a table with a fixed number of rows, got f32[]" },
+        { &dt_op_gather, NULL, { "f32[B,2]", "i32[2]" }, "(C2)" },
+        { &dt_op_gather, NULL, { "f32[3,2,2,2,2]", "i32[2,2,2,2,2]" }, "(C3)" },
+        { &dt_op_scatter_add, &three, { "f32[2]", "i1[2]" }, "(C1)" },
+        { &dt_op_scatter_add, &three, { "f32[2]", "i32[3]" }, "(C2) wants numbers for each of i32[3], got f32[2]" },
+        { &dt_op_scatter_add, &three, { "f32[B]", "i32[B,2]" }, "(C2)" },
+        { &dt_op_scatter_add, &none, { "f32[2]", "i32[2]" }, "(C3) cannot make 0 rows" },
+        { &dt_op_random, &fixed, { "i32[]", "i32[4]" }, "(C1) wants one int64 and a vector of integers, got i32[] and i32[4]" },
+        { &dt_op_random, &fixed, { "i64[]", "i32[B]" }, "(C2) cannot draw f32[4] for i32[B]" },
+        { &dt_op_random, &ints, { "i64[]", "i32[B]" }, "(C2)" },
     };
     ALL(cases, expect_error);
 }
@@ -327,6 +352,8 @@ static void test_rules_by_hand(void **state)
         { { &dt_op_segment_dot_general, &cut, { "f32[B,2]", "f32[B,3]" }, NULL }, ".a,.b->.ab" },
         { { &dt_op_segment_broadcast, &cut, { "f32[4,3]" }, NULL }, ".b->.b" },
         { { &dt_op_tree_sum, NULL, { "f32[4,3]" }, NULL }, ".a->a" },
+        { { &dt_op_gather, NULL, { "f32[9,3]", "i32[B,2]" }, NULL }, ".c,ab->abc" },
+        { { &dt_op_scatter_add, &(dt_rows_attr){ 9 }, { "f32[B,2,3]", "i32[B,2]" }, NULL }, "abc,ab->.c" },
     };
     ALL(cases, expect_rule);
 }
@@ -417,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_elementwise_constraints),
         cmocka_unit_test(test_source_constraints),
         cmocka_unit_test(test_movement_constraints),
+        cmocka_unit_test(test_row_number_constraints),
         cmocka_unit_test(test_dot_general_constraints),
         cmocka_unit_test(test_composite_constraints),
         cmocka_unit_test(test_segment_constraints),

@@ -166,7 +166,7 @@ static void test_parts_join_to_the_whole(void **state)
             joins += expect_rule(&s, batches[k % N_BATCHES], k % 2 == 0);
         }
         bool is_whole = !ops[i]->eval || ops[i] == &dt_op_replica_id || ops[i] == &dt_op_get_dimension_size
-            || ops[i] == &dt_op_segment_sizes;
+            || ops[i] == &dt_op_segment_sizes || ops[i] == &dt_op_example_id;
         assert_int_equal(joins == 0, is_whole);
     }
 }
@@ -176,7 +176,7 @@ static void expect_rows_split(sample *s, int64_t batch)
 {
     (void)batch;
     dt_rule rule;
-    if (s->op == &dt_op_iota || s->op == &dt_op_argmax || s->op == &dt_op_segment_broadcast || !dt_type_has_batch(&s->out))
+    if (s->op == &dt_op_iota || s->op == &dt_op_example_id || s->op == &dt_op_argmax || s->op == &dt_op_segment_broadcast || !dt_type_has_batch(&s->out))
         return;
     s->op->rule(s->in, &s->out, &s->attr, &rule);
     assert_true(rule.out[0] >= 0);

@@ -38,6 +38,8 @@ typedef struct sample {
         dt_axis_attr axis;
         dt_segment_attr segment;
         dt_all_reduce_attr all_reduce;
+        dt_rows_attr rows;
+        dt_random_attr random;
     } attr;
 } sample;
 
@@ -281,6 +283,38 @@ static inline void make_cross_entropy(sample *s)
     }
 }
 
+static inline void make_gather(sample *s)
+{
+    dt_type index = random_type(s, 0), table = dt_scalar_type(DT_FLOAT64);
+    table.rank = 1 + below(s, 3);
+    for (int d = 0; d < table.rank; d++)
+        table.dim[d] = 1 + below(s, 4);
+    index.dtype = DT_INT32;
+    s->in[0] = table;
+    s->in[1] = index;
+    s->fill[1] = FILL_CLASS;
+    s->classes = table.dim[0];
+}
+
+static inline void make_scatter_add(sample *s)
+{
+    dt_type index = random_type(s, 0), x = index;
+    for (int i = below(s, 3); i > 0; i--)
+        x.dim[x.rank++] = 1 + below(s, 3);
+    index.dtype = DT_INT64;
+    s->in[0] = x;
+    s->in[1] = index;
+    s->fill[1] = FILL_CLASS;
+    s->attr.rows.rows = s->classes = 1 + below(s, 4);
+}
+
+static inline void make_random(sample *s)
+{
+    s->in[0] = dt_scalar_type(DT_INT64);
+    s->attr.random = (dt_random_attr){ random_type(s, 1), coin(s) ? DT_RANDOM_NORMAL : DT_RANDOM_UNIFORM, 7 };
+    s->in[1] = dt_type_of(DT_INT32, 1, s->attr.random.type.dim);
+}
+
 static inline void make_nothing(sample *s)
 {
     (void)s;
@@ -336,7 +370,8 @@ static const struct {
     { &dt_op_reduce, make_reduce }, { &dt_op_dot_general, make_dot }, { &dt_op_argmax, make_argmax },
     { &dt_op_get_dimension_size, make_argmax }, { &dt_op_softmax, make_softmax },
     { &dt_op_softmax_cross_entropy, make_cross_entropy }, { &dt_op_softmax_cross_entropy_grad, make_cross_entropy },
-    { &dt_op_replica_id, make_nothing }, { &dt_op_all_reduce, make_all_reduce }, { &dt_op_segment_reduce, make_segment_reduce },
+    { &dt_op_gather, make_gather }, { &dt_op_scatter_add, make_scatter_add }, { &dt_op_random, make_random },
+    { &dt_op_example_id, make_nothing }, { &dt_op_replica_id, make_nothing }, { &dt_op_all_reduce, make_all_reduce }, { &dt_op_segment_reduce, make_segment_reduce },
     { &dt_op_segment_dot_general, make_segment_dot }, { &dt_op_segment_broadcast, make_segment_broadcast },
     { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum },
 };

@@ -1,0 +1,25 @@
+/*
+ * erf: y = 2 / sqrt(pi) * the integral of e^(-t^2) from 0 to x.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * 2 / sqrt(pi) * e^(-x^2) */
+static void grad(dt_grad *g)
+{
+    dt_value bell = dt_exponential(dt_negate(dt_multiply(g->in[0], g->in[0])));
+    g->din[0] = dt_multiply(g->dout, dt_multiply(bell, dt_like(bell, 1.1283791670955126))); /* 2 / sqrt(pi) */
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, erf, NULL);
+}
+
+const dt_op dt_op_erf = {
+    .name = "erf", .about = "the error function", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,31 @@
+/*
+ * example_id: y[i] = the number of example i in the global batch, (B) of int32: replicas count on where the one before them ends, so that
+ * what is drawn by these numbers does not depend on how a batch divides.
+ *
+ * Folded, the rows of all replicas are stacked, and it is iota. A part would have to know where it begins: it cannot be split.
+ */
+#include "op/cells.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    q->out = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH });
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)in, (void)out, (void)attr;
+    dt_rule_whole(rule);
+}
+
+static void eval(const dt_call *c)
+{
+    for (int64_t i = 0; i < c->out.type.dim[0]; i++)
+        dt_cell_set_int(&c->out, i, c->env->first + i);
+}
+
+const dt_op dt_op_example_id = {
+    .name = "example_id", .about = "the numbers of a replica's examples in the global batch", .n_in = 0,
+    .infer = infer, .rule = rule, .eval = eval,
+};

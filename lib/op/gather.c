@@ -1,0 +1,82 @@
+/*
+ * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the table has no row for gives NaN,
+ * or 0 of integers: no memory is read that is not the table's.
+ *
+ * (C1) index is of integers.
+ * (C2) The table has rows, whose number is no batch.
+ * (C3) The result has at most 8 dimensions, and B can only be its dimension 0.
+ *
+ * Splitting: along the dimensions of the index, and along those of the table's rows. The table must have all its rows.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/shapes.h"
+
+#include <math.h>
+#include <string.h>
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_type *table = &q->in[0], *index = &q->in[1];
+    if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
+        return dt_bad_shape(q, "(C1) wants row numbers of integers, got %s", dt_text_of(index).s);
+    if (table->rank < 1 || dt_type_has_batch(table))
+        return dt_bad_shape(q, "(C2) wants a table with a fixed number of rows, got %s", dt_text_of(table).s);
+    q->out = dt_type_of(table->dtype, index->rank, index->dim);
+    if (index->rank + table->rank - 1 <= DT_MAX_RANK)
+        memcpy(q->out.dim + index->rank, table->dim + 1, (size_t)(table->rank - 1) * sizeof *table->dim);
+    q->out.rank += table->rank - 1;
+    return dt_check_result(q, 3);
+}
+
+/* Every row of dy goes to the row of the table that it came from. */
+static void grad(dt_grad *g)
+{
+    dt_type table = dt_type_of_value(g->in[0]);
+    if (g->wants[0])
+        g->din[0] = dt_scatter_add(g->dout, g->in[1], table.dim[0]);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)out, (void)attr;
+    dt_rule_whole(rule);
+    for (int d = 0; d < in[1].rank; d++)
+        rule->in[1][d] = rule->out[d] = (int8_t)d;
+    for (int d = 1, to = in[1].rank; d < in[0].rank; d++, to++)
+        rule->in[0][d] = rule->out[to] = (int8_t)to;
+}
+
+static void fill_missing(const dt_view *y, int64_t at, int64_t n)
+{
+    for (int64_t i = at; i < at + n; i++)
+        if (dt_dtype_is_float(y->type.dtype))
+            dt_cell_set_double(y, i, NAN);
+        else
+            dt_cell_set_int(y, i, 0);
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_view *table = &c->in[0], *index = &c->in[1];
+    dt_type entry = dt_type_of(table->type.dtype, table->type.rank - 1, table->type.dim + 1);
+    int64_t width = dt_type_elements(&entry), bytes = dt_type_bytes(&entry);
+    for (int64_t i = 0, n = dt_type_elements(&index->type); i < n; i++) {
+        int64_t row = dt_cell_int(index, i);
+        if (row < 0 || row >= table->type.dim[0])
+            fill_missing(&c->out, i * width, width);
+        else
+            memcpy((char *)c->out.data + i * bytes, (const char *)table->data + row * bytes, (size_t)bytes);
+    }
+}
+
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    double out = (double)dt_type_bytes(&c->out.type);
+    *cost = (dt_cost){ .bytes = 2 * out + (double)dt_type_bytes(&c->in[1].type) }; /* only the rows that are named */
+}
+
+const dt_op dt_op_gather = {
+    .name = "gather", .about = "rows of a table by number", .n_in = 2, .linear = 1,
+    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval,
+};

@@ -1,0 +1,138 @@
+/*
+ * scatter_add: the gradient of gather: y[v, d..] = the sum of x[i.., d..] over all i.. where index[i..] = v. Numbers that y has no row for
+ * add nothing. Floats are added in double, in the order of i.., and rounded once; integers wrap.
+ *
+ * (C1) index is of integers.
+ * (C2) x begins with the dimensions of the index.
+ * (C3) y has at least one row; the result has no B: what x has of it is in the index.
+ *
+ * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the rows.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_rows_attr *a = q->attr;
+    const dt_type *x = &q->in[0], *index = &q->in[1];
+    if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
+        return dt_bad_shape(q, "(C1) wants row numbers of integers, got %s", dt_text_of(index).s);
+    bool begins = index->rank <= x->rank && x->dtype != DT_BOOL;
+    for (int d = 0; begins && d < index->rank; d++)
+        begins = x->dim[d] == index->dim[d];
+    if (!begins)
+        return dt_bad_shape(q, "(C2) wants numbers for each of %s, got %s", dt_text_of(index).s, dt_text_of(x).s);
+    if (a->rows < 1)
+        return dt_bad_shape(q, "(C3) cannot make %lld rows", (long long)a->rows);
+    q->out = (dt_type){ .dtype = x->dtype, .rank = 1 + x->rank - index->rank, .dim = { a->rows } };
+    if (q->out.rank <= DT_MAX_RANK)
+        memcpy(q->out.dim + 1, x->dim + index->rank, (size_t)(q->out.rank - 1) * sizeof *x->dim);
+    return dt_check_result(q, 3);
+}
+
+static void grad(dt_grad *g)
+{
+    if (g->wants[0])
+        g->din[0] = dt_gather(g->dout, g->in[1]);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)out, (void)attr;
+    dt_rule_whole(rule);
+    for (int d = 0; d < in[1].rank; d++)
+        rule->in[0][d] = rule->in[1][d] = (int8_t)d;
+    for (int d = in[1].rank, to = 1; d < in[0].rank; d++, to++)
+        rule->in[0][d] = rule->out[to] = (int8_t)d;
+}
+
+/* ---- the definition ---- */
+
+/* The positions that name each row, as lists in their order: next[i] after first[row]. */
+typedef struct lists {
+    int64_t *first, *next;
+} lists;
+
+static lists make_lists(const dt_view *index, int64_t rows)
+{
+    int64_t n = dt_type_elements(&index->type);
+    lists l = { dt_alloc(dt_size_mul((size_t)rows + 1, sizeof *l.first)), dt_alloc(dt_size_mul((size_t)n + 1, sizeof *l.next)) };
+    for (int64_t v = 0; v < rows; v++)
+        l.first[v] = -1;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        int64_t v = dt_cell_int(index, i);
+        if (v < 0 || v >= rows)
+            continue;
+        l.next[i] = l.first[v];
+        l.first[v] = i;
+    }
+    return l;
+}
+
+static void sum_row(const dt_call *c, const lists *l, int64_t v, int64_t width)
+{
+    const dt_view *x = &c->in[0];
+    bool floats = dt_dtype_is_float(x->type.dtype);
+    for (int64_t d = 0; d < width; d++) {
+        double sum = 0;
+        int64_t ints = 0;
+        for (int64_t i = l->first[v]; i >= 0; i = l->next[i])
+            if (floats)
+                sum += dt_cell_double(x, i * width + d);
+            else
+                ints = dt_int_add(ints, dt_cell_int(x, i * width + d));
+        if (floats)
+            dt_cell_set_double(&c->out, v * width + d, sum);
+        else
+            dt_cell_set_int(&c->out, v * width + d, ints);
+    }
+}
+
+static void eval(const dt_call *c)
+{
+    int64_t rows = c->out.type.dim[0], width = dt_type_elements(&c->out.type) / (rows ? rows : 1);
+    lists l = make_lists(&c->in[1], rows);
+    for (int64_t v = 0; v < rows; v++)
+        sum_row(c, &l, v, width);
+    free(l.first);
+    free(l.next);
+}
+
+/* ---- folded: a sum for each segment is one over all rows into as many tables ---- */
+
+static dt_value segment(const dt_fold_call *c)
+{
+    const dt_rows_attr *a = c->node->attr;
+    dt_type out = c->node->type, index = dt_type_of_value(c->in[1]), number = dt_type_of(DT_INT64, 1, (int64_t[]){ c->segments });
+    dt_segment_attr to_rows = dt_segment_attr_of(c);
+    to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
+    index.dtype = DT_INT64;
+    dt_value first = dt_iota(c->trace, &number, 0); /* (S): the first row of each segment's table */
+    first = dt_multiply(first, dt_like(first, (double)a->rows));
+    first = dt_emit(c->trace, &dt_op_segment_broadcast, &first, 1, &to_rows); /* (B) */
+    dt_value apart = dt_add(dt_convert(c->in[1], DT_INT64), dt_broadcast_rows(first, &index));
+    dt_value sums = dt_scatter_add(c->in[0], apart, a->rows * c->segments);
+    dt_type stacked = dt_stack_type(c->segments, &out);
+    return dt_reshape(sums, stacked.rank, stacked.dim);
+}
+
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_rows_attr *a = attr;
+    dt_str_printf(out, "rows=%lld", (long long)a->rows);
+}
+
+const dt_op dt_op_scatter_add = {
+    .name = "scatter_add", .about = "sums by row number, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
+    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
+};
