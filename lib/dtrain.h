@@ -176,6 +176,54 @@ typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
 DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis,
                                      dt_tensor **out) DT_CHECKED;
 
+/* ---- variables ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * State that outlives a step. Made in a strategy's scope (or in a step function), a variable has a copy on each replica: a
+ * MirroredVariable, whose copies stay equal, or with DT_SYNC_ON_READ a SyncOnReadVariable, whose copies are the replicas' own until
+ * somebody reads it from outside. Made outside of all scopes, or in one of a strategy that distributes nothing, it is plain. It
+ * remembers its strategy: reading and assigning it needs no scope, only that no other strategy's is open.
+ */
+typedef struct dt_variable dt_variable;
+typedef enum dt_synchronization { DT_SYNC_AUTO, DT_SYNC_NONE, DT_SYNC_ON_WRITE, DT_SYNC_ON_READ } dt_synchronization;
+/* How the replicas' values become one: when they assign (ON_WRITE), or when it is read from outside (ON_READ). */
+typedef enum dt_aggregation { DT_AGGREGATE_NONE, DT_AGGREGATE_SUM, DT_AGGREGATE_MEAN, DT_AGGREGATE_ONLY_FIRST_REPLICA } dt_aggregation;
+typedef enum dt_trainable { DT_TRAINABLE_DEFAULT, DT_TRAINABLE_YES, DT_TRAINABLE_NO } dt_trainable; /* default: yes, unless ON_READ */
+typedef struct dt_variable_options {
+    const char *name;                   /* NULL: "Variable" */
+    dt_synchronization synchronization; /* AUTO is ON_WRITE; NONE is refused where there is something to synchronize */
+    dt_aggregation aggregation;
+    dt_trainable trainable;
+    /* Without an initial value: of this dtype and shape, drawn as `initializer` says ("glorot_uniform", "RandomNormal: {stddev: 0.1}"; NULL: zeros). */
+    dt_dtype dtype;
+    int rank;
+    const int64_t *shape;
+    const char *initializer;
+    uint64_t seed;
+} dt_variable_options;
+/* `initial` is copied, and gives dtype and shape; NULL: as the options say, which otherwise may be NULL. */
+DT_API dt_status *dt_variable_create(dt_variable **out, const dt_tensor *initial, const dt_variable_options *options) DT_CHECKED;
+DT_API void dt_variable_unref(dt_variable *v);
+DT_API const char *dt_variable_kind(const dt_variable *v);         /* "MirroredVariable", "SyncOnReadVariable", "Variable" */
+DT_API char *dt_variable_name(const dt_variable *v, int replica);  /* "v:0", "v/replica_1:0"; free it */
+DT_API char *dt_variable_text(const dt_variable *v);               /* as tf.distribute prints it: each copy, its name and value; free it */
+DT_API dt_dtype dt_variable_dtype(const dt_variable *v);
+DT_API int dt_variable_rank(const dt_variable *v);
+DT_API int64_t dt_variable_dim(const dt_variable *v, int axis);    /* -1: no such axis */
+DT_API bool dt_variable_trainable(const dt_variable *v);
+DT_API int dt_variable_copies(const dt_variable *v);               /* replicas of its strategy; 1 when it is plain */
+
+/* From outside of step functions. */
+typedef enum dt_write { DT_ASSIGN, DT_ASSIGN_ADD, DT_ASSIGN_SUB } dt_write;
+/* The value: of a SyncOnReadVariable as its aggregation says, else that of replica 0. */
+DT_API dt_status *dt_variable_value(dt_variable *v, dt_tensor **out) DT_CHECKED;
+/* One copy, on its replica's device. */
+DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out) DT_CHECKED;
+/* Assigns to every copy, or adds, or subtracts. ON_READ with SUM: copies get their share of what is assigned, and nothing can be added. */
+DT_API dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) DT_CHECKED;
+/* The same with an entry of `values`: of a distributed one, copy i gets the i-th. */
+DT_API dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values, const char *name) DT_CHECKED;
+
 /* ---- models ------------------------------------------------------------------------------------------------------- */
 
 typedef struct dt_model dt_model;
@@ -244,7 +292,7 @@ typedef struct dt_value {
     dt_trace *trace; /* NULL: the value of a failed call */
     int node;
 } dt_value;
-/* Trainable variables of a model, in creation order; lent. */
+/* A list of variables: the trainable ones of a model, in creation order, or the caller's own. */
 typedef struct dt_variables dt_variables;
 /* Gradients of a loss, one per variable, within a trace. */
 typedef struct dt_gradients {
@@ -291,6 +339,22 @@ DT_API dt_value dt_all_reduce(dt_reduce_op op, dt_value x); /* over replicas */
 DT_API dt_value dt_replica_id(dt_trace *t);             /* int32 scalar */
 DT_API int64_t dt_dim(dt_value x, int axis);            /* -1: the batch dimension, see dt_dim_value */
 DT_API dt_value dt_dim_value(dt_value x, int axis);     /* int32 scalar: the size, known when the step runs */
+
+/*
+ * In step functions. What replicas assign to a MirroredVariable is aggregated first; with DT_AGGREGATE_NONE each copy gets its own
+ * replica's value, and is its own from then on. A SyncOnReadVariable's copies are never aggregated here. A plain variable is changed by one replica
+ * after the other. The result is the value after the assignment.
+ */
+DT_API dt_value dt_variable_read(dt_trace *t, dt_variable *v);
+DT_API dt_value dt_variable_assign(dt_trace *t, dt_variable *v, dt_value value);
+DT_API dt_value dt_variable_assign_add(dt_trace *t, dt_variable *v, dt_value value);
+DT_API dt_value dt_variable_assign_sub(dt_trace *t, dt_variable *v, dt_value value);
+/* A number that is the same for all replicas: it cannot be summed over them, and needs no averaging. */
+DT_API dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, double number);
+/* A list of variables for dt_gradient and dt_optimizer_apply; keeps them. */
+DT_API dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n) DT_CHECKED;
+DT_API void dt_variables_unref(dt_variables *list);
+DT_API dt_variable *dt_variables_at(const dt_variables *list, int i); /* lent; NULL: none */
 
 /* ---- jobs --------------------------------------------------------------------------------------------------------- */
 

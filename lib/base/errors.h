@@ -335,3 +335,15 @@ DT_ERROR(REDUCE_TYPE, 176, 78, "InvalidArgumentError", "values of different shap
     "reduce adds the replicas' values element by element, so all must have one dtype, a number's, and one shape; with an axis, sizes may\n"
     "differ along it. After a partial last batch the replicas' rows differ: reduce along axis 0.\n\n"
     "    dt_strategy_reduce(strategy, DT_MEAN, result, \"loss\", 0, &mean)     divides by the rows of all replicas")
+DT_ERROR(VARIABLE, 180, 78, "ValueError", "variable cannot be made or used so",
+    "A variable with synchronization NONE cannot be distributed. The mean of integers is a fraction, so an integer variable cannot have the\n"
+    "aggregation MEAN. A SyncOnReadVariable is read from outside by its aggregation, which must not be NONE then; with SUM its copies are shares of\n"
+    "one value, so that nothing can be added to it from outside:\n\n"
+    "    dt_variable_set(v, DT_ASSIGN, total)        each of n copies becomes total / n\n\n"
+    "A number that is the same on all replicas cannot be summed over them; a tensor made in the step function can.")
+DT_ERROR(SCATTER, 181, 78, "NotImplementedError", "scatter of a distributed variable",
+    "Parts of a variable can be scattered to only where every copy can do it by itself: a MirroredVariable with aggregation NONE or\n"
+    "ONLY_FIRST_REPLICA. Compute the whole value in the step function and assign it.")
+DT_ERROR(MISUSE, 182, 78, "ValueError", "argument missing in a call of the library",
+    "A function of dtrain.h was given NULL where it needs a handle, a name, or the address of one. Only unref functions take NULL; others say in\n"
+    "dtrain.h what NULL stands for. Often the handle was to be made by a call whose error went unseen.")

@@ -267,6 +267,11 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path)
 
 /* ---- adding ---- */
 
+dt_status *dt_want(const void *given, const char *call, const char *what)
+{
+    return given ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got no %s", call, what);
+}
+
 dt_status *dt_note(dt_status *s, const char *format, ...)
 {
     if (!s)

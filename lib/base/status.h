@@ -70,6 +70,9 @@ dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...) DT_
  * ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise` where errno says nothing special. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
+/* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is well. */
+dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
+
 /* Adds a line of context below the error; returns s. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Sets the text on the caret line ("did you mean 'layers'?"); returns s. */

@@ -52,21 +52,32 @@ void dt_shape_print(const dt_type *t, dt_str *out);
 
 /* ---- variables ---- */
 
-/* State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per memory space. Counted. */
-typedef struct dt_variable {
+/*
+ * State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per memory space. Counted.
+ *
+ * A variable whose copies may differ between replicas keeps them all in `stack`, a variable of type (R, ...) whose first entry is its
+ * own data. The graph of one replica reads and assigns the variable, the folded graph its stack.
+ */
+struct dt_variable { /* declared in dtrain.h */
     int refs;
     char *path;        /* "dense/kernel" */
     dt_type type;      /* no batch dimension */
     bool trainable;
     bool slot;         /* of an optimizer: not part of weights_sha256 */
     void *data;        /* aligned to 64, type's elements, row-major */
-} dt_variable;
+    dt_variable *stack;      /* all replicas' copies; NULL: one for all */
+    bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
+    struct dt_strategy *strategy; /* whose scope it was made in; NULL: a plain one */
+    int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
+    void (*forget)(dt_variable *v); /* gives up what the maker has hung on it; NULL: nothing */
+};
 
 /* A zeroed variable; NO_MEMORY naming it when the system refuses. */
-dt_status *dt_variable_create(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
-void dt_variable_unref(dt_variable *v);
+dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
+/* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it has already. */
+dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
-struct dt_variables { /* declared in dtrain.h; does not own */
+struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
     int n;
     dt_variable **v;
 };
@@ -222,6 +233,8 @@ void dt_trace_destroy(dt_trace *t); /* takes NULL */
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
+/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
+bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
 void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, noting the layer; frees others */
 dt_arena *dt_trace_arena(dt_trace *t);
 

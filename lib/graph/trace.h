@@ -31,8 +31,6 @@ struct dt_trace {
     int n_slots;
 };
 
-/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
-bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
 /* dt_trace_order, with updates behind the readers of the old values where that is possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
 /* The entry of that name, or NULL. */

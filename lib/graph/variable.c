@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-dt_status *dt_variable_create(dt_variable **out, const char *path, const dt_type *type, bool trainable)
+dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable)
 {
     assert(!dt_type_has_batch(type));
     int64_t bytes = dt_type_bytes(type);
@@ -24,11 +24,43 @@ dt_status *dt_variable_create(dt_variable **out, const char *path, const dt_type
     return NULL;
 }
 
+/* (R, ...) */
+static dt_type stacked_type(const dt_type *own, int replicas)
+{
+    dt_type t = *own;
+
+    memmove(t.dim + 1, t.dim, (DT_MAX_RANK - 1) * sizeof *t.dim);
+    t.dim[0] = replicas;
+    t.rank++;
+    return t;
+}
+
+dt_status *dt_variable_diverge(dt_variable *v, int replicas)
+{
+    if (v->stack)
+        return NULL;
+    if (v->type.rank == DT_MAX_RANK)
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the variable '%s' has %d dimensions, no room for one value per replica", v->path, DT_MAX_RANK);
+    dt_type type = stacked_type(&v->type, replicas);
+    size_t bytes = (size_t)dt_type_bytes(&v->type);
+    DT_TRY(dt_variable_alloc(&v->stack, v->path, &type, v->trainable));
+    for (int r = 0; r < replicas; r++)
+        memcpy((char *)v->stack->data + (size_t)r * bytes, v->data, bytes);
+    free(v->data);
+    v->data = v->stack->data;
+    return NULL;
+}
+
 void dt_variable_unref(dt_variable *v)
 {
     if (!v || --v->refs > 0)
         return;
-    free(v->data);
+    if (v->forget)
+        v->forget(v);
+    if (v->stack)
+        dt_variable_unref(v->stack);
+    else
+        free(v->data);
     free(v->path);
     free(v);
 }

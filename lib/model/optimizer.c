@@ -103,7 +103,7 @@ static struct dt_optimizer_slot *find_slots(const dt_optimizer *o, const dt_vari
 
 static dt_status *create_slot(dt_variable **out, const char *path, const dt_type *type)
 {
-    DT_TRY(dt_variable_create(out, path, type, false));
+    DT_TRY(dt_variable_alloc(out, path, type, false));
     (*out)->slot = true;
     return NULL;
 }

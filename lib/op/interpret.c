@@ -68,7 +68,8 @@ static dt_status *bind_inputs(machine *m, const dt_view *arg)
             DT_TRY(bind_argument(m, i, r, &arg[r * g->n_args + i]));
         for (int i = 0; i < g->n_states; i++) {
             const dt_variable *v = g->state[i].variable;
-            *value_at(m, g->state[i].node, r) = (value){ { v->type, v->data }, LENT };
+            char *data = (char *)v->data + (v->stack ? r * dt_type_bytes(&v->type) : 0);
+            *value_at(m, g->state[i].node, r) = (value){ { v->type, data }, LENT };
         }
     }
     return NULL;
@@ -148,6 +149,24 @@ static dt_status *run_node(machine *m, int i)
 
 /* ---- handing back ---- */
 
+/* Every replica's update of a variable that has a copy for each. */
+static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out)
+{
+    int64_t bytes = dt_type_bytes(&s->variable->type);
+
+    DT_TRY(view_create(out, &s->variable->stack->type));
+    for (int r = 0; r < m->replicas; r++)
+        memcpy((char *)out->data + r * bytes, value_at(m, s->update, r)->view.data, (size_t)bytes);
+    return NULL;
+}
+
+static dt_status *collect_update(const machine *m, const dt_state *s, dt_view *out)
+{
+    if (s->update < 0)
+        return NULL;
+    return s->variable->stack ? collect_each(m, s, out) : view_copy(out, &value_at(m, s->update, 0)->view);
+}
+
 static dt_status *collect(const machine *m, dt_interpretation *out)
 {
     const dt_graph *g = m->graph;
@@ -155,8 +174,7 @@ static dt_status *collect(const machine *m, dt_interpretation *out)
         for (int i = 0; i < g->n_results; i++)
             DT_TRY(view_copy(&out->result[r * g->n_results + i], &value_at(m, g->result[i].node, r)->view));
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            DT_TRY(view_copy(&out->update[i], &value_at(m, g->state[i].update, 0)->view));
+        DT_TRY(collect_update(m, &g->state[i], &out->update[i]));
     return NULL;
 }
 

@@ -109,7 +109,7 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 typedef struct dt_interpretation {
     int replicas;
     dt_view *result;        /* [replicas][n_results] */
-    dt_view *update;        /* [n_states] of replica 0; data NULL where unchanged */
+    dt_view *update;        /* [n_states] of replica 0, all replicas' (R, ...) where the variable has a stack; data NULL where unchanged */
     int n_results, n_states;
 } dt_interpretation;
 

@@ -126,6 +126,11 @@ static dt_value all_reduce(dt_folder *f, const dt_node *n)
 
 /* ---- the pass ---- */
 
+static dt_variable *folded_variable(const dt_state *s)
+{
+    return s->variable->stack ? s->variable->stack : s->variable;
+}
+
 static void declare_arguments(dt_folder *f)
 {
     for (int i = 0; i < f->g->n_args; i++) {
@@ -137,7 +142,23 @@ static void declare_arguments(dt_folder *f)
         f->value[node] = dt_trace_declare(f->t, f->g->arg[i].name, &type);
     }
     for (int i = 0; i < f->g->n_states; i++)
-        f->value[f->g->state[i].node] = dt_read(f->t, f->g->state[i].variable);
+        f->value[f->g->state[i].node] = dt_read(f->t, folded_variable(&f->g->state[i]));
+}
+
+/* Where each replica has a copy, what is the same for all is assigned to each. */
+static dt_value folded_update(dt_folder *f, const dt_state *s)
+{
+    dt_value x = f->value[s->update];
+    return s->variable->stack && f->spread[s->update] == DT_UNIFORM ? dt_fold_stacked(f, x) : x;
+}
+
+static void export_all(dt_folder *f)
+{
+    for (int i = 0; i < f->g->n_results; i++)
+        dt_return(f->t, f->g->result[i].name, f->value[f->g->result[i].node]);
+    for (int i = 0; i < f->g->n_states; i++)
+        if (f->g->state[i].update >= 0)
+            dt_assign(f->t, folded_variable(&f->g->state[i]), folded_update(f, &f->g->state[i]));
 }
 
 static void emit_nodes(dt_folder *f)
@@ -151,7 +172,7 @@ static void emit_nodes(dt_folder *f)
             f->sum[i] = sum_node(f, i);
         dt_trace_path(f->t, path);
     }
-    dt_trace_export(f->t, f->g, f->value);
+    export_all(f);
 }
 
 static void note_spreads(const dt_folder *f, dt_folded *out)

@@ -21,6 +21,9 @@ bool dt_fold_contracts_batch(const dt_folder *f, const dt_node *n);
 int64_t dt_fold_size(const dt_folder *f, const dt_node *n);
 bool dt_fold_counts_rows(const dt_folder *f, const dt_node *n);
 
+/* (R, ...) of a uniform value: the same for every replica. */
+dt_value dt_fold_stacked(dt_folder *f, dt_value x);
+
 /* All replicas' values of node i, where one of its own is needed; its inputs' are there. */
 dt_value dt_fold_value(dt_folder *f, int i);
 

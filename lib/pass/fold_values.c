@@ -84,8 +84,7 @@ static dt_value emit_alone(dt_folder *f, int i)
     return f->spread[i] == DT_STACKED ? dt_reshape(y, type.rank, type.dim) : y;
 }
 
-/* (R, ...) of a uniform value: the same for every replica. */
-static dt_value stacked(dt_folder *f, dt_value x)
+dt_value dt_fold_stacked(dt_folder *f, dt_value x)
 {
     dt_type from = dt_type_of_value(x), to = dt_stack_type(f->replicas, &from);
     int8_t dims[DT_MAX_RANK];
@@ -104,7 +103,7 @@ static dt_value emit_stacked(dt_folder *f, int i, dt_value *in)
             return refuse(f, n); /* no room for a leading dimension */
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] == DT_UNIFORM)
-            in[k] = stacked(f, in[k]);
+            in[k] = dt_fold_stacked(f, in[k]);
     if (n->op->elementwise)
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
     if (n->op->stack && n->type.rank < DT_MAX_RANK)

@@ -25,6 +25,9 @@ typedef enum dt_spread { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_spread;
  * VARYING_UPDATE naming the variable when replicas would assign different values to one that is uniform. */
 dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out) DT_MUST_USE;
 
+/* Gives variables that may diverge a copy for each replica, where g assigns values that differ. */
+dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) DT_MUST_USE;
+
 /* ---- fold ---- */
 
 typedef struct dt_folded {

@@ -39,19 +39,55 @@ static dt_spread spread_of_node(const dt_graph *g, const dt_node *n, const bool 
     return differs_by_itself(g, n) || reads_varying(n, spread) ? DT_STACKED : DT_UNIFORM;
 }
 
-dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out)
+/* Variables that have a copy for each replica differ by themselves. */
+static void spread_of_states(const dt_graph *g, dt_spread *spread)
+{
+    for (int i = 0; i < g->n_states; i++)
+        spread[g->state[i].node] = g->state[i].variable->stack ? DT_STACKED : DT_UNIFORM;
+}
+
+static dt_spread *spread_all(const dt_graph *g, const bool *distributed, dt_arena *arena)
 {
     dt_spread *spread = dt_arena_array(arena, dt_spread, g->n_nodes);
 
+    spread_of_states(g, spread);
     for (int i = 0; i < g->n_nodes; i++)
-        spread[i] = spread_of_node(g, &g->node[i], distributed, spread);
-    for (int i = 0; i < g->n_states; i++) {
-        const dt_state *s = &g->state[i];
-        if (s->update >= 0 && spread[s->update] != DT_UNIFORM)
+        if (g->node[i].op != &dt_op_variable)
+            spread[i] = spread_of_node(g, &g->node[i], distributed, spread);
+    return spread;
+}
+
+static bool updates_differ(const dt_state *s, const dt_spread *spread)
+{
+    return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
+}
+
+/* One that gets copies may make another's update differ: until none is left. */
+dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_status *bad = NULL;
+
+    for (int i = 0; i < g->n_states && !bad; i++) {
+        dt_variable *v = g->state[i].variable;
+        if (!v->may_diverge || !updates_differ(&g->state[i], spread_all(g, distributed, arena)))
+            continue;
+        bad = dt_variable_diverge(v, replicas);
+        i = -1;
+    }
+    dt_arena_destroy(arena);
+    return bad;
+}
+
+dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out)
+{
+    dt_spread *spread = spread_all(g, distributed, arena);
+
+    for (int i = 0; i < g->n_states; i++)
+        if (updates_differ(&g->state[i], spread))
             return dt_fail(DT_E_VARYING_UPDATE, NULL,
                            "variable '%s' is one for all replicas, but each would assign its own value: sum or average it with all_reduce first",
-                           s->variable->path);
-    }
+                           g->state[i].variable->path);
     *out = spread;
     return NULL;
 }

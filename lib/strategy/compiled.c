@@ -84,6 +84,22 @@ static void drop_variables(const dt_graph *g)
         dt_variable_unref(g->state[i].variable);
 }
 
+/* A later trace may give a variable copies: then this one was compiled for something else. */
+static void note_copies(dt_compiled *c)
+{
+    c->has_copies = dt_arena_array(c->arena, bool, c->step->n_states + 1);
+    for (int i = 0; i < c->step->n_states; i++)
+        c->has_copies[i] = c->step->state[i].variable->stack != NULL;
+}
+
+bool dt_compiled_is_stale(const dt_compiled *c)
+{
+    for (int i = 0; i < c->step->n_states; i++)
+        if (c->has_copies[i] != (c->step->state[i].variable->stack != NULL))
+            return true;
+    return false;
+}
+
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph *step, const dt_compile_options *o)
 {
     dt_compiled *c = dt_alloc(sizeof *c);
@@ -93,6 +109,9 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     keep_variables(step);
     c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
     s = simplify(&c->step);
+    if (!s)
+        s = dt_diverge_variables(c->step, o->distributed, strategy->replicas);
+    note_copies(c);
     if (!s)
         s = fold(c, o->distributed);
     if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {

@@ -20,6 +20,7 @@ struct dt_compiled {
     dt_graph *step;         /* one replica's, simplified */
     dt_folded folded;       /* graph NULL: it has no folded form */
     const dt_spread *arg, *result; /* by argument and result */
+    bool *has_copies;       /* [states] of the step: compiled for one copy per replica */
     int shards;
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */

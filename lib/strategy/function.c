@@ -35,16 +35,20 @@ dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void 
     return NULL;
 }
 
+static void release_trace(traced *t)
+{
+    dt_compiled_destroy(t->compiled);
+    dt_strategy_unref(t->strategy);
+    free(t->signature);
+    free(t->single);
+}
+
 void dt_function_unref(dt_function *f)
 {
     if (!f || --f->refs > 0)
         return;
-    for (int i = 0; i < f->n; i++) {
-        dt_compiled_destroy(f->trace[i].compiled);
-        dt_strategy_unref(f->trace[i].strategy);
-        free(f->trace[i].signature);
-        free(f->trace[i].single);
-    }
+    for (int i = 0; i < f->n; i++)
+        release_trace(&f->trace[i]);
     free(f->trace);
     free(f);
 }
@@ -167,9 +171,9 @@ static dt_status *record(dt_function *f, dt_strategy *s, const dt_values *args, 
         dt_type type = traced_type(&args->entry[i]);
         dt_trace_declare(t, args->entry[i].name, &type);
     }
-    bool before = dt_replica_context(true);
+    dt_context before = dt_context_enter(DT_IN_REPLICA);
     f->step(t, f->user);
-    dt_replica_context(before);
+    dt_context_enter(before);
     dt_status *misused = dt_status_kept(); /* a scope entered by the step */
     if (misused)
         dt_trace_fail(t, misused);
@@ -217,12 +221,25 @@ static dt_status *add_trace(dt_function *f, dt_strategy *s, const dt_values *arg
     return NULL;
 }
 
+static void forget_stale(dt_function *f)
+{
+    int kept = 0;
+
+    for (int i = 0; i < f->n; i++)
+        if (dt_compiled_is_stale(f->trace[i].compiled))
+            release_trace(&f->trace[i]);
+        else
+            f->trace[kept++] = f->trace[i];
+    f->n = kept;
+}
+
 static dt_status *find_trace(dt_function *f, dt_strategy *s, const dt_values *args, traced **out)
 {
     dt_str signature = { 0 };
     dt_status *bad = NULL;
 
     *out = NULL;
+    forget_stale(f);
     sign(args, &signature);
     for (int i = 0; i < f->n && !*out; i++)
         if (f->trace[i].strategy == s && strcmp(f->trace[i].signature, dt_str_text(&signature)) == 0)

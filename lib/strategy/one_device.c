@@ -22,4 +22,5 @@ const dt_strategy_row dt_strategy_one_device = {
     .read = read,
     .place = dt_place_cpus,
     .backend = "cpu",
+    .plain = true,
 };

@@ -13,7 +13,7 @@ typedef struct context {
     dt_strategy *fallback; /* the default strategy, made when first asked for */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
-    bool in_step;          /* a step function is being traced */
+    dt_context where;
 } context;
 
 static _Thread_local context current;
@@ -54,10 +54,15 @@ static void keep_error(dt_status *s)
 
 /* ---- what is current ---- */
 
-bool dt_replica_context(bool inside)
+dt_context dt_context_now(void)
 {
-    bool before = current.in_step;
-    current.in_step = inside;
+    return current.where;
+}
+
+dt_context dt_context_enter(dt_context c)
+{
+    dt_context before = current.where;
+    current.where = c;
     return before;
 }
 
@@ -73,25 +78,30 @@ dt_strategy *dt_get_strategy(void)
 /* ---- entering and leaving ---- */
 
 /* Another strategy's scope must not be open; the default strategy's own may hold any. */
-static dt_status *check_nesting(const dt_strategy *s)
+dt_status *dt_scope_fits(const dt_strategy *s)
 {
     const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : NULL;
 
-    if (current.in_step)
-        return dt_fail(DT_E_SCOPE, NULL, "a scope, run and reduce are for outside of step functions; dt_all_reduce sums within one");
-    if (current.depth == MAX_DEPTH)
-        return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
     if (!outer || outer == s || outer->row == &dt_strategy_default_)
         return NULL;
     if (s->row == &dt_strategy_default_)
         return dt_fail(DT_E_SCOPE, NULL, "the default strategy's scope must not be entered within that of a %s strategy", outer->row->kind.name);
-    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a %s strategy's scope is open, a %s strategy's is entered",
-                   outer->row->kind.name, s->row->kind.name);
+    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a %s strategy's scope is open (%s), a %s strategy's is entered or used (%s)",
+                   outer->row->kind.name, outer->what, s->row->kind.name, s->what);
+}
+
+static dt_status *check_entering(const dt_strategy *s)
+{
+    if (current.where == DT_IN_REPLICA)
+        return dt_fail(DT_E_SCOPE, NULL, "a scope, run and reduce are for outside of step functions; dt_all_reduce sums within one, dt_merge_call leads out");
+    if (current.depth == MAX_DEPTH)
+        return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
+    return dt_scope_fits(s);
 }
 
 dt_scope dt_scope_enter(dt_strategy *strategy)
 {
-    dt_status *s = strategy ? check_nesting(strategy) : dt_fail(DT_E_SCOPE, NULL, "there is no strategy to enter the scope of");
+    dt_status *s = strategy ? check_entering(strategy) : dt_fail(DT_E_SCOPE, NULL, "there is no strategy to enter the scope of");
 
     if (s) {
         keep_error(s);

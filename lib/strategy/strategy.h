@@ -43,6 +43,7 @@ struct dt_strategy_row {
     /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
+    bool plain;                  /* distributes nothing: variables are plain, values single */
 };
 
 struct dt_strategy { /* the public handle */
@@ -70,8 +71,13 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
-/* Whether this thread is in a step function, where no scope can be entered, and so nothing run or reduced. Returns what was. */
-bool dt_replica_context(bool inside);
+/* Where this thread is, apart from scopes: in a step function no scope can be entered, and so nothing run or reduced. */
+typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;
+dt_context dt_context_now(void);
+/* Returns what was. */
+dt_context dt_context_enter(dt_context c);
+/* The error of using what belongs to `s` in the scope of another strategy; NULL: none. */
+dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 
 /* ---- compiled steps ---- */
 
@@ -86,6 +92,8 @@ typedef struct dt_compile_options {
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;
 void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
+/* Whether a variable of the step has got a copy for each replica since: then it must be traced anew. */
+bool dt_compiled_is_stale(const dt_compiled *c);
 /* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without compiling. *x may be NULL. */
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*

@@ -32,7 +32,7 @@ dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type)
     return NULL;
 }
 
-static dt_status *check_shape(dt_dtype dtype, int rank, const int64_t *shape)
+dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape)
 {
     int64_t elements = 1;
 
@@ -40,6 +40,8 @@ static dt_status *check_shape(dt_dtype dtype, int rank, const int64_t *shape)
         return dt_fail(DT_E_TENSOR, NULL, "%d is no dtype", (int)dtype);
     if (rank < 0 || rank > DT_MAX_RANK)
         return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, not %d", DT_MAX_RANK, rank);
+    if (rank > 0 && !shape)
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor of %d dimensions needs their sizes", rank);
     for (int d = 0; d < rank; d++)
         if (shape[d] < 0 || !dt_mul_fits(elements, shape[d], &elements))
             return dt_fail(DT_E_TENSOR, NULL, "dimension %d of a tensor cannot be %lld", d, (long long)shape[d]);
@@ -53,7 +55,7 @@ dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int
     dt_tensor *t = NULL;
 
     DT_TRY(dt_status_kept());
-    DT_TRY(check_shape(dtype, rank, shape));
+    DT_TRY(dt_tensor_check(dtype, rank, shape));
     dt_type type = dt_type_of(dtype, rank, shape);
     DT_TRY(dt_tensor_new(&t, &type));
     if (data)

@@ -13,7 +13,7 @@ static dt_status *make_weights(dt_model *m)
     m->trainable.v = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     for (int i = 0; i < m->spec.n_weights; i++) {
         const dt_weight_spec *w = m->spec.weight[i];
-        DT_TRY(dt_variable_create(&m->weight[i], w->path, &w->type, w->trainable));
+        DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
         m->n_weights++;
         if (w->trainable)
             m->trainable.v[m->trainable.n++] = m->weight[i];

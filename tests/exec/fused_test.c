@@ -88,7 +88,7 @@ static setting start(int64_t n)
 {
     setting s = { .t = dt_trace_create("fused") };
     dt_type type = dt_type_of(DT_FLOAT32, 1, &n);
-    must(dt_variable_create(&s.variable, "weight", &type, true), 0);
+    must(dt_variable_alloc(&s.variable, "weight", &type, true), 0);
     s.weight = dt_read(s.t, s.variable);
     s.x = declare(&s, "x", DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, n });
     s.y = declare(&s, "y", DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, n });
@@ -179,7 +179,7 @@ static void test_updates_in_slices(void **state)
         dt_trace *t = dt_trace_create("update");
         dt_type type = dt_type_of(DT_FLOAT32, 2, sizes[i]), scalar = dt_scalar_type(DT_FLOAT32), row = dt_type_of(DT_FLOAT32, 1, &sizes[i][1]);
         dt_variable *v = NULL;
-        must(dt_variable_create(&v, "w", &type, true), 0);
+        must(dt_variable_alloc(&v, "w", &type, true), 0);
         dt_value w = dt_read(t, v), rate = dt_trace_declare(t, "rate", &scalar), g = dt_trace_declare(t, "g", &type);
         dt_value decay = dt_trace_declare(t, "decay", &row);
         dt_assign(t, v, dt_subtract(dt_multiply(w, decay), dt_multiply(dt_divide(g, dt_add(dt_abs(g), dt_constant(t, 1))), rate)));
@@ -301,7 +301,7 @@ static dt_graph *make_update(int which, dt_variable **v)
     dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ SLICE }), scalar = dt_scalar_type(DT_FLOAT32);
     dt_value *value[] = { &s.w, &s.m, &s.u };
     for (int i = 0; i < 3; i++) {
-        must(dt_variable_create(&v[i], names[i], &type, true), 0);
+        must(dt_variable_alloc(&v[i], names[i], &type, true), 0);
         s.v[i] = v[i];
         *value[i] = dt_read(s.t, v[i]);
     }

@@ -171,7 +171,7 @@ static setting start(dt_variable **matrix)
 {
     setting s = { .t = dt_trace_create("one") };
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 6, 7 });
-    must(dt_variable_create(matrix, "matrix", &type, true), 0);
+    must(dt_variable_alloc(matrix, "matrix", &type, true), 0);
     for (int i = 0; i < 42; i++)
         ((float *)(*matrix)->data)[i] = (float)(i % 11 - 5) / 4;
     s.matrix = dt_read(s.t, *matrix);

@@ -91,7 +91,7 @@ static pair start(void)
     pair p = { .t = dt_trace_create("pair") };
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 2, 3 });
     for (int i = 0; i < 2; i++) {
-        must(dt_variable_create(&p.v[i], i ? "b" : "a", &type, true), 0);
+        must(dt_variable_alloc(&p.v[i], i ? "b" : "a", &type, true), 0);
         for (int k = 0; k < 6; k++)
             ((float *)p.v[i]->data)[k] = (float)(10 * i + k);
         p.w[i] = dt_read(p.t, p.v[i]);

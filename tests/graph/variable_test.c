@@ -13,7 +13,7 @@ static void test_variable_is_zeroed_and_aligned(void **state)
     (void)state;
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 7, 3 });
     dt_variable *v = NULL;
-    assert_null(dt_variable_create(&v, "dense/kernel", &type, true));
+    assert_null(dt_variable_alloc(&v, "dense/kernel", &type, true));
     assert_string_equal(v->path, "dense/kernel");
     assert_true(v->trainable);
     assert_false(v->slot);
@@ -28,7 +28,7 @@ static void test_variable_lives_until_the_last_unref(void **state)
     (void)state;
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
-    assert_null(dt_variable_create(&v, "step", &type, false));
+    assert_null(dt_variable_alloc(&v, "step", &type, false));
     v->refs++;
     dt_variable_unref(v);
     assert_int_equal(v->refs, 1);
@@ -43,7 +43,7 @@ static void test_variable_too_large_is_named(void **state)
     (void)state;
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ INT64_C(1) << 40, INT64_C(1) << 40 });
     dt_variable *v = NULL;
-    dt_status *s = dt_variable_create(&v, "dense/kernel", &type, true);
+    dt_status *s = dt_variable_alloc(&v, "dense/kernel", &type, true);
     assert_non_null(s);
     assert_null(v);
     assert_int_equal(dt_status_number(s), DT_E_NO_MEMORY);

@@ -19,7 +19,7 @@ static dt_variable *parameter(int i, const dt_type *type, const void *value)
     char path[16];
     dt_variable *v = NULL;
     snprintf(path, sizeof path, "p%d", i);
-    ok(dt_variable_create(&v, path, type, true));
+    ok(dt_variable_alloc(&v, path, type, true));
     memcpy(v->data, value, (size_t)dt_type_bytes(type));
     return v;
 }

@@ -303,7 +303,7 @@ static dt_variable *variable_of(const char *path, const char *type)
 {
     dt_type parsed = parse(type);
     dt_variable *v = NULL;
-    assert_null(dt_variable_create(&v, path, &parsed, true));
+    assert_null(dt_variable_alloc(&v, path, &parsed, true));
     return v;
 }
 

@@ -104,8 +104,8 @@ static void test_matmul_and_broadcast(void **state)
     static const float weights[6] = { 1, 2, 3, 4, 5, 6 }, biases[3] = { 10, 20, 30 };
     dt_type kernel_type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 2, 3 }), bias_type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 3 });
     dt_variable *kernel = NULL, *bias = NULL;
-    assert_null(dt_variable_create(&kernel, "kernel", &kernel_type, true));
-    assert_null(dt_variable_create(&bias, "bias", &bias_type, true));
+    assert_null(dt_variable_alloc(&kernel, "kernel", &kernel_type, true));
+    assert_null(dt_variable_alloc(&bias, "bias", &bias_type, true));
     memcpy(kernel->data, weights, sizeof weights);
     memcpy(bias->data, biases, sizeof biases);
     dt_value x;
@@ -163,8 +163,8 @@ static void test_updates_come_back_and_variables_stay(void **state)
     (void)state;
     dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 2 });
     dt_variable *w = NULL, *fixed = NULL;
-    assert_null(dt_variable_create(&w, "w", &type, true));
-    assert_null(dt_variable_create(&fixed, "fixed", &type, false));
+    assert_null(dt_variable_alloc(&w, "w", &type, true));
+    assert_null(dt_variable_alloc(&fixed, "fixed", &type, false));
     ((float *)w->data)[1] = 5;
     dt_value x;
     dt_trace *t = start(&x);

@@ -37,7 +37,7 @@ static network network_make(void)
     dt_random r = dt_random_stream(1, "weights", 0);
     for (int i = 0; i < N_VARIABLES; i++) {
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
-        assert_null(dt_variable_create(&n.v[i], rows[i].path, &type, true));
+        assert_null(dt_variable_alloc(&n.v[i], rows[i].path, &type, true));
         for (int64_t k = 0; k < dt_type_elements(&type); k++)
             ((float *)n.v[i]->data)[k] = (float)dt_random_normal(&r);
     }

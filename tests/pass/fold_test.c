@@ -246,7 +246,7 @@ static void test_summed_gradients_are_one_product(void **state)
     (void)state;
     dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 }), square = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 3, 3 });
     dt_variable *v = NULL;
-    assert_null(dt_variable_create(&v, "w", &square, true));
+    assert_null(dt_variable_alloc(&v, "w", &square, true));
     dt_trace *t = dt_trace_create("one");
     dt_value x = dt_trace_declare(t, "x", &rows), w = dt_read(t, v), g;
     dt_gradients_of(dt_reduce_sum(dt_matmul(x, w), DT_NO_AXIS), &w, 1, &g);

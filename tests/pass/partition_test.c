@@ -75,7 +75,7 @@ static setting start(int64_t rows)
     setting s = { .trace = dt_trace_create("update") };
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ rows, 400 }), batch = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 400 });
     for (int i = 0; i < 2; i++) {
-        assert_null(dt_variable_create(&s.v[i], i ? "b" : "a", &type, true));
+        assert_null(dt_variable_alloc(&s.v[i], i ? "b" : "a", &type, true));
         s.w[i] = dt_read(s.trace, s.v[i]);
     }
     s.x = dt_trace_declare(s.trace, "x", &batch);
@@ -146,7 +146,7 @@ static void test_broadcasts_do_not_sink_below_updates(void **state)
     setting s = start(400);
     dt_type row = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 400 });
     dt_variable *bias = NULL;
-    assert_null(dt_variable_create(&bias, "bias", &row, true));
+    assert_null(dt_variable_alloc(&bias, "bias", &row, true));
     dt_value b = dt_read(s.trace, bias), wide = dt_broadcast_to(b, &dt_node_of(s.w[0])->type);
     dt_assign(s.trace, bias, dt_multiply(b, dt_like(b, 0.5)));
     dt_assign(s.trace, s.v[0], dt_subtract(s.w[0], dt_multiply(late(&s), wide)));

@@ -17,7 +17,7 @@ static void create_variables(dt_variable **v)
     };
     for (int i = 0; i < N_VARIABLES; i++) {
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
-        assert_null(dt_variable_create(&v[i], rows[i].path, &type, true));
+        assert_null(dt_variable_alloc(&v[i], rows[i].path, &type, true));
     }
 }
 

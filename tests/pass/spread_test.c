@@ -20,8 +20,8 @@ static setting start(void)
     dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 }), vector = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 3 });
     dt_type scalar = dt_scalar_type(DT_FLOAT32);
     setting s = { .trace = dt_trace_create("test") };
-    assert_null(dt_variable_create(&s.w_variable, "dense/kernel", &vector, true));
-    assert_null(dt_variable_create(&s.n_variable, "count", &scalar, false));
+    assert_null(dt_variable_alloc(&s.w_variable, "dense/kernel", &vector, true));
+    assert_null(dt_variable_alloc(&s.n_variable, "count", &scalar, false));
     s.x = dt_trace_declare(s.trace, "x", &rows);
     s.rate = dt_trace_declare(s.trace, "rate", &scalar);
     s.w = dt_read(s.trace, s.w_variable);

@@ -229,7 +229,7 @@ static void test_varying_updates_are_refused(void **state)
     setting x;
 
     setting_make(&x, 2, assigns);
-    OK(dt_variable_create(&x.variable, "counter", &type, false));
+    OK(dt_variable_alloc(&x.variable, "counter", &type, false));
     give_rows(x.args, "x", (const int64_t[]){ 2, 2 }, 2);
     fails(run(&x), DT_E_VARYING_UPDATE, "'counter'");
     assert_int_equal(*(float *)x.variable->data, 0);
@@ -251,7 +251,7 @@ static void test_function_keeps_variables(void **state)
 
     setting_make(&x, 2, assigns);
     x.calls = 1;
-    OK(dt_variable_create(&x.variable, "counter", &type, false));
+    OK(dt_variable_alloc(&x.variable, "counter", &type, false));
     give_rows(x.args, "x", (const int64_t[]){ 2, 2 }, 2);
     OK(run(&x));
     dt_variable_unref(x.variable);

@@ -48,7 +48,7 @@ static void test_step_has_no_folded_form(void **state)
     dt_executable *x;
     dt_str text = { 0 };
 
-    OK(dt_variable_create(&v, "v", &three, false));
+    OK(dt_variable_alloc(&v, "v", &three, false));
     emit(t, dt_trace_declare(t, "x", &rows), v);
     OK(dt_trace_end(t, &g));
     OK(dt_compiled_create(&c, s, g, &(dt_compile_options){ 0 }));
@@ -121,7 +121,7 @@ static void test_replicas_run_one_after_the_other(void **state)
         dt_function *f = NULL;
         counter c = { 0 };
         int row = 0;
-        OK(dt_variable_create(&c.v, "v", &three, false));
+        OK(dt_variable_alloc(&c.v, "v", &three, false));
         OK(dt_function_create(&f, step, &c));
         for (int r = 0; r < cases[i].n; r++)
             for (int k = 0; k < cases[i].rows[r]; k++, row++)
@@ -237,7 +237,7 @@ static bool run_both_ways(uint64_t seed, const int32_t *offsets)
 
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         memory[i] = (float)(dt_random_uniform(&r) * 2 - 1);
-    OK(dt_variable_create(&v, "v", &five, false));
+    OK(dt_variable_alloc(&v, "v", &five, false));
     OK(dt_compiled_create(&c, s, random_step(seed, v), &(dt_compile_options){ .distributed = (const bool[]){ true, true, true, false } }));
     const int64_t sizes[][2] = { { ROWS, FEATURES }, { ROWS, FEATURES }, { REPLICAS, 0 }, { FEATURES, 0 } };
     for (int i = 0; i < 4; i++) {

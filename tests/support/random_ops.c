@@ -97,7 +97,7 @@ dt_value draw_new_variable(drawing *d, dt_dtype dtype, int rank, const int64_t *
     dt_type type = dt_type_of(dtype, rank, dim);
     char path[16];
     snprintf(path, sizeof path, "v%d", g->n_variables);
-    dt_status_free(dt_variable_create(&g->variable[g->n_variables], path, &type, true));
+    dt_status_free(dt_variable_alloc(&g->variable[g->n_variables], path, &type, true));
     return dt_read(d->t, g->variable[g->n_variables++]);
 }
 

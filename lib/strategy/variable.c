@@ -1,0 +1,312 @@
+/*
+ * Variables as handles: making them in the current scope, and what they answer. A mirrored variable is one array for all replicas as long as its
+ * copies are equal, which is nearly always; a SyncOnReadVariable has one for each from the start (graph.h's `stack`).
+ */
+#include "strategy/variable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "op/cells.h"
+
+static const char *const aggregations[] = { "NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA" };
+
+const char *dt_aggregation_name(int aggregation)
+{
+    return aggregations[aggregation];
+}
+
+/* ---- making ---- */
+
+static dt_status *check_options(const dt_strategy *s, const dt_variable_options *o, dt_dtype dtype)
+{
+    if ((unsigned)o->synchronization > DT_SYNC_ON_READ)
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is no synchronization", (int)o->synchronization);
+    if ((unsigned)o->aggregation > DT_AGGREGATE_ONLY_FIRST_REPLICA)
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is no aggregation", (int)o->aggregation);
+    if ((unsigned)o->trainable > DT_TRAINABLE_NO)
+        return dt_fail(DT_E_VARIABLE, NULL, "%d says nothing about being trainable", (int)o->trainable);
+    if (s->row->plain)
+        return NULL;
+    if (o->synchronization == DT_SYNC_NONE)
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot have synchronization NONE in the scope of a %s strategy: ON_WRITE, ON_READ and AUTO can",
+                       o->name ? o->name : "Variable", s->row->kind.name);
+    if (o->aggregation == DT_AGGREGATE_MEAN && !dt_dtype_is_float(dtype))
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of %s, whose mean is a fraction: aggregation MEAN needs floats",
+                       o->name ? o->name : "Variable", dt_dtype_name(dtype));
+    return NULL;
+}
+
+static bool is_trainable(const dt_variable_options *o)
+{
+    if (o->trainable == DT_TRAINABLE_DEFAULT)
+        return o->synchronization != DT_SYNC_ON_READ;
+    return o->trainable == DT_TRAINABLE_YES;
+}
+
+static void forget_strategy(dt_variable *v)
+{
+    dt_strategy_unref(v->strategy);
+}
+
+static dt_status *distribute(dt_variable *v, dt_strategy *s, const dt_variable_options *o)
+{
+    v->synchronization = o->synchronization == DT_SYNC_ON_READ ? DT_SYNC_ON_READ : DT_SYNC_ON_WRITE;
+    v->aggregation = (int)o->aggregation;
+    if (s->row->plain)
+        return NULL;
+    v->strategy = dt_strategy_ref(s);
+    v->forget = forget_strategy;
+    v->may_diverge = v->aggregation == DT_AGGREGATE_NONE;
+    return dt_variable_is_on_read(v) ? dt_variable_diverge(v, s->replicas) : NULL;
+}
+
+static dt_status *read_initializer(dt_arena *arena, dt_named *out, const char *format, ...)
+{
+    dt_tree *tree = NULL;
+    va_list args;
+
+    va_start(args, format);
+    dt_status *s = dt_fragment_read(arena, "initializer", format, args, &tree);
+    va_end(args);
+    return s ? s : dt_initializer_read(arena, tree, "zeros", out);
+}
+
+static dt_status *draw(dt_variable *v, const dt_variable_options *o)
+{
+    dt_arena *arena;
+    dt_named initializer;
+
+    if (!o->initializer)
+        return NULL;
+    if (!dt_dtype_is_float(v->type.dtype))
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of %s, and initializers draw floats: give its initial value", v->path,
+                       dt_dtype_name(v->type.dtype));
+    arena = dt_arena_create();
+    dt_status *s = read_initializer(arena, &initializer, "%s", o->initializer);
+    if (!s)
+        dt_initialize(&initializer, o->seed, v);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+static dt_status *fill(dt_variable *v, const dt_tensor *initial, const dt_variable_options *o)
+{
+    if (!initial)
+        return draw(v, o);
+    memcpy(v->data, initial->data, (size_t)dt_type_bytes(&v->type));
+    return NULL;
+}
+
+static dt_status *type_of(const dt_tensor *initial, const dt_variable_options *o, dt_type *out)
+{
+    if (!initial)
+        DT_TRY(dt_tensor_check(o->dtype, o->rank, o->shape));
+    *out = initial ? initial->type : dt_type_of(o->dtype, o->rank, o->shape);
+    return NULL;
+}
+
+dt_status *dt_variable_create(dt_variable **out, const dt_tensor *initial, const dt_variable_options *options)
+{
+    const dt_variable_options o = options ? *options : (dt_variable_options){ .name = NULL };
+    dt_strategy *strategy = dt_get_strategy();
+    dt_variable *v = NULL;
+    dt_status *s;
+    dt_type type;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_variable_create", "handle to fill"));
+    DT_TRY(initial || options ? NULL : dt_fail(DT_E_VARIABLE, NULL, "a variable needs an initial value, or options with dtype and shape"));
+    DT_TRY(type_of(initial, &o, &type));
+    DT_TRY(check_options(strategy, &o, type.dtype));
+    DT_TRY(dt_variable_alloc(&v, o.name ? o.name : "Variable", &type, is_trainable(&o)));
+    DT_GO(s, fill(v, initial, &o));
+    DT_GO(s, distribute(v, strategy, &o));
+    dt_variable_unref(*out);
+    *out = v;
+    return NULL;
+out:
+    dt_variable_unref(v);
+    return s;
+}
+
+/* ---- answers ---- */
+
+dt_status *dt_want_variable(const dt_variable *v, const char *call)
+{
+    return dt_want(v, call, "variable");
+}
+
+const char *dt_variable_kind(const dt_variable *v)
+{
+    if (!v || !v->strategy)
+        return "Variable";
+    return dt_variable_is_on_read(v) ? "SyncOnReadVariable" : "MirroredVariable";
+}
+
+int dt_variable_copies(const dt_variable *v)
+{
+    return v && v->strategy ? v->strategy->replicas : 1;
+}
+
+static void print_name(const dt_variable *v, int replica, dt_str *out)
+{
+    dt_str_puts(out, v->path);
+    if (replica > 0)
+        dt_str_printf(out, "/replica_%d", replica);
+    dt_str_puts(out, ":0");
+}
+
+char *dt_variable_name(const dt_variable *v, int replica)
+{
+    dt_str text = { 0 };
+
+    if (!v || replica < 0 || replica >= dt_variable_copies(v))
+        return NULL;
+    print_name(v, replica, &text);
+    return dt_str_take(&text);
+}
+
+dt_dtype dt_variable_dtype(const dt_variable *v)
+{
+    return v ? v->type.dtype : DT_FLOAT32;
+}
+
+int dt_variable_rank(const dt_variable *v)
+{
+    return v ? v->type.rank : 0;
+}
+
+int64_t dt_variable_dim(const dt_variable *v, int axis)
+{
+    return v && axis >= 0 && axis < v->type.rank ? v->type.dim[axis] : -1;
+}
+
+bool dt_variable_trainable(const dt_variable *v)
+{
+    return v && v->trainable;
+}
+
+dt_view dt_variable_copy(const dt_variable *v, int replica)
+{
+    return (dt_view){ v->type, (char *)v->data + (v->stack ? replica * dt_type_bytes(&v->type) : 0) };
+}
+
+/* ---- as tf.distribute prints it ---- */
+
+/* "1.0" alone, "1." in an array, as NumPy has it. */
+static void print_element(const dt_view *v, int64_t i, dt_str *out)
+{
+    size_t from = out->size;
+
+    if (v->type.dtype == DT_BOOL) {
+        dt_str_puts(out, dt_cell_int(v, i) ? "True" : "False");
+    } else if (!dt_dtype_is_float(v->type.dtype)) {
+        dt_str_printf(out, "%lld", (long long)dt_cell_int(v, i));
+    } else {
+        if (v->type.dtype == DT_FLOAT64)
+            dt_str_double(out, dt_cell_double(v, i));
+        else
+            dt_str_float(out, (float)dt_cell_double(v, i));
+        dt_str_puts(out, strpbrk(dt_str_text(out) + from, ".en") ? "" : v->type.rank ? "." : ".0");
+    }
+}
+
+static int64_t print_array(const dt_view *v, int axis, int64_t at, dt_str *out)
+{
+    if (axis == v->type.rank) {
+        print_element(v, at, out);
+        return at + 1;
+    }
+    dt_str_puts(out, "[");
+    for (int64_t i = 0; i < v->type.dim[axis]; i++) {
+        dt_str_puts(out, i ? ", " : "");
+        at = print_array(v, axis + 1, at, out);
+    }
+    dt_str_puts(out, "]");
+    return at;
+}
+
+static void print_shape(const dt_type *t, dt_str *out)
+{
+    dt_str_puts(out, "(");
+    for (int d = 0; d < t->rank; d++)
+        dt_str_printf(out, "%s%lld", d ? ", " : "", (long long)t->dim[d]);
+    dt_str_puts(out, t->rank == 1 ? ",)" : ")");
+}
+
+static void print_copy(const dt_variable *v, int replica, dt_str *out)
+{
+    const char *dtype = dt_dtype_name(v->type.dtype);
+    dt_view copy = dt_variable_copy(v, replica);
+
+    dt_str_puts(out, "<tf.Variable '");
+    print_name(v, replica, out);
+    dt_str_puts(out, "' shape=");
+    print_shape(&v->type, out);
+    dt_str_printf(out, " dtype=%s, numpy=%s", dtype, v->type.rank ? "array(" : "");
+    print_array(&copy, 0, 0, out);
+    if (v->type.rank)
+        dt_str_printf(out, ", dtype=%s)", dtype);
+    dt_str_puts(out, ">");
+}
+
+char *dt_variable_text(const dt_variable *v)
+{
+    dt_str text = { 0 };
+
+    if (!v)
+        return NULL;
+    if (v->strategy)
+        dt_str_printf(&text, "%s:{\n", dt_variable_kind(v));
+    for (int r = 0; r < dt_variable_copies(v); r++) {
+        if (v->strategy)
+            dt_str_printf(&text, "  %d: ", r);
+        print_copy(v, r, &text);
+        dt_str_puts(&text, !v->strategy ? "" : r + 1 < dt_variable_copies(v) ? ",\n" : "\n}");
+    }
+    return dt_str_take(&text);
+}
+
+/* ---- lists ---- */
+
+static dt_status *check_list(dt_variable *const *v, int n)
+{
+    if (n < 0 || (n > 0 && !v))
+        return dt_fail(DT_E_VARIABLE, NULL, "a list of %d variables cannot be made", n);
+    for (int i = 0; i < n; i++)
+        DT_TRY(dt_want_variable(v[i], "dt_variables_create"));
+    return NULL;
+}
+
+dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v, int n)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_variables_create", "handle to fill"));
+    DT_TRY(check_list(v, n));
+    dt_variables *list = dt_alloc(sizeof *list);
+    *list = (dt_variables){ .n = n, .v = dt_alloc(((size_t)n + 1) * sizeof *list->v) };
+    for (int i = 0; i < n; i++) {
+        list->v[i] = v[i];
+        v[i]->refs++;
+    }
+    dt_variables_unref(*out);
+    *out = list;
+    return NULL;
+}
+
+void dt_variables_unref(dt_variables *list)
+{
+    if (!list)
+        return;
+    for (int i = 0; i < list->n; i++)
+        dt_variable_unref(list->v[i]);
+    free(list->v);
+    free(list);
+}
+
+dt_variable *dt_variables_at(const dt_variables *list, int i)
+{
+    return list && i >= 0 && i < list->n ? list->v[i] : NULL;
+}

@@ -1,0 +1,19 @@
+/* Variables from the inside: what their files share. The handle itself is graph.h's dt_variable. */
+#ifndef DT_STRATEGY_VARIABLE_H
+#define DT_STRATEGY_VARIABLE_H
+
+#include "strategy/values.h"
+
+static inline bool dt_variable_is_on_read(const dt_variable *v)
+{
+    return v->strategy && v->synchronization == DT_SYNC_ON_READ;
+}
+
+/* Replica r's copy. */
+dt_view dt_variable_copy(const dt_variable *v, int replica);
+/* "NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA" */
+const char *dt_aggregation_name(int aggregation);
+/* An error naming `call` when v is NULL. */
+dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * Variables from outside of step functions: reading, assigning, adding. What is told to a variable is told to each of its copies; what a
+ * SyncOnReadVariable holds is put together when it is read.
+ */
+#include "op/cells.h"
+#include "strategy/variable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the scope of the variable's strategy: another's must not be open, nor a step function be running. */
+static dt_status *check_context(const dt_variable *v, const char *call)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want_variable(v, call));
+    if (dt_context_now() != DT_OUTSIDE)
+        return dt_fail(DT_E_SCOPE, NULL, "%s is for outside of step functions; dt_variable_read, dt_variable_assign are for within", call);
+    return v->strategy ? dt_scope_fits(v->strategy) : NULL;
+}
+
+/* ---- reading ---- */
+
+/* Sums in double, and integers in 64 bits, in replica order. */
+static void aggregate(const dt_variable *v, const dt_view *out)
+{
+    int replicas = dt_variable_copies(v);
+    bool mean = v->aggregation == DT_AGGREGATE_MEAN;
+
+    for (int64_t i = 0, n = dt_type_elements(&v->type); i < n; i++) {
+        double sum = 0;
+        int64_t whole = 0;
+        for (int r = 0; r < replicas; r++) {
+            dt_view copy = dt_variable_copy(v, r);
+            if (dt_dtype_is_float(v->type.dtype))
+                sum += dt_cell_double(&copy, i);
+            else
+                whole = dt_int_add(whole, dt_cell_int(&copy, i));
+        }
+        if (dt_dtype_is_float(v->type.dtype))
+            dt_cell_set_double(out, i, mean ? sum / replicas : sum);
+        else
+            dt_cell_set_int(out, i, whole);
+    }
+}
+
+static dt_status *check_readable(const dt_variable *v)
+{
+    if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_NONE)
+        return NULL;
+    return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is read from outside by its aggregation, which is NONE: dt_variable_local reads one replica's copy",
+                   v->path);
+}
+
+dt_status *dt_variable_value(dt_variable *v, dt_tensor **out)
+{
+    dt_tensor *t = NULL;
+
+    DT_TRY(check_context(v, "dt_variable_value"));
+    DT_TRY(dt_want(out, "dt_variable_value", "handle to fill"));
+    DT_TRY(check_readable(v));
+    if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of bool: its copies cannot be summed", v->path);
+    DT_TRY(dt_tensor_new(&t, &v->type));
+    if (dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
+        aggregate(v, &(dt_view){ t->type, t->data });
+    else
+        memcpy(t->data, v->data, (size_t)dt_type_bytes(&v->type));
+    dt_tensor_unref(*out);
+    *out = t;
+    return NULL;
+}
+
+dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
+{
+    dt_tensor *t = NULL;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want_variable(v, "dt_variable_local"));
+    DT_TRY(dt_want(out, "dt_variable_local", "handle to fill"));
+    if (replica < 0 || replica >= dt_variable_copies(v))
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' has no copy %d; it has %d", v->path, replica, dt_variable_copies(v));
+    DT_TRY(dt_tensor_new(&t, &v->type));
+    memcpy(t->data, dt_variable_copy(v, replica).data, (size_t)dt_type_bytes(&v->type));
+    t->device = v->strategy ? dt_strdup(v->strategy->device_name[replica]) : NULL;
+    dt_tensor_unref(*out);
+    *out = t;
+    return NULL;
+}
+
+/* ---- assigning ---- */
+
+typedef struct writing {
+    dt_variable *v;
+    dt_write how;
+    int64_t share; /* copies get value / share */
+} writing;
+
+static const char *const verbs[] = { [DT_ASSIGN] = "assign", [DT_ASSIGN_ADD] = "assign_add", [DT_ASSIGN_SUB] = "assign_sub" };
+
+static dt_status *check_write(const writing *w)
+{
+    const dt_variable *v = w->v;
+
+    if ((unsigned)w->how > DT_ASSIGN_SUB)
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is no way to write to a variable", (int)w->how);
+    if (w->how != DT_ASSIGN && v->type.dtype == DT_BOOL)
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of bool: nothing can be added to it", v->path);
+    DT_TRY(check_readable(v));
+    if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && w->how != DT_ASSIGN)
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: %s from outside would not say which to change; assign it", v->path,
+                       dt_variable_copies(v), verbs[w->how]);
+    return NULL;
+}
+
+static dt_status *check_value(const dt_variable *v, const dt_tensor *t)
+{
+    dt_str is = { 0 }, ought = { 0 };
+
+    if (dt_type_equal(&t->type, &v->type))
+        return NULL;
+    dt_type_print(&t->type, &is);
+    dt_type_print(&v->type, &ought);
+    dt_status *s = dt_fail(DT_E_VARIABLE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_str_text(&is), v->path, dt_str_text(&ought));
+    dt_str_release(&is);
+    dt_str_release(&ought);
+    return s;
+}
+
+static void write_cell(const writing *w, const dt_view *copy, const dt_view *value, int64_t i)
+{
+    if (dt_dtype_is_float(copy->type.dtype)) {
+        double x = dt_cell_double(value, i) / (double)w->share, old = dt_cell_double(copy, i);
+        dt_cell_set_double(copy, i, w->how == DT_ASSIGN ? x : w->how == DT_ASSIGN_ADD ? old + x : old - x);
+    } else {
+        int64_t x = dt_cell_int(value, i) / w->share, old = dt_cell_int(copy, i);
+        dt_cell_set_int(copy, i, w->how == DT_ASSIGN ? x : w->how == DT_ASSIGN_ADD ? dt_int_add(old, x) : dt_int_subtract(old, x));
+    }
+}
+
+static void write_copy(const writing *w, int replica, const dt_tensor *value)
+{
+    dt_view copy = dt_variable_copy(w->v, replica), from = { value->type, value->data };
+
+    for (int64_t i = 0, n = dt_type_elements(&copy.type); i < n; i++)
+        write_cell(w, &copy, &from, i);
+}
+
+static int distinct_copies(const dt_variable *v)
+{
+    return v->stack ? dt_variable_copies(v) : 1;
+}
+
+static dt_status *write_single(writing *w, const dt_tensor *value)
+{
+    DT_TRY(check_write(w));
+    DT_TRY(check_value(w->v, value));
+    for (int r = 0; r < distinct_copies(w->v); r++)
+        write_copy(w, r, value);
+    return NULL;
+}
+
+static writing begin(dt_variable *v, dt_write how)
+{
+    bool shares = dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && how == DT_ASSIGN;
+    return (writing){ v, how, shares ? dt_variable_copies(v) : 1 };
+}
+
+dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value)
+{
+    DT_TRY(check_context(v, "dt_variable_set"));
+    DT_TRY(dt_want(value, "dt_variable_set", "value"));
+    writing w = begin(v, how);
+    return write_single(&w, value);
+}
+
+/* Copy i gets the i-th value. */
+static dt_status *write_each(writing *w, const dt_value_entry *e)
+{
+    DT_TRY(check_write(w));
+    if (e->n != dt_variable_copies(w->v))
+        return dt_fail(DT_E_VARIABLE, NULL, "'%s' has values for %d replicas, the variable '%s' has %d copies", e->name, e->n, w->v->path,
+                       dt_variable_copies(w->v));
+    for (int r = 0; r < e->n; r++)
+        DT_TRY(check_value(w->v, dt_entry_local(e, r)));
+    if (w->v->strategy)
+        DT_TRY(dt_variable_diverge(w->v, e->n));
+    for (int r = 0; r < e->n; r++)
+        write_copy(w, r, dt_entry_local(e, r));
+    return NULL;
+}
+
+dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values, const char *name)
+{
+    DT_TRY(check_context(v, "dt_variable_set_from"));
+    DT_TRY(dt_want(values, "dt_variable_set_from", "values"));
+    DT_TRY(dt_want(name, "dt_variable_set_from", "name"));
+    const dt_value_entry *e = dt_values_find(values, name);
+    writing w = begin(v, how);
+
+    if (!e)
+        return dt_fail(DT_E_VARIABLE, NULL, "there is no value '%s' to assign to the variable '%s'", name, v->path);
+    return e->per_replica ? write_each(&w, e) : write_single(&w, dt_entry_local(e, 0));
+}
