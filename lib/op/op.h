@@ -35,7 +35,29 @@ typedef struct dt_dot_attr {                                                    
 } dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs */
 typedef enum dt_direction { DT_EQ, DT_NE, DT_LT, DT_LE, DT_GT, DT_GE } dt_direction;
 typedef struct dt_compare_attr { int64_t direction; } dt_compare_attr;
-typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size */
+typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size, concatenate */
+/* How a window goes along one dimension: window o lies over elements o * stride - low + k * dilation, k = 0 .. size - 1, of the
+ * dimension after base_dilation - 1 holes were put between its elements. What is outside, or a hole, counts as padding. */
+typedef struct dt_window { int64_t stride, low, high, base_dilation, dilation; } dt_window;
+#define DT_WINDOW_ONE ((dt_window){ .stride = 1, .base_dilation = 1, .dilation = 1 }) /* over a single element: changes nothing */
+enum { DT_MAX_SPATIAL = 3 };
+typedef struct dt_convolution_attr {                                                    /* as StableHLO's conv: b01f x 01io -> b01f is Keras' order */
+    int8_t n_spatial;
+    int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
+    int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
+    int32_t feature_groups, batch_groups; /* 1: none; at most one of them is larger */
+    dt_window window[DT_MAX_SPATIAL];     /* their sizes are rhs's; unused ones are zero */
+} dt_convolution_attr;
+typedef struct dt_reduce_window_attr {                                                  /* select_and_scatter too; unused dimensions are zero */
+    int64_t kind, size[DT_MAX_RANK];
+    dt_window window[DT_MAX_RANK];
+} dt_reduce_window_attr;
+typedef struct dt_pad_attr {
+    double value;
+    struct { int64_t low, high, interior; } dim[DT_MAX_RANK];                           /* low, high < 0: cuts off */
+} dt_pad_attr;
+typedef struct dt_slice_attr { struct { int64_t start, size, stride; } dim[DT_MAX_RANK]; } dt_slice_attr; /* size: of the result; B stays whole */
+typedef struct dt_reverse_attr { uint32_t dims; } dt_reverse_attr;
 /* Which cut of the batch a segment op uses: the replicas', or the shards' of `reproducible`. */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS } dt_cut;
 /*
@@ -43,6 +65,7 @@ typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS } dt_cut;
  * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples; a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which contain dimension 0; an empty sum is 0
  *   segment_dot_general(a, b)   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
+ *   segment_convolution(a, b)   -> (S, ...): a convolution per segment, summing over dimension 0 of both
  *   segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its segment
  *   segment_sizes()             -> int32 (S): examples in each segment
  *   tree_sum(x)                 (S, ...) -> (...): the fixed binary tree: node i of a level is node 2i plus node 2i + 1 below, a missing right one is left out
@@ -51,6 +74,7 @@ typedef struct dt_segment_attr {
     int32_t cut, count;
     dt_reduce_attr reduce; /* segment_reduce */
     dt_dot_attr dot;       /* segment_dot_general */
+    dt_convolution_attr convolution; /* segment_convolution */
     dt_type type;          /* segment_broadcast */
 } dt_segment_attr;
 typedef struct dt_rows_attr { int64_t rows; } dt_rows_attr;                             /* scatter_add */
@@ -97,6 +121,21 @@ dt_value dt_example_id(dt_trace *t);                          /* (B) of int32: t
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
 /* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
+
+/* ---- builders of spatial ops (build_spatial.c) ---- */
+
+/* Room at both ends, and between neighbours, of every dimension, filled with `value`; x itself when there is none. */
+dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
+/* Elements start, start + stride, ... of `axis`: `size` of them. */
+dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_t stride);
+dt_value dt_concatenate(const dt_value *x, int n, int axis); /* n >= 1 */
+dt_value dt_reverse(dt_value x, uint32_t dims);              /* x itself when dims is empty */
+dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
+/* Keras' order of dimensions, nothing padded or dilated, no groups: to be changed at will. */
+dt_convolution_attr dt_convolution_channels_last(int n_spatial);
+dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
+/* Windows over single elements: to be changed at will. */
+dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 /* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace NULL where it does not depend on x[i].
  * Emits into the trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */

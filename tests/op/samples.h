@@ -40,6 +40,11 @@ typedef struct sample {
         dt_all_reduce_attr all_reduce;
         dt_rows_attr rows;
         dt_random_attr random;
+        dt_pad_attr pad;
+        dt_slice_attr slice;
+        dt_reverse_attr reverse;
+        dt_convolution_attr convolution;
+        dt_reduce_window_attr window;
     } attr;
 } sample;
 
@@ -360,6 +365,137 @@ static inline void make_tree_sum(sample *s)
     s->in[0].dim[0] = 1 + below(s, 9);
 }
 
+static inline void make_pad(sample *s)
+{
+    dt_type *x = &s->in[0];
+    *x = random_type(s, 1);
+    s->attr.pad.value = 0.5;
+    for (int d = 0; d < x->rank; d++) {
+        if (x->dim[d] < 0 || coin(s))
+            continue;
+        int least = x->dim[d] > 2 ? -1 : 0;
+        s->attr.pad.dim[d].low = least + below(s, 3);
+        s->attr.pad.dim[d].high = least + below(s, 3);
+        s->attr.pad.dim[d].interior = below(s, 3);
+    }
+}
+
+static inline void make_slice(sample *s)
+{
+    dt_type *x = &s->in[0];
+    *x = random_type(s, 1);
+    for (int d = 0; d < x->rank; d++) {
+        bool whole = x->dim[d] < 0 || coin(s);
+        int64_t n = x->dim[d], start = whole ? 0 : below(s, (int)n), stride = whole ? 1 : 1 + below(s, 2);
+        s->attr.slice.dim[d].start = start;
+        s->attr.slice.dim[d].stride = stride;
+        s->attr.slice.dim[d].size = whole ? n : 1 + below(s, (int)((n - 1 - start) / stride) + 1);
+    }
+}
+
+static inline void make_concatenate(sample *s)
+{
+    s->in[0] = random_type(s, 2);
+    s->attr.axis.axis = 1 + below(s, s->in[0].rank - 1);
+    s->in[1] = s->in[0];
+    s->in[1].dim[s->attr.axis.axis] = 1 + below(s, 4);
+}
+
+static inline void make_reverse(sample *s)
+{
+    s->in[0] = random_type(s, 1);
+    s->attr.reverse.dims = (uint32_t)below(s, 1 << s->in[0].rank) & ~(dt_type_has_batch(&s->in[0]) ? 1u : 0u);
+}
+
+/* A window of `size` with room for at least one place on `in` elements. */
+static inline dt_window make_window(sample *s, int64_t size, int64_t in)
+{
+    dt_window w = { .stride = 1 + below(s, 2), .base_dilation = 1 + below(s, 2), .dilation = 1 + below(s, 2), .low = below(s, 3) - 1 };
+    int64_t needs = (size - 1) * w.dilation + 1 - ((in - 1) * w.base_dilation + 1) - w.low;
+    w.high = (needs > -1 ? needs : -1) + below(s, 2);
+    return w;
+}
+
+static inline void make_windows(sample *s)
+{
+    dt_type *x = &s->in[0];
+    *x = random_type(s, 1);
+    s->attr.window = dt_windows_of_one((dt_reduce_kind)below(s, 3), x->rank);
+    for (int d = 0; d < x->rank; d++)
+        if (x->dim[d] > 0 && coin(s)) {
+            s->attr.window.size[d] = 1 + below(s, 3);
+            s->attr.window.window[d] = make_window(s, s->attr.window.size[d], x->dim[d]);
+            if (s->attr.window.kind != DT_REDUCE_SUM) { /* a window of nothing but padding is infinite */
+                s->attr.window.window[d] = (dt_window){ .stride = 1 + below(s, 2), .base_dilation = 1, .dilation = 1 };
+                s->attr.window.size[d] = 1 + below(s, (int)x->dim[d]);
+            }
+        }
+}
+
+static inline void make_scatter(sample *s)
+{
+    do
+        make_windows(s);
+    while (s->attr.window.kind == DT_REDUCE_SUM);
+    dt_infer q = { .op = &dt_op_reduce_window, .in = s->in, .n_in = 1, .attr = &s->attr };
+    dt_status_free(dt_op_reduce_window.infer(&q));
+    s->in[1] = q.out;
+}
+
+/* Dimensions `a`, `b` and spatial ones in random order; `first` (0: a, 1: b, -1: any) is dimension 0. */
+static inline void number_dims(sample *s, int n_spatial, int first, int8_t *a, int8_t *b, int8_t *spatial)
+{
+    int order[DT_MAX_RANK];
+    shuffle(s, order, n_spatial + 2);
+    for (int i = 0; first >= 0 && i < n_spatial + 2; i++)
+        if (order[i] == 0) {
+            order[i] = order[first];
+            order[first] = 0;
+            break;
+        }
+    *a = (int8_t)order[0];
+    *b = (int8_t)order[1];
+    for (int i = 0; i < n_spatial; i++)
+        spatial[i] = (int8_t)order[2 + i];
+}
+
+/* B is the batch of lhs, what is summed, the outputs, or nowhere. */
+static inline void make_convolution_at(sample *s, dt_convolution_attr *a, where_b where)
+{
+    int n = 1 + below(s, 2);
+    int64_t groups = where == B_CONTRACT || where == B_RHS || coin(s) ? 1 : 2, b = -1 - below(s, 2);
+    bool of_batch = where == B_NOWHERE && coin(s);
+    *a = dt_convolution_channels_last(n);
+    *(of_batch ? &a->batch_groups : &a->feature_groups) = (int32_t)groups;
+    number_dims(s, n, where == B_BATCH ? 0 : where == B_CONTRACT ? 1 : -1, &a->lhs_batch, &a->lhs_feature, a->lhs_spatial);
+    number_dims(s, n, where == B_CONTRACT ? 0 : where == B_RHS ? 1 : -1, &a->rhs_in, &a->rhs_out, a->rhs_spatial);
+    number_dims(s, n, where == B_BATCH ? 0 : where == B_RHS ? 1 : -1, &a->out_batch, &a->out_feature, a->out_spatial);
+    s->in[0] = s->in[1] = dt_type_of(DT_FLOAT64, n + 2, (int64_t[]){ 1, 1, 1, 1, 1 });
+    int64_t in = where == B_CONTRACT ? b : 1 + below(s, 2);
+    s->in[1].dim[a->rhs_in] = in;
+    s->in[0].dim[a->lhs_feature] = of_batch ? in : in * groups;
+    s->in[1].dim[a->rhs_out] = where == B_RHS ? b : groups * (1 + below(s, 2));
+    s->in[0].dim[a->lhs_batch] = where == B_BATCH ? b : (of_batch ? groups : 1) * (1 + below(s, 2));
+    for (int i = 0; i < n; i++) {
+        int64_t size = 1 + below(s, 3), over = 1 + below(s, 4);
+        s->in[1].dim[a->rhs_spatial[i]] = size;
+        s->in[0].dim[a->lhs_spatial[i]] = over;
+        a->window[i] = make_window(s, size, over);
+    }
+}
+
+static inline void make_convolution(sample *s)
+{
+    static const where_b places[] = { B_NOWHERE, B_BATCH, B_BATCH, B_CONTRACT, B_RHS };
+    make_convolution_at(s, &s->attr.convolution, s->batch ? places[below(s, 5)] : B_NOWHERE);
+}
+
+static inline void make_segment_convolution(sample *s)
+{
+    make_cut(s);
+    make_convolution_at(s, &s->attr.segment.convolution, B_CONTRACT);
+}
+
 static const struct {
     const dt_op *op;
     void (*make)(sample *s);
@@ -373,7 +509,10 @@ static const struct {
     { &dt_op_gather, make_gather }, { &dt_op_scatter_add, make_scatter_add }, { &dt_op_random, make_random },
     { &dt_op_example_id, make_nothing }, { &dt_op_replica_id, make_nothing }, { &dt_op_all_reduce, make_all_reduce }, { &dt_op_segment_reduce, make_segment_reduce },
     { &dt_op_segment_dot_general, make_segment_dot }, { &dt_op_segment_broadcast, make_segment_broadcast },
-    { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum },
+    { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum }, { &dt_op_pad, make_pad }, { &dt_op_slice, make_slice },
+    { &dt_op_concatenate, make_concatenate }, { &dt_op_reverse, make_reverse }, { &dt_op_convolution, make_convolution },
+    { &dt_op_segment_convolution, make_segment_convolution }, { &dt_op_reduce_window, make_windows },
+    { &dt_op_select_and_scatter, make_scatter },
 };
 
 /* A sample in float64 whose result type is inferred; NULL, or why the op refuses it. */

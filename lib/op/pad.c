@@ -1,0 +1,134 @@
+/*
+ * pad: y = x with `low` elements of `value` before, `high` behind and `interior` between neighbours, in every dimension:
+ *
+ *     1 2 3   low 2, high 1, interior 1   ->   v v 1 v 2 v 3 v
+ *
+ * A negative low or high cuts elements off (after the interior ones were put in).
+ *
+ * (C1) x is of floats.
+ * (C2) The batch, B, is not padded.
+ * (C3) interior >= 0, and no dimension becomes smaller than 0, or too large to count.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/shapes.h"
+
+static bool is_padded(const dt_pad_attr *a, int d)
+{
+    return a->dim[d].low || a->dim[d].high || a->dim[d].interior;
+}
+
+/* Elements of dimension d of y: x's and those between, then the ends. */
+static bool padded_size(const dt_pad_attr *a, int d, int64_t n, int64_t *out)
+{
+    int64_t holes = 0;
+    bool fits = a->dim[d].interior >= 0 && (n == 0 || !__builtin_mul_overflow(n - 1, a->dim[d].interior, &holes));
+    fits = fits && !__builtin_add_overflow(n, holes, out) && !__builtin_add_overflow(*out, a->dim[d].low, out) &&
+           !__builtin_add_overflow(*out, a->dim[d].high, out);
+    return fits && *out >= 0;
+}
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_pad_attr *a = q->attr;
+    const dt_type *x = &q->in[0];
+    DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
+    q->out = *x;
+    for (int d = 0; d < x->rank; d++) {
+        if (!is_padded(a, d))
+            continue;
+        if (dt_is_batch(x, d))
+            return dt_bad_shape(q, "(C2) cannot pad the batch of %s", dt_text_of(x).s);
+        if (!padded_size(a, d, x->dim[d], &q->out.dim[d]))
+            return dt_bad_shape(q, "(C3) cannot put %lld before, %lld behind and %lld between the elements of dimension %d of %s",
+                                (long long)a->dim[d].low, (long long)a->dim[d].high, (long long)a->dim[d].interior, d, dt_text_of(x).s);
+    }
+    return NULL;
+}
+
+/* dx = dy without what was added, or with zeros for what was cut off: first the ends, then what is between. */
+static void grad(dt_grad *g)
+{
+    const dt_pad_attr *a = g->node->attr;
+    dt_type x = dt_type_of_value(g->in[0]);
+    dt_pad_attr ends = { 0 };
+    for (int d = 0; d < x.rank; d++) {
+        ends.dim[d].low = -a->dim[d].low;
+        ends.dim[d].high = -a->dim[d].high;
+    }
+    dt_value dx = dt_pad(g->dout, &ends);
+    for (int d = 0; d < x.rank; d++)
+        if (a->dim[d].interior && x.dim[d] > 0)
+            dx = dt_slice_axis(dx, d, 0, x.dim[d], a->dim[d].interior + 1);
+    g->din[0] = dx;
+}
+
+/* What is padded stays whole. */
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_pad_attr *a = attr;
+    (void)in;
+    dt_rule_whole(rule);
+    for (int d = 0; d < out->rank; d++)
+        if (!is_padded(a, d))
+            rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+/* The element of x that y's element at w->index is; -1: none. */
+static int64_t source_of(const dt_pad_attr *a, const dt_type *x, const int64_t *stride, const dt_walk *w)
+{
+    int64_t at = 0;
+    for (int d = 0; d < x->rank; d++) {
+        int64_t i = w->index[d] - a->dim[d].low, step = a->dim[d].interior + 1;
+        if (i < 0 || i % step || i / step >= x->dim[d])
+            return -1;
+        at += i / step * stride[d];
+    }
+    return at;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_pad_attr *a = c->node->attr;
+    int64_t stride[DT_MAX_RANK];
+    dt_strides(&c->in[0].type, stride);
+    dt_walk w = { 0 };
+    for (int d = 0; d < c->out.type.rank; d++)
+        dt_walk_add(&w, c->out.type.dim[d], 0, 0);
+    for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w)) {
+        int64_t from = source_of(a, &c->in[0].type, stride, &w);
+        if (from >= 0)
+            dt_cell_copy(&c->out, i, &c->in[0], from);
+        else
+            dt_cell_set_double(&c->out, i, a->value);
+    }
+}
+
+static dt_value stack(const dt_fold_call *c)
+{
+    dt_pad_attr a = *(const dt_pad_attr *)c->node->attr;
+    for (int d = c->node->type.rank; d > 0; d--)
+        a.dim[d] = a.dim[d - 1];
+    a.dim[0].low = a.dim[0].high = a.dim[0].interior = 0;
+    return dt_emit(c->trace, &dt_op_pad, c->in, 1, &a);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_pad_attr *a = attr;
+    bool first = true;
+    dt_str_double(out, a->value);
+    for (int d = 0; d < DT_MAX_RANK; d++)
+        if (is_padded(a, d)) {
+            dt_str_printf(out, "%s%d=%lld_%lld", first ? " dims=[" : ",", d, (long long)a->dim[d].low, (long long)a->dim[d].high);
+            if (a->dim[d].interior)
+                dt_str_printf(out, "_%lld", (long long)a->dim[d].interior);
+            first = false;
+        }
+    dt_str_puts(out, first ? " dims=[]" : "]");
+}
+
+const dt_op dt_op_pad = {
+    .name = "pad", .about = "room around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+};

@@ -1,0 +1,107 @@
+/*
+ * reduce_window: y = the sum, the maximum or the minimum of what lies under a window, for each place of it. Windows go over all
+ * dimensions; over those that are not pooled they have one element.
+ *
+ * (C1) x is of floats, and the kind is one of the three.
+ * (C2) Windows have sizes, strides and dilations of at least 1, and there is at least one.
+ * (C3) Over the batch they have one element.
+ *
+ * Padding is no element: the sum of nothing is 0, the maximum -inf, the minimum inf. Sums are formed in double.
+ */
+#include "op/reduce_window.h"
+
+#include <math.h>
+
+#include "op/cells.h"
+#include "op/shapes.h"
+#include "op/window.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    return dt_windows_infer(q, q->attr, &q->out);
+}
+
+/* Every element of x gets the sum of the dy whose windows lay over it: dy, stretched by the stride, under the same window. */
+static dt_value grad_sum(const dt_grad *g, const dt_reduce_window_attr *a)
+{
+    dt_type x = dt_type_of_value(g->in[0]), y = g->node->type;
+    dt_reduce_window_attr b = *a;
+    for (int d = 0; d < x.rank; d++) {
+        const dt_window *v = &a->window[d];
+        if (dt_window_is_one(v, a->size[d]))
+            continue;
+        int64_t size = dt_dilated(a->size[d], v->dilation), low = size - 1 - v->low;
+        b.window[d] = (dt_window){ .stride = v->base_dilation, .base_dilation = v->stride, .dilation = v->dilation, .low = low };
+        b.window[d].high = dt_dilated(x.dim[d], v->base_dilation) + size - 1 - dt_dilated(y.dim[d], v->stride) - low;
+    }
+    return dt_reduce_window(g->dout, &b);
+}
+
+/* The first element that is the maximum takes dy. */
+static void grad(dt_grad *g)
+{
+    const dt_reduce_window_attr *a = g->node->attr;
+    if (a->kind == DT_REDUCE_SUM)
+        g->din[0] = grad_sum(g, a);
+    else
+        g->din[0] = dt_emit(g->trace, &dt_op_select_and_scatter, (dt_value[]){ g->in[0], g->dout }, 2, a);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_reduce_window_attr *a = attr;
+    (void)in;
+    dt_rule_whole(rule);
+    for (int d = 0; d < out->rank; d++)
+        if (dt_window_is_one(&a->window[d], a->size[d]))
+            rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+static double join(int64_t kind, double a, double b)
+{
+    return kind == DT_REDUCE_SUM ? a + b : kind == DT_REDUCE_MAX ? dt_double_max(a, b) : dt_double_min(a, b);
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    double nothing = a->kind == DT_REDUCE_SUM ? 0 : a->kind == DT_REDUCE_MAX ? -INFINITY : INFINITY;
+    dt_windows w = dt_windows_begin(a, &c->in[0].type, &c->out.type);
+    for (int64_t i = 0; i < w.n; i++, dt_windows_next(&w)) {
+        double joined = nothing;
+        for (int64_t at = dt_windows_first(&w); at >= 0; at = dt_windows_another(&w))
+            joined = join(a->kind, joined, dt_cell_double(&c->in[0], at));
+        dt_cell_set_double(&c->out, i, joined);
+    }
+}
+
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    double elements = (double)dt_type_elements(&c->out.type);
+    for (int d = 0; d < c->out.type.rank; d++)
+        elements *= (double)a->size[d];
+    *cost = (dt_cost){ .vector = elements, .bytes = dt_cost_bytes(c) };
+}
+
+static dt_value stack(const dt_fold_call *c)
+{
+    dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
+    for (int d = c->node->type.rank; d > 0; d--) {
+        a.size[d] = a.size[d - 1];
+        a.window[d] = a.window[d - 1];
+    }
+    a.size[0] = 1;
+    a.window[0] = DT_WINDOW_ONE;
+    return dt_reduce_window(c->in[0], &a);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_windows_print(attr, out);
+}
+
+const dt_op dt_op_reduce_window = {
+    .name = "reduce_window", .about = "sum, maximum or minimum under a window", .n_in = 1, .attr_size = sizeof(dt_reduce_window_attr),
+    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
+};

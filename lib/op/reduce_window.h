@@ -1,0 +1,32 @@
+/* What reduce_window and select_and_scatter share. */
+#ifndef DT_OP_REDUCE_WINDOW_H
+#define DT_OP_REDUCE_WINDOW_H
+
+#include "op/op.h"
+
+/* Constraints (C1) to (C3) of reduce_window over q->in[0]; *out is the type of its result. */
+dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, dt_type *out) DT_MUST_USE;
+void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out); /* "max size=[1,2,2,1] stride=[1,2,2,1]" */
+
+/*
+ * Visits windows: windows_begin(), then for each element of the result the elements of x under its window, in row-major order:
+ *
+ *     for (int64_t i = 0; i < w.n; i++, dt_windows_next(&w))
+ *         for (int64_t at = dt_windows_first(&w); at >= 0; at = dt_windows_another(&w))
+ *             ... x[at] ...
+ */
+typedef struct dt_windows {
+    const dt_reduce_window_attr *a;
+    int64_t n;                   /* windows */
+    int rank, wide[DT_MAX_RANK]; /* the dimensions in which windows are more than single elements; their count */
+    int n_wide;
+    int64_t in[DT_MAX_RANK], step[DT_MAX_RANK]; /* of x: sizes, elements between neighbours */
+    int64_t out[DT_MAX_RANK], place[DT_MAX_RANK], k[DT_MAX_RANK];
+    int64_t base;                /* where the window begins, wide dimensions left out */
+} dt_windows;
+dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
+void dt_windows_next(dt_windows *w);
+int64_t dt_windows_first(dt_windows *w);   /* -1: nothing but padding */
+int64_t dt_windows_another(dt_windows *w); /* -1: that was all */
+
+#endif

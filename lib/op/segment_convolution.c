@@ -1,0 +1,70 @@
+/*
+ * segment_convolution: y[s, ...] = convolution of the rows of segment s of lhs and rhs: the kernel gradients of each replica's rows, side
+ * by side.
+ *
+ * (C1) to (C5) of convolution.
+ * (C6) The cut is one of the two, and has at least one segment.
+ * (C7) Dimension 0 of lhs and rhs is the batch, and what is summed over.
+ *
+ * Splitting: as convolution, but dimension 0 is whole: its borders are the segments'.
+ */
+#include "op/cells.h"
+#include "op/convolution.h"
+#include "op/segment.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_segment_attr *a = q->attr;
+    DT_TRY(dt_segment_check(q, 6));
+    for (int i = 0; i < 2; i++)
+        DT_TRY(dt_segment_wants_batch(q, &q->in[i], 7));
+    dt_type entry;
+    DT_TRY(dt_convolution_infer(q, &a->convolution, &entry));
+    if (a->convolution.lhs_feature != 0 || a->convolution.rhs_in != 0)
+        return dt_bad_shape(q, "(C7) must sum over dimension 0 of %s and %s", dt_text_of(&q->in[0]).s, dt_text_of(&q->in[1]).s);
+    q->out = dt_stack_type(a->count, &entry);
+    return dt_check_result(q, 5);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_segment_attr *a = attr;
+    dt_convolution_rule(in, &a->convolution, rule);
+    rule->in[0][0] = rule->in[1][0] = -1;
+    for (int d = out->rank - 1; d > 0; d--)
+        rule->out[d] = rule->out[d - 1];
+    rule->out[0] = -1;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    for (int s = 0; s < a->count; s++) {
+        dt_view lhs = dt_segment_rows(c, &c->in[0], s), rhs = dt_segment_rows(c, &c->in[1], s);
+        dt_view y = dt_view_entry(&c->out, s);
+        dt_convolution_eval(&a->convolution, &lhs, &rhs, &y);
+    }
+}
+
+/* Every row is in one segment, so S of them cost as much as one over all rows. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_convolution_cost(&a->convolution, c, cost);
+    cost->flops /= a->count;
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_segment_attr *a = attr;
+    dt_segment_print(a, out);
+    dt_str_putc(out, ' ');
+    dt_convolution_print(&a->convolution, out);
+}
+
+const dt_op dt_op_segment_convolution = {
+    .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2,
+    .attr_size = sizeof(dt_segment_attr),
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+};

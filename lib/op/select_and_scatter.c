@@ -1,0 +1,96 @@
+/*
+ * select_and_scatter: dx of reduce_window's maximum (or minimum): in each window over x the first element that is the maximum is given
+ * the window's dy; an element gets the sum of what it is given, added in its own dtype, window by window.
+ *
+ * (C1) to (C3) of reduce_window, over x; the kind is no sum.
+ * (C4) dy has the type of the reduced windows.
+ *
+ * It is constant in x almost everywhere; no second derivative is taken through it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "op/cells.h"
+#include "op/reduce_window.h"
+#include "op/shapes.h"
+#include "op/window.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_reduce_window_attr *a = q->attr;
+    dt_type y;
+    DT_TRY(dt_windows_infer(q, a, &y));
+    if (a->kind == DT_REDUCE_SUM)
+        return dt_bad_shape(q, "(C1) cannot select by a sum");
+    if (!dt_type_equal(&y, &q->in[1]))
+        return dt_bad_shape(q, "(C4) wants dy %s, got %s", dt_text_of(&y).s, dt_text_of(&q->in[1]).s);
+    q->out = q->in[0];
+    return NULL;
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_reduce_window_attr *a = attr;
+    (void)in;
+    dt_rule_whole(rule);
+    for (int d = 0; d < out->rank; d++)
+        if (dt_window_is_one(&a->window[d], a->size[d]))
+            rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
+}
+
+/* Whether `a` takes the place of `best`; NaN takes every place, but not that of another. */
+static bool beats(int64_t kind, double a, double best)
+{
+    return (kind == DT_REDUCE_MAX ? a > best : a < best) || (isnan(a) && !isnan(best));
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    const dt_view *x = &c->in[0], *dy = &c->in[1], *dx = &c->out;
+    size_t bytes = (size_t)dt_type_bytes(&dx->type);
+    if (bytes > 0)
+        memset(dx->data, 0, bytes);
+    dt_windows w = dt_windows_begin(a, &x->type, &dy->type);
+    for (int64_t i = 0; i < w.n; i++, dt_windows_next(&w)) {
+        int64_t best = dt_windows_first(&w);
+        if (best < 0)
+            continue;
+        for (int64_t at = dt_windows_another(&w); at >= 0; at = dt_windows_another(&w))
+            if (beats(a->kind, dt_cell_double(x, at), dt_cell_double(x, best)))
+                best = at;
+        dt_cell_set_double(dx, best, dt_cell_double(dx, best) + dt_cell_double(dy, i));
+    }
+}
+
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    double elements = (double)dt_type_elements(&c->in[1].type);
+    for (int d = 0; d < c->out.type.rank; d++)
+        elements *= (double)a->size[d];
+    *cost = (dt_cost){ .vector = elements, .bytes = dt_cost_bytes(c) };
+}
+
+static dt_value stack(const dt_fold_call *c)
+{
+    dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
+    for (int d = c->node->type.rank; d > 0; d--) {
+        a.size[d] = a.size[d - 1];
+        a.window[d] = a.window[d - 1];
+    }
+    a.size[0] = 1;
+    a.window[0] = DT_WINDOW_ONE;
+    return dt_emit(c->trace, &dt_op_select_and_scatter, c->in, 2, &a);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_windows_print(attr, out);
+}
+
+const dt_op dt_op_select_and_scatter = {
+    .name = "select_and_scatter", .about = "the gradient of a maximum under a window", .n_in = 2,
+    .attr_size = sizeof(dt_reduce_window_attr), .linear = 2,
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
+};

@@ -1,0 +1,117 @@
+/*
+ * slice: y = elements start, start + stride, ... of every dimension of x, `size` of each. (StableHLO names the end in place of the
+ * size.) A dimension that is the batch stays whole: start 0, stride 1, and its size is B as x's is.
+ *
+ * (C1) stride >= 1, and the first and last element that are named exist.
+ * (C2) The batch stays whole.
+ */
+#include "op/cells.h"
+#include "op/shapes.h"
+
+static bool is_whole(const dt_slice_attr *a, const dt_type *x, int d)
+{
+    return a->dim[d].start == 0 && a->dim[d].stride == 1 && a->dim[d].size == x->dim[d];
+}
+
+static bool exists(const dt_slice_attr *a, const dt_type *x, int d)
+{
+    int64_t last = 0;
+    if (a->dim[d].stride < 1 || a->dim[d].size < 0 || a->dim[d].start < 0)
+        return false;
+    if (a->dim[d].size == 0)
+        return a->dim[d].start <= x->dim[d];
+    return !__builtin_mul_overflow(a->dim[d].size - 1, a->dim[d].stride, &last) && !__builtin_add_overflow(last, a->dim[d].start, &last) &&
+           last < x->dim[d];
+}
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_slice_attr *a = q->attr;
+    const dt_type *x = &q->in[0];
+    q->out = *x;
+    for (int d = 0; d < x->rank; d++) {
+        if (dt_is_batch(x, d) && !is_whole(a, x, d))
+            return dt_bad_shape(q, "(C2) cannot take a part of the batch of %s", dt_text_of(x).s);
+        if (!dt_is_batch(x, d) && !exists(a, x, d))
+            return dt_bad_shape(q, "(C1) cannot take %lld elements of dimension %d of %s from %lld on, %lld apart",
+                                (long long)a->dim[d].size, d, dt_text_of(x).s, (long long)a->dim[d].start, (long long)a->dim[d].stride);
+        q->out.dim[d] = a->dim[d].size;
+    }
+    return NULL;
+}
+
+/* dx = dy with zeros where nothing was taken */
+static void grad(dt_grad *g)
+{
+    const dt_slice_attr *a = g->node->attr;
+    dt_type x = dt_type_of_value(g->in[0]);
+    dt_pad_attr pad = { 0 };
+    for (int d = 0; d < x.rank; d++) {
+        if (is_whole(a, &x, d))
+            continue;
+        int64_t span = a->dim[d].size ? (a->dim[d].size - 1) * a->dim[d].stride + 1 : 0;
+        pad.dim[d].low = a->dim[d].start;
+        pad.dim[d].high = x.dim[d] - a->dim[d].start - span;
+        pad.dim[d].interior = a->dim[d].stride - 1;
+    }
+    g->din[0] = dt_pad(g->dout, &pad);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_slice_attr *a = attr;
+    dt_rule_whole(rule);
+    for (int d = 0; d < out->rank; d++) {
+        bool all = a->dim[d].start == 0 && a->dim[d].stride == 1 && in[0].dim[d] == out->dim[d];
+        if (all)
+            rule->in[0][d] = rule->out[d] = (int8_t)d;
+    }
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_slice_attr *a = c->node->attr;
+    int64_t stride[DT_MAX_RANK], from = 0;
+    dt_strides(&c->in[0].type, stride);
+    dt_walk w = { 0 };
+    for (int d = 0; d < c->out.type.rank; d++) {
+        dt_walk_add(&w, c->out.type.dim[d], stride[d] * a->dim[d].stride, 0);
+        from += a->dim[d].start * stride[d];
+    }
+    for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
+        dt_cell_copy(&c->out, i, &c->in[0], from + w.at[0]);
+}
+
+static dt_value stack(const dt_fold_call *c)
+{
+    dt_slice_attr a = *(const dt_slice_attr *)c->node->attr;
+    for (int d = c->node->type.rank; d > 0; d--)
+        a.dim[d] = a.dim[d - 1];
+    a.dim[0].start = 0;
+    a.dim[0].size = c->segments;
+    a.dim[0].stride = 1;
+    return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
+}
+
+/* "[B, 2:3, 0:4:2]": start : size (: stride); a size below 0 is of the batch */
+static void print(const void *attr, dt_str *out)
+{
+    const dt_slice_attr *a = attr;
+    dt_str_putc(out, '[');
+    for (int d = 0; d < DT_MAX_RANK && a->dim[d].stride; d++) {
+        dt_str_puts(out, d ? ", " : "");
+        if (a->dim[d].size < 0) {
+            dt_str_putc(out, 'B');
+            continue;
+        }
+        dt_str_printf(out, "%lld:%lld", (long long)a->dim[d].start, (long long)a->dim[d].size);
+        if (a->dim[d].stride != 1)
+            dt_str_printf(out, ":%lld", (long long)a->dim[d].stride);
+    }
+    dt_str_putc(out, ']');
+}
+
+const dt_op dt_op_slice = {
+    .name = "slice", .about = "a part of every dimension", .n_in = 1, .attr_size = sizeof(dt_slice_attr), .linear = 1,
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+};

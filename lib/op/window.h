@@ -1,0 +1,30 @@
+/* Windows along one dimension (dt_window): how many there are, and what lies under them. */
+#ifndef DT_OP_WINDOW_H
+#define DT_OP_WINDOW_H
+
+#include "op/op.h"
+
+/* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are none, or too large to count. */
+bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
+/* Whether it lies over single elements, each once: then it changes nothing. */
+bool dt_window_is_one(const dt_window *w, int64_t size);
+
+/* The element under element k of window o; -1: padding or a hole. */
+static inline int64_t dt_window_at(const dt_window *w, int64_t o, int64_t k, int64_t in)
+{
+    int64_t i = o * w->stride - w->low + k * w->dilation;
+    if (w->base_dilation > 1)
+        i = i % w->base_dilation ? -1 : i / w->base_dilation;
+    return i >= 0 && i < in ? i : -1;
+}
+
+/* Elements with the holes between them: (n - 1) * dilation + 1, 0 for none. */
+static inline int64_t dt_dilated(int64_t n, int64_t dilation)
+{
+    return n > 0 ? (n - 1) * dilation + 1 : 0;
+}
+
+/* " size=[1,2] stride=[1,2] pad=[0_0,1_1]": only what differs from windows over single elements. */
+void dt_window_print(const dt_window *w, const int64_t *size, int n, dt_str *out);
+
+#endif
