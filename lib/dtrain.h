@@ -244,6 +244,14 @@ DT_API dt_status *dt_model_compile(dt_model *m, const char *format, ...) DT_CHEC
 DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...) DT_CHECKED DT_FORMAT(4, 5);
 /* Loss and metrics over the validation part of `data`, or over all of it when it has none; history with one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
+/* The outputs for the same examples as evaluate, in their order whatever the shuffle: (examples, ...), on the host. Needs no compile; of the
+ * data set only the element of the Input's name is looked at. */
+DT_API dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) DT_CHECKED;
+/* Layers, weights and, when compiled, the compile settings and the optimizer's state, as the directory `path`: a checkpoint like those of
+ * runs. Written aside and renamed; an older one of that name is replaced, anything else is not. */
+DT_API dt_status *dt_model_save(dt_model *m, const char *path) DT_CHECKED;
+/* A model from what dt_model_save or a run has written, made in the current scope: training goes on where it was. */
+DT_API dt_status *dt_model_load(dt_model **out, const char *path) DT_CHECKED;
 DT_API int64_t dt_model_parameters(const dt_model *m);
 /* SHA-256 of all weights: per variable, sorted by path: path, dtype, shape, little-endian data. */
 DT_API const char *dt_model_weights_sha256(dt_model *m); /* lent until the next call */

@@ -103,7 +103,8 @@ static dt_status *commit(const saving *v)
 {
     DT_TRY(take_name(v));
     DT_TRY(dt_dir_sync(v->ckpt));
-    DT_TRY(dt_dir_sync(v->run->path));
+    if (v->run)
+        DT_TRY(dt_dir_sync(v->run->path));
     return remove_any(v->temporary);
 }
 
@@ -194,16 +195,22 @@ static dt_status *name_removal(const saving *v, dt_status *s)
     return removed;
 }
 
-static dt_status *save(const saving *v, int max_to_keep)
+static dt_status *write_whole(const saving *v)
 {
-    DT_TRY(check_lock(v));
     dt_status *s = write_files(v);
     if (!s)
         s = read_back(v);
-    if (s) {
+    if (s)
         dt_status_free(remove_any(v->temporary)); /* or else at the next start */
+    return s;
+}
+
+static dt_status *save(const saving *v, int max_to_keep)
+{
+    DT_TRY(check_lock(v));
+    dt_status *s = write_whole(v);
+    if (s)
         return dt_note(s, "checkpoint of step %lld not written", (long long)v->state->step);
-    }
     DT_TRY(commit(v));
     return delete_oldest(v, max_to_keep);
 }
@@ -218,6 +225,43 @@ dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, c
     v.temporary = dt_arena_printf(v.arena, "%s.tmp", v.final);
     dt_status *s = name_removal(&v, save(&v, max_to_keep));
     *path = s ? NULL : dt_strdup(v.final);
+    dt_arena_destroy(v.arena);
+    return s;
+}
+
+/* ---- one by itself ---- */
+
+/* What is there is replaced only if it looks like a checkpoint: a path mistyped must not cost somebody's folder. */
+static dt_status *check_place(const saving *v)
+{
+    if (!exists(v->final) || exists(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->final)))
+        return NULL;
+    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is no checkpoint; not replaced", v->final);
+}
+
+/* Without the slashes at its end. */
+static const char *trimmed(dt_arena *arena, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return dt_arena_printf(arena, "%.*s", (int)n, path);
+}
+
+dt_status *dt_checkpoint_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer)
+{
+    saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
+    char *parent = NULL;
+    v.final = trimmed(v.arena, path);
+    v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final); /* nobody else's: it is removed first */
+    parent = dt_path_dir(v.final);
+    v.ckpt = parent;
+    dt_status *s = check_place(&v);
+    if (!s)
+        s = write_whole(&v);
+    if (!s)
+        s = commit(&v);
+    free(parent);
     dt_arena_destroy(v.arena);
     return s;
 }

@@ -82,6 +82,10 @@ typedef struct dt_state_file {
 dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
                               int max_to_keep, char **path) DT_MUST_USE;
 
+/* A checkpoint by itself: the directory `path`, in no run directory, its parents made. Committed by rename like any other; an older checkpoint
+ * of that name is replaced, anything else refused (CANT_CREATE). */
+dt_status *dt_checkpoint_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_checkpoint {
     dt_arena *arena;

@@ -302,7 +302,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
 struct dt_model {
     int refs;
     dt_arena *arena;
-    dt_source *source;              /* text of the layers */
+    const dt_tree *layers;          /* as written; NULL: made from a job's spec */
     dt_model_spec spec;
     int n_weights;
     dt_variable **weight;           /* in creation order */
@@ -310,6 +310,7 @@ struct dt_model {
     uint64_t seed;
     struct dt_strategy *strategy;   /* the captured scope; counted by train */
     bool compiled;
+    const dt_tree *compile_tree;    /* as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner;                   /* train's */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "strategy/place.h"
+#include "train/scoped.h"
 #include "train/train.h"
 
 /* ---- making ---- */
@@ -69,6 +70,7 @@ static dt_status *read_layers(dt_model *m, const char *format, va_list args)
     dt_tree *tree = NULL;
 
     DT_TRY(dt_fragment_read(m->arena, "model", format, args, &tree));
+    m->layers = tree;
     return dt_model_read(m->arena, tree, &tree->at, &m->spec);
 }
 
@@ -147,13 +149,15 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 
 /* ---- compile, fit, evaluate ---- */
 
-/* The scope that the model was made in is entered again, and left with the block; a model made outside of all has none. Another strategy's
- * scope must not be open: dt_status_kept says so. */
-static dt_scope captured_scope(const dt_model *m)
+dt_scope dt_captured_scope(const dt_model *m)
 {
     return m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
 }
-#define IN_CAPTURED_SCOPE(m) dt_scope scope __attribute__((cleanup(dt_scope_leave), unused)) = captured_scope(m)
+
+dt_part dt_evaluated_part(const dt_dataset *data)
+{
+    return dt_dataset_count(data, DT_PART_VALIDATION) > 0 ? DT_PART_VALIDATION : DT_PART_TRAIN;
+}
 
 dt_status *dt_model_compile(dt_model *m, const char *format, ...)
 {
@@ -170,6 +174,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
         s = dt_compile_read(m->arena, tree, &tree->at, &m->spec.output, &compile);
     if (s)
         return s; /* what was compiled before stays */
+    m->compile_tree = tree;
     m->compile = compile;
     dt_optimizer_unref(m->optimizer);
     m->optimizer = dt_optimizer_over(&m->compile.optimizer);
@@ -244,14 +249,13 @@ out:
 dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history)
 {
     IN_CAPTURED_SCOPE(m);
-    dt_part part = dt_dataset_count(data, DT_PART_VALIDATION) > 0 ? DT_PART_VALIDATION : DT_PART_TRAIN;
     dt_metric metrics[DT_MAX_SUMS + 1];
     dt_trainer *trainer = NULL;
     dt_sums sums;
 
     DT_TRY(dt_status_kept());
     DT_TRY(open_trainer(m, data, false, &trainer));
-    dt_status *s = dt_trainer_evaluate(trainer, part, &sums);
+    dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), &sums);
     if (!s && history) {
         dt_history_unref(*history);
         *history = dt_history_create();

@@ -1,0 +1,144 @@
+/*
+ * Saved models: a model in a checkpoint of its own.
+ *
+ *     PATH/model.safetensors       weights
+ *     PATH/optimizer.safetensors   iteration and slots; nothing when the model is not compiled
+ *     PATH/state.json              checksums, and as its "job" {"model": {"layers": [...]}, "compile": {...}}
+ *
+ * That is a job's checkpoint but for the job: `dtrain evaluate --ckpt PATH` takes a saved model, and dt_model_load any checkpoint that a
+ * run has left.
+ */
+#include <string.h>
+
+#include "train/scoped.h"
+#include "train/train.h"
+
+/* ---- saving ---- */
+
+/* {"model": {"layers": ...}, "compile": ...}, as a job has them. */
+static const char *describe(const dt_model *m, dt_arena *arena)
+{
+    dt_entry layers = { .key = "layers", .value = (dt_tree *)m->layers };
+    dt_tree model = { .kind = DT_TREE_MAP, .n = 1, .entry = &layers };
+    dt_entry parts[] = { { .key = "model", .value = &model }, { .key = "compile", .value = (dt_tree *)m->compile_tree } };
+    const dt_tree whole = { .kind = DT_TREE_MAP, .n = m->compiled ? 2 : 1, .entry = parts };
+    dt_str text = { 0 };
+
+    dt_tree_print(&whole, &text);
+    const char *kept = dt_arena_strdup(arena, dt_str_text(&text));
+    dt_str_release(&text);
+    return kept;
+}
+
+static dt_status *check_finite(const char *path, const dt_arrays *a)
+{
+    int64_t n;
+    const dt_named_array *bad = dt_find_not_finite(a, &n);
+
+    if (!bad)
+        return NULL;
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: not written: '%s' holds %lld value%s that %s not finite", path, bad->name,
+                   (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+/* A compiled model's optimizer has all its slots from here on, so that who loads them finds what he expects. */
+static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_arrays *out)
+{
+    *out = (dt_arrays){ 0 };
+    if (!m->compiled)
+        return NULL;
+    DT_TRY(dt_optimizer_prepare(m->optimizer, &m->trainable));
+    *out = dt_optimizer_arrays(m->optimizer, arena);
+    return NULL;
+}
+
+static int64_t steps_done(const dt_model *m)
+{
+    return m->compiled && m->optimizer->iteration ? *(const int64_t *)m->optimizer->iteration->data : 0;
+}
+
+static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
+{
+    dt_arrays model = dt_model_arrays(m, arena), optimizer;
+    const char *job = describe(m, arena);
+    dt_digest digest = dt_sha256_of(job, strlen(job)), weights = dt_weights_digest(m);
+
+    DT_TRY(collect_optimizer(m, arena, &optimizer));
+    DT_TRY(check_finite(path, &model));
+    DT_TRY(check_finite(path, &optimizer));
+    const dt_state_file state = { .step = steps_done(m), .seed = m->seed, .job = job, .job_sha256 = digest.hex,
+                                  .weights_sha256 = weights.hex, .kernels = "", .finished = true };
+    return dt_checkpoint_write(path, &state, &model, &optimizer);
+}
+
+dt_status *dt_model_save(dt_model *m, const char *path)
+{
+    IN_CAPTURED_SCOPE(m);
+
+    DT_TRY(dt_status_kept());
+    if (!path || !*path)
+        return dt_fail(DT_E_CANT_CREATE, NULL, "a model is saved to a path, and there is none");
+    dt_arena *arena = dt_arena_create();
+    dt_status *s = save(m, path, arena);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+/* ---- loading ---- */
+
+static char *print_part(const dt_tree *t, dt_arena *arena)
+{
+    dt_str text = { 0 };
+
+    dt_tree_print(t, &text);
+    char *kept = dt_arena_strdup(arena, dt_str_text(&text));
+    dt_str_release(&text);
+    return kept;
+}
+
+/* The model that state.json tells of, made in the current scope. */
+static dt_status *rebuild(const dt_checkpoint *c, dt_model **out)
+{
+    dt_source source = { .name = c->path, .text = c->state.job, .size = strlen(c->state.job) };
+    dt_tree *job = NULL;
+
+    DT_TRY(dt_tree_parse(c->arena, &source, &job));
+    const dt_tree *layers = dt_tree_get(dt_tree_get(job, "model"), "layers"), *compile = dt_tree_get(job, "compile");
+    if (!layers)
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not tell the layers of its model", c->path);
+    DT_TRY(dt_model_create(out, "%s", print_part(layers, c->arena)));
+    (*out)->seed = c->state.seed;
+    return compile ? dt_model_compile(*out, "%s", print_part(compile, c->arena)) : NULL;
+}
+
+static dt_status *load(const dt_checkpoint *c, dt_model **out)
+{
+    dt_arrays optimizer;
+
+    dt_status *s = rebuild(c, out);
+    if (s)
+        return dt_note(s, "in the model saved as %s", c->path);
+    DT_TRY(collect_optimizer(*out, c->arena, &optimizer));
+    dt_arrays model = dt_model_arrays(*out, c->arena);
+    return dt_checkpoint_load(c, &model, (*out)->compiled ? &optimizer : NULL);
+}
+
+dt_status *dt_model_load(dt_model **out, const char *path)
+{
+    dt_model *m = NULL;
+    dt_checkpoint c;
+
+    DT_TRY(dt_status_kept());
+    if (!path || !*path)
+        return dt_fail(DT_E_NO_INPUT, NULL, "a model is loaded from a path, and there is none");
+    DT_TRY(dt_checkpoint_open(&c, path));
+    dt_status *s = load(&c, &m);
+    dt_checkpoint_release(&c);
+    if (s) {
+        dt_model_unref(m);
+        return s;
+    }
+    dt_model_unref(*out);
+    *out = m;
+    return NULL;
+}
