@@ -438,6 +438,12 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 /* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
 
+/* ---- numerics: activations, losses, metrics, optimizers, schedules, initialisers by themselves ------------------- */
+
+/* Keras' activations, named as there with their arguments: "relu", "leaky_relu: {negative_slope: 0.1}", "softmax: {axis: 1}". x is of floats
+ * and keeps its shape (glu halves an axis); ValueError for an unknown name or argument. */
+DT_API dt_value dt_activation_call(dt_value x, const char *format, ...) DT_FORMAT(2, 3);
+
 /* ---- looking around ----------------------------------------------------------------------------------------------- */
 
 typedef struct dt_topology_request {

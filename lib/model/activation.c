@@ -1,128 +1,30 @@
 /*
- * Activations. The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to their second input,
- * so that the order of their inputs below says who gets it: relu'(0) = 0, but clipping to [-1, 1] lets it pass at -1 and 1.
+ * Activations at work: by name in `activation:` fields, and as a traced call with arguments. Their formulas stand in files of
+ * lib/model/activation, by family.
+ *
+ * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to their second input, so that the order of
+ * inputs says who gets it: relu'(0) = 0, but clipping to [-1, 1] lets it pass at -1 and 1.
  */
 #include <string.h>
 
 #include "model/model.h"
 
-static dt_value linear(dt_value x)
+#define DT_ACTIVATION_ROW(row, name) name,
+const char *const dt_activations[] = {
+#include "model/activations.h"
+    NULL
+};
+#undef DT_ACTIVATION_ROW
+
+static const dt_activation *row_at(int i)
 {
-    return x;
+#define DT_ACTIVATION_ROW(row, name) &dt_activation_##row,
+    static const dt_activation *const rows[] = {
+#include "model/activations.h"
+    };
+#undef DT_ACTIVATION_ROW
+    return rows[i];
 }
-
-static dt_value relu(dt_value x)
-{
-    return dt_maximum(x, dt_like(x, 0));
-}
-
-static dt_value relu6(dt_value x)
-{
-    return dt_clamp(x, 0, 6);
-}
-
-/* x where x > 0, else slope * x, for 0 <= slope < 1 */
-static dt_value leaky_relu(dt_value x)
-{
-    return dt_maximum(x, dt_multiply(x, dt_like(x, 0.2)));
-}
-
-static dt_value softmax(dt_value x)
-{
-    return dt_softmax(x);
-}
-
-/* x - max - log sum exp(x - max), over the last dimension */
-static dt_value log_softmax(dt_value x)
-{
-    dt_type type = dt_type_of_value(x); /* (..., C) */
-    uint32_t last = 1u << (type.rank - 1);
-    dt_value centred = dt_subtract(x, dt_broadcast_rows(dt_reduce(x, DT_REDUCE_MAX, last), &type));
-    dt_value sum = dt_reduce(dt_exponential(centred), DT_REDUCE_SUM, last); /* (...) */
-    return dt_subtract(centred, dt_broadcast_rows(dt_log(sum), &type));
-}
-
-static dt_value sigmoid(dt_value x)
-{
-    return dt_logistic(x);
-}
-
-static dt_value tanh_(dt_value x)
-{
-    return dt_tanh(x);
-}
-
-static dt_value exponential(dt_value x)
-{
-    return dt_exponential(x);
-}
-
-/* scale * x where x is positive, else scale * alpha * (exp x - 1). The exponential sees no positive x: it would overflow, and an
- * infinity that is not selected still makes the gradient NaN. */
-static dt_value exponential_below(dt_value x, dt_value positive, double scale, double alpha)
-{
-    dt_value below = dt_subtract(dt_exponential(dt_minimum(dt_like(x, 0), x)), dt_like(x, 1));
-    dt_value above = scale == 1 ? x : dt_multiply(x, dt_like(x, scale));
-    return dt_select(positive, above, dt_multiply(below, dt_like(x, scale * alpha)));
-}
-
-static dt_value elu(dt_value x)
-{
-    return exponential_below(x, dt_compare(x, dt_like(x, 0), DT_GT), 1, 1);
-}
-
-/* G. Klambauer et al., Self-Normalizing Neural Networks (2017). */
-static dt_value selu(dt_value x)
-{
-    return exponential_below(x, dt_compare(x, dt_like(x, 0), DT_GE), 1.0507009873554804934, 1.6732632423543772848);
-}
-
-/* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope at 0 is the true one, 1/2. */
-dt_value dt_softplus(dt_value x)
-{
-    dt_value size = dt_abs(x);
-    dt_value tail = dt_log(dt_add(dt_like(x, 1), dt_exponential(dt_negate(size))));
-    return dt_add(dt_multiply(dt_add(x, size), dt_like(x, 0.5)), tail);
-}
-
-static dt_value softsign(dt_value x)
-{
-    return dt_divide(x, dt_add(dt_like(x, 1), dt_abs(x)));
-}
-
-static dt_value silu(dt_value x)
-{
-    return dt_multiply(x, dt_logistic(x));
-}
-
-static dt_value hard_sigmoid(dt_value x)
-{
-    return dt_clamp(dt_add(dt_divide(x, dt_like(x, 6)), dt_like(x, 0.5)), 0, 1);
-}
-
-static dt_value hard_tanh(dt_value x)
-{
-    return dt_minimum(dt_like(x, 1), dt_maximum(dt_like(x, -1), x));
-}
-
-/* x moved towards 0 by 0.5, and 0 where |x| <= 0.5 */
-static dt_value soft_shrink(dt_value x)
-{
-    dt_value above = dt_maximum(dt_subtract(x, dt_like(x, 0.5)), dt_like(x, 0));
-    dt_value below = dt_minimum(dt_add(x, dt_like(x, 0.5)), dt_like(x, 0));
-    return dt_add(above, below);
-}
-
-/* One table, two arrays: fields want the names alone. */
-#define ROWS(ROW)                                                                                                                  \
-    ROW("linear", linear) ROW("relu", relu) ROW("softmax", softmax) ROW("sigmoid", sigmoid) ROW("tanh", tanh_)                     \
-    ROW("relu6", relu6) ROW("leaky_relu", leaky_relu) ROW("elu", elu) ROW("selu", selu) ROW("softplus", dt_softplus)                  \
-    ROW("softsign", softsign) ROW("silu", silu) ROW("swish", silu) ROW("exponential", exponential)                                 \
-    ROW("log_softmax", log_softmax) ROW("hard_sigmoid", hard_sigmoid) ROW("hard_tanh", hard_tanh) ROW("soft_shrink", soft_shrink)
-
-#define NAME(name, function) name,
-const char *const dt_activations[] = { ROWS(NAME) NULL };
-#undef NAME
 
 int dt_activation_find(const char *name)
 {
@@ -132,10 +34,68 @@ int dt_activation_find(const char *name)
     return -1;
 }
 
+/* Activations are for floats with at least one axis where they look at axes; the builders say what is wrong else. */
+static dt_value call_named(dt_value x, const dt_named *named)
+{
+    dt_type type = dt_type_of_value(x);
+    if (dt_dtype_is_float(type.dtype))
+        return ((const dt_activation *)named->kind)->call(named->args, x);
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "%s wants floats, got %s", named->kind->name, dt_dtype_name(type.dtype)));
+    return (dt_value){ 0 };
+}
+
+static dt_value call_tree(dt_value x, const dt_tree *t)
+{
+    dt_named named;
+    int n;
+    const dt_kind *const *rows = dt_activation_kinds(&n);
+    dt_status *s = dt_named_read(dt_trace_arena(x.trace), rows, n, "activation", t, &named);
+    if (!s)
+        return call_named(x, &named);
+    dt_trace_fail(x.trace, s);
+    return (dt_value){ 0 };
+}
+
 dt_value dt_activate(int activation, dt_value x)
 {
-#define FUNCTION(name, function) function,
-    static dt_value (*const functions[])(dt_value) = { ROWS(FUNCTION) };
-#undef FUNCTION
-    return x.trace ? functions[activation](x) : x;
+    const dt_tree name = { .kind = DT_TREE_SCALAR, .text = row_at(activation)->kind.name };
+    return x.trace ? call_tree(x, &name) : x;
+}
+
+dt_value dt_activation_call(dt_value x, const char *format, ...)
+{
+    dt_tree *tree = NULL;
+    va_list args;
+    if (!x.trace)
+        return x;
+    va_start(args, format);
+    dt_status *s = dt_fragment_read(dt_trace_arena(x.trace), "activation", format, args, &tree);
+    va_end(args);
+    if (!s)
+        return call_tree(x, tree);
+    dt_trace_fail(x.trace, s);
+    return (dt_value){ 0 };
+}
+
+/* ---- axes ---- */
+
+int dt_axis_of(dt_value x, int64_t axis)
+{
+    int rank = dt_type_of_value(x).rank;
+    int64_t found = axis < 0 ? axis + rank : axis;
+    if (found >= 0 && found < rank)
+        return (int)found;
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "axis must be in [%d, %d) for %d dimensions, got %lld", -rank, rank, rank,
+                                   (long long)axis));
+    return -1;
+}
+
+dt_value dt_swap_last(dt_value x, int axis)
+{
+    int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        perm[i] = i;
+    perm[axis] = rank - 1;
+    perm[rank - 1] = axis;
+    return dt_transpose(x, perm);
 }

@@ -127,10 +127,25 @@ typedef struct dt_layer {
 } dt_layer;
 const dt_kind *const *dt_layers(int *n);
 
-/* Activations: names for `activation:` fields (index 0 "linear"), and their graph, for floats. Softmax is over the last dimension. */
+/* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph with default arguments; dt_activation_call
+ * takes arguments too. */
+typedef struct dt_activation {
+    dt_kind kind;
+    dt_value (*call)(const void *args, dt_value x);
+} dt_activation;
+const dt_kind *const *dt_activation_kinds(int *n);
 extern const char *const dt_activations[];
 int dt_activation_find(const char *name); /* -1: none */
 dt_value dt_activate(int activation, dt_value x);
+
+typedef struct dt_relu_args {
+    double negative_slope, max_value, threshold;
+    bool has_max;
+} dt_relu_args;
+dt_value dt_relu(const dt_relu_args *r, dt_value x);
+dt_value dt_hard_sigmoid(dt_value x);
+int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and the trace has failed: there is none */
+dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 
 /* ---- the model ---- */
@@ -328,6 +343,11 @@ dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value predictio
 #define DT_LAYER_ROW(name) extern const dt_layer dt_layer_##name;
 #include "model/layers.h"
 #undef DT_LAYER_ROW
+#define DT_ACTIVATION_ROW(row, name) extern const dt_activation dt_activation_##row;
+#define DT_ACTIVATION_CALL_ROW(row) extern const dt_activation dt_activation_##row;
+#include "model/activations.h"
+#undef DT_ACTIVATION_CALL_ROW
+#undef DT_ACTIVATION_ROW
 #define DT_LOSS_ROW(name) extern const dt_loss_row dt_loss_##name;
 #include "model/losses.h"
 #undef DT_LOSS_ROW

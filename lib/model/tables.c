@@ -14,6 +14,19 @@ const dt_kind *const *dt_layers(int *n)
     return rows;
 }
 
+const dt_kind *const *dt_activation_kinds(int *n)
+{
+#define DT_ACTIVATION_ROW(row, name) &dt_activation_##row.kind,
+#define DT_ACTIVATION_CALL_ROW(row) &dt_activation_##row.kind,
+    static const dt_kind *const rows[] = {
+#include "model/activations.h"
+    };
+#undef DT_ACTIVATION_CALL_ROW
+#undef DT_ACTIVATION_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
 const dt_kind *const *dt_losses(int *n)
 {
 #define DT_LOSS_ROW(name) &dt_loss_##name.kind,

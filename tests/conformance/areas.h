@@ -2,3 +2,4 @@
 AREA(reduce)
 AREA(layers)
 AREA(train_mlp)
+AREA(activations)

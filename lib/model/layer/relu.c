@@ -1,22 +1,17 @@
-/*
- * ReLU: max(x, 0), and Keras' general form of it:
- *
- *     max_value                    where x >= max_value
- *     x                            where threshold < x < max_value
- *     negative_slope (x - threshold)  below
- */
+/* ReLU: max(x, 0), in Keras' general form: see activation/relu.c. */
 #include "model/model.h"
 
 struct relu {
     dt_layer_head head;
-    double max_value, negative_slope, threshold;
-    bool has_max;
+    dt_relu_args relu;
 };
 
+#define RELU_FIELD(member, ...) \
+    { .kind = DT_FIELD_REAL, .name = #member, .offset = offsetof(struct relu, relu.member), .max = INFINITY, __VA_ARGS__ }
 static const dt_field fields[] = {
-    DT_REAL(struct relu, max_value, .max = INFINITY, .set = 1 + offsetof(struct relu, has_max), .help = "largest output; none by default"),
-    DT_REAL(struct relu, negative_slope, .max = INFINITY, .help = "of the outputs below the threshold"),
-    DT_REAL(struct relu, threshold, .max = INFINITY, .help = "below it outputs are 0, or slope down"),
+    RELU_FIELD(max_value, .set = 1 + offsetof(struct relu, relu.has_max), .help = "largest output; none by default"),
+    RELU_FIELD(negative_slope, .help = "of the outputs below the threshold"),
+    RELU_FIELD(threshold, .help = "below it outputs are 0, or slope down"),
     DT_LAYER_FIELDS(struct relu),
     DT_END
 };
@@ -28,23 +23,9 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
-/* x where x > threshold, else 0 */
-static dt_value above(const struct relu *r, dt_value x)
-{
-    dt_value zero = dt_like(x, 0);
-    return r->threshold == 0 ? dt_maximum(x, zero) : dt_select(dt_compare(x, dt_like(x, r->threshold), DT_GT), x, zero);
-}
-
 static dt_value call(const dt_layer_call *c)
 {
-    const struct relu *r = c->args;
-    dt_value x = c->x, y = above(r, x);
-    if (r->has_max)
-        y = dt_minimum(y, dt_like(y, r->max_value));
-    if (r->negative_slope == 0)
-        return y;
-    dt_value depth = dt_maximum(dt_subtract(dt_like(x, r->threshold), x), dt_like(x, 0)); /* how far below the threshold */
-    return dt_subtract(y, dt_multiply(depth, dt_like(x, r->negative_slope)));
+    return dt_relu(&((const struct relu *)c->args)->relu, c->x);
 }
 
 const dt_layer dt_layer_relu = {

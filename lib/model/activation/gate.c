@@ -1,0 +1,97 @@
+/* Activations that multiply x by a gate: silu, gelu, glu. */
+#include "model/model.h"
+
+static dt_value silu(const void *args, dt_value x)
+{
+    (void)args;
+    return dt_multiply(x, dt_logistic(x));
+}
+
+const dt_activation dt_activation_silu = {
+    .kind = { .name = "silu", .about = "x sigmoid(x)", .aliases = (const char *const[]){ "swish", NULL } },
+    .call = silu,
+};
+
+static dt_value hard_silu(const void *args, dt_value x)
+{
+    (void)args;
+    return dt_multiply(x, dt_hard_sigmoid(x));
+}
+
+const dt_activation dt_activation_hard_silu = {
+    .kind = { .name = "hard_silu", .about = "x hard_sigmoid(x)", .aliases = (const char *const[]){ "hard_swish", NULL } },
+    .call = hard_silu,
+};
+
+/* ---- gelu ---- */
+
+struct gelu {
+    bool approximate;
+};
+
+static const dt_field gelu_fields[] = {
+    DT_FLAG(struct gelu, approximate, .help = "by tanh in place of erf"),
+    DT_END
+};
+
+/* x sigmoid(2 z) = x (1 + tanh z) / 2 with z = sqrt(2 / pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, Gaussian Error Linear Units
+ * (2016). The sigmoid keeps its digits where 1 + tanh is nearly 0. */
+static dt_value near_gelu(dt_value x)
+{
+    dt_value cube = dt_multiply(dt_like(x, 0.044715), dt_multiply(x, dt_multiply(x, x)));
+    return dt_multiply(x, dt_logistic(dt_multiply(dt_like(x, 2 * sqrt(2 / M_PI)), dt_add(x, cube))));
+}
+
+static dt_value gelu(const void *args, dt_value x)
+{
+    if (((const struct gelu *)args)->approximate)
+        return near_gelu(x);
+    dt_value share = dt_add(dt_like(x, 1), dt_erf(dt_divide(x, dt_like(x, M_SQRT2))));
+    return dt_multiply(dt_multiply(dt_like(x, 0.5), x), share);
+}
+
+const dt_activation dt_activation_gelu = {
+    .kind = { "gelu", "x times the share of a normal distribution below x", gelu_fields, sizeof(struct gelu), NULL },
+    .call = gelu,
+};
+
+/* ---- glu ---- */
+
+struct glu {
+    int64_t axis;
+};
+
+static const dt_field glu_fields[] = {
+    DT_INT(struct glu, axis, .preset = "-1", .help = "cut in two halves: values and gates"),
+    DT_END
+};
+
+/* (n, n/2): columns of ones at rows first, first + 1, ...: x times it is half of x. */
+static dt_value half_picker(dt_value x, int64_t n, int64_t first)
+{
+    dt_type square = dt_type_of(DT_INT32, 2, (int64_t[]){ n, n / 2 });
+    dt_value row = dt_iota(x.trace, &square, 0), column = dt_iota(x.trace, &square, 1);
+    dt_value picked = dt_compare(row, dt_add(column, dt_like(column, (double)first)), DT_EQ);
+    return dt_convert(picked, dt_type_of_value(x).dtype);
+}
+
+static dt_value glu(const void *args, dt_value x)
+{
+    dt_type type = dt_type_of_value(x);
+    int axis = dt_axis_of(x, ((const struct glu *)args)->axis);
+    if (axis < 0)
+        return (dt_value){ 0 };
+    int64_t n = type.dim[axis];
+    if (n < 2 || n % 2) {
+        dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "glu cuts axis %d in two halves, but its size is %lld", axis, (long long)n));
+        return (dt_value){ 0 };
+    }
+    dt_value last = dt_swap_last(x, axis);
+    dt_value value = dt_matmul(last, half_picker(x, n, 0)), gate = dt_matmul(last, half_picker(x, n, n / 2));
+    return dt_swap_last(dt_multiply(value, dt_logistic(gate)), axis);
+}
+
+const dt_activation dt_activation_glu = {
+    .kind = { "glu", "one half of x times the sigmoid of the other", glu_fields, sizeof(struct glu), NULL },
+    .call = glu,
+};

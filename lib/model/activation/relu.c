@@ -1,0 +1,131 @@
+/*
+ * Activations of straight pieces around 0: linear, relu and its kin. Keras' general relu is
+ *
+ *     max_value                       where x >= max_value
+ *     x                               where threshold < x < max_value
+ *     negative_slope (x - threshold)  below
+ */
+#include "model/model.h"
+
+static dt_value linear(const void *args, dt_value x)
+{
+    (void)args;
+    return x;
+}
+
+const dt_activation dt_activation_linear = {
+    .kind = { .name = "linear", .about = "x" },
+    .call = linear,
+};
+
+/* ---- relu ---- */
+
+static const dt_field relu_fields[] = {
+    DT_REAL(dt_relu_args, negative_slope, .help = "of the outputs below the threshold"),
+    DT_REAL(dt_relu_args, max_value, .set = 1 + offsetof(dt_relu_args, has_max), .help = "largest output; none by default"),
+    DT_REAL(dt_relu_args, threshold, .help = "below it outputs are 0, or slope down"),
+    DT_END
+};
+
+/* x where x > 0, else slope * x */
+static dt_value leaky(dt_value x, double slope)
+{
+    dt_value below = dt_multiply(x, dt_like(x, slope));
+    if (slope >= 0 && slope < 1)
+        return dt_maximum(x, below);
+    return dt_select(dt_compare(x, dt_like(x, 0), DT_GT), x, below);
+}
+
+/* x where x > threshold, else 0 */
+static dt_value above(const dt_relu_args *r, dt_value x)
+{
+    dt_value zero = dt_like(x, 0);
+    return r->threshold == 0 ? dt_maximum(x, zero) : dt_select(dt_compare(x, dt_like(x, r->threshold), DT_GT), x, zero);
+}
+
+/* y cut to [0, max]. At the very maximum 6 ends the slope, other values do not: relu6 is an operation of its own in Keras. */
+static dt_value below_maximum(const dt_relu_args *r, dt_value y)
+{
+    dt_value most = dt_like(y, r->max_value);
+    if (r->max_value == 6 && r->threshold == 0)
+        return dt_minimum(y, most);
+    return dt_minimum(most, dt_maximum(dt_like(y, 0), y));
+}
+
+dt_value dt_relu(const dt_relu_args *r, dt_value x)
+{
+    if (r->negative_slope != 0 && !r->has_max && r->threshold == 0)
+        return leaky(x, r->negative_slope);
+    dt_value y = above(r, x);
+    if (r->has_max)
+        y = below_maximum(r, y);
+    if (r->negative_slope == 0)
+        return y;
+    dt_value depth = dt_maximum(dt_subtract(dt_like(x, r->threshold), x), dt_like(x, 0)); /* how far below the threshold */
+    return dt_subtract(y, dt_multiply(depth, dt_like(x, r->negative_slope)));
+}
+
+static dt_value relu(const void *args, dt_value x)
+{
+    return dt_relu(args, x);
+}
+
+const dt_activation dt_activation_relu = {
+    .kind = { "relu", "max(x, 0)", relu_fields, sizeof(dt_relu_args), NULL },
+    .call = relu,
+};
+
+static dt_value relu6(const void *args, dt_value x)
+{
+    (void)args;
+    return dt_clamp(x, 0, 6);
+}
+
+const dt_activation dt_activation_relu6 = {
+    .kind = { .name = "relu6", .about = "x cut to [0, 6]" },
+    .call = relu6,
+};
+
+/* ---- leaky_relu ---- */
+
+struct leaky {
+    double negative_slope;
+};
+
+static const dt_field leaky_fields[] = {
+    DT_REAL(struct leaky, negative_slope, .preset = "0.2", .help = "of the outputs below 0"),
+    DT_END
+};
+
+static dt_value leaky_relu(const void *args, dt_value x)
+{
+    return leaky(x, ((const struct leaky *)args)->negative_slope);
+}
+
+const dt_activation dt_activation_leaky_relu = {
+    .kind = { "leaky_relu", "x, below 0 of another slope", leaky_fields, sizeof(struct leaky), NULL },
+    .call = leaky_relu,
+};
+
+/* ---- threshold ---- */
+
+struct threshold {
+    double threshold, default_value;
+};
+
+static const dt_field threshold_fields[] = {
+    DT_REAL(struct threshold, threshold, .required = true, .help = "inputs above it pass"),
+    DT_REAL(struct threshold, default_value, .required = true, .help = "in place of all others"),
+    DT_END
+};
+
+static dt_value threshold(const void *args, dt_value x)
+{
+    const struct threshold *a = args;
+    return dt_select(dt_compare(x, dt_like(x, a->threshold), DT_GT), x, dt_like(x, a->default_value));
+}
+
+const dt_activation dt_activation_threshold = {
+    .kind = { "threshold", "x above a threshold, else one value", threshold_fields, sizeof(struct threshold), NULL },
+    .call = threshold,
+};

@@ -1,0 +1,82 @@
+/* Activations that bend smoothly from 0 to x: softplus and its kin. */
+#include "model/model.h"
+
+/* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope at 0 is the true one, 1/2. */
+dt_value dt_softplus(dt_value x)
+{
+    dt_value size = dt_abs(x);
+    dt_value tail = dt_log(dt_add(dt_like(x, 1), dt_exponential(dt_negate(size))));
+    return dt_add(dt_multiply(dt_add(x, size), dt_like(x, 0.5)), tail);
+}
+
+static dt_value softplus(const void *args, dt_value x)
+{
+    (void)args;
+    return dt_softplus(x);
+}
+
+const dt_activation dt_activation_softplus = {
+    .kind = { .name = "softplus", .about = "log(1 + exp x)" },
+    .call = softplus,
+};
+
+static dt_value log_sigmoid(const void *args, dt_value x)
+{
+    (void)args;
+    return dt_negate(dt_softplus(dt_negate(x)));
+}
+
+const dt_activation dt_activation_log_sigmoid = {
+    .kind = { .name = "log_sigmoid", .about = "log of the sigmoid" },
+    .call = log_sigmoid,
+};
+
+/* Here the tail is multiplied by x, so it must have all its digits. */
+static dt_value mish(const void *args, dt_value x)
+{
+    (void)args;
+    dt_value size = dt_abs(x);
+    dt_value positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));
+    dt_value softened = dt_add(positive, dt_log_plus_one(dt_exponential(dt_negate(size))));
+    return dt_multiply(x, dt_tanh(softened));
+}
+
+const dt_activation dt_activation_mish = {
+    .kind = { .name = "mish", .about = "x tanh(softplus x)" },
+    .call = mish,
+};
+
+struct squareplus {
+    double b;
+};
+
+static const dt_field squareplus_fields[] = {
+    DT_REAL(struct squareplus, b, .preset = "4", .help = "how soft the bend is"),
+    DT_END
+};
+
+static dt_value squareplus(const void *args, dt_value x)
+{
+    dt_value root = dt_sqrt(dt_add(dt_multiply(x, x), dt_like(x, ((const struct squareplus *)args)->b)));
+    return dt_divide(dt_add(x, root), dt_like(x, 2));
+}
+
+const dt_activation dt_activation_squareplus = {
+    .kind = { "squareplus", "(x + sqrt(x^2 + b)) / 2", squareplus_fields, sizeof(struct squareplus), NULL },
+    .call = squareplus,
+};
+
+/* 0 up to -1, x from 1 on, (x + 1)^2 / 4 between */
+static dt_value sparse_plus(const void *args, dt_value x)
+{
+    (void)args;
+    dt_value one = dt_like(x, 1), minus = dt_like(x, -1), zero = dt_like(x, 0), up = dt_add(x, one);
+    dt_value bend = dt_multiply(dt_like(x, 0.25), dt_multiply(up, up));
+    dt_value bent = dt_select(dt_compare(x, one, DT_LT), bend, x);
+    return dt_select(dt_compare(x, minus, DT_LE), zero, bent);
+}
+
+const dt_activation dt_activation_sparse_plus = {
+    .kind = { .name = "sparse_plus", .about = "0, (x + 1)^2 / 4, x in three pieces" },
+    .call = sparse_plus,
+};

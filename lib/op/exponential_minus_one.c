@@ -1,0 +1,24 @@
+/*
+ * exponential_minus_one: y = e^x - 1, with all digits where x is small.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * e^x */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_multiply(g->dout, dt_exponential(g->in[0]));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, expm1, NULL);
+}
+
+const dt_op dt_op_exponential_minus_one = {
+    .name = "exponential_minus_one", .about = "e^x - 1", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};

@@ -1,0 +1,24 @@
+/*
+ * log_plus_one: y = log(1 + x), with all digits where x is small; NaN below -1, -inf at -1.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy / (1 + x) */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_divide(g->dout, dt_add(g->in[0], dt_like(g->in[0], 1)));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, log1p, NULL);
+}
+
+const dt_op dt_op_log_plus_one = {
+    .name = "log_plus_one", .about = "log(1 + x)", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};
