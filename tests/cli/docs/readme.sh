@@ -1,0 +1,60 @@
+#!/bin/sh
+# What README.md and docs/*.md show is what happens: every `$ command` of their ``` blocks runs, in order, and must print the lines below
+# it. Free to differ, for other machines have other cores and kernel libraries: digits after a decimal point, by a hundredth; numbers on the
+# lines about cores and memory; hashes, but one hash of the text is one hash of the run wherever it stands.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+needs_digits
+export LC_ALL=C.UTF-8
+work=$TEST_DIR/work
+mkdir "$work" "$TEST_DIR/bin"
+ln -s "$DTRAIN" "$TEST_DIR/bin/dtrain"
+for part in configs tests build; do ln -s "$PWD/$part" "$work/$part"; done
+PATH=$TEST_DIR/bin:$PATH
+
+# Block after block, COMMAND, then what it prints: into 001.command, 001.want, ...
+# shellcheck disable=SC2016
+awk -v to="$TEST_DIR" '
+    /^ *```/ { inside = !inside; name = "" }
+    inside && /^\$ / { name = sprintf("%s/%03d", to, ++n); print substr($0, 3) > (name ".command"); printf "" > (name ".want"); next }
+    inside && name != "" && !/^ *```/ { print > (name ".want") }
+' README.md docs/*.md
+
+cat >"$TEST_DIR/compare.awk" <<'AWK'
+# compare.awk WANT GOT: what differs. Hashes of all commands so far stand in the file `hashes`.
+BEGIN { while ((getline line < hashes) > 0) { split(line, pair, " "); run_of[pair[1]] = pair[2]; text_of[pair[2]] = pair[1] } }
+function is_number(word) { return word ~ /^[0-9]+\.[0-9]+[,)]?$/ }
+function is_hash(word) { return word ~ /^[0-9a-f][0-9a-f]+…$/ }
+function same_hash(text, run) {
+    if (!(text in run_of) && !(run in text_of)) { run_of[text] = run; text_of[run] = text; print text, run >> hashes }
+    return run_of[text] == run && text_of[run] == text
+}
+function same_word(text, run) {
+    if (is_hash(text) && is_hash(run)) return same_hash(text, run)
+    return text == run || (is_number(text) && is_number(run) && text - run < 0.01 && run - text < 0.01)
+}
+# Cores and memory are this machine's.
+function masked(line) {
+    if (line !~ /^(devices|data|memory) /) return line
+    gsub(/[0-9.]+ ([KMG]i)?B /, "N bytes ", line)
+    gsub(/[0-9]+ (x|per|threads?)|last step [0-9]+|[0-9]+ replicas?/, "N", line)
+    return line
+}
+function same_line(text, run, i, n, a, b) {
+    n = split(masked(text), a, " ")
+    if (split(masked(run), b, " ") != n) return 0
+    for (i = 1; i <= n; i++) if (!same_word(a[i], b[i])) return 0
+    return 1
+}
+NR == FNR { want[++wanted] = $0; next }
+{ if (FNR > wanted || !same_line(want[FNR], $0)) { print "shown:   " want[FNR] "\nprinted: " $0; bad = 1; exit } seen = FNR }
+END { if (!bad && seen < wanted) print "shown, not printed: " want[seen + 1] }
+AWK
+: >"$TEST_DIR/hashes"
+for command in "$TEST_DIR"/*.command; do
+    name=${command%.command}
+    (cd "$work" && sh "$command") >"$name.got" 2>&1 </dev/null
+    awk -v hashes="$TEST_DIR/hashes" -f "$TEST_DIR/compare.awk" "$name.want" "$name.got" >"$name.differs"
+    [ -s "$name.differs" ] && echo "\$ $(cat "$command")" && cat "$name.differs"
+done
+[ -f "$TEST_DIR/004.command" ] || echo "README.md shows no more than $(ls "$TEST_DIR"/*.command)"
