@@ -64,6 +64,16 @@ wait_for() {
     echo "no '$1' in $2 after a minute"
 }
 
+# ended PID: waits for a run in the background, a minute at most; its exit code, 137 where it had to be killed.
+ended() {
+    (for _ in $(seq 600); do
+        sleep 0.1
+        kill -0 "$1" || exit
+    done
+    kill -9 "$1") 2>/dev/null &
+    wait "$1"
+}
+
 # Twelve steps on examples that are drawn, 8 of 8 numbers each: trains in no time, needs no file.
 write_tiny() {
     cat >"$tiny" <<END

@@ -9,7 +9,7 @@ kill -USR1 $!
 wait_for '"event":"checkpoint"' "$TEST_DIR/a"
 kill -TERM $!
 kill -TERM $!
-wait $!
+ended $!
 code=$?
 case $code in 75 | 143) ;; *) echo "exit $code" ;; esac
 sed -n '/"checkpoint"/,$p' "$TEST_DIR/a" | grep -q '"event":"step"' || echo "no step after SIGUSR1"
@@ -19,6 +19,6 @@ tail -n 1 "$TEST_DIR/a" | grep -q "\"exit\":$code" || tail -n 1 "$TEST_DIR/a"
 (
     # shellcheck disable=SC3045 # dash and bash have -S, and the hard limit would kill
     ulimit -S -t 1
-    exec "$DTRAIN" fit "$tiny" fit.epochs=10000000 --fresh -q
+    exec timeout -k 1 60 "$DTRAIN" fit "$tiny" fit.epochs=10000000 --fresh -q
 ) 2>/dev/null
 echo "limit: exit $?"

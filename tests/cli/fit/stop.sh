@@ -8,7 +8,7 @@ for signal in TERM INT HUP; do
     "$DTRAIN" fit "$tiny" fit.epochs=10000000 --json --every-step >"$TEST_DIR/a" 2>"$TEST_DIR/err" &
     wait_for '"event":"step"' "$TEST_DIR/a"
     kill -$signal $!
-    wait $!
+    ended $!
     echo "SIG$signal: exit $?"
     tail -n 1 "$TEST_DIR/a" | sed 's/step-[0-9]*/step-N/' | mask
 done

@@ -18,7 +18,7 @@ compare() {
 (run whole) >"$TEST_DIR/out" || echo "undisturbed: exit $?"
 want=$(weights "$TEST_DIR/out")
 killed=0
-awk -v seed="$seed" 'BEGIN { srand(seed); for (;;) printf "%.3f\n", 0.3 * rand() }' 2>/dev/null | while [ $killed -lt 20 ] && read -r delay; do
+awk -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < 400; i++) printf "%.3f\n", 0.3 * rand() }' 2>/dev/null | while [ $killed -lt 20 ] && read -r delay; do
     (run run) >"$TEST_DIR/out" 2>"$TEST_DIR/err" &
     sleep "$delay"
     kill -9 $! 2>/dev/null

@@ -60,7 +60,7 @@ echo "== taken away"
 "$DTRAIN" fit "$tiny" --json fit.epochs=10000000 checkpoint.save_freq=1 "output.dir=$TEST_DIR/away" >"$TEST_DIR/out" 2>"$TEST_DIR/err" &
 wait_for '"event":"checkpoint"' "$TEST_DIR/out"
 mv "$TEST_DIR/away" "$TEST_DIR/gone"
-wait $!
+ended $!
 code=$?
 case $code in
 73) grep -q 'was removed while in use\|no such file' "$TEST_DIR/err" || cat "$TEST_DIR/err" ;;
