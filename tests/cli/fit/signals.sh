@@ -15,10 +15,3 @@ case $code in 75 | 143) ;; *) echo "exit $code" ;; esac
 sed -n '/"checkpoint"/,$p' "$TEST_DIR/a" | grep -q '"event":"step"' || echo "no step after SIGUSR1"
 tail -n 1 "$TEST_DIR/a" | grep -q "\"exit\":$code" || tail -n 1 "$TEST_DIR/a"
 "$DTRAIN" evaluate "$tiny" >/dev/null || echo "the checkpoint cannot be read: exit $?"
-# F36: a limit on processor time.
-(
-    # shellcheck disable=SC3045 # dash and bash have -S, and the hard limit would kill
-    ulimit -S -t 1
-    exec timeout -k 1 60 "$DTRAIN" fit "$tiny" fit.epochs=10000000 --fresh -q
-) 2>/dev/null
-echo "limit: exit $?"
