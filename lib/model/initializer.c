@@ -2,7 +2,6 @@
  * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, drawing in
  * another order or by other hands changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -60,7 +59,10 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
     enum { CHUNK = 1024 };
     double x[CHUNK];
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
-    assert(dt_dtype_is_float(v->type.dtype));
+    if (!dt_dtype_is_float(v->type.dtype)) { /* a counter */
+        memset(v->data, 0, (size_t)dt_type_bytes(&v->type));
+        return;
+    }
     dt_draw d = { .row = row, .type = v->type, .stream = make_stream(seed, v->path) };
     find_fans(&v->type, &d.fan_in, &d.fan_out);
     int64_t all = dt_type_elements(&v->type);

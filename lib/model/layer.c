@@ -52,3 +52,15 @@ dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank)
     dt_str_release(&in);
     return s;
 }
+
+dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank, const char *shape)
+{
+    dt_str in = { 0 };
+    dt_status *s = NULL;
+    if (b->in.rank == rank)
+        return dt_layer_wants(b, kind, 1);
+    dt_shape_print(&b->in, &in);
+    s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; it takes %d, %s", kind, b->in.rank, dt_str_text(&in), rank, shape);
+    dt_str_release(&in);
+    return s;
+}

@@ -55,7 +55,7 @@ struct dt_initializer {
 const dt_kind *const *dt_initializers(int *n);
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
-/* Draws a variable's value anew. Floats only. */
+/* Draws a variable's value anew; integers become 0. */
 void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v);
 
 /* ---- layers ---- */
@@ -84,7 +84,7 @@ typedef struct dt_layer_head {
     DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
     DT_NOT_YET("dtype")
 
-#define DT_MAX_WEIGHTS 8
+#define DT_MAX_WEIGHTS 16
 /* What a layer is told when shapes are checked, and what it answers. */
 typedef struct dt_layer_build {
     dt_arena *arena;
@@ -110,13 +110,18 @@ typedef struct dt_weight_request {
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B included. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
+/* The same with exactly `rank` dimensions: `shape` names them. */
+dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank, const char *shape) DT_MUST_USE;
 
 typedef struct dt_layer_call {
     dt_trace *trace;
     const void *args;
     dt_value x;
+    const char *name;
     const dt_value *weight; /* in the order of build */
+    dt_variable *const *variable; /* the same, to be assigned what is kept from step to step: equal on all replicas */
     const dt_type *out;     /* as build said */
+    uint64_t seed;          /* the model's */
     bool training;
 } dt_layer_call;
 

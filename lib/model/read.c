@@ -168,7 +168,8 @@ static void list_weights(const reader *r, dt_model_spec *out)
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
             *weight++ = &out->layer[i].weight[k];
-            out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
+            if (dt_dtype_is_float(out->layer[i].weight[k].type.dtype)) /* else it counts steps */
+                out->parameters += dt_type_elements(&out->layer[i].weight[k].type);
         }
 }
 

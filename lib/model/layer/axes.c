@@ -1,0 +1,119 @@
+/* Axes, means and what is laid along them: see axes.h. */
+#include "model/layer/axes.h"
+
+#include <string.h>
+
+#include "op/shapes.h"
+
+/* ---- which ---- */
+
+static int axis_count(const dt_tree *axis)
+{
+    return axis->kind == DT_TREE_LIST ? axis->n : 1;
+}
+
+static dt_status *read_axis(const dt_tree *axis, int i, int64_t *out)
+{
+    const dt_tree *one = axis->kind == DT_TREE_LIST ? axis->item[i] : axis;
+    return dt_tree_int(one, "axis", -DT_MAX_RANK, DT_MAX_RANK, out);
+}
+
+static dt_status *no_axis(const dt_layer_build *b, int64_t axis, const char *why)
+{
+    dt_str in = { 0 };
+    dt_shape_print(&b->in, &in);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is %s for input shape %s", (long long)axis, why, dt_str_text(&in));
+    dt_str_release(&in);
+    return s;
+}
+
+dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner, uint32_t *dims)
+{
+    *dims = 0;
+    for (int i = 0; i < axis_count(axis); i++) {
+        int64_t given, d;
+        DT_TRY(read_axis(axis, i, &given));
+        d = given < 0 ? given + b->in.rank : given;
+        if (d < 0 || d >= b->in.rank)
+            return no_axis(b, given, "out of bounds");
+        if (inner && d == 0)
+            return no_axis(b, given, "the batch, which has no fixed size,");
+        if (*dims >> d & 1)
+            return no_axis(b, given, "named twice");
+        *dims |= 1u << d;
+    }
+    return NULL;
+}
+
+uint32_t dt_axes_of(const dt_tree *axis, int rank)
+{
+    uint32_t dims = 0;
+    for (int i = 0; i < axis_count(axis); i++) {
+        int64_t d = 0;
+        dt_status_free(read_axis(axis, i, &d));
+        dims |= 1u << (d < 0 ? d + rank : d);
+    }
+    return dims;
+}
+
+dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w)
+{
+    dt_weight_request along = *w;
+    along.dtype = b->in.dtype;
+    along.rank = 0;
+    for (int d = 0; d < b->in.rank; d++)
+        if (dims >> d & 1)
+            along.dim[along.rank++] = b->in.dim[d];
+    return dt_layer_weight(b, &along);
+}
+
+/* ---- graph ---- */
+
+dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims)
+{
+    int8_t to[DT_MAX_RANK] = { 0 };
+    int n = 0;
+    for (int d = 0; d < type->rank; d++)
+        if (dims >> d & 1)
+            to[n++] = (int8_t)d;
+    return dt_broadcast_in_dim(v, type, to);
+}
+
+dt_value dt_count_over(dt_value x, uint32_t dims)
+{
+    dt_type t = dt_type_of_value(x);
+    double known = 1;
+    for (int d = 0; d < t.rank; d++)
+        if (dims >> d & 1 && t.dim[d] > 0)
+            known *= (double)t.dim[d];
+    dt_value count = dt_scalar(x.trace, t.dtype, known);
+    if (!(dims & 1) || !dt_is_batch(&t, 0))
+        return count;
+    dt_value rows = dt_convert(dt_dim_value(x, 0), t.dtype);
+    return dt_multiply(dt_maximum(rows, dt_like(rows, 1)), count);
+}
+
+dt_value dt_mean_over(dt_value x, uint32_t dims)
+{
+    return dt_divide(dt_reduce(x, DT_REDUCE_SUM, dims), dt_count_over(x, dims));
+}
+
+dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon)
+{
+    dt_type t = dt_type_of_value(x);
+    uint32_t kept = dt_all_dims(t.rank) & ~dims;
+    dt_value centred = dt_subtract(x, dt_along(dt_mean_over(x, dims), &t, kept));
+    dt_value variance = dt_mean_over(dt_multiply(centred, centred), dims);
+    dt_value inverse = dt_rsqrt(dt_add(variance, dt_like(variance, epsilon)));
+    return dt_multiply(centred, dt_along(inverse, &t, kept));
+}
+
+dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center, const dt_value *weight)
+{
+    dt_type t = dt_type_of_value(y);
+    if (scale)
+        y = dt_multiply(y, dt_along(*weight++, &t, dims));
+    if (center)
+        y = dt_add(y, dt_along(*weight, &t, dims));
+    return y;
+}

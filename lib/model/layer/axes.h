@@ -1,0 +1,26 @@
+/* What layers that normalise share: the axes they go along, values laid along them, and means. */
+#ifndef DT_MODEL_LAYER_AXES_H
+#define DT_MODEL_LAYER_AXES_H
+
+#include "model/model.h"
+
+/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; ValueError at the layer when `in`
+ * has no such dimension, or one is named twice. The batch is a dimension like others unless `inner`. */
+dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner, uint32_t *dims) DT_MUST_USE;
+/* The same of a tree that was read: nothing can be wrong. */
+uint32_t dt_axes_of(const dt_tree *axis, int rank);
+/* A weight whose dimensions are those of `in` in `dims`, in order. */
+dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w) DT_MUST_USE;
+
+/* v, whose dimensions are those of `type` in `dims`, in order, repeated along the others. */
+dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
+/* How many elements of x lie along `dims`, a scalar of x's dtype; at least 1, so that a replica without examples divides by no 0. */
+dt_value dt_count_over(dt_value x, uint32_t dims);
+/* The mean over `dims`, which go. */
+dt_value dt_mean_over(dt_value x, uint32_t dims);
+/* (x - mean) / sqrt(variance + epsilon), both taken over `dims` of the same example (and replica). */
+dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon);
+/* y * gamma + beta, laid along `dims`. weight: those of the two that there are. */
+dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center, const dt_value *weight);
+
+#endif

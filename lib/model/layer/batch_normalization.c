@@ -1,0 +1,154 @@
+/*
+ * BatchNormalization: each channel to mean 0 and deviation 1 over the batch and all places, then times gamma, plus beta.
+ * S. Ioffe, C. Szegedy, Batch Normalization (2015).
+ *
+ *     training     mean and (population) variance of the batch at hand: of a replica's own examples, or with `synchronized` of all
+ *     otherwise    the moving ones, which every training step moves a hundredth of the way towards the batch's:
+ *                  moving * momentum + batch * (1 - momentum)
+ *
+ * The moving statistics are the same on all replicas: what moves them is the mean of the replicas' means, each weighed by its examples, so
+ * that a replica with few counts little and one without any not at all. A layer that is not trainable is never training.
+ */
+#include "model/layer/axes.h"
+
+#include "op/shapes.h"
+
+struct batch_normalization {
+    dt_layer_head head;
+    int64_t axis;
+    double momentum, epsilon;
+    bool center, scale, synchronized;
+    const dt_tree *beta_initializer, *gamma_initializer, *moving_mean_initializer, *moving_variance_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct batch_normalization, axis, .preset = "-1", .help = "of the channels"),
+    DT_REAL(struct batch_normalization, momentum, .preset = "0.99", .max = INFINITY, .help = "how much of the moving statistics stays, each step"),
+    DT_REAL(struct batch_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
+    DT_FLAG(struct batch_normalization, center, .preset = "true", .help = "adds beta"),
+    DT_FLAG(struct batch_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
+    DT_FLAG(struct batch_normalization, synchronized, .help = "statistics of the global batch, not of each replica's part"),
+    DT_TREE(struct batch_normalization, beta_initializer, .help = "default zeros"),
+    DT_TREE(struct batch_normalization, gamma_initializer, .help = "default ones"),
+    DT_TREE(struct batch_normalization, moving_mean_initializer, .help = "default zeros"),
+    DT_TREE(struct batch_normalization, moving_variance_initializer, .help = "default ones"),
+    DT_LAYER_FIELDS(struct batch_normalization),
+    DT_ONLY("renorm", "false"), DT_ONLY("renorm_momentum", "0.99"), DT_NOT_YET("renorm_clipping"),
+    DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
+    DT_END
+};
+
+static uint32_t channels_of(const struct batch_normalization *n, int rank)
+{
+    return 1u << (n->axis < 0 ? n->axis + rank : n->axis);
+}
+
+static dt_status *add_weights(dt_layer_build *b, uint32_t channels)
+{
+    const struct batch_normalization *n = b->args;
+    if (n->scale)
+        DT_TRY(dt_axes_weight(b, channels, &(dt_weight_request){ .name = "gamma", .initializer = n->gamma_initializer, .preset = "ones" }));
+    if (n->center)
+        DT_TRY(dt_axes_weight(b, channels, &(dt_weight_request){ .name = "beta", .initializer = n->beta_initializer, .preset = "zeros" }));
+    DT_TRY(dt_axes_weight(b, channels, &(dt_weight_request){
+        .name = "moving_mean", .initializer = n->moving_mean_initializer, .preset = "zeros", .fixed = true }));
+    return dt_axes_weight(b, channels, &(dt_weight_request){
+        .name = "moving_variance", .initializer = n->moving_variance_initializer, .preset = "ones", .fixed = true });
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct batch_normalization *n = b->args;
+    DT_TRY(dt_layer_wants(b, "BatchNormalization", 2));
+    int64_t axis = n->axis < 0 ? n->axis + b->in.rank : n->axis;
+    if (axis < 1 || axis >= b->in.rank)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds for %d dimensions, of which the first is the batch",
+                       (long long)n->axis, b->in.rank);
+    b->out = b->in;
+    return add_weights(b, 1u << axis);
+}
+
+/* ---- statistics ---- */
+
+typedef struct statistics {
+    dt_value mean, variance; /* (channels) */
+} statistics;
+
+/* Sums over the examples of all replicas. */
+static dt_value sum_of_all(dt_value x, uint32_t dims)
+{
+    return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
+}
+
+/* How many elements each channel has in the global batch. */
+static dt_value count_of_all(dt_value x, uint32_t dims)
+{
+    dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x, 0)), dt_type_of_value(x).dtype);
+    return dt_multiply(examples, dt_count_over(x, dims & ~1u));
+}
+
+static dt_value squares(dt_value x, dt_value mean, uint32_t channels)
+{
+    dt_type t = dt_type_of_value(x);
+    dt_value centred = dt_subtract(x, dt_along(mean, &t, channels));
+    return dt_multiply(centred, centred);
+}
+
+/* Of this replica's examples. */
+static statistics own_statistics(dt_value x, uint32_t channels, uint32_t dims)
+{
+    dt_value mean = dt_mean_over(x, dims);
+    return (statistics){ mean, dt_mean_over(squares(x, mean, channels), dims) };
+}
+
+/* Of all examples. */
+static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims)
+{
+    dt_value count = count_of_all(x, dims);
+    dt_value mean = dt_divide(sum_of_all(x, dims), count);
+    return (statistics){ mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count) };
+}
+
+/* The mean of the replicas' values, weighed by their examples. */
+static dt_value mean_of_replicas(dt_value own, dt_value x)
+{
+    dt_value rows = dt_convert(dt_dim_value(x, 0), dt_type_of_value(x).dtype);
+    dt_value weighed = dt_all_reduce(DT_SUM, dt_multiply(own, rows)), all = dt_all_reduce(DT_SUM, rows);
+    return dt_divide(weighed, all);
+}
+
+static void move(const dt_layer_call *c, int weight, dt_value towards)
+{
+    const struct batch_normalization *n = c->args;
+    dt_value old = c->weight[weight];
+    dt_value kept = dt_multiply(old, dt_like(old, n->momentum)), added = dt_multiply(towards, dt_like(towards, 1 - n->momentum));
+    dt_assign(c->trace, c->variable[weight], dt_add(kept, added));
+}
+
+static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, int first)
+{
+    const struct batch_normalization *n = c->args;
+    uint32_t dims = dt_all_dims(c->out->rank) & ~channels;
+    statistics s = n->synchronized ? common_statistics(c->x, channels, dims) : own_statistics(c->x, channels, dims);
+    move(c, first, n->synchronized ? s.mean : mean_of_replicas(s.mean, c->x));
+    move(c, first + 1, n->synchronized ? s.variance : mean_of_replicas(s.variance, c->x));
+    return s;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct batch_normalization *n = c->args;
+    uint32_t channels = channels_of(n, c->out->rank);
+    int first = n->scale + n->center; /* of the moving statistics */
+    bool learns = c->training && n->head.trainable;
+    statistics s = learns ? batch_statistics(c, channels, first) : (statistics){ c->weight[first], c->weight[first + 1] };
+    dt_value inverse = dt_rsqrt(dt_add(s.variance, dt_like(s.variance, n->epsilon)));
+    dt_value y = dt_multiply(dt_subtract(c->x, dt_along(s.mean, c->out, channels)), dt_along(inverse, c->out, channels));
+    return dt_scale_and_center(y, channels, n->scale, n->center, c->weight);
+}
+
+const dt_layer dt_layer_batch_normalization = {
+    .kind = { "BatchNormalization", "each channel to mean 0 and deviation 1 over the batch", fields, sizeof(struct batch_normalization), NULL },
+    .build = build,
+    .call = call,
+};

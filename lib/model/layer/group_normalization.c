@@ -1,0 +1,87 @@
+/*
+ * GroupNormalization: the channels of an example in groups, each group to mean 0 and deviation 1 over its channels and all places:
+ *
+ *     (B, h, w, c)  ->  (B, h, w, groups, c / groups)  ->  standardised over all but B and groups  ->  (B, h, w, c), times gamma, plus beta
+ *
+ * Y. Wu, K. He, Group Normalization (2018). One group is layer normalisation over everything, as many groups as channels instance
+ * normalisation.
+ */
+#include "model/layer/axes.h"
+
+#include "op/shapes.h"
+
+struct group_normalization {
+    dt_layer_head head;
+    int64_t groups;
+    int64_t axis;
+    double epsilon;
+    bool center, scale;
+    const dt_tree *beta_initializer, *gamma_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct group_normalization, groups, .min = -1, .max = INFINITY, .preset = "32", .help = "how many; -1: one for each channel"),
+    DT_INT(struct group_normalization, axis, .preset = "-1", .help = "of the channels"),
+    DT_REAL(struct group_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
+    DT_FLAG(struct group_normalization, center, .preset = "true", .help = "adds beta"),
+    DT_FLAG(struct group_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
+    DT_TREE(struct group_normalization, beta_initializer, .help = "default zeros"),
+    DT_TREE(struct group_normalization, gamma_initializer, .help = "default ones"),
+    DT_LAYER_FIELDS(struct group_normalization),
+    DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
+    DT_END
+};
+
+static int axis_of(const struct group_normalization *g, int rank)
+{
+    return (int)(g->axis < 0 ? g->axis + rank : g->axis);
+}
+
+static dt_status *check_groups(const dt_layer_build *b, int64_t groups, int64_t channels)
+{
+    if (groups == 0)
+        return dt_fail(DT_E_RANGE, &b->at, "groups must be at least 1, or -1 for one for each channel, got 0");
+    if (groups > channels)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld groups are more than the %lld channels", (long long)groups, (long long)channels);
+    if (channels % groups)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld channels do not divide into %lld groups", (long long)channels, (long long)groups);
+    return NULL;
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct group_normalization *g = b->args;
+    int axis = axis_of(g, b->in.rank);
+    DT_TRY(dt_layer_wants(b, "GroupNormalization", 2));
+    if (axis < 1 || axis >= b->in.rank || b->in.rank == DT_MAX_RANK)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds, or an input of %d dimensions too deep", (long long)g->axis, b->in.rank);
+    DT_TRY(check_groups(b, g->groups < 0 ? b->in.dim[axis] : g->groups, b->in.dim[axis]));
+    uint32_t dims = 1u << axis;
+    if (g->scale)
+        DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "gamma", .initializer = g->gamma_initializer, .preset = "ones" }));
+    if (g->center)
+        DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "beta", .initializer = g->beta_initializer, .preset = "zeros" }));
+    b->out = b->in;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct group_normalization *g = c->args;
+    int axis = axis_of(g, c->out->rank);
+    int64_t channels = c->out->dim[axis], groups = g->groups < 0 ? channels : g->groups;
+    dt_type apart = *c->out; /* (..., groups, channels / groups, ...) */
+    for (int d = apart.rank++; d > axis; d--)
+        apart.dim[d] = apart.dim[d - 1];
+    apart.dim[axis] = groups;
+    apart.dim[axis + 1] = channels / groups;
+    dt_value x = dt_reshape(c->x, apart.rank, apart.dim);
+    x = dt_standardize(x, dt_all_dims(apart.rank) & ~(1u | 1u << axis), g->epsilon);
+    return dt_scale_and_center(dt_reshape(x, c->out->rank, c->out->dim), 1u << axis, g->scale, g->center, c->weight);
+}
+
+const dt_layer dt_layer_group_normalization = {
+    .kind = { "GroupNormalization", "groups of channels to mean 0 and deviation 1", fields, sizeof(struct group_normalization), NULL },
+    .build = build,
+    .call = call,
+};

@@ -1,0 +1,51 @@
+/* LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, over `axis`.
+ * J. L. Ba et al., Layer Normalization (2016). */
+#include "model/layer/axes.h"
+
+struct layer_normalization {
+    dt_layer_head head;
+    const dt_tree *axis;
+    double epsilon;
+    bool center, scale;
+    const dt_tree *beta_initializer, *gamma_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct layer_normalization, axis, .preset = "-1", .help = "what is normalised over; a number or a list"),
+    DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
+    DT_FLAG(struct layer_normalization, center, .preset = "true", .help = "adds beta"),
+    DT_FLAG(struct layer_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
+    DT_TREE(struct layer_normalization, beta_initializer, .help = "default zeros"),
+    DT_TREE(struct layer_normalization, gamma_initializer, .help = "default ones"),
+    DT_LAYER_FIELDS(struct layer_normalization),
+    DT_ONLY("rms_scaling", "false"),
+    DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct layer_normalization *l = b->args;
+    uint32_t dims;
+    DT_TRY(dt_layer_wants(b, "LayerNormalization", 2));
+    DT_TRY(dt_axes_read(b, l->axis, true, &dims));
+    if (l->scale)
+        DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "gamma", .initializer = l->gamma_initializer, .preset = "ones" }));
+    if (l->center)
+        DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "beta", .initializer = l->beta_initializer, .preset = "zeros" }));
+    b->out = b->in;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct layer_normalization *l = c->args;
+    uint32_t dims = dt_axes_of(l->axis, c->out->rank);
+    return dt_scale_and_center(dt_standardize(c->x, dims, l->epsilon), dims, l->scale, l->center, c->weight);
+}
+
+const dt_layer dt_layer_layer_normalization = {
+    .kind = { "LayerNormalization", "each example to mean 0 and deviation 1", fields, sizeof(struct layer_normalization), NULL },
+    .build = build,
+    .call = call,
+};

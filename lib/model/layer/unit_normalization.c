@@ -1,0 +1,39 @@
+/* UnitNormalization: each example divided by its length (L2) over `axis`; one of length below 1e-12 by that. */
+#include "model/layer/axes.h"
+
+#include "op/shapes.h"
+
+struct unit_normalization {
+    dt_layer_head head;
+    const dt_tree *axis;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct unit_normalization, axis, .preset = "-1", .help = "what the length is taken over; a number or a list"),
+    DT_LAYER_FIELDS(struct unit_normalization),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct unit_normalization *u = b->args;
+    uint32_t dims;
+    DT_TRY(dt_layer_wants(b, "UnitNormalization", 2));
+    b->out = b->in;
+    return dt_axes_read(b, u->axis, true, &dims);
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct unit_normalization *u = c->args;
+    uint32_t dims = dt_axes_of(u->axis, c->out->rank);
+    dt_value square = dt_reduce(dt_multiply(c->x, c->x), DT_REDUCE_SUM, dims);
+    dt_value inverse = dt_rsqrt(dt_maximum(square, dt_like(square, 1e-24)));
+    return dt_multiply(c->x, dt_along(inverse, c->out, dt_all_dims(c->out->rank) & ~dims));
+}
+
+const dt_layer dt_layer_unit_normalization = {
+    .kind = { "UnitNormalization", "each example to length 1", fields, sizeof(struct unit_normalization), NULL },
+    .build = build,
+    .call = call,
+};
