@@ -71,7 +71,7 @@ static double all_reduce_seconds(const dt_topology *t, double bytes, int replica
         dt_schedule_destroy(schedule);
     }
     free(order);
-    dt_assignment_destroy(a);
+    dt_device_assignment_unref(a);
     return replicas > 1 && bytes > 0 ? seconds : 0;
 }
 

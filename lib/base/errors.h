@@ -127,6 +127,17 @@ DT_ERROR(NO_DEVICE, 51, 69, "NotFoundError", "device not there",
     "The job names a device that this machine does not have, or that dtrain cannot use here. CPU devices are virtual: there are as\n"
     "many as asked for, on the real cores. TPU slices are simulated (`strategy: {type: tpu}`).\n\n"
     "'dtrain devices' lists what was found, and says why the rest was not.")
+DT_ERROR(LOGICAL_DEVICE, 52, 78, "ValueError", "no such logical device",
+    "A replica has as many logical devices as cores of its block in the device assignment: one without an assignment. They are\n"
+    "counted from 0; experimental_logical_device also takes negative numbers, counted from the last. assign_to_logical_device is\n"
+    "not possible with SPMD partitioning, where every value is either split or replicated.")
+DT_ERROR(SPLIT, 53, 78, "ValueError", "value cannot be split",
+    "split_to_logical_devices cuts a value into tiles, one for each logical device of a replica. There is a number of parts for\n"
+    "each dimension; sizes that are known must be divisible by them, and their product is the number of logical devices.\n\n"
+    "    image (16, 4, 8, 3) over 8 logical devices: [1, 2, 4, 1], tiles of (16, 2, 2, 3)")
+DT_ERROR(TOPOLOGY_BYTES, 54, 78, "DecodeError", "not a serialized topology",
+    "The bytes are no TopologyProto: they end within a field, or have a field that no message can have.\n"
+    "dt_topology_serialized gives bytes that can be read back, here and by TensorFlow.")
 DT_ERROR(SCHEDULE, 55, 78, "ValueError", "no such schedule of a collective",
     "An algorithm of collectives does not exist for this number of ranks: recursive halving needs a power of two, and no schedule\n"
     "is written out for more than 1,024 ranks. The ring works for every number.")

@@ -22,7 +22,7 @@ static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
 static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out)
 {
     if (j->strategy.replicas > 0)
-        return dt_assignment_build(out, t, &(dt_assignment_spec){.replicas = j->strategy.replicas});
+        return dt_device_assignment_build(out, t, &(dt_device_assignment_options){.num_replicas = j->strategy.replicas});
     *out = dt_assignment_each_core(t);
     return NULL;
 }
@@ -48,7 +48,7 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     dt_status *s = request->job ? place(request->job, r->topology, &a) : NULL;
     if (!s)
         *text = draw(request, r, a);
-    dt_assignment_destroy(a);
+    dt_device_assignment_unref(a);
     dt_resolver_unref(r);
     return s;
 }

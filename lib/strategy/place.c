@@ -148,7 +148,7 @@ dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec)
 
     s->resolver = dt_resolver_ref((dt_resolver *)spec->resolver); /* counted, not changed */
     if (spec->replicas > 0)
-        DT_TRY(dt_assignment_build(&s->assignment, t, &(dt_assignment_spec){ .replicas = spec->replicas }));
+        DT_TRY(dt_device_assignment_build(&s->assignment, t, &(dt_device_assignment_options){ .num_replicas = spec->replicas }));
     else
         s->assignment = dt_assignment_each_core(t);
     s->replicas = s->assignment->replicas;

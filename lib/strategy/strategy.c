@@ -39,7 +39,7 @@ void dt_strategy_unref(dt_strategy *s)
     free(s->host_name);
     free(s->host_of);
     free(s->what);
-    dt_assignment_destroy(s->assignment);
+    dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
     free(s);
 }

@@ -100,12 +100,12 @@ static bool all_ones(const dt_ints *x)
 static dt_status *try_to_place(const struct assignment *x, const dt_tree *t, const dt_topology *slice)
 {
     dt_assignment *a = NULL;
-    dt_status *s = dt_assignment_build(&a, slice, &(dt_assignment_spec){
-        .shape = x->computation_shape.v, .shape_rank = x->computation_shape.n,
-        .stride = x->computation_stride.v, .stride_rank = x->computation_stride.n,
-        .replicas = x->num_replicas, .order = (dt_device_order)x->device_order_mode,
+    dt_status *s = dt_device_assignment_build(&a, slice, &(dt_device_assignment_options){
+        .computation_shape = x->computation_shape.v, .shape_rank = x->computation_shape.n,
+        .computation_stride = x->computation_stride.v, .stride_rank = x->computation_stride.n,
+        .num_replicas = x->num_replicas, .device_order_mode = (dt_device_order)x->device_order_mode,
     });
-    dt_assignment_destroy(a);
+    dt_device_assignment_unref(a);
     return s ? dt_at(s, place_of(t, s)) : NULL;
 }
 

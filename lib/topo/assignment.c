@@ -138,12 +138,12 @@ static dt_status *too_many(const plan *p, int64_t replicas)
     return s;
 }
 
-static dt_status *check(const dt_topology *t, const dt_assignment_spec *spec, plan *p)
+static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p)
 {
     static const int64_t ones[4] = {1, 1, 1, 1};
-    const int64_t *shape = spec->shape ? spec->shape : ones, *stride = spec->stride ? spec->stride : ones;
-    DT_TRY(check_rank("computation_shape", spec->shape ? spec->shape_rank : 4));
-    DT_TRY(check_rank("computation_stride", spec->stride ? spec->stride_rank : 4));
+    const int64_t *shape = spec->computation_shape ? spec->computation_shape : ones, *stride = spec->computation_stride ? spec->computation_stride : ones;
+    DT_TRY(check_rank("computation_shape", spec->computation_shape ? spec->shape_rank : 4));
+    DT_TRY(check_rank("computation_stride", spec->computation_stride ? spec->stride_rank : 4));
     DT_TRY(check_positive("computation_shape", shape));
     DT_TRY(check_positive("computation_stride", stride));
     DT_TRY(check_footprint(t, shape, stride));
@@ -156,24 +156,15 @@ static dt_status *check(const dt_topology *t, const dt_assignment_spec *spec, pl
         p->most *= p->count[k];
         p->logical *= p->shape[k];
     }
-    if (spec->replicas > p->most)
-        return too_many(p, spec->replicas);
-    if (spec->replicas < 0)
-        return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "num_replicas must be at least 0, got %lld", (long long)spec->replicas);
-    p->replicas = (int)spec->replicas;
+    if (spec->num_replicas > p->most)
+        return too_many(p, spec->num_replicas);
+    if (spec->num_replicas < 0)
+        return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "num_replicas must be at least 0, got %lld", (long long)spec->num_replicas);
+    p->replicas = (int)spec->num_replicas;
     return NULL;
 }
 
 /* ---- placing ---- */
-
-static dt_assignment *allocate(int replicas, int logical)
-{
-    dt_assignment *a = dt_alloc(sizeof *a);
-    a->replicas = replicas;
-    a->logical = logical;
-    a->core = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)logical), sizeof *a->core));
-    return a;
-}
 
 static int *core_of(dt_assignment *a, int replica, int logical)
 {
@@ -279,7 +270,8 @@ static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a)
         return place_in_task_order(p, a);
     bool rings = rings_fit(p);
     if (order == DT_ORDER_RING && !rings)
-        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring is not possible for these replicas; try auto");
+        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring: these replicas do not tile all 3 axes of %s with whole chips at stride 1; "
+                                                "try auto", dt_topology_name(p->topology));
     if (p->replicas == 0)
         return NULL;
     int grid[4];
@@ -291,51 +283,22 @@ static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a)
     return NULL;
 }
 
-dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const dt_assignment_spec *spec)
+DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const dt_topology *t, const dt_device_assignment_options *options)
 {
+    static const dt_device_assignment_options one = {.num_replicas = 1};
+    const dt_device_assignment_options *spec = options ? options : &one;
     plan p;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_topology_given(t));
     DT_TRY(check(t, spec, &p));
-    dt_assignment *a = allocate(p.replicas, p.logical);
+    dt_assignment *a = dt_assignment_new(t, p.replicas, p.logical);
     memcpy(a->shape, p.shape, sizeof a->shape);
-    dt_status *s = place(&p, spec->order, a);
-    if (s)
-        dt_assignment_destroy(a);
-    else
-        *out = a;
-    return s;
-}
-
-/* ---- other ways to one ---- */
-
-dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const int *core)
-{
-    for (int i = 0; i < replicas * logical; i++)
-        if (!dt_topology_has(t, &core[4 * i])) {
-            dt_str text = {0};
-            dt_list_print_4(&text, &core[4 * i]);
-            dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %d, logical device %d: there is no core at %s in %s", i / logical,
-                                   i % logical, dt_str_text(&text), dt_topology_name(t));
-            dt_str_release(&text);
-            return s;
-        }
-    dt_assignment *a = allocate(replicas, logical);
-    memcpy(a->core, core, (size_t)replicas * (size_t)logical * sizeof *a->core);
+    dt_status *s = place(&p, spec->device_order_mode, a);
+    if (s) {
+        dt_device_assignment_unref(a);
+        return s;
+    }
+    dt_device_assignment_unref(*out);
     *out = a;
     return NULL;
-}
-
-dt_assignment *dt_assignment_each_core(const dt_topology *t)
-{
-    dt_assignment *a = allocate(t->tasks * t->devices, 1);
-    memcpy(a->shape, (int[4]){1, 1, 1, 1}, sizeof a->shape);
-    memcpy(a->core, t->coordinates, (size_t)a->replicas * sizeof *a->core);
-    return a;
-}
-
-void dt_assignment_destroy(dt_assignment *a)
-{
-    if (!a)
-        return;
-    free(a->core);
-    free(a);
 }

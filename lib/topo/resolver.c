@@ -122,7 +122,7 @@ DT_API void dt_resolver_unref(dt_resolver *r)
 {
     if (!r || --r->refs > 0)
         return;
-    dt_topology_destroy(r->topology);
+    dt_topology_unref(r->topology);
     free(r->why);
     free(r);
 }

@@ -62,8 +62,9 @@ int dt_slice_hosts(const dt_slice *s);
 
 /* ---- topology ---- */
 
-/* tf.tpu.experimental.Topology (declared in dtrain.h). Never changed once made. */
+/* tf.tpu.experimental.Topology (declared in dtrain.h, counted). Never changed once made. */
 struct dt_topology {
+    _Atomic int refs;
     const dt_slice *slice;  /* NULL: made up from coordinates */
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
     int tasks;              /* hosts */
@@ -71,20 +72,18 @@ struct dt_topology {
     dt_coords *coordinates; /* [tasks * devices], task by task */
     int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
     int missing;            /* places of the mesh without a device */
+    dt_str serialized;      /* TopologyProto bytes: as read, or written when it was made */
 };
 
-/* coordinates are [tasks][devices][4]. ValueError (TOPOLOGY): mesh_shape that is not 4 positive numbers; IndexError
- * (COORDINATES): outside the mesh. */
-typedef struct dt_topology_spec {
-    const int64_t *mesh;
-    int mesh_rank;
-    int tasks, devices;
-    const int64_t *coordinates;
-} dt_topology_spec;
-dt_status *dt_topology_create(dt_topology **out, const dt_topology_spec *spec) DT_MUST_USE;
+dt_topology *dt_topology_ref(const dt_topology *t);
+/* TOPOLOGY when it is NULL. */
+dt_status *dt_topology_given(const dt_topology *t) DT_MUST_USE;
+/* Places in a mesh of that shape, none of its sizes below 1; 0: too many. */
+int dt_topology_places(const int64_t mesh[4]);
+/* Appends t as TopologyProto bytes. */
+void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
-void dt_topology_destroy(dt_topology *t); /* takes NULL */
 /* Cores that are there. */
 int dt_topology_cores(const dt_topology *t);
 bool dt_topology_has(const dt_topology *t, const dt_coords at);
@@ -109,35 +108,22 @@ const char *dt_topology_name(const dt_topology *t);
 
 /* ---- device assignment ---- */
 
-/* tf.tpu.experimental.DeviceAssignment: where each replica's logical devices are. */
-typedef struct dt_assignment {
+/* tf.tpu.experimental.DeviceAssignment (declared in dtrain.h, counted): where each replica's logical devices are. */
+typedef struct dt_device_assignment dt_assignment;
+struct dt_device_assignment {
+    _Atomic int refs;
+    dt_topology *topology; /* counted */
     int replicas;
-    int logical;      /* devices of a replica */
-    int shape[4];     /* computation_shape; all 0: it was given core by core */
-    dt_coords *core;  /* [replicas][logical] */
-} dt_assignment;
+    int logical;           /* devices of a replica */
+    int shape[4];          /* computation_shape; all 0: it was given core by core */
+    dt_coords *core;       /* [replicas][logical] */
+};
 
-/* How logical cores and replicas follow each other: rings of neighbours where they are possible, rings or an error, or the
- * order of coordinates. */
-typedef enum dt_device_order { DT_ORDER_AUTO, DT_ORDER_RING, DT_ORDER_MESH } dt_device_order;
-
-typedef struct dt_assignment_spec {
-    const int64_t *shape;  /* computation_shape [x, y, z, core]; NULL: ones */
-    int shape_rank;        /* numbers in it */
-    const int64_t *stride; /* computation_stride; NULL: ones */
-    int stride_rank;
-    int64_t replicas;      /* num_replicas */
-    dt_device_order order;
-} dt_assignment_spec;
-
-/* DeviceAssignment.build. Errors: COMPUTATION_SHAPE (lists of another length, numbers below 1, a block that does not fit), TOO_MANY_REPLICAS,
- * DEVICE_ORDER (rings asked for and not possible), MISSING_DEVICES (with chips missing, replicas that are no runs of cores). */
-dt_status *dt_assignment_build(dt_assignment **out, const dt_topology *t, const dt_assignment_spec *spec) DT_MUST_USE;
-/* Given core by core: core is [replicas][logical][4]. COORDINATES where there is no device. */
-dt_status *dt_assignment_create(dt_assignment **out, const dt_topology *t, int replicas, int logical, const int *core) DT_MUST_USE;
+/* Not filled. */
+dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical);
+dt_assignment *dt_assignment_ref(const dt_assignment *a);
 /* One replica per core, in the order of tasks and their devices: TPUStrategy without an assignment. */
 dt_assignment *dt_assignment_each_core(const dt_topology *t);
-void dt_assignment_destroy(dt_assignment *a); /* takes NULL */
 /* Coordinates of a replica's logical device. */
 const int *dt_assignment_at(const dt_assignment *a, int replica, int logical);
 /* Replicas whose logical device lies in the task, ascending, into replicas[a->replicas]; their number. */

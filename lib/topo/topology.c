@@ -31,40 +31,65 @@ static int places(const int mesh[4])
 
 /* ---- making one ---- */
 
-static dt_status *bad_mesh(const dt_topology_spec *spec, const char *what)
+static dt_status *bad_mesh(const dt_topology_options *o, const char *what)
 {
     dt_str text = {0};
-    dt_list_print(&text, spec->mesh, min(spec->mesh_rank, 8));
+    dt_list_print(&text, o->mesh_shape, min(o->mesh_rank, 8));
     dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what, dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
-static dt_status *check_mesh(const dt_topology_spec *spec)
+int dt_topology_places(const int64_t mesh[4])
 {
     int64_t product = 1;
-    if (spec->mesh_rank != 4)
-        return bad_mesh(spec, "must be 4 positive numbers");
     for (int i = 0; i < 4; i++)
-        if (spec->mesh[i] < 1)
-            return bad_mesh(spec, "must be 4 positive numbers");
+        if (!dt_mul_fits(product, mesh[i], &product) || product > MOST_PLACES)
+            return 0;
+    return (int)product;
+}
+
+static dt_status *check_mesh(const dt_topology_options *o)
+{
+    if (o->mesh_rank != 4)
+        return bad_mesh(o, "must be 4 positive numbers");
     for (int i = 0; i < 4; i++)
-        if (!dt_mul_fits(product, spec->mesh[i], &product) || product > MOST_PLACES)
-            return bad_mesh(spec, "is too large");
+        if (o->mesh_shape[i] < 1)
+            return bad_mesh(o, "must be 4 positive numbers");
+    return dt_topology_places(o->mesh_shape) ? NULL : bad_mesh(o, "is too large");
+}
+
+/* [tasks][devices of a task][4] */
+static dt_status *check_shape(const dt_topology_options *o)
+{
+    const int64_t *shape = o->coordinates_shape;
+    int64_t devices;
+    if (o->coordinates_rank != 3 || shape[2] != 4) {
+        dt_str text = {0}, mesh = {0};
+        dt_list_print(&text, shape, min(o->coordinates_rank, 8));
+        dt_list_print(&mesh, o->mesh_shape, 4);
+        dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL, "device_coordinates must have the 3 dimensions [tasks, devices of a task, 4 coordinates in "
+                               "the mesh %s], got %d: %s", dt_str_text(&mesh), o->coordinates_rank, dt_str_text(&text));
+        dt_str_release(&text);
+        dt_str_release(&mesh);
+        return s;
+    }
+    if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &devices) || devices > MOST_PLACES)
+        return dt_fail(DT_E_TOPOLOGY, NULL, "a topology has 0 to %d devices, got %lld tasks of %lld", MOST_PLACES, (long long)shape[0],
+                       (long long)shape[1]);
     return NULL;
 }
 
-static dt_status *check_coordinates(const dt_topology_spec *spec)
+static dt_status *check_coordinates(const dt_topology_options *o)
 {
     static const char *const axis[] = {"x", "y", "z", "core"};
-    if (spec->tasks < 1 || spec->devices < 1 || (int64_t)spec->tasks * spec->devices > MOST_PLACES)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "a topology has at least one task and one device, got %d and %d", spec->tasks, spec->devices);
-    for (int i = 0; i < spec->tasks * spec->devices; i++)
+    const int64_t *shape = o->coordinates_shape;
+    for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         for (int k = 0; k < 4; k++) {
-            int64_t c = spec->coordinates[4 * i + k];
-            if (c < 0 || c >= spec->mesh[k])
-                return dt_fail(DT_E_COORDINATES, NULL, "device %d of task %d: %s %lld is outside the mesh, where axis %d has size %lld",
-                               i % spec->devices, i / spec->devices, axis[k], (long long)c, k, (long long)spec->mesh[k]);
+            int64_t c = o->device_coordinates[4 * i + k];
+            if (c < 0 || c >= o->mesh_shape[k])
+                return dt_fail(DT_E_COORDINATES, NULL, "device %lld of task %lld: %s %lld is outside the mesh, where axis %d has size %lld",
+                               (long long)(i % shape[1]), (long long)(i / shape[1]), axis[k], (long long)c, k, (long long)o->mesh_shape[k]);
         }
     return NULL;
 }
@@ -72,10 +97,11 @@ static dt_status *check_coordinates(const dt_topology_spec *spec)
 static dt_topology *allocate(const int mesh[4], int tasks, int devices)
 {
     dt_topology *t = dt_alloc(sizeof *t);
+    t->refs = 1;
     memcpy(t->mesh, mesh, sizeof t->mesh);
     t->tasks = tasks;
     t->devices = devices;
-    t->coordinates = dt_alloc(dt_size_mul((size_t)tasks * (size_t)devices, sizeof *t->coordinates));
+    t->coordinates = dt_alloc(dt_size_mul((size_t)tasks * (size_t)devices + 1, sizeof *t->coordinates));
     t->place = dt_alloc(dt_size_mul((size_t)places(mesh), sizeof *t->place));
     return t;
 }
@@ -92,16 +118,31 @@ static void index_places(dt_topology *t)
         t->missing += t->place[i] < 0;
 }
 
-dt_status *dt_topology_create(dt_topology **out, const dt_topology_spec *spec)
+/* NULLs are as wrong as what they stand for. */
+static dt_status *check_given(const dt_topology_options *o)
 {
-    DT_TRY(check_mesh(spec));
-    DT_TRY(check_coordinates(spec));
-    const int mesh[4] = {(int)spec->mesh[0], (int)spec->mesh[1], (int)spec->mesh[2], (int)spec->mesh[3]};
-    dt_topology *t = allocate(mesh, spec->tasks, spec->devices);
-    for (int i = 0; i < spec->tasks * spec->devices; i++)
+    if (!o || (!o->mesh_shape && o->mesh_rank != 0) || o->mesh_rank < 0)
+        return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape must be 4 positive numbers, got none");
+    if (o->coordinates_rank < 0 || (!o->coordinates_shape && o->coordinates_rank != 0) || (o->coordinates_rank && !o->device_coordinates))
+        return dt_fail(DT_E_TOPOLOGY, NULL, "device_coordinates must be given, with their shape [tasks, devices of a task, 4]");
+    return NULL;
+}
+
+DT_API dt_status *dt_topology_create(dt_topology **out, const dt_topology_options *o)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(check_given(o));
+    DT_TRY(check_mesh(o));
+    DT_TRY(check_shape(o));
+    DT_TRY(check_coordinates(o));
+    const int mesh[4] = {(int)o->mesh_shape[0], (int)o->mesh_shape[1], (int)o->mesh_shape[2], (int)o->mesh_shape[3]};
+    dt_topology *t = allocate(mesh, (int)o->coordinates_shape[0], (int)o->coordinates_shape[1]);
+    for (int i = 0; i < t->tasks * t->devices; i++)
         for (int k = 0; k < 4; k++)
-            t->coordinates[i][k] = (int)spec->coordinates[4 * i + k];
+            t->coordinates[i][k] = (int)o->device_coordinates[4 * (int64_t)i + k];
     index_places(t);
+    dt_topology_write(t, &t->serialized);
+    dt_topology_unref(*out);
     *out = t;
     return NULL;
 }
@@ -132,24 +173,28 @@ dt_topology *dt_topology_of_slice(const dt_slice *s)
         fill_host((int[3]){at[0] * host[0], at[1] * host[1], at[2] * host[2]}, host, cores, &t->coordinates[(size_t)task * (size_t)devices]);
     }
     index_places(t);
+    dt_topology_write(t, &t->serialized);
     return t;
 }
 
-void dt_topology_destroy(dt_topology *t)
+dt_topology *dt_topology_ref(const dt_topology *t)
 {
-    if (!t)
+    dt_topology *counted = (dt_topology *)t; /* the count is no part of what is constant */
+    counted->refs++;
+    return counted;
+}
+
+DT_API void dt_topology_unref(dt_topology *t)
+{
+    if (!t || --t->refs > 0)
         return;
+    dt_str_release(&t->serialized);
     free(t->coordinates);
     free(t->place);
     free(t);
 }
 
 /* ---- asking one ---- */
-
-DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4])
-{
-    memcpy(shape, t->mesh, sizeof t->mesh);
-}
 
 int dt_topology_cores(const dt_topology *t)
 {

@@ -34,7 +34,7 @@ static void make_row(row *r, int n, bool wrap)
 static void drop_row(row *r)
 {
     free(r->place);
-    dt_topology_destroy(r->topology);
+    dt_topology_unref(r->topology);
 }
 
 static dt_wire_price price(dt_collective c, const char *algorithm, int ranks, double bytes, const dt_wires *wires)
@@ -133,8 +133,8 @@ static void test_cores_of_a_chip_use_no_link(void **state)
     assert_close(price(DT_ALL_REDUCE, "ring", 2, 8e8, &wires).seconds, 2 * 2 * 4e8 / 450e9);
     assert_true(price(DT_ALL_REDUCE, "ring", 2, 8e8, &wires).busiest_link == 0);
     assert_true(price(DT_ALL_REDUCE, "ring", 1, 8e8, &wires).seconds == 0);
-    dt_assignment_destroy(a);
-    dt_topology_destroy(t);
+    dt_device_assignment_unref(a);
+    dt_topology_unref(t);
 }
 
 int main(void)

@@ -17,12 +17,12 @@ static dt_status *build(const json_t *in, const dt_topology *t, dt_assignment **
 {
     const json_t *shape = json_object_get(in, "computation_shape"), *stride = json_object_get(in, "computation_stride");
     static const int64_t none[1];
-    dt_assignment_spec spec = {.replicas = json_integer_value(json_object_get(in, "num_replicas")),
-                               .order = order_of(golden_text(in, "device_order_mode"))};
+    dt_device_assignment_options spec = {.num_replicas = json_integer_value(json_object_get(in, "num_replicas")),
+                               .device_order_mode = order_of(golden_text(in, "device_order_mode"))};
     int64_t *a = golden_ints(shape, &spec.shape_rank, NULL), *b = golden_ints(stride, &spec.stride_rank, NULL);
-    spec.shape = json_is_array(shape) ? a ? a : none : NULL;
-    spec.stride = json_is_array(stride) ? b ? b : none : NULL;
-    dt_status *s = dt_assignment_build(out, t, &spec);
+    spec.computation_shape = json_is_array(shape) ? a ? a : none : NULL;
+    spec.computation_stride = json_is_array(stride) ? b ? b : none : NULL;
+    dt_status *s = dt_device_assignment_build(out, t, &spec);
     free(a);
     free(b);
     return s;
@@ -80,14 +80,10 @@ static void check_lookups(const dt_assignment *a, const dt_topology *t, const js
 static dt_status *construct(const json_t *in, const dt_topology *t, dt_assignment **out)
 {
     const json_t *cores = json_object_get(in, "core_assignment");
-    int n = 0, replicas = (int)json_array_size(cores);
-    int64_t *flat = golden_ints(cores, &n, NULL);
-    int *at = calloc((size_t)n + 1, sizeof *at);
-    for (int i = 0; i < n; i++)
-        at[i] = (int)flat[i];
-    dt_status *s = dt_assignment_create(out, t, replicas, n / 4 / replicas, at);
-    free(flat);
-    free(at);
+    int n = 0;
+    int64_t *core = golden_ints(cores, &n, NULL), replicas = (int64_t)json_array_size(cores);
+    dt_status *s = dt_device_assignment_create(out, t, core, (int64_t[]){replicas, n / 4 / replicas, 4}, 3);
+    free(core);
     return s;
 }
 
@@ -118,8 +114,8 @@ static void check_case(const json_t *one)
         check_ordinals(a, t, out);
         check_lookups(a, t, out);
     }
-    dt_assignment_destroy(a);
-    dt_topology_destroy(t);
+    dt_device_assignment_unref(a);
+    dt_topology_unref(t);
 }
 
 static void test_assignments_are_tensorflows(void **state)
@@ -171,15 +167,15 @@ static void test_no_core_is_given_twice(void **state)
             stride[k] = 1 + (int64_t)dt_random_below(&r, 2) * (int64_t)dt_random_below(&r, 2);
         }
         dt_assignment *a = NULL;
-        dt_status *s = dt_assignment_build(&a, t, &(dt_assignment_spec){shape, 4, stride, 4, (int64_t)dt_random_below(&r, 20),
+        dt_status *s = dt_device_assignment_build(&a, t, &(dt_device_assignment_options){shape, 4, stride, 4, (int64_t)dt_random_below(&r, 20),
                                                                         (dt_device_order)dt_random_below(&r, 3)});
         if (!s) {
             check_no_core_twice(t, a);
             built++;
         }
         dt_status_free(s);
-        dt_assignment_destroy(a);
-        dt_topology_destroy(t);
+        dt_device_assignment_unref(a);
+        dt_topology_unref(t);
     }
     assert_true(built > 300);
 }
@@ -194,11 +190,11 @@ static void test_rings_are_rings(void **state)
         int chips = sizes[i][0] * sizes[i][1] * sizes[i][2];
         dt_assignment *a = NULL;
         const int64_t shape[4] = {1, 1, 1, 2};
-        assert_null(dt_assignment_build(&a, t, &(dt_assignment_spec){.shape = shape, .shape_rank = 4, .replicas = chips}));
+        assert_null(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){.computation_shape = shape, .shape_rank = 4, .num_replicas = chips}));
         for (int r = 0; r < chips; r++)
             assert_int_equal(dt_topology_hops(t, dt_assignment_at(a, r, 0), dt_assignment_at(a, (r + 1) % chips, 0)), 1);
-        dt_assignment_destroy(a);
-        dt_topology_destroy(t);
+        dt_device_assignment_unref(a);
+        dt_topology_unref(t);
     }
 }
 
@@ -217,9 +213,9 @@ static void test_one_replica_per_core_in_task_order(void **state)
     static const int round_the_chips[8] = {0, 1, 2, 3, 6, 7, 4, 5};
     dt_assignment_ring(a, t, order);
     assert_memory_equal(order, round_the_chips, sizeof order);
-    dt_assignment_destroy(a);
-    dt_topology_destroy(t);
-    dt_assignment_destroy(NULL);
+    dt_device_assignment_unref(a);
+    dt_topology_unref(t);
+    dt_device_assignment_unref(NULL);
 }
 
 /* An order for gradients is a permutation, and never longer than counting up. */
@@ -230,7 +226,7 @@ static void test_gradient_rings_are_permutations(void **state)
         dt_topology *t = grid(4, 4, 1);
         dt_assignment *a = NULL;
         const int64_t shape[4] = {1, 1, 1, 2};
-        assert_null(dt_assignment_build(&a, t, &(dt_assignment_spec){.shape = shape, .shape_rank = 4, .replicas = replicas, .order = DT_ORDER_MESH}));
+        assert_null(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){.computation_shape = shape, .shape_rank = 4, .num_replicas = replicas, .device_order_mode = DT_ORDER_MESH}));
         int order[16], seen[16] = {0}, plain = 0, ring = 0;
         dt_assignment_ring(a, t, order);
         for (int i = 0; i < a->replicas; i++) {
@@ -242,8 +238,8 @@ static void test_gradient_rings_are_permutations(void **state)
         for (int i = 0; i < a->replicas; i++)
             assert_int_equal(seen[i], 1);
         assert_true(ring <= plain);
-        dt_assignment_destroy(a);
-        dt_topology_destroy(t);
+        dt_device_assignment_unref(a);
+        dt_topology_unref(t);
     }
 }
 
@@ -271,7 +267,7 @@ static void test_errors_say_what_would_fit(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_assignment *a = NULL;
-        dt_status *s = dt_assignment_build(&a, t, &(dt_assignment_spec){rows[i].shape, 4, rows[i].stride, 4, rows[i].replicas, DT_ORDER_AUTO});
+        dt_status *s = dt_device_assignment_build(&a, t, &(dt_device_assignment_options){rows[i].shape, 4, rows[i].stride, 4, rows[i].replicas, DT_ORDER_AUTO});
         assert_int_equal(dt_status_number(s), rows[i].number);
         assert_int_equal(dt_status_code(s), 78);
         assert_string_equal(dt_status_text(s), rows[i].text);
@@ -284,7 +280,7 @@ static void test_errors_say_what_would_fit(void **state)
         dt_status_free(s);
         assert_null(a);
     }
-    dt_topology_destroy(t);
+    dt_topology_unref(t);
 }
 
 static void test_cores_that_are_not_there_are_refused(void **state)
@@ -293,11 +289,11 @@ static void test_cores_that_are_not_there_are_refused(void **state)
     int n;
     dt_topology *t = dt_topology_of_slice(dt_slices(&n));
     dt_assignment *a = NULL;
-    const int core[] = {0, 0, 0, 0, 0, 0, 1, 0};
-    dt_status *s = dt_assignment_create(&a, t, 2, 1, core);
+    const int64_t core[] = {0, 0, 0, 0, 0, 0, 1, 0};
+    dt_status *s = dt_device_assignment_create(&a, t, core, (int64_t[]){2, 1, 4}, 3);
     assert_string_equal(dt_status_text(s), "replica 1, logical device 0: there is no core at [0,0,1,0] in v2-8");
     dt_status_free(s);
-    dt_topology_destroy(t);
+    dt_topology_unref(t);
 }
 
 int main(void)

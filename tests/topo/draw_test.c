@@ -37,16 +37,16 @@ static void set_up(stage *st, const scene *sc)
     if (sc->each_core)
         st->assignment = dt_assignment_each_core(st->topology);
     else if (sc->shape[0])
-        assert_null(dt_assignment_build(&st->assignment, st->topology,
-                                        &(dt_assignment_spec){.shape = sc->shape, .shape_rank = 4, .replicas = sc->replicas}));
+        assert_null(dt_device_assignment_build(&st->assignment, st->topology,
+                                        &(dt_device_assignment_options){.computation_shape = sc->shape, .shape_rank = 4, .num_replicas = sc->replicas}));
     st->picture = (dt_topology_picture){.topology = st->topology, .assignment = st->assignment, .why = sc->why, .simulated = true,
                                         .utf8 = sc->utf8};
 }
 
 static void tear_down(stage *st)
 {
-    dt_assignment_destroy(st->assignment);
-    dt_topology_destroy(st->topology);
+    dt_device_assignment_unref(st->assignment);
+    dt_topology_unref(st->topology);
 }
 
 static const scene scenes[] = {

@@ -47,9 +47,9 @@ static inline dt_status *golden_topology(const json_t *j, dt_topology **out)
     const json_t *tasks = json_object_get(j, "device_coordinates");
     int rank = 0, n = 0;
     int64_t *mesh = golden_ints(json_object_get(j, "mesh_shape"), &rank, NULL), *coordinates = golden_ints(tasks, &n, NULL);
-    dt_status *s = dt_topology_create(out, &(dt_topology_spec){
-        .mesh = mesh, .mesh_rank = rank, .coordinates = coordinates, .tasks = (int)json_array_size(tasks),
-        .devices = (int)json_array_size(json_array_get(tasks, 0))});
+    const int64_t shape[3] = {(int64_t)json_array_size(tasks), (int64_t)json_array_size(json_array_get(tasks, 0)), 4};
+    dt_status *s = dt_topology_create(out, &(dt_topology_options){
+        .mesh_shape = mesh, .mesh_rank = rank, .device_coordinates = coordinates, .coordinates_shape = shape, .coordinates_rank = 3});
     free(mesh);
     free(coordinates);
     return s;

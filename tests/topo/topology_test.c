@@ -53,7 +53,7 @@ static void test_topologies_are_tensorflows(void **state)
             check_topology(t, json_object_get(one, "out"));
             good++;
         }
-        dt_topology_destroy(t);
+        dt_topology_unref(t);
     }
     assert_true(good >= 7 && bad >= 3);
     json_decref(root);
@@ -79,8 +79,8 @@ static void test_slices_have_the_recorded_coordinates(void **state)
         assert_int_equal(got->tasks, want->tasks);
         assert_int_equal(got->devices, want->devices);
         assert_memory_equal(got->coordinates, want->coordinates, (size_t)(got->tasks * got->devices) * sizeof *got->coordinates);
-        dt_topology_destroy(got);
-        dt_topology_destroy(want);
+        dt_topology_unref(got);
+        dt_topology_unref(want);
         found++;
     }
     assert_int_equal(found, 2);
@@ -99,8 +99,8 @@ static void test_ids_count_the_whole_slice(void **state)
     int shape[4];
     dt_topology_mesh_shape(t, shape);
     assert_memory_equal(shape, ((int[4]){4, 4, 1, 2}), sizeof shape);
-    dt_topology_destroy(t);
-    dt_topology_destroy(NULL);
+    dt_topology_unref(t);
+    dt_topology_unref(NULL);
 }
 
 static void test_hops_go_the_short_way(void **state)
@@ -117,8 +117,8 @@ static void test_hops_go_the_short_way(void **state)
         assert_int_equal(dt_topology_hops(o, rows[i].a, rows[i].b), rows[i].open);
         assert_int_equal(dt_topology_hops(r, rows[i].b, rows[i].a), rows[i].ring);
     }
-    dt_topology_destroy(o);
-    dt_topology_destroy(r);
+    dt_topology_unref(o);
+    dt_topology_unref(r);
 }
 
 static void test_malformed_topologies_are_refused(void **state)
@@ -129,14 +129,16 @@ static void test_malformed_topologies_are_refused(void **state)
         {{2, -1, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape must be 4 positive numbers, got [2,-1,1,2]"},
         {{INT64_MAX, INT64_MAX, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape is too large, got [9223372036854775807,9223372036854775807,1,2]"},
         {{4096, 4096, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape is too large, got [4096,4096,1,2]"},
-        {{2, 2, 1, 2}, 4, 0, 1, {0}, 47, "a topology has at least one task and one device, got 0 and 1"},
+        {{2, 2, 1, 2}, 4, -1, 1, {0}, 47, "a topology has 0 to 16777216 devices, got -1 tasks of 1"},
+        {{2, 2, 1, 2}, 4, 1 << 30, 1 << 30, {0}, 47, "a topology has 0 to 16777216 devices, got 1073741824 tasks of 1073741824"},
         {{2, 2, 1, 2}, 4, 1, 1, {0, 0, 1, 0}, 48, "device 0 of task 0: z 1 is outside the mesh, where axis 2 has size 1"},
         {{2, 2, 1, 2}, 4, 1, 1, {-1, 0, 0, 0}, 48, "device 0 of task 0: x -1 is outside the mesh, where axis 0 has size 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_topology *t = NULL;
-        dt_status *s = dt_topology_create(&t, &(dt_topology_spec){.mesh = rows[i].mesh, .mesh_rank = rows[i].rank, .tasks = rows[i].tasks,
-                                                                  .devices = rows[i].devices, .coordinates = rows[i].at});
+        dt_status *s = dt_topology_create(&t, &(dt_topology_options){
+            .mesh_shape = rows[i].mesh, .mesh_rank = rows[i].rank, .device_coordinates = rows[i].at,
+            .coordinates_shape = (int64_t[]){rows[i].tasks, rows[i].devices, 4}, .coordinates_rank = 3});
         assert_int_equal(dt_status_number(s), rows[i].number);
         assert_string_equal(dt_status_text(s), rows[i].text);
         assert_null(t);

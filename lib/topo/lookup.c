@@ -1,0 +1,191 @@
+/* Questions to topologies and assignments in the words of tf.tpu.experimental: ordinals, coordinates, names of devices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "topo/list.h"
+#include "topo/topo.h"
+
+/* ---- topologies ---- */
+
+DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4])
+{
+    static const int none[4];
+    memcpy(shape, t ? t->mesh : none, sizeof none);
+}
+
+DT_API int dt_topology_tasks(const dt_topology *t)
+{
+    return t ? t->tasks : 0;
+}
+
+DT_API int dt_topology_tpus_per_task(const dt_topology *t)
+{
+    return t ? t->devices : 0;
+}
+
+DT_API bool dt_topology_device_coordinates(const dt_topology *t, int task, int device, int coordinates[4])
+{
+    if (!t || task < 0 || task >= t->tasks || device < 0 || device >= t->devices)
+        return false;
+    memcpy(coordinates, t->coordinates[(size_t)task * (size_t)t->devices + (size_t)device], sizeof(dt_coords));
+    return true;
+}
+
+static void place_at(const dt_topology *t, int index, int coordinates[4])
+{
+    for (int k = 3; k >= 0; k--) {
+        coordinates[k] = index % t->mesh[k];
+        index /= t->mesh[k];
+    }
+}
+
+DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordinates[4])
+{
+    if (!t || i < 0 || i >= t->missing)
+        return false;
+    int at = 0;
+    for (; t->place[at] >= 0 || i > 0; at++)
+        i -= t->place[at] < 0;
+    place_at(t, at, coordinates);
+    return true;
+}
+
+static dt_status *outside(const dt_topology *t, const int at[4], int axis)
+{
+    dt_str text = {0};
+    dt_list_print_4(&text, at);
+    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "coordinates %s are outside the mesh, where axis %d has size %d", dt_str_text(&text), axis,
+                           t->mesh[axis]);
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *check_at(const dt_topology *t, const int at[4])
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_topology_given(t));
+    if (!at)
+        return dt_fail(DT_E_COORDINATES, NULL, "no coordinates were given; they are [x, y, z, core]");
+    for (int k = 0; k < 4; k++)
+        if (at[k] < 0 || at[k] >= t->mesh[k])
+            return outside(t, at, k);
+    if (dt_topology_has(t, at))
+        return NULL;
+    dt_str text = {0};
+    dt_list_print_4(&text, at);
+    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "there is no device at %s: it is missing", dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coordinates[4], int *task)
+{
+    DT_TRY(check_at(t, coordinates));
+    *task = dt_topology_task(t, coordinates);
+    return NULL;
+}
+
+DT_API dt_status *dt_topology_tpu_ordinal(const dt_topology *t, const int coordinates[4], int *device)
+{
+    DT_TRY(check_at(t, coordinates));
+    *device = dt_topology_device(t, coordinates);
+    return NULL;
+}
+
+static dt_status *name_at(const dt_topology *t, const int at[4], const char *job, bool host, char **name)
+{
+    dt_str text = {0};
+    DT_TRY(check_at(t, at));
+    if (job)
+        dt_str_printf(&text, "/job:%s", job);
+    dt_str_printf(&text, "/task:%d/device:%s:%d", dt_topology_task(t, at), host ? "CPU" : "TPU", host ? 0 : dt_topology_device(t, at));
+    *name = dt_str_take(&text);
+    return NULL;
+}
+
+DT_API dt_status *dt_topology_tpu_device(const dt_topology *t, const int coordinates[4], const char *job, char **name)
+{
+    return name_at(t, coordinates, job, false, name);
+}
+
+DT_API dt_status *dt_topology_cpu_device(const dt_topology *t, const int coordinates[4], const char *job, char **name)
+{
+    return name_at(t, coordinates, job, true, name);
+}
+
+/* ---- assignments ---- */
+
+static dt_status *no_assignment(void)
+{
+    return dt_fail(DT_E_TOPOLOGY, NULL, "no device assignment was given; dt_device_assignment_build makes one");
+}
+
+/* Coordinates of a logical device that there is. */
+static dt_status *find(const dt_device_assignment *a, int replica, int logical, const int **at)
+{
+    DT_TRY(dt_status_kept());
+    if (!a)
+        return no_assignment();
+    if (replica < 0 || replica >= a->replicas)
+        return dt_fail(DT_E_COORDINATES, NULL, "there is no replica %d: the assignment has %d", replica, a->replicas);
+    if (logical < 0 || logical >= a->logical)
+        return dt_fail(DT_E_COORDINATES, NULL, "there is no logical device %d: a replica has %d", logical, a->logical);
+    *at = dt_assignment_at(a, replica, logical);
+    return NULL;
+}
+
+DT_API const dt_topology *dt_device_assignment_topology(const dt_device_assignment *a)
+{
+    return a ? a->topology : NULL;
+}
+
+DT_API int dt_device_assignment_replicas(const dt_device_assignment *a)
+{
+    return a ? a->replicas : 0;
+}
+
+DT_API int dt_device_assignment_logical_devices(const dt_device_assignment *a)
+{
+    return a ? a->logical : 0;
+}
+
+DT_API dt_status *dt_device_assignment_coordinates(const dt_device_assignment *a, int replica, int logical, int coordinates[4])
+{
+    const int *at = NULL;
+    DT_TRY(find(a, replica, logical, &at));
+    memcpy(coordinates, at, sizeof(dt_coords));
+    return NULL;
+}
+
+DT_API dt_status *dt_device_assignment_tpu_ordinal(const dt_device_assignment *a, int replica, int logical, int *device)
+{
+    const int *at = NULL;
+    DT_TRY(find(a, replica, logical, &at));
+    return dt_topology_tpu_ordinal(a->topology, at, device);
+}
+
+DT_API dt_status *dt_device_assignment_tpu_device(const dt_device_assignment *a, int replica, int logical, const char *job, char **name)
+{
+    const int *at = NULL;
+    DT_TRY(find(a, replica, logical, &at));
+    return name_at(a->topology, at, job, false, name);
+}
+
+DT_API dt_status *dt_device_assignment_host_device(const dt_device_assignment *a, int replica, int logical, const char *job, char **name)
+{
+    const int *at = NULL;
+    DT_TRY(find(a, replica, logical, &at));
+    return name_at(a->topology, at, job, true, name);
+}
+
+DT_API dt_status *dt_device_assignment_lookup_replicas(const dt_device_assignment *a, int task, int logical, int *replicas, int *n)
+{
+    DT_TRY(dt_status_kept());
+    if (!a)
+        return no_assignment();
+    *n = dt_assignment_lookup(a, a->topology, task, logical, replicas);
+    if (*n > 0)
+        return NULL;
+    return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "no replica has its logical device %d in task %d", logical, task);
+}
