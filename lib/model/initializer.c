@@ -2,6 +2,7 @@
  * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, drawing in
  * another order or by other hands changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -43,21 +44,20 @@ static dt_random make_stream(uint64_t seed, const char *path)
     return r;
 }
 
-static void store(dt_variable *v, int64_t first, int n, const double *x)
+static void store(dt_variable *v, int64_t first, int64_t n, const double *x)
 {
     if (v->type.dtype == DT_FLOAT64) {
         memcpy((double *)v->data + first, x, (size_t)n * sizeof *x);
         return;
     }
     float *out = (float *)v->data + first;
-    for (int i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         out[i] = (float)x[i];
 }
 
 void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
 {
     enum { CHUNK = 1024 };
-    double x[CHUNK];
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     if (!dt_dtype_is_float(v->type.dtype)) { /* a counter */
         memset(v->data, 0, (size_t)dt_type_bytes(&v->type));
@@ -65,10 +65,12 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
     }
     dt_draw d = { .row = row, .type = v->type, .stream = make_stream(seed, v->path) };
     find_fans(&v->type, &d.fan_in, &d.fan_out);
-    int64_t all = dt_type_elements(&v->type);
+    int64_t all = dt_type_elements(&v->type), chunk = row->whole ? all : CHUNK;
+    double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));
     for (; d.first < all; d.first += d.n) {
-        d.n = all - d.first < CHUNK ? (int)(all - d.first) : CHUNK;
+        d.n = all - d.first < chunk ? all - d.first : chunk;
         row->fill(initializer->args, &d, x);
         store(v, d.first, d.n, x);
     }
+    free(x);
 }

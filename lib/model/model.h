@@ -41,8 +41,7 @@ typedef struct dt_draw {
     dt_type type;         /* of the whole variable */
     double fan_in, fan_out; /* as Keras computes them */
     dt_random stream;     /* keyed by seed and path: see dt_draw_at */
-    int64_t first;
-    int n;
+    int64_t first, n;
 } dt_draw;
 /* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in whatever order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
@@ -51,6 +50,7 @@ struct dt_initializer {
     dt_kind kind;
     void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
     const void *preset; /* the row's own constants: rows may share a fill */
+    bool whole;         /* fill makes all elements at once, or they would not fit together */
 };
 const dt_kind *const *dt_initializers(int *n);
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */

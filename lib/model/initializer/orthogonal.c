@@ -1,0 +1,74 @@
+/*
+ * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A. M. Saxe et al., Exact Solutions to the
+ * Nonlinear Dynamics of Learning in Deep Linear Networks (2014). Dimensions but the last count together as rows.
+ *
+ * Normal vectors are made orthogonal one after the other (Gram and Schmidt), each twice, since the first time leaves rounding errors of the
+ * size of what it removes. That gives every orthogonal matrix the same chance.
+ */
+#include <stdlib.h>
+
+#include "model/initializer/draw.h"
+
+struct orthogonal {
+    double gain;
+};
+
+static const dt_field fields[] = {
+    DT_REAL(struct orthogonal, gain, .preset = "1", .help = "length of the vectors"),
+    DT_NOT_YET("seed"),
+    DT_END
+};
+
+static double product(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum += a[k] * b[k];
+    return sum;
+}
+
+/* Takes from v what it has of the vectors before it. */
+static void make_orthogonal(const double *vectors, int64_t before, double *v, int64_t n)
+{
+    for (int64_t i = 0; i < before; i++) {
+        double share = product(vectors + i * n, v, n);
+        for (int64_t k = 0; k < n; k++)
+            v[k] -= share * vectors[i * n + k];
+    }
+}
+
+static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vectors)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double *v = vectors + i * n;
+        dt_draw some = *d;
+        some.first = i * n;
+        some.n = n;
+        dt_draw_normal(&some, 0, 1, v);
+        make_orthogonal(vectors, i, v, n);
+        make_orthogonal(vectors, i, v, n);
+        double length = sqrt(product(v, v, n));
+        for (int64_t k = 0; k < n; k++)
+            v[k] /= length;
+    }
+}
+
+static void fill(const void *args, const dt_draw *d, double *out)
+{
+    double gain = ((const struct orthogonal *)args)->gain;
+    int64_t columns = d->type.rank ? d->type.dim[d->type.rank - 1] : 1, rows = columns ? d->n / columns : 0;
+    bool tall = rows >= columns; /* the columns are the vectors */
+    int64_t count = tall ? columns : rows, n = tall ? rows : columns;
+    double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
+    make_vectors(d, count, n, vectors);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < n; k++)
+            out[tall ? k * columns + i : i * columns + k] = gain * vectors[i * n + k];
+    free(vectors);
+}
+
+const dt_initializer dt_initializer_orthogonal = {
+    .kind = { "Orthogonal", "vectors at right angles", fields, sizeof(struct orthogonal),
+              (const char *const[]){ "orthogonal", "OrthogonalInitializer", NULL } },
+    .fill = fill, .whole = true,
+};

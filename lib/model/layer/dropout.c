@@ -1,0 +1,119 @@
+/*
+ * Dropout while training, the input itself otherwise. A share `rate` of the elements becomes 0, the others are divided by 1 - rate.
+ * N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels, the same at every place.
+ */
+#include "model/layer/noise.h"
+
+struct dropout {
+    dt_layer_head head;
+    dt_noise noise;
+    double rate;
+    const dt_tree *noise_shape; /* Dropout alone */
+};
+
+#define COMMON_FIELDS \
+    DT_REAL(struct dropout, rate, .min = 0, .max = 1, .required = true, .help = "share of the elements that become 0"), \
+    DT_NOISE_FIELD(struct dropout), \
+    DT_LAYER_FIELDS(struct dropout)
+
+static const dt_field dropout_fields[] = {
+    COMMON_FIELDS,
+    DT_TREE(struct dropout, noise_shape, .as = DT_TREE_LIST, .help = "of the mask: 1 where all share one; null: as the input"),
+    DT_END
+};
+static const dt_field spatial_fields[] = { COMMON_FIELDS, DT_END };
+static const dt_field spatial_fields_by_format[] = { COMMON_FIELDS, DT_ONLY("data_format", "channels_last"), DT_END };
+
+/* ---- the mask's shape ---- */
+
+static dt_status *read_size(const dt_layer_build *b, const dt_tree *t, int d, dt_type *mask)
+{
+    int64_t size = 1;
+    if (t->kind == DT_TREE_NULL)
+        return NULL;
+    DT_TRY(dt_tree_int(t, "noise_shape", 1, 0x1p53, &size));
+    if (size != b->in.dim[d] && (size != 1 || d == 0))
+        return dt_fail(DT_E_MODEL_SHAPE, &t->at, "noise_shape[%d] is %lld; it may be null%s or the input's size", d, (long long)size,
+                       d ? ", 1" : "");
+    mask->dim[d] = size;
+    return NULL;
+}
+
+static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_type *mask)
+{
+    *mask = b->in;
+    if (!shape)
+        return NULL;
+    if (shape->n != b->in.rank)
+        return dt_fail(DT_E_MODEL_SHAPE, &shape->at, "noise_shape has %d sizes, the input %d", shape->n, b->in.rank);
+    for (int d = 0; d < shape->n; d++)
+        DT_TRY(read_size(b, shape->item[d], d, mask));
+    return NULL;
+}
+
+/* The same of a tree that was read. */
+static dt_type mask_of(const struct dropout *d, const dt_type *in)
+{
+    dt_type mask;
+    const dt_layer_build b = { .in = *in };
+    dt_status_free(read_mask(&b, d->noise_shape, &mask));
+    return mask;
+}
+
+/* ---- Dropout ---- */
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct dropout *d = b->args;
+    dt_type mask;
+    DT_TRY(dt_layer_wants(b, "Dropout", 1));
+    DT_TRY(read_mask(b, d->noise_shape, &mask));
+    b->out = b->in;
+    return d->rate > 0 ? dt_noise_weight(b) : NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct dropout *d = c->args;
+    dt_type mask = mask_of(d, c->out);
+    return c->training ? dt_noise_drop(c, &d->noise, c->x, d->rate, &mask) : c->x;
+}
+
+const dt_layer dt_layer_dropout = {
+    .kind = { "Dropout", "elements at random become 0 while training", dropout_fields, sizeof(struct dropout), NULL },
+    .build = build,
+    .call = call,
+};
+
+/* ---- the spatial forms ---- */
+
+static dt_status *build_spatial(dt_layer_build *b, const char *kind, int rank, const char *shape)
+{
+    const struct dropout *d = b->args;
+    DT_TRY(dt_layer_wants_exactly(b, kind, rank, shape));
+    b->out = b->in;
+    return d->rate > 0 ? dt_noise_weight(b) : NULL;
+}
+
+static dt_value call_spatial(const dt_layer_call *c)
+{
+    const struct dropout *d = c->args;
+    dt_type mask = *c->out;
+    for (int i = 1; i + 1 < mask.rank; i++)
+        mask.dim[i] = 1;
+    return c->training ? dt_noise_drop(c, &d->noise, c->x, d->rate, &mask) : c->x;
+}
+
+#define SPATIAL(n, rank, shape, fields)                                                                                    \
+    static dt_status *build_spatial_##n##d(dt_layer_build *b)                                                              \
+    {                                                                                                                      \
+        return build_spatial(b, "SpatialDropout" #n "D", rank, shape);                                                     \
+    }                                                                                                                      \
+    const dt_layer dt_layer_spatial_dropout_##n##d = {                                                                     \
+        .kind = { "SpatialDropout" #n "D", "channels at random become 0 while training", fields, sizeof(struct dropout), NULL }, \
+        .build = build_spatial_##n##d,                                                                                     \
+        .call = call_spatial,                                                                                              \
+    };
+SPATIAL(1, 3, "(B, steps, channels)", spatial_fields)
+SPATIAL(2, 4, "(B, rows, columns, channels)", spatial_fields_by_format)
+SPATIAL(3, 5, "(B, planes, rows, columns, channels)", spatial_fields_by_format)

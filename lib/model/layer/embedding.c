@@ -1,0 +1,48 @@
+/* Embedding: row numbers become the rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are cut to integers. */
+#include "model/model.h"
+
+struct embedding {
+    dt_layer_head head;
+    int64_t input_dim, output_dim;
+    const dt_tree *embeddings_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct embedding, input_dim, .min = 1, .max = INFINITY, .required = true, .help = "rows: the largest number is one less"),
+    DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a row"),
+    DT_TREE(struct embedding, embeddings_initializer, .help = "default uniform, in [-0.05, 0.05]"),
+    DT_LAYER_FIELDS(struct embedding),
+    DT_ONLY("mask_zero", "false"),
+    DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
+    DT_NOT_YET("embeddings_regularizer"), DT_NOT_YET("embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
+    DT_NOT_YET("lora_alpha"), DT_NOT_YET("quantization_config"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct embedding *e = b->args;
+    if (b->in.rank == DT_MAX_RANK)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "Embedding adds a dimension; an input of %d has no room for it", DT_MAX_RANK);
+    DT_TRY(dt_layer_weight(b, &(dt_weight_request){
+        .name = "embeddings", .dtype = b->in.dtype == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32, .rank = 2, .dim = { e->input_dim, e->output_dim },
+        .initializer = e->embeddings_initializer, .preset = "random_uniform",
+    }));
+    b->out = b->in;
+    b->out.dtype = b->weight[0].type.dtype;
+    b->out.dim[b->out.rank++] = e->output_dim;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    dt_dtype given = dt_type_of_value(c->x).dtype;
+    bool whole = given == DT_INT32 || given == DT_INT64;
+    return dt_gather(c->weight[0], whole ? c->x : dt_convert(c->x, DT_INT32));
+}
+
+const dt_layer dt_layer_embedding = {
+    .kind = { "Embedding", "rows of a table by number", fields, sizeof(struct embedding), NULL },
+    .build = build,
+    .call = call,
+};

@@ -1,0 +1,27 @@
+/*
+ * Random numbers in layers. A layer that draws has a counter among its weights, NAME/seed_generator/step, which every draw moves on; what is
+ * drawn is a function of (seed, layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
+ */
+#ifndef DT_MODEL_LAYER_NOISE_H
+#define DT_MODEL_LAYER_NOISE_H
+
+#include "model/model.h"
+
+typedef struct dt_noise {
+    int counter;      /* which weight */
+    int64_t seed;     /* the layer's own */
+    bool has_seed;    /* else the model's is taken */
+} dt_noise;
+#define DT_NOISE_FIELD(type) \
+    { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed), .set = 1 + offsetof(type, noise.has_seed), \
+      .help = "of what this layer draws; default: by the model's seed and the layer's name" }
+
+/* Adds the counter as the next weight. */
+dt_status *dt_noise_weight(dt_layer_build *b) DT_MUST_USE;
+/* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */
+dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind, const dt_type *type);
+/* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and the others larger for it: the expected
+ * value stays. Draws nothing when rate is 0. */
+dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate, const dt_type *mask);
+
+#endif

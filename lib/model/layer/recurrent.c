@@ -1,0 +1,113 @@
+/* Recurrent layers, unrolled: see recurrent.h. */
+#include "model/layer/recurrent.h"
+
+#include <string.h>
+
+/* ---- weights ---- */
+
+/* Unrolling writes every step out, so their number is limited: what is longer would take minutes to compile. */
+enum { MOST_STEPS = 4096 };
+
+static dt_status *add_weight(dt_layer_build *b, const dt_cell *cell, const char *name, dt_weight_request w)
+{
+    w.name = dt_arena_printf(b->arena, "%s/%s", cell->name, name);
+    w.dtype = b->in.dtype;
+    return dt_layer_weight(b, &w);
+}
+
+static dt_status *add_bias(dt_layer_build *b, const dt_cell *cell)
+{
+    const dt_recurrent *r = b->args;
+    bool two = cell->two_biases && cell->two_biases(r);
+    int64_t columns = cell->gates * r->units;
+    return add_weight(b, cell, "bias", (dt_weight_request){
+        .rank = two ? 2 : 1, .dim = { two ? 2 : columns, two ? columns : 0 }, .initializer = r->bias_initializer, .preset = "zeros" });
+}
+
+dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell)
+{
+    const dt_recurrent *r = b->args;
+    DT_TRY(dt_layer_wants_exactly(b, cell->kind, 3, "(B, steps, features)"));
+    if (b->in.dim[1] > MOST_STEPS)
+        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s is unrolled, for at most %d steps; the input has %lld", cell->kind, MOST_STEPS,
+                       (long long)b->in.dim[1]);
+    if (r->units > INT32_MAX)
+        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are more than can be counted", (long long)r->units);
+    int64_t columns = cell->gates * r->units;
+    DT_TRY(add_weight(b, cell, "kernel", (dt_weight_request){
+        .rank = 2, .dim = { b->in.dim[2], columns }, .initializer = r->kernel_initializer, .preset = "glorot_uniform" }));
+    DT_TRY(add_weight(b, cell, "recurrent_kernel", (dt_weight_request){
+        .rank = 2, .dim = { r->units, columns }, .initializer = r->recurrent_initializer, .preset = "orthogonal" }));
+    if (r->use_bias)
+        DT_TRY(add_bias(b, cell));
+    b->out = dt_type_of(b->in.dtype, r->return_sequences ? 3 : 2,
+                        (int64_t[]){ b->in.dim[0], r->return_sequences ? b->in.dim[1] : r->units, r->units });
+    return NULL;
+}
+
+/* ---- graph ---- */
+
+dt_value dt_gate(dt_value x, int i, int64_t units)
+{
+    return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
+}
+
+dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n)
+{
+    int64_t units = s->args->units;
+    dt_value y = dt_matmul(state, dt_slice_axis(s->recurrent, 1, first * units, n * units, 1));
+    return s->bias.trace ? dt_add(y, dt_slice_axis(s->bias, 0, first * units, n * units, 1)) : y;
+}
+
+/* Row i of a bias (2, columns), or the whole of a vector. */
+static dt_value bias_row(dt_value bias, int i)
+{
+    dt_type t = dt_type_of_value(bias);
+    return t.rank == 1 ? bias : dt_reshape(dt_slice_axis(bias, 0, i, 1, 1), 1, &t.dim[1]);
+}
+
+static dt_value zero_state(dt_value x, int64_t units)
+{
+    dt_type t = dt_type_of_value(x);
+    dt_type state = dt_type_of(t.dtype, 2, (int64_t[]){ t.dim[0], units });
+    return dt_splat(x.trace, &state, 0);
+}
+
+/* Step t of (B, T, columns), as (B, columns). */
+static dt_value take_step(dt_value x, int64_t t)
+{
+    dt_type type = dt_type_of_value(x);
+    return dt_reshape(dt_slice_axis(x, 1, t, 1, 1), 2, (int64_t[]){ type.dim[0], type.dim[2] });
+}
+
+/* (B, T, units) of the outputs (B, units) of T steps. */
+static dt_value join_steps(dt_value *y, int64_t n)
+{
+    for (int64_t t = 0; t < n; t++) {
+        dt_type type = dt_type_of_value(y[t]);
+        y[t] = dt_reshape(y[t], 3, (int64_t[]){ type.dim[0], 1, type.dim[1] });
+    }
+    return dt_concatenate(y, (int)n, 1);
+}
+
+dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
+{
+    const dt_recurrent *r = c->args;
+    int64_t steps = dt_dim(c->x, 1);
+    bool two = r->use_bias && cell->two_biases && cell->two_biases(r);
+    dt_cell_step s = { .args = r, .recurrent = c->weight[1] };
+    dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps);
+    dt_value x = dt_matmul(c->x, c->weight[0]); /* (B, T, gates * units) */
+    if (r->use_bias)
+        x = dt_add(x, bias_row(c->weight[2], 0));
+    if (two)
+        s.bias = bias_row(c->weight[2], 1);
+    for (int i = 0; i < cell->states; i++)
+        s.state[i] = zero_state(x, r->units);
+    for (int64_t t = 0; t < steps; t++) {
+        s.x = take_step(x, r->go_backwards ? steps - 1 - t : t);
+        cell->step(&s);
+        y[t] = s.state[0];
+    }
+    return r->return_sequences ? join_steps(y, steps) : s.state[0];
+}

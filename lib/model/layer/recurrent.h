@@ -1,0 +1,71 @@
+/*
+ * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn, and hands its states to the next. What does not depend on
+ * the states, the input times its kernel, is one product over all steps before.
+ *
+ *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
+ *
+ * A cell is a row: its number of gates and states, and one step. Fields, weights and names are common to all.
+ */
+#ifndef DT_MODEL_LAYER_RECURRENT_H
+#define DT_MODEL_LAYER_RECURRENT_H
+
+#include "model/model.h"
+
+enum { DT_MOST_STATES = 2 };
+
+typedef struct dt_recurrent {
+    dt_layer_head head;
+    int64_t units;
+    int activation, recurrent_activation;
+    bool use_bias, return_sequences, go_backwards, unroll;
+    bool reset_after;      /* GRU */
+    bool unit_forget_bias; /* LSTM */
+    const dt_tree *kernel_initializer, *recurrent_initializer, *bias_initializer;
+} dt_recurrent;
+
+/* Fields of all; the table of a cell adds its own. */
+#define DT_RECURRENT_FIELDS \
+    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true, .help = "length of the state and of the output"), \
+    DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh", .help = "of what becomes the state"), \
+    DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "adds a vector for each gate"), \
+    DT_FLAG(dt_recurrent, return_sequences, .help = "the output of every step, not only of the last"), \
+    DT_FLAG(dt_recurrent, go_backwards, .help = "from the last step to the first"), \
+    DT_FLAG(dt_recurrent, unroll, .help = "steps are always written out, whatever this says"), \
+    DT_TREE(dt_recurrent, kernel_initializer, .help = "default glorot_uniform"), \
+    DT_TREE(dt_recurrent, recurrent_initializer, .help = "default orthogonal"), \
+    DT_TREE(dt_recurrent, bias_initializer, .help = "default zeros"), \
+    DT_LAYER_FIELDS(dt_recurrent), \
+    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("zero_output_for_mask", "false"), DT_ONLY("dropout", "0"), \
+    DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_NOT_YET("kernel_regularizer"), \
+    DT_NOT_YET("recurrent_regularizer"), \
+    DT_NOT_YET("bias_regularizer"), DT_NOT_YET("activity_regularizer"), DT_NOT_YET("kernel_constraint"), \
+    DT_NOT_YET("recurrent_constraint"), DT_NOT_YET("bias_constraint")
+#define DT_RECURRENT_GATE_FIELD \
+    DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "of the gates")
+
+/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: in the ones before, out the ones after,
+ * (B, units) each; the first is the output. */
+typedef struct dt_cell_step {
+    const dt_recurrent *args;
+    dt_value x;
+    dt_value recurrent; /* kernel: (units, gates * units) */
+    dt_value bias;      /* of the recurrent product, (gates * units); trace NULL: none */
+    dt_value state[DT_MOST_STATES];
+} dt_cell_step;
+
+typedef struct dt_cell {
+    const char *kind;
+    const char *name;     /* of its weights: NAME/gru_cell/kernel */
+    int gates, states;
+    bool (*two_biases)(const dt_recurrent *r);   /* NULL: one, of the input's product */
+    void (*step)(dt_cell_step *s);
+} dt_cell;
+
+dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
+dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
+/* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
+dt_value dt_gate(dt_value x, int i, int64_t units);
+/* state times the columns of gates [first, first + n) of the recurrent kernel. */
+dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n);
+
+#endif
