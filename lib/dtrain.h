@@ -340,6 +340,9 @@ DT_API double dt_history_last(const dt_history *h, const char *key);
 
 /* "{format: npy, train: {image: x.npy, label: y.npy}, global_batch_size: 64}", keys as in the job file's `dataset`. */
 DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+/* The same for examples in memory: single tensors (examples, ...), which are copied. "{global_batch_size: 64, shuffle: true}", keys as above
+ * without `format` and the parts; validation_split divides. InvalidArgumentError where the numbers of examples differ. */
+DT_API dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples, const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
 DT_API void dt_dataset_unref(dt_dataset *d);
 DT_API int64_t dt_dataset_examples(const dt_dataset *d); /* of the training part */
 DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* global */

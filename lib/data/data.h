@@ -93,9 +93,21 @@ typedef struct dt_dataset_spec {
 dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
                            dt_dataset_spec *out) DT_MUST_USE;
 
+/* The same for examples in memory: no `format`, no parts. args: of dt_format_held. */
+dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out) DT_MUST_USE;
+extern const dt_format dt_format_held;
+
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
 void dt_dataset_ref(dt_dataset *d);
+/* Examples in memory, one after the other: (examples, ...). */
+typedef struct dt_held {
+    const char *name;
+    dt_type type;
+    const void *data;
+} dt_held;
+/* A data set of `n` such elements, which are copied; the fragment has the keys of `dataset`, without format and parts. */
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format, va_list args) DT_MUST_USE DT_PRINTF(4, 0);
 
 /* An element as batches carry it, after `map`: type is (B, ...). */
 typedef struct dt_element {

@@ -293,15 +293,18 @@ void dt_dataset_unref(dt_dataset *d)
     free(d);
 }
 
-/* The fragment is a source of its own, so that faults in it have places. */
-static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const dt_str *text)
+/* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */
+static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *held, const char *format, va_list args)
 {
     dt_source *source = dt_arena_new(arena, dt_source);
+    dt_str text = {0};
     dt_tree *tree;
     dt_dataset_spec spec;
-    *source = (dt_source){.name = "dataset", .text = dt_arena_copy(arena, dt_str_text(text), text->size + 1), .size = text->size};
+    dt_str_vprintf(&text, format, args);
+    *source = (dt_source){.name = "dataset", .text = dt_arena_copy(arena, dt_str_text(&text), text.size + 1), .size = text.size};
+    dt_str_release(&text);
     DT_TRY(dt_tree_parse(arena, source, &tree));
-    DT_TRY(dt_dataset_read(arena, tree, "", 0, &spec));
+    DT_TRY(held ? dt_dataset_read_held(arena, tree, held, &spec) : dt_dataset_read(arena, tree, "", 0, &spec));
     DT_TRY(dt_dataset_create(out, &spec));
     (*out)->owned = arena;
     return NULL;
@@ -310,16 +313,25 @@ static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const dt_str 
 dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
 {
     DT_TRY(dt_status_kept());
-    dt_str text = {0};
     dt_arena *arena = dt_arena_create();
     va_list args;
     va_start(args, format);
-    dt_str_vprintf(&text, format, args);
+    dt_status *s = open_fragment(out, arena, NULL, format, args);
     va_end(args);
-    dt_status *s = open_fragment(out, arena, &text);
     if (s)
         dt_arena_destroy(arena);
-    dt_str_release(&text);
+    return s;
+}
+
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format, va_list args)
+{
+    dt_arena *arena = dt_arena_create();
+    const void *held = NULL;
+    dt_status *s = dt_held_copy(arena, element, n, &held);
+    if (!s)
+        s = open_fragment(out, arena, held, format, args);
+    if (s)
+        dt_arena_destroy(arena);
     return s;
 }
 

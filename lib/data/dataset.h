@@ -24,6 +24,9 @@ struct dt_dataset {
     dt_rows rows[DT_PARTS];
 };
 
+/* What dt_format_held takes as its args: a copy of the elements. */
+dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const void **args) DT_MUST_USE;
+
 /* Row i of a part, as stored: element e of example first + i. `whole` is the format's; buffer holds a row where that is NULL. */
 dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer,
                        const void **row) DT_MUST_USE;

@@ -75,12 +75,26 @@ static const dt_tree *given(const dt_tree *t)
 
 /* ---- the format and its keys ---- */
 
+/* Examples that are held in memory have a format, and all of them are to train on (or to split). */
+static dt_status *check_held(const dt_tree *t)
+{
+    static const char *const keys[] = {"format", "train", "validation", "test"};
+    dt_status *s = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const dt_tree *value = given(dt_tree_get(t, keys[i]));
+        if (value)
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &value->at, "the examples are in memory: leave out '%s'", keys[i]));
+    }
+    return s;
+}
+
 static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format **out)
 {
     const dt_kind *kinds[FORMATS];
     dt_named named;
     const dt_tree *name = given(dt_tree_get(t, "format"));
-    *out = NULL;
+    if (*out)
+        return check_held(t);
     if (!name) /* the table says that it is missing */
         return NULL;
     for (int i = 0; i < FORMATS; i++)
@@ -119,7 +133,7 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     for (int i = 0; i < FORMATS; i++)
         most += count_fields(formats[i]->fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
-    join(table, &n, common, 0, true);
+    join(table, &n, common, 0, format != &dt_format_held);
     for (int i = 0; i < FORMATS; i++)
         if (format == formats[i] || !format) {
             join(table, &n, formats[i]->fields, size, format != NULL);
@@ -129,7 +143,8 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     char *both = dt_arena_alloc(arena, size);
     dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);
     memcpy(out, both, sizeof *out);
-    *args = both + base;
+    if (format != &dt_format_held)
+        *args = both + base;
     return s;
 }
 
@@ -262,13 +277,15 @@ static void copy_plain(const struct dataset *d, dt_dataset_spec *out)
     out->auto_shard_policy = policies[d->auto_shard_policy];
 }
 
-dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out)
+/* *out: directory and seed, and of held examples the format and its args. */
+static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out)
 {
     struct dataset d = {0};
     dt_texts names = {0};
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "dataset"));
-    *out = (dt_dataset_spec){.tree = t, .at = t->at, .directory = dt_arena_strdup(arena, directory ? directory : ""), .seed = seed,
-                             .shuffle_seed = seed};
+    out->tree = t;
+    out->at = t->at;
+    out->shuffle_seed = out->seed;
     dt_status *s = read_format(arena, t, &out->format);
     dt_status_append(&s, read_keys(arena, t, out->format, &d, &out->format_args));
     copy_plain(&d, out);
@@ -281,4 +298,16 @@ dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *direct
         dt_status_append(&s, check_parts(arena, out, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));
     return s;
+}
+
+dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out)
+{
+    *out = (dt_dataset_spec){.directory = dt_arena_strdup(arena, directory ? directory : ""), .seed = seed};
+    return read_mapping(arena, t, out);
+}
+
+dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out)
+{
+    *out = (dt_dataset_spec){.directory = "", .format = &dt_format_held, .format_args = args};
+    return read_mapping(arena, t, out);
 }

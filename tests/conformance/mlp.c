@@ -8,6 +8,19 @@
 const char *const mlp_names[MLP_WEIGHTS] = { "W1", "b1", "W2", "b2" };
 const char *const mlp_paths[MLP_WEIGHTS] = { "dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias" };
 
+dt_strategy *mlp_mirrored(verdict *v, int replicas)
+{
+    json_t *j = json_pack("{s:s,s:i}", "type", "MirroredStrategy", "num_replicas", replicas);
+    dt_strategy *s = NULL;
+
+    if (replicas < 1 || replicas > MOST_REPLICAS)
+        differs(v, "%d replicas, where this runner has arrays for 1 to %d", replicas, MOST_REPLICAS);
+    else
+        s = strategy_of(v, j);
+    json_decref(j);
+    return s;
+}
+
 /* ---- the generator ---- */
 
 static uint64_t draw(uint64_t *state)

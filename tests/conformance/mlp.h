@@ -9,6 +9,12 @@
 
 enum { MLP_ROWS = 256, MLP_FEATURES = 784, MLP_HIDDEN = 128, MLP_CLASSES = 10, MLP_WEIGHTS = 4 };
 
+#define LOSSES ((tolerance){ 1e-4, 1e-6 }) /* of training runs: golden/README.md */
+
+enum { MOST_REPLICAS = 16 };
+/* A MirroredStrategy; NULL with a difference, also for more replicas than the arrays of these cases hold. */
+dt_strategy *mlp_mirrored(verdict *v, int replicas);
+
 typedef struct mlp_digits {
     double x[MLP_ROWS][MLP_FEATURES];
     int label[MLP_ROWS];
