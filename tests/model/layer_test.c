@@ -1,94 +1,5 @@
-/* Layers against outputs and gradients recorded from Keras, and what they refuse. */
+/* Layers by hand, and what they refuse. (As recorded from Keras: tests/conformance.) */
 #include "rig.h"
-
-/* The recorded layer behind an Input of x's shape. */
-static dt_model *model_for(const json_t *in, const dt_view *x)
-{
-    char *arguments = arguments_text(json_object_get(in, "config"));
-    dt_str text = { 0 };
-    dt_str_printf(&text, "- Input: {dtype: %s, shape: [", dt_dtype_name(x->type.dtype));
-    for (int i = 1; i < x->type.rank; i++)
-        dt_str_printf(&text, "%s%lld", i > 1 ? ", " : "", (long long)x->type.dim[i]);
-    dt_str_printf(&text, "]}\n- %s: %s\n", text_of(in, "class"), arguments);
-    dt_model *m = model_of(dt_str_text(&text), 0);
-    dt_str_release(&text);
-    free(arguments);
-    return m;
-}
-
-static dt_graph *trace_layer(dt_model *m, const dt_type *x_type, bool training)
-{
-    dt_trace *t = dt_trace_create("layer");
-    dt_type in = batched(x_type);
-    dt_value x[1 + DT_MAX_WEIGHTS] = { dt_trace_declare(t, "x", &in) }, dx[1 + DT_MAX_WEIGHTS];
-    dt_value y = dt_model_emit(m, x[0], training);
-    dt_type out = dt_type_of_value(y);
-    dt_value loss = dt_reduce_sum(dt_multiply(y, dt_trace_declare(t, "cotangent", &out)), DT_NO_AXIS);
-    for (int i = 0; i < m->n_weights; i++)
-        x[1 + i] = dt_read(t, m->weight[i]);
-    dt_gradients_of(loss, x, 1 + m->n_weights, dx);
-    dt_return(t, "y", y);
-    dt_return(t, "dx", dx[0]);
-    for (int i = 0; i < m->n_weights; i++)
-        dt_return(t, m->weight[i]->path, dx[1 + i]);
-    return end_trace(t);
-}
-
-static void set_weights(dt_model *m, const json_t *weights)
-{
-    assert_int_equal(json_array_size(weights), m->n_weights);
-    for (int i = 0; i < m->n_weights; i++) {
-        const json_t *w = json_array_get(weights, (size_t)i);
-        assert_string_equal(strchr(m->weight[i]->path, '/') + 1, text_of(w, "path"));
-        assert_int_equal(m->weight[i]->trainable, json_is_true(json_object_get(w, "trainable")));
-        dt_view value = view_of(json_object_get(w, "value"));
-        set_variable(m->weight[i], &value);
-        free(value.data);
-    }
-}
-
-static void run_case(const json_t *c)
-{
-    const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
-    const char *id = text_of(c, "id");
-    dt_view x = view_of(json_object_get(in, "x")), cotangent = view_of(json_object_get(out, "cotangent"));
-    dt_model *m = model_for(in, &x);
-    set_weights(m, json_object_get(in, "weights"));
-    dt_graph *g = trace_layer(m, &x.type, json_is_true(json_object_get(in, "training")));
-    outcome o = run_graph(g, 1, (feed[]){ { "x", x }, { "cotangent", cotangent } }, 2);
-    assert_view(id, result_of(&o, 0, "y"), json_object_get(out, "y"), 1e-5, 1e-6);
-    assert_view(id, result_of(&o, 0, "dx"), json_object_get(out, "dx"), 1e-5, 1e-6);
-    for (int i = 0; i < m->n_weights; i++) {
-        const json_t *dw = json_array_get(json_object_get(out, "dweights"), (size_t)i);
-        assert_view(id, result_of(&o, 0, m->weight[i]->path), json_object_get(dw, "value"), 1e-5, 1e-6);
-    }
-    finish(&o);
-    dt_graph_destroy(g);
-    model_free(m);
-    free(x.data);
-    free(cotangent.data);
-}
-
-static void test_layers_are_those_recorded(void **state)
-{
-    (void)state;
-    int n;
-    const dt_kind *const *rows = dt_layers(&n);
-    json_t *file, *cases = golden("layers", &file), *c;
-    tally t = { 0 };
-    size_t i;
-    json_array_foreach(cases, i, c) {
-        const char *class_name = text_of(json_object_get(c, "in"), "class");
-        if (!is_known(rows, n, class_name) || json_object_get(c, "error")) {
-            tally_skip(&t, class_name);
-            continue;
-        }
-        run_case(c);
-        t.run++;
-    }
-    tally_end(&t, "layers");
-    json_decref(file);
-}
 
 /* y of a model without weights, for x (1, n). */
 static void assert_forward(const char *layers, const float *x, const float *y, int n)
@@ -177,7 +88,6 @@ static void test_model_refuses_another_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers_are_those_recorded),
         cmocka_unit_test(test_relu_has_keras_general_form),
         cmocka_unit_test(test_softmax_layer_sums_to_one),
         cmocka_unit_test(test_flatten_and_input_convert),
