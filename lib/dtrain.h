@@ -71,7 +71,8 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
 /* ---- tensors and distributed values ------------------------------------------------------------------------------- */
 
 typedef enum dt_dtype {
-    DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64
+    DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64,
+    DT_UINT16, DT_UINT32, DT_UINT64, DT_FLOAT16 /* held, reduced and gathered; models compute in the others */
 } dt_dtype;
 
 /* A concrete array in row-major order. */
@@ -89,6 +90,8 @@ DT_API double dt_tensor_item(const dt_tensor *t);
 /* The full name of the device it lies on: "/job:localhost/replica:0/task:0/device:CPU:0". */
 DT_API const char *dt_tensor_device(const dt_tensor *t);
 
+typedef struct dt_variable dt_variable; /* see "variables" below */
+
 /* A named list; each entry is a single tensor or one tensor per replica. Paths ("a", "b/0") carry nests. */
 typedef struct dt_values dt_values;
 DT_API dt_status *dt_values_create(dt_values **out) DT_CHECKED;
@@ -98,6 +101,10 @@ DT_API const char *dt_values_name(const dt_values *v, int i);
 /* Adds (or replaces) a single tensor, or one per replica (n tensors, in replica order). Tensors are kept by reference. */
 DT_API dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) DT_CHECKED;
 DT_API dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n) DT_CHECKED;
+/* The copies of a variable, as experimental_local_results of it: of their values now. */
+DT_API dt_status *dt_values_set_variable(dt_values *v, const char *name, dt_variable *variable) DT_CHECKED;
+/* What an entry is in tf.distribute's words: "Tensor" (single), "PerReplica", "MirroredVariable", ...; NULL: there is no such entry. */
+DT_API const char *dt_values_kind(const dt_values *v, const char *name);
 /* Tensors in an entry: 1, or the number of replicas; 0 when there is no such entry (experimental_local_results). */
 DT_API int dt_values_locals(const dt_values *v, const char *name);
 DT_API bool dt_values_is_per_replica(const dt_values *v, const char *name);
@@ -170,9 +177,28 @@ DT_API void dt_scope_leave(dt_scope *scope);
 typedef enum dt_reduce_op { DT_SUM, DT_MEAN } dt_reduce_op;
 #define DT_NO_AXIS INT32_MIN /* reduce over replicas only */
 
+/* The operation of that name, "sum" or "MEAN" in any letter case. */
+DT_API dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) DT_CHECKED;
 /* reduce(op, values[name], axis): a tensor on CPU:0. With an axis, also along it, with the right denominator for uneven parts. */
 DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis,
                                      dt_tensor **out) DT_CHECKED;
+/* The same along several axes at once: (dt_axes){ 2, { 0, 1 } }; NULL: over replicas only. Negative ones count from the end. */
+typedef struct dt_axes {
+    int n;
+    int axis[8];
+} dt_axes;
+DT_API dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, const dt_axes *axes,
+                                          dt_tensor **out) DT_CHECKED;
+/* gather(values[name], axis): the replicas' tensors joined along an axis, on CPU:0. They may differ in size along it; any dtype, no scalars. */
+DT_API dt_status *dt_strategy_gather(dt_strategy *s, const dt_values *values, const char *name, int axis, dt_tensor **out) DT_CHECKED;
+
+/* distribute_values_from_function: `fn` is called for each replica and sets its values, as single entries of `out`; all replicas must set the same
+ * names, which become entries with a value per replica. An error that it returns is returned. Strategies that distribute nothing call it once. */
+typedef struct dt_value_context {
+    int replica_id_in_sync_group, num_replicas_in_sync;
+} dt_value_context;
+typedef dt_status *(*dt_value_fn)(const dt_value_context *context, dt_values *out, void *user);
+DT_API dt_status *dt_strategy_values_from_function(dt_strategy *s, dt_value_fn fn, void *user, dt_values **out) DT_CHECKED;
 
 /* ---- variables ---------------------------------------------------------------------------------------------------- */
 
@@ -182,7 +208,6 @@ DT_API dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_v
  * somebody reads it from outside. Made outside of all scopes, or in one of a strategy that distributes nothing, it is plain. It
  * remembers its strategy: reading and assigning it needs no scope, only that no other strategy's is open.
  */
-typedef struct dt_variable dt_variable;
 typedef enum dt_synchronization { DT_SYNC_AUTO, DT_SYNC_NONE, DT_SYNC_ON_WRITE, DT_SYNC_ON_READ } dt_synchronization;
 /* How the replicas' values become one: when they assign (ON_WRITE), or when it is read from outside (ON_READ). */
 typedef enum dt_aggregation { DT_AGGREGATE_NONE, DT_AGGREGATE_SUM, DT_AGGREGATE_MEAN, DT_AGGREGATE_ONLY_FIRST_REPLICA } dt_aggregation;

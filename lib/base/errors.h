@@ -358,3 +358,6 @@ DT_ERROR(SCATTER, 181, 78, "NotImplementedError", "scatter of a distributed vari
 DT_ERROR(MISUSE, 182, 78, "ValueError", "argument missing in a call of the library",
     "A function of dtrain.h was given NULL where it needs a handle, a name, or the address of one. Only unref functions take NULL; others say in\n"
     "dtrain.h what NULL stands for. Often the handle was to be made by a call whose error went unseen.")
+DT_ERROR(STRUCTURE, 183, 78, "AssertionError", "replicas make different values",
+    "What is made for each replica by itself is put together by name, so all replicas must make values of the same names. The message says which\n"
+    "replica does not. Shapes may differ.")

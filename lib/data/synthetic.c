@@ -215,6 +215,8 @@ static void put(dt_dtype d, void *out, int64_t i, double value)
     case DT_FLOAT64:
         ((double *)out)[i] = value;
         break;
+    default: /* its fields name no other */
+        break;
     }
 }
 

@@ -24,6 +24,10 @@ static const dtype_row dtypes[] = {
     [DT_INT64] = { "int64", "i64", 8 },
     [DT_FLOAT32] = { "float32", "f32", 4 },
     [DT_FLOAT64] = { "float64", "f64", 8 },
+    [DT_UINT16] = { "uint16", "ui16", 2 },
+    [DT_UINT32] = { "uint32", "ui32", 4 },
+    [DT_UINT64] = { "uint64", "ui64", 8 },
+    [DT_FLOAT16] = { "float16", "f16", 2 },
 };
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -44,7 +48,7 @@ const char *dt_dtype_short(dt_dtype d)
 
 bool dt_dtype_is_float(dt_dtype d)
 {
-    return d == DT_FLOAT32 || d == DT_FLOAT64;
+    return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16;
 }
 
 bool dt_dtype_parse(const char *name, dt_dtype *out)

@@ -1,5 +1,6 @@
 /* Cells and walks: see cells.h. Integer sums are formed in uint64_t, where overflow is defined to wrap. */
 #include "op/cells.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,8 @@ double dt_cell_double(const dt_view *v, int64_t i)
     switch (v->type.dtype) {
     case DT_FLOAT32: return (double)((const float *)v->data)[i];
     case DT_FLOAT64: return ((const double *)v->data)[i];
+    case DT_FLOAT16: return dt_half_to_double(((const uint16_t *)v->data)[i]);
+    case DT_UINT64: return (double)((const uint64_t *)v->data)[i];
     default: return (double)dt_cell_int(v, i);
     }
 }
@@ -22,6 +25,10 @@ int64_t dt_cell_int(const dt_view *v, int64_t i)
     case DT_INT16: return ((const int16_t *)v->data)[i];
     case DT_INT32: return ((const int32_t *)v->data)[i];
     case DT_INT64: return ((const int64_t *)v->data)[i];
+    case DT_UINT16: return ((const uint16_t *)v->data)[i];
+    case DT_UINT32: return ((const uint32_t *)v->data)[i];
+    case DT_UINT64: return (int64_t)((const uint64_t *)v->data)[i];
+    case DT_FLOAT16:
     case DT_FLOAT32:
     case DT_FLOAT64: break; /* what rounding is meant, convert says */
     }
@@ -32,6 +39,8 @@ void dt_cell_set_double(const dt_view *v, int64_t i, double x)
 {
     if (v->type.dtype == DT_FLOAT32)
         ((float *)v->data)[i] = (float)x;
+    else if (v->type.dtype == DT_FLOAT16)
+        ((uint16_t *)v->data)[i] = dt_half_of(x);
     else
         ((double *)v->data)[i] = x;
 }
@@ -45,6 +54,10 @@ void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x)
     case DT_INT16: ((int16_t *)v->data)[i] = (int16_t)x; break;
     case DT_INT32: ((int32_t *)v->data)[i] = (int32_t)x; break;
     case DT_INT64: ((int64_t *)v->data)[i] = x; break;
+    case DT_UINT16: ((uint16_t *)v->data)[i] = (uint16_t)x; break;
+    case DT_UINT32: ((uint32_t *)v->data)[i] = (uint32_t)x; break;
+    case DT_UINT64: ((uint64_t *)v->data)[i] = (uint64_t)x; break;
+    case DT_FLOAT16: ((uint16_t *)v->data)[i] = dt_half_of((double)x); break;
     case DT_FLOAT32: ((float *)v->data)[i] = (float)x; break;
     case DT_FLOAT64: ((double *)v->data)[i] = (double)x; break;
     }
@@ -75,7 +88,7 @@ int64_t dt_int_multiply(int64_t a, int64_t b)
 
 static bool is_unsigned(dt_dtype d)
 {
-    return d == DT_BOOL || d == DT_UINT8;
+    return d == DT_BOOL || d == DT_UINT8 || d == DT_UINT16 || d == DT_UINT32; /* uint64 counts as int64 here */
 }
 
 int64_t dt_int_highest(dt_dtype d)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "pass/pass.h"
 
 typedef struct rewrite_call {
@@ -53,6 +54,10 @@ static void store_scalar(dt_dtype d, double x, void *p)
     case DT_INT16: *(int16_t *)p = (int16_t)x; break;
     case DT_INT32: *(int32_t *)p = (int32_t)x; break;
     case DT_INT64: *(int64_t *)p = (int64_t)x; break;
+    case DT_UINT16: *(uint16_t *)p = (uint16_t)x; break;
+    case DT_UINT32: *(uint32_t *)p = (uint32_t)x; break;
+    case DT_UINT64: *(uint64_t *)p = (uint64_t)x; break;
+    case DT_FLOAT16: *(uint16_t *)p = dt_half_of(x); break;
     case DT_FLOAT32: *(float *)p = (float)x; break;
     case DT_FLOAT64: *(double *)p = x; break;
     }
@@ -66,6 +71,10 @@ static double load_scalar(dt_dtype d, const void *p)
     case DT_INT16: return *(const int16_t *)p;
     case DT_INT32: return *(const int32_t *)p;
     case DT_INT64: return (double)*(const int64_t *)p;
+    case DT_UINT16: return *(const uint16_t *)p;
+    case DT_UINT32: return *(const uint32_t *)p;
+    case DT_UINT64: return (double)*(const uint64_t *)p;
+    case DT_FLOAT16: return dt_half_to_double(*(const uint16_t *)p);
     case DT_FLOAT32: return (double)*(const float *)p;
     case DT_FLOAT64: return *(const double *)p;
     }

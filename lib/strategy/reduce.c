@@ -1,81 +1,88 @@
 /*
  * reduce: the replicas' values of one entry as one tensor. Sums run in replica order, in double for floats and in 64 bits for integers; a mean
  * of integers is a fraction (float64 for 32- and 64-bit integers, float32 for smaller ones), as in TensorFlow.
+ *
+ * Along axes each replica's tensor is summed first, then the replicas; a mean divides by all that was summed, however unevenly it lay.
  */
-#include <math.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/cells.h"
 #include "strategy/values.h"
 
 typedef struct reduction {
     dt_reduce_op op;
     const char *name;
-    int axis;          /* of the replicas' tensors; DT_NO_AXIS: none */
-    dt_type from, to;  /* from: of replica 0 */
-    double *sum;       /* [elements of to], floats and means */
-    int64_t *whole;    /* [elements of to], sums of integers */
-    double count;      /* values added to each element */
+    const dt_axes *axes;  /* NULL: none */
+    uint32_t along;       /* bit d: dimension d of the replicas' tensors goes */
+    dt_type from, to;     /* from: of replica 0 */
+    double *sum;          /* [elements of to], floats and means */
+    int64_t *whole;       /* [elements of to], sums of integers */
+    double count;         /* values added to each element */
 } reduction;
 
-static double load_double(const dt_tensor *t, int64_t i)
+/* ---- names of operations ---- */
+
+dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op)
 {
-    switch (t->type.dtype) {
-    case DT_BOOL: case DT_UINT8: return ((const uint8_t *)t->data)[i];
-    case DT_INT8: return ((const int8_t *)t->data)[i];
-    case DT_INT16: return ((const int16_t *)t->data)[i];
-    case DT_INT32: return ((const int32_t *)t->data)[i];
-    case DT_INT64: return (double)((const int64_t *)t->data)[i];
-    case DT_FLOAT32: return (double)((const float *)t->data)[i];
-    case DT_FLOAT64: return ((const double *)t->data)[i];
-    }
-    return NAN;
+    static const char *const names[] = { [DT_SUM] = "SUM", [DT_MEAN] = "MEAN" };
+    dt_str upper = { 0 };
+    int found = -1;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(name, "dt_reduce_op_named", "name"));
+    DT_TRY(dt_want(op, "dt_reduce_op_named", "place for the operation"));
+    for (const char *p = name; *p; p++)
+        dt_str_printf(&upper, "%c", toupper((unsigned char)*p));
+    for (int i = 0; i < 2; i++)
+        if (strcmp(dt_str_text(&upper), names[i]) == 0)
+            found = i;
+    dt_status *s = found >= 0 ? NULL : dt_fail(DT_E_REDUCE, NULL, "'%s' is not a valid ReduceOp: there are SUM and MEAN, in any letter case", dt_str_text(&upper));
+    dt_str_release(&upper);
+    if (!s)
+        *op = (dt_reduce_op)found;
+    return s;
 }
 
-static int64_t load_int(const dt_tensor *t, int64_t i)
+static dt_status *check_op(dt_reduce_op op)
 {
-    return t->type.dtype == DT_INT64 ? ((const int64_t *)t->data)[i] : (int64_t)load_double(t, i);
+    return (unsigned)op <= DT_MEAN ? NULL : dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: there are DT_SUM and DT_MEAN", (int)op);
 }
 
-/* Integers wrap at their width. */
-static void store(const reduction *r, dt_tensor *t, int64_t i)
-{
-    double x = r->op == DT_MEAN ? r->sum[i] / r->count : r->sum[i];
-
-    switch (t->type.dtype) {
-    case DT_UINT8: ((uint8_t *)t->data)[i] = (uint8_t)r->whole[i]; break;
-    case DT_INT8: ((int8_t *)t->data)[i] = (int8_t)r->whole[i]; break;
-    case DT_INT16: ((int16_t *)t->data)[i] = (int16_t)r->whole[i]; break;
-    case DT_INT32: ((int32_t *)t->data)[i] = (int32_t)r->whole[i]; break;
-    case DT_INT64: ((int64_t *)t->data)[i] = r->whole[i]; break;
-    case DT_FLOAT32: ((float *)t->data)[i] = (float)x; break;
-    default: ((double *)t->data)[i] = x; break;
-    }
-}
+/* ---- what is reduced to what ---- */
 
 static dt_dtype result_dtype(dt_dtype d, dt_reduce_op op)
 {
     if (op == DT_SUM || dt_dtype_is_float(d))
         return d;
-    return d == DT_INT32 || d == DT_INT64 ? DT_FLOAT64 : DT_FLOAT32;
+    return dt_dtype_size(d) >= 4 ? DT_FLOAT64 : DT_FLOAT32;
+}
+
+static dt_status *find_axis(reduction *r, int axis)
+{
+    int d = axis < 0 ? axis + r->from.rank : axis;
+
+    if (d < 0 || d >= r->from.rank)
+        return dt_fail(DT_E_REDUCE, NULL, "axis %d is outside '%s', which has %d dimension%s", axis, r->name, r->from.rank,
+                       r->from.rank == 1 ? "" : "s");
+    if (r->along >> d & 1)
+        return dt_fail(DT_E_REDUCE, NULL, "axis %d of '%s' is given twice", axis, r->name);
+    r->along |= 1u << d;
+    return NULL;
 }
 
 static dt_status *plan(reduction *r, const dt_tensor *first)
 {
-    r->from = r->to = first->type;
+    r->from = first->type;
     if (r->from.dtype == DT_BOOL)
         return dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is of bool: truth values cannot be summed", r->name);
-    r->to.dtype = result_dtype(r->from.dtype, r->op);
-    if (r->axis == DT_NO_AXIS)
-        return NULL;
-    int axis = r->axis < 0 ? r->axis + r->from.rank : r->axis;
-    if (axis < 0 || axis >= r->from.rank)
-        return dt_fail(DT_E_REDUCE, NULL, "axis %d is outside '%s', which has %d dimension%s", r->axis, r->name, r->from.rank,
-                       r->from.rank == 1 ? "" : "s");
-    r->axis = axis;
-    memmove(&r->to.dim[axis], &r->to.dim[axis + 1], (size_t)(DT_MAX_RANK - 1 - axis) * sizeof *r->to.dim);
-    r->to.dim[DT_MAX_RANK - 1] = 0;
-    r->to.rank--;
+    for (int i = 0; r->axes && i < r->axes->n; i++)
+        DT_TRY(find_axis(r, r->axes->axis[i]));
+    r->to = dt_scalar_type(result_dtype(r->from.dtype, r->op));
+    for (int d = 0; d < r->from.rank; d++)
+        if (!(r->along >> d & 1))
+            r->to.dim[r->to.rank++] = r->from.dim[d];
     return NULL;
 }
 
@@ -85,7 +92,7 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
     bool same = t->type.dtype == r->from.dtype && t->type.rank == r->from.rank;
 
     for (int d = 0; same && d < r->from.rank; d++)
-        same = d == r->axis || t->type.dim[d] == r->from.dim[d];
+        same = r->along >> d & 1 || t->type.dim[d] == r->from.dim[d];
     if (same)
         return NULL;
     dt_type_print(&r->from, &was);
@@ -94,25 +101,47 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
                            dt_str_text(&is), replica);
     dt_str_release(&was);
     dt_str_release(&is);
-    return r->axis == DT_NO_AXIS ? dt_suggest(s, "reduce along axis 0 when the last batch is partial") : s;
+    return r->axes ? s : dt_suggest(s, "reduce along axis 0 when the last batch is partial");
 }
 
-/* Element (outer, k, inner) of the part goes to (outer, inner). */
+/* ---- summing ---- */
+
+static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to)
+{
+    r->sum[to] += dt_cell_double(v, from);
+    r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
+}
+
+/* Strides of the result beside those of the part; along an axis that goes the result stands still. */
 static void add_part(reduction *r, const dt_tensor *t)
 {
-    int64_t inner = 1, along = 1, outer = 1;
-    bool whole = !dt_dtype_is_float(t->type.dtype);
+    const dt_view v = { t->type, t->data };
+    int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;
+    dt_walk w = { 0 };
 
-    for (int d = 0; d < t->type.rank; d++)
-        *(r->axis == DT_NO_AXIS || d > r->axis ? &inner : d == r->axis ? &along : &outer) *= t->type.dim[d];
-    for (int64_t i = 0; i < outer; i++)
-        for (int64_t k = 0; k < along; k++)
-            for (int64_t j = 0; j < inner; j++) {
-                int64_t from = (i * along + k) * inner + j, to = i * inner + j;
-                r->sum[to] += load_double(t, from);
-                r->whole[to] = (int64_t)((uint64_t)r->whole[to] + (whole ? (uint64_t)load_int(t, from) : 0));
-            }
-    r->count += (double)along;
+    dt_strides(&t->type, in);
+    dt_strides(&r->to, out);
+    for (int d = 0, kept = 0; d < t->type.rank; d++) {
+        bool goes = r->along >> d & 1;
+        dt_walk_add(&w, t->type.dim[d], in[d], goes ? 0 : out[kept]);
+        kept += !goes;
+        count *= goes ? t->type.dim[d] : 1;
+    }
+    for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
+        add_cell(r, &v, w.at[0], w.at[1]);
+    r->count += (double)count;
+}
+
+/* Integers wrap at their width. */
+static void store(const reduction *r, const dt_tensor *t)
+{
+    const dt_view v = { t->type, t->data };
+
+    for (int64_t i = 0, n = dt_type_elements(&t->type); i < n; i++)
+        if (dt_dtype_is_float(t->type.dtype))
+            dt_cell_set_double(&v, i, r->op == DT_MEAN ? r->sum[i] / r->count : r->sum[i]);
+        else
+            dt_cell_set_int(&v, i, r->whole[i]);
 }
 
 static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor **out)
@@ -127,8 +156,7 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
         add_part(r, dt_entry_local(e, i));
     }
     DT_TRY(dt_tensor_new(&t, &r->to));
-    for (int64_t i = 0; i < n; i++)
-        store(r, t, i);
+    store(r, t);
     dt_tensor_unref(*out);
     *out = t;
     return NULL;
@@ -151,9 +179,9 @@ static dt_status *reduce_shared_along(const dt_strategy *s, reduction *r, dt_ten
     DT_TRY(reduce_entry(r, &one, out));
     for (int64_t i = 0; r->op == DT_SUM && i < dt_type_elements(&r->to); i++) {
         r->sum[i] *= s->replicas;
-        r->whole[i] = (int64_t)((uint64_t)r->whole[i] * (uint64_t)s->replicas);
-        store(r, *out, i);
+        r->whole[i] = dt_int_multiply(r->whole[i], s->replicas);
     }
+    store(r, *out);
     return NULL;
 }
 
@@ -165,27 +193,42 @@ static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value
     return reduce_entry(r, e, out);
 }
 
+/* ---- the call ---- */
+
 static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *values, dt_tensor **out)
 {
-    const dt_value_entry *e = values ? dt_values_find(values, r->name) : NULL;
+    const dt_value_entry *e = dt_values_find(values, r->name);
 
     DT_TRY(dt_status_kept()); /* of another strategy's scope */
+    DT_TRY(check_op(r->op));
+    if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
+        return dt_fail(DT_E_REDUCE, NULL, "%d axes cannot be: a tensor has up to %d", r->axes->n, DT_MAX_RANK);
     if (!e)
         return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", r->name);
     if (e->per_replica)
         return reduce_each(s, r, e, out);
     dt_tensor *t = dt_entry_local(e, 0);
-    return r->axis == DT_NO_AXIS ? reduce_shared(s, r, t, out) : reduce_shared_along(s, r, t, out);
+    return r->axes ? reduce_shared_along(s, r, t, out) : reduce_shared(s, r, t, out);
 }
 
-dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis, dt_tensor **out)
+dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, const dt_axes *axes, dt_tensor **out)
 {
-    reduction r = { .op = op, .name = name, .axis = axis };
+    reduction r = { .op = op, .name = name, .axes = axes };
     dt_status *bad = NULL;
 
+    DT_TRY(dt_want(s, "dt_strategy_reduce", "strategy"));
+    DT_TRY(dt_want(values, "dt_strategy_reduce", "values"));
+    DT_TRY(dt_want(name, "dt_strategy_reduce", "name of a value"));
+    DT_TRY(dt_want(out, "dt_strategy_reduce", "handle to fill"));
     DT_SCOPE(s)
         bad = reduce(s, &r, values, out);
     free(r.sum);
     free(r.whole);
     return bad;
+}
+
+dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis, dt_tensor **out)
+{
+    const dt_axes one = { 1, { axis } };
+    return dt_strategy_reduce_axes(s, op, values, name, axis == DT_NO_AXIS ? NULL : &one, out);
 }

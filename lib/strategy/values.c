@@ -1,6 +1,8 @@
 /* Tensors and named lists of them. */
 #include "strategy/values.h"
 
+#include "op/cells.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape)
 {
     int64_t elements = 1;
 
-    if ((int)dtype < DT_BOOL || dtype > DT_FLOAT64)
+    if ((int)dtype < DT_BOOL || dtype > DT_FLOAT16)
         return dt_fail(DT_E_TENSOR, NULL, "%d is no dtype", (int)dtype);
     if (rank < 0 || rank > DT_MAX_RANK)
         return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, not %d", DT_MAX_RANK, rank);
@@ -55,6 +57,7 @@ dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int
     dt_tensor *t = NULL;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_tensor_create", "handle to fill"));
     DT_TRY(dt_tensor_check(dtype, rank, shape));
     dt_type type = dt_type_of(dtype, rank, shape);
     DT_TRY(dt_tensor_new(&t, &type));
@@ -84,48 +87,37 @@ void dt_tensor_unref(dt_tensor *t)
 
 dt_dtype dt_tensor_dtype(const dt_tensor *t)
 {
-    return t->type.dtype;
+    return t ? t->type.dtype : DT_FLOAT32;
 }
 
 int dt_tensor_rank(const dt_tensor *t)
 {
-    return t->type.rank;
+    return t ? t->type.rank : 0;
 }
 
 int64_t dt_tensor_dim(const dt_tensor *t, int axis)
 {
-    return axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
+    return t && axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
 }
 
 int64_t dt_tensor_elements(const dt_tensor *t)
 {
-    return dt_type_elements(&t->type);
+    return t ? dt_type_elements(&t->type) : 0;
 }
 
 const void *dt_tensor_data(const dt_tensor *t)
 {
-    return t->data;
+    return t ? t->data : NULL;
 }
 
 const char *dt_tensor_device(const dt_tensor *t)
 {
-    return t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
+    return t && t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
 }
 
 double dt_tensor_item(const dt_tensor *t)
 {
-    if (!t || dt_type_elements(&t->type) != 1)
-        return NAN;
-    switch (t->type.dtype) {
-    case DT_BOOL: case DT_UINT8: return *(const uint8_t *)t->data;
-    case DT_INT8: return *(const int8_t *)t->data;
-    case DT_INT16: return *(const int16_t *)t->data;
-    case DT_INT32: return *(const int32_t *)t->data;
-    case DT_INT64: return (double)*(const int64_t *)t->data;
-    case DT_FLOAT32: return (double)*(const float *)t->data;
-    case DT_FLOAT64: return *(const double *)t->data;
-    }
-    return NAN;
+    return t && dt_type_elements(&t->type) == 1 ? dt_cell_double(&(dt_view){ t->type, t->data }, 0) : (double)NAN;
 }
 
 /* A part of t's memory as a tensor. */
@@ -143,6 +135,7 @@ static dt_tensor *view_of(const dt_tensor *t, const dt_type *type, int64_t eleme
 dt_status *dt_values_create(dt_values **out)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_values_create", "handle to fill"));
     dt_values *v = dt_alloc(sizeof *v);
     v->refs = 1;
     dt_values_unref(*out);
@@ -173,17 +166,17 @@ void dt_values_unref(dt_values *v)
 
 int dt_values_count(const dt_values *v)
 {
-    return v->n;
+    return v ? v->n : 0;
 }
 
 const char *dt_values_name(const dt_values *v, int i)
 {
-    return i >= 0 && i < v->n ? v->entry[i].name : NULL;
+    return v && i >= 0 && i < v->n ? v->entry[i].name : NULL;
 }
 
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name)
 {
-    for (int i = 0; i < v->n; i++)
+    for (int i = 0; v && name && i < v->n; i++)
         if (strcmp(v->entry[i].name, name) == 0)
             return &v->entry[i];
     return NULL;
@@ -201,13 +194,22 @@ static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
         DT_GROW(v->entry, v->cap, v->n + 1);
         e = &v->entry[v->n++];
     }
-    *e = (dt_value_entry){ .name = kept, .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
+    *e = (dt_value_entry){ .name = kept, .kind = "Tensor", .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
     return e;
+}
+
+/* Of a public call that sets an entry. */
+static dt_status *check_entry(const dt_values *v, const char *name, const char *call)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(v, call, "values"));
+    return dt_want(name, call, "name");
 }
 
 dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 {
-    DT_TRY(dt_status_kept());
+    DT_TRY(check_entry(v, name, "dt_values_set"));
+    DT_TRY(dt_want(t, "dt_values_set", "tensor"));
     dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
     entry_for(v, name, 1)->local[0] = kept;
     return NULL;
@@ -215,14 +217,19 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 
 dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n)
 {
-    DT_TRY(dt_status_kept());
+    DT_TRY(check_entry(v, name, "dt_values_set_per_replica"));
+    DT_TRY(dt_want(t, "dt_values_set_per_replica", "tensors"));
     if (n < 1 || n > DT_MAX_REPLICAS)
         return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; there are 1 to %d", name, n, DT_MAX_REPLICAS);
+    for (int i = 0; i < n; i++)
+        if (!t[i])
+            return dt_fail(DT_E_MISUSE, NULL, "dt_values_set_per_replica got no tensor for replica %d", i);
     for (int i = 0; i < n; i++)
         dt_tensor_ref(t[i]);
     dt_value_entry *e = entry_for(v, name, n);
     memcpy(e->local, t, (size_t)n * sizeof(dt_tensor *));
     e->per_replica = true;
+    e->kind = "PerReplica";
     return NULL;
 }
 
@@ -242,6 +249,7 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w)
     dt_value_entry *e = entry_for(v, name, n);
 
     e->per_replica = w->strategy != NULL;
+    e->kind = n > 1 ? "PerReplica" : "Tensor"; /* of one replica, run gives its value */
     e->strategy = w->strategy ? dt_strategy_ref(w->strategy) : NULL;
     e->whole = dt_tensor_ref(w->tensor);
     e->spread = w->spread;
@@ -289,6 +297,12 @@ bool dt_values_is_per_replica(const dt_values *v, const char *name)
 {
     const dt_value_entry *e = dt_values_find(v, name);
     return e && e->per_replica;
+}
+
+const char *dt_values_kind(const dt_values *v, const char *name)
+{
+    const dt_value_entry *e = dt_values_find(v, name);
+    return e ? e->kind : NULL;
 }
 
 const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica)

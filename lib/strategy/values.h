@@ -23,6 +23,7 @@ struct dt_tensor {
 typedef struct dt_value_entry {
     char *name;
     bool per_replica;
+    const char *kind;      /* dt_values_kind */
     int n;                 /* tensors: 1, or replicas */
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */

@@ -87,6 +87,26 @@ dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
     return NULL;
 }
 
+dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variable *v)
+{
+    int n = dt_variable_copies(v);
+    dt_status *s = NULL;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want_variable(v, "dt_values_set_variable"));
+    dt_tensor **t = dt_alloc((size_t)n * sizeof *t);
+    for (int r = 0; r < n && !s; r++)
+        s = dt_variable_local(v, r, &t[r]);
+    if (!s)
+        s = v->strategy ? dt_values_set_per_replica(values, name, t, n) : dt_values_set(values, name, t[0]);
+    if (!s)
+        ((dt_value_entry *)dt_values_find(values, name))->kind = dt_variable_kind(v);
+    for (int r = 0; r < n; r++)
+        dt_tensor_unref(t[r]);
+    free(t);
+    return s;
+}
+
 /* ---- assigning ---- */
 
 typedef struct writing {

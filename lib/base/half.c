@@ -1,0 +1,30 @@
+/* Half precision: one bit of sign, 5 of exponent (bias 15), 10 of fraction; denormals are multiples of 2^-24. */
+#include "base/half.h"
+
+#include <math.h>
+
+double dt_half_to_double(uint16_t h)
+{
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    double x = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+             : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return h >> 15 ? -x : x;
+}
+
+/* A fraction that rounds up to 2048 carries into the exponent, as it should. */
+static uint16_t magnitude(double x)
+{
+    if (isnan(x))
+        return 0x7e00;
+    if (x >= 65520)
+        return 0x7c00;
+    if (x < 0x1p-14)
+        return (uint16_t)nearbyint(ldexp(x, 24));
+    int e = ilogb(x);
+    return (uint16_t)(((e + 15) << 10) + (int)nearbyint(ldexp(x, 10 - e)) - 1024);
+}
+
+uint16_t dt_half_of(double x)
+{
+    return (uint16_t)(magnitude(fabs(x)) | (signbit(x) ? 0x8000 : 0));
+}
