@@ -162,10 +162,21 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* Without an axis, a value that all replicas share is its own mean, whatever its dtype; a plain sum is most likely a mistake. */
+static bool is_zero(const dt_tensor *t)
+{
+    const dt_view v = { t->type, t->data };
+
+    for (int64_t i = 0, n = dt_type_elements(&t->type); i < n; i++)
+        if (dt_cell_double(&v, i) != 0)
+            return false;
+    return true;
+}
+
+/* Without an axis, a value that all replicas share is its own mean, whatever its dtype; a plain sum is most likely a mistake, unless
+ * of zeros. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
 {
-    if (s->replicas > 1 && r->op == DT_SUM)
+    if (s->replicas > 1 && r->op == DT_SUM && !is_zero(t))
         return dt_fail(DT_E_REDUCE, NULL, "'%s' is one value for all %d replicas: it cannot be summed over them", r->name, s->replicas);
     return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
 }

@@ -1,5 +1,7 @@
 /* One line an area: tests/conformance/AREA.c has its operations. */
 AREA(reduce)
+AREA(gather)
+AREA(values)
 AREA(layers)
 AREA(train_mlp)
 AREA(activations)

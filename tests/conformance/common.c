@@ -51,3 +51,19 @@ char *fragment_of(const char *name, const json_t *arguments)
     json_decref(given);
     return fragment;
 }
+
+bool set_value(verdict *v, dt_values *out, const char *name, const json_t *value)
+{
+    size_t n = json_is_array(value) ? json_array_size(value) : 1;
+    dt_tensor **t = calloc(n + 1, sizeof *t);
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++)
+        all &= (t[i] = tensor_of(v, json_is_array(value) ? json_array_get(value, i) : value)) != NULL;
+    if (all)
+        expect_ok(v, name, json_is_array(value) ? dt_values_set_per_replica(out, name, t, (int)n) : dt_values_set(out, name, t[0]));
+    for (size_t i = 0; i < n; i++)
+        dt_tensor_unref(t[i]);
+    free(t);
+    return all;
+}

@@ -44,6 +44,8 @@ void expect_ok(verdict *v, const char *what, dt_status *s);
  * that is an accident of Python (AttributeError, IndexError ... of the interpreter) is named by the caller with what ours is instead.
  */
 void expect_error(verdict *v, dt_status *s);
+/* Of an error whose recorded text is an accident: the kind, and these numbers in the text. */
+void expect_error_of(verdict *v, dt_status *s, const char *kind, const int *numbers, int n);
 void expect_error_kind(verdict *v, dt_status *s, const char *kind);
 
 /* ---- values ---- */
@@ -69,10 +71,31 @@ void expect_json(verdict *v, const char *what, const json_t *want, json_t *got, 
 json_t *json_of_tensor(const dt_tensor *t);
 const char *dtype_name(dt_dtype t);
 
+/* ---- values of any kind ---- */
+
+typedef struct value_at {
+    const char *what;
+    const dt_values *values;
+    const char *path;                     /* "" for the whole, "b/0" within */
+    const char *(*name)(const char *path); /* of the entry at that path */
+    int replica;                          /* -1: the value, else this replica's part of it */
+} value_at;
+/* A VALUE of the schema. */
+void expect_value(verdict *v, const value_at *at, const json_t *want);
+/* A list of VALUEs, the i-th for replica i. */
+void expect_locals(verdict *v, const char *what, const json_t *want, const dt_values *values);
+/* The path itself, "result" for the whole. */
+const char *result_name(const char *path);
+
+/* A list of TENSORs as the entry `name` of out, one per replica; a single TENSOR as a single value. False with a difference. */
+bool set_value(verdict *v, dt_values *out, const char *name, const json_t *value);
+
 /* ---- what cases have in common ---- */
 
 /* "strategy": {"type": "MirroredStrategy", "num_replicas": 2}, ...; NULL with a difference. The caller unrefs it. */
 dt_strategy *strategy_of(verdict *v, const json_t *strategy);
+/* "SUM", "mEaN", or the enum itself, "ReduceOp.SUM". */
+dt_status *reduce_op_of(const char *name, dt_reduce_op *op);
 /* The fragment of a job file for {"class": "Adam", "arguments": {"learning_rate": 0.1}}: "Adam: {learning_rate: 0.1}"; free it. */
 char *fragment_of(const char *name, const json_t *arguments);
 

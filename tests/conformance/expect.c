@@ -61,6 +61,23 @@ void expect_error(verdict *v, dt_status *s)
     expect_error_kind(v, s, json_string_value(json_object_get(v->c->error, "type")));
 }
 
+void expect_error_of(verdict *v, dt_status *s, const char *kind, const int *numbers, int n)
+{
+    if (!s) {
+        differs(v, "no error; expected %s", kind);
+        return;
+    }
+    if (strcmp(dt_status_kind(s), kind) != 0)
+        differs(v, "%s, expected %s: %s", dt_status_kind(s), kind, dt_status_text(s));
+    for (int i = 0; i < n; i++) {
+        char digits[16];
+        int length = snprintf(digits, sizeof digits, "%d", abs(numbers[i]));
+        if (!holds_number(dt_status_text(s), digits, (size_t)length))
+            differs(v, "the message lacks %d: %s", numbers[i], dt_status_text(s));
+    }
+    dt_status_free(s);
+}
+
 /* ---- numbers ---- */
 
 double json_double(const json_t *j)

@@ -8,7 +8,8 @@
 enum { MOST_AXES = 8 };
 
 static const char *const names[] = { [DT_BOOL] = "bool", [DT_UINT8] = "uint8", [DT_INT8] = "int8", [DT_INT16] = "int16",
-                                     [DT_INT32] = "int32", [DT_INT64] = "int64", [DT_FLOAT32] = "float32", [DT_FLOAT64] = "float64" };
+                                     [DT_INT32] = "int32", [DT_INT64] = "int64", [DT_FLOAT32] = "float32", [DT_FLOAT64] = "float64",
+                                     [DT_UINT16] = "uint16", [DT_UINT32] = "uint32", [DT_UINT64] = "uint64", [DT_FLOAT16] = "float16" };
 
 const char *dtype_name(dt_dtype t)
 {
@@ -27,7 +28,32 @@ static bool dtype_of(const char *name, dt_dtype *out)
 
 #define EACH_DTYPE(X)                                                                                                   \
     X(DT_BOOL, bool) X(DT_UINT8, uint8_t) X(DT_INT8, int8_t) X(DT_INT16, int16_t) X(DT_INT32, int32_t) X(DT_INT64, int64_t) \
-    X(DT_FLOAT32, float) X(DT_FLOAT64, double)
+    X(DT_FLOAT32, float) X(DT_FLOAT64, double) X(DT_UINT16, uint16_t) X(DT_UINT32, uint32_t) X(DT_UINT64, uint64_t) X(DT_FLOAT16, half)
+
+typedef struct half {
+    uint16_t bits;
+} half;
+
+/* Numbers that a half holds exactly, as those of the cases do. */
+static half half_of(double x)
+{
+    int e = 0;
+    double m = frexp(fabs(x), &e); /* [0.5, 1) */
+    uint16_t sign = signbit(x) ? 0x8000 : 0;
+
+    if (isnan(x) || isinf(x))
+        return (half){ (uint16_t)(sign | (isnan(x) ? 0x7e00 : 0x7c00)) };
+    if (x == 0 || e < -13)
+        return (half){ (uint16_t)(sign | (uint16_t)nearbyint(ldexp(fabs(x), 24))) };
+    return (half){ (uint16_t)(sign | (((e + 14) << 10) + (int)nearbyint(ldexp(m, 11)) - 1024)) };
+}
+
+static double of_half(half h)
+{
+    int e = h.bits >> 10 & 31, m = h.bits & 1023;
+    double x = e == 31 ? (m ? (double)NAN : (double)INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    return h.bits >> 15 ? -x : x;
+}
 
 static size_t dtype_size(dt_dtype t)
 {
@@ -41,7 +67,7 @@ static size_t dtype_size(dt_dtype t)
 
 static bool is_float(dt_dtype t)
 {
-    return t == DT_FLOAT32 || t == DT_FLOAT64;
+    return t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_FLOAT16;
 }
 
 static int64_t integer_of(const json_t *j)
@@ -62,15 +88,30 @@ static void put(void *data, dt_dtype t, size_t i, const json_t *j)
     case DT_INT16: ((int16_t *)data)[i] = (int16_t)n; break;
     case DT_INT32: ((int32_t *)data)[i] = (int32_t)n; break;
     case DT_INT64: ((int64_t *)data)[i] = n; break;
+    case DT_UINT16: ((uint16_t *)data)[i] = (uint16_t)n; break;
+    case DT_UINT32: ((uint32_t *)data)[i] = (uint32_t)n; break;
+    case DT_UINT64: ((uint64_t *)data)[i] = (uint64_t)n; break;
+    case DT_FLOAT16: ((half *)data)[i] = half_of(d); break;
     }
 }
 
 static double get(const void *data, dt_dtype t, size_t i)
 {
     switch (t) {
-#define X(dtype, type) case dtype: return (double)((const type *)data)[i];
-        EACH_DTYPE(X)
-#undef X
+#define AS_DOUBLE(type) (double)((const type *)data)[i]
+    case DT_FLOAT16: return of_half(((const half *)data)[i]);
+    case DT_BOOL: return AS_DOUBLE(bool);
+    case DT_UINT8: return AS_DOUBLE(uint8_t);
+    case DT_INT8: return AS_DOUBLE(int8_t);
+    case DT_INT16: return AS_DOUBLE(int16_t);
+    case DT_INT32: return AS_DOUBLE(int32_t);
+    case DT_INT64: return AS_DOUBLE(int64_t);
+    case DT_UINT16: return AS_DOUBLE(uint16_t);
+    case DT_UINT32: return AS_DOUBLE(uint32_t);
+    case DT_UINT64: return AS_DOUBLE(uint64_t);
+    case DT_FLOAT32: return AS_DOUBLE(float);
+    case DT_FLOAT64: return AS_DOUBLE(double);
+#undef AS_DOUBLE
     }
     return NAN;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "op/cells.h"
 #include "strategy/values.h"
 
 #define KIT static inline __attribute__((unused))
@@ -45,31 +46,17 @@ KIT void fails(dt_status *s, dt_error id, const char *part)
 
 KIT void put(void *data, dt_dtype dtype, int64_t i, double x)
 {
-    switch (dtype) {
-    case DT_BOOL: case DT_UINT8: ((uint8_t *)data)[i] = (uint8_t)x; break;
-    case DT_INT8: ((int8_t *)data)[i] = (int8_t)x; break;
-    case DT_INT16: ((int16_t *)data)[i] = (int16_t)x; break;
-    case DT_INT32: ((int32_t *)data)[i] = (int32_t)x; break;
-    case DT_INT64: ((int64_t *)data)[i] = (int64_t)x; break;
-    case DT_FLOAT32: ((float *)data)[i] = (float)x; break;
-    case DT_FLOAT64: ((double *)data)[i] = x; break;
-    }
+    const dt_view v = { dt_scalar_type(dtype), data };
+
+    if (dt_dtype_is_float(dtype))
+        dt_cell_set_double(&v, i, x);
+    else
+        dt_cell_set_int(&v, i, (int64_t)x);
 }
 
 KIT double get(const dt_tensor *t, int64_t i)
 {
-    const void *data = dt_tensor_data(t);
-
-    switch (dt_tensor_dtype(t)) {
-    case DT_BOOL: case DT_UINT8: return ((const uint8_t *)data)[i];
-    case DT_INT8: return ((const int8_t *)data)[i];
-    case DT_INT16: return ((const int16_t *)data)[i];
-    case DT_INT32: return ((const int32_t *)data)[i];
-    case DT_INT64: return (double)((const int64_t *)data)[i];
-    case DT_FLOAT32: return (double)((const float *)data)[i];
-    case DT_FLOAT64: return ((const double *)data)[i];
-    }
-    return NAN;
+    return dt_cell_double(&(dt_view){ t->type, t->data }, i);
 }
 
 /* Row-major values. */
