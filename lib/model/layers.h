@@ -7,3 +7,4 @@ DT_LAYER_ROW(dropout) DT_LAYER_ROW(spatial_dropout_1d) DT_LAYER_ROW(spatial_drop
 DT_LAYER_ROW(gaussian_noise) DT_LAYER_ROW(gaussian_dropout)
 DT_LAYER_ROW(multi_head_attention)
 DT_LAYER_ROW(lstm) DT_LAYER_ROW(gru) DT_LAYER_ROW(simple_rnn)
+DT_LAYER_ROW(activation) DT_LAYER_ROW(leaky_relu) DT_LAYER_ROW(prelu) DT_LAYER_ROW(elu) DT_LAYER_ROW(identity) DT_LAYER_ROW(rescaling)

@@ -1,13 +1,16 @@
-/* Softmax over the last dimension. A cross-entropy after it is computed from its input: see dt_logits_of. */
-#include "model/model.h"
+/*
+ * Softmax over one axis or several. A cross-entropy after one over the last axis is computed from its input: see dt_logits_of. Other axes
+ * are moved behind the others, and joined, for the time being.
+ */
+#include "model/layer/axes.h"
 
 struct softmax {
     dt_layer_head head;
-    int64_t axis;
+    const dt_tree *axis;
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct softmax, axis, .preset = "-1", .help = "the last one, counted from the end (-1) or from the batch (0)"),
+    DT_TREE(struct softmax, axis, .preset = "-1", .help = "a number or a list; the batch is 0, the last one -1"),
     DT_LAYER_FIELDS(struct softmax),
     DT_END
 };
@@ -15,16 +18,37 @@ static const dt_field fields[] = {
 static dt_status *build(dt_layer_build *b)
 {
     const struct softmax *s = b->args;
+    uint32_t dims;
     DT_TRY(dt_layer_wants(b, "Softmax", 2));
-    if (s->axis != -1 && s->axis != b->in.rank - 1)
-        return dt_fail(DT_E_NOT_YET, &b->at, "Softmax over axis %lld is not implemented yet; it is the last axis, -1", (long long)s->axis);
+    DT_TRY(dt_axes_read(b, s->axis, true, &dims));
     b->out = b->in;
     return NULL;
 }
 
+/* The dimensions that stay, in order, then those of the softmax. */
+static void find_order(uint32_t dims, int rank, int *order)
+{
+    for (int d = 0; d < rank; d++)
+        if (!(dims >> d & 1))
+            *order++ = d;
+    for (int d = 0; d < rank; d++)
+        if (dims >> d & 1)
+            *order++ = d;
+}
+
 static dt_value call(const dt_layer_call *c)
 {
-    return dt_softmax(c->x);
+    int order[DT_MAX_RANK], back[DT_MAX_RANK], rank = c->out->rank;
+    uint32_t dims = dt_axes_of(((const struct softmax *)c->args)->axis, rank);
+    find_order(dims, rank, order);
+    for (int d = 0; d < rank; d++)
+        back[order[d]] = d;
+    dt_value x = dt_transpose(c->x, order);
+    dt_type moved = dt_type_of_value(x), joined = moved;
+    for (joined.rank = rank; joined.rank > rank - __builtin_popcount(dims) + 1; joined.rank--)
+        joined.dim[joined.rank - 2] *= joined.dim[joined.rank - 1];
+    dt_value y = dt_reshape(dt_softmax(dt_reshape(x, joined.rank, joined.dim)), rank, moved.dim);
+    return dt_transpose(y, back);
 }
 
 const dt_layer dt_layer_softmax = {

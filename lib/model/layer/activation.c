@@ -1,0 +1,31 @@
+/* Activation: one of the activation functions, as a layer of its own. */
+#include "model/model.h"
+
+struct activation {
+    dt_layer_head head;
+    int activation;
+};
+
+static const dt_field fields[] = {
+    DT_ENUM(struct activation, activation, dt_activations, .required = true, .help = "which"),
+    DT_LAYER_FIELDS(struct activation),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    DT_TRY(dt_layer_wants(b, "Activation", 2));
+    b->out = b->in;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    return dt_activate(((const struct activation *)c->args)->activation, c->x);
+}
+
+const dt_layer dt_layer_activation = {
+    .kind = { "Activation", "an activation function", fields, sizeof(struct activation), NULL },
+    .build = build,
+    .call = call,
+};

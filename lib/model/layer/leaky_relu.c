@@ -1,0 +1,34 @@
+/* LeakyReLU: x where it is positive, negative_slope * x elsewhere. */
+#include "model/model.h"
+
+struct leaky_relu {
+    dt_layer_head head;
+    double negative_slope;
+};
+
+static const dt_field fields[] = {
+    DT_REAL(struct leaky_relu, negative_slope, .preset = "0.3", .max = INFINITY, .help = "of the outputs below 0"),
+    DT_LAYER_FIELDS(struct leaky_relu),
+    DT_INSTEAD("alpha", "write 'negative_slope'"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    DT_TRY(dt_layer_wants(b, "LeakyReLU", 1));
+    b->out = b->in;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct leaky_relu *l = c->args;
+    dt_value sloped = dt_multiply(c->x, dt_like(c->x, l->negative_slope));
+    return dt_select(dt_compare(c->x, dt_like(c->x, 0), DT_GT), c->x, sloped);
+}
+
+const dt_layer dt_layer_leaky_relu = {
+    .kind = { "LeakyReLU", "x, or a small share of it below 0", fields, sizeof(struct leaky_relu), NULL },
+    .build = build,
+    .call = call,
+};

@@ -1,0 +1,42 @@
+/* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained, one for each element of an example, or shared along axes.
+ * K. He et al., Delving Deep into Rectifiers (2015). */
+#include "model/layer/axes.h"
+
+struct prelu {
+    dt_layer_head head;
+    const dt_tree *alpha_initializer, *shared_axes;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct prelu, alpha_initializer, .help = "default zeros"),
+    DT_TREE(struct prelu, shared_axes, .help = "along which one alpha serves all; counted from 1"),
+    DT_LAYER_FIELDS(struct prelu),
+    DT_NOT_YET("alpha_regularizer"), DT_NOT_YET("alpha_constraint"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct prelu *p = b->args;
+    uint32_t shared = 0;
+    DT_TRY(dt_layer_wants(b, "PReLU", 2));
+    if (p->shared_axes)
+        DT_TRY(dt_axes_read(b, p->shared_axes, true, &shared));
+    dt_weight_request alpha = { .name = "alpha", .dtype = b->in.dtype, .initializer = p->alpha_initializer, .preset = "zeros" };
+    for (int d = 1; d < b->in.rank; d++)
+        alpha.dim[alpha.rank++] = shared >> d & 1 ? 1 : b->in.dim[d];
+    b->out = b->in;
+    return dt_layer_weight(b, &alpha);
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    dt_value zero = dt_like(c->x, 0), below = dt_negate(dt_maximum(dt_negate(c->x), zero));
+    return dt_add(dt_maximum(c->x, zero), dt_multiply(below, dt_broadcast_to(c->weight[0], c->out)));
+}
+
+const dt_layer dt_layer_prelu = {
+    .kind = { "PReLU", "x, or a trained share of it below 0", fields, sizeof(struct prelu), NULL },
+    .build = build,
+    .call = call,
+};
