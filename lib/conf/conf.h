@@ -86,6 +86,7 @@ typedef enum dt_field_kind {
 typedef struct dt_ints {
     int n;
     int64_t *v;
+    bool lone; /* a single number, where the field takes one for a list */
 } dt_ints;
 typedef struct dt_texts {
     int n;
@@ -101,6 +102,7 @@ typedef struct dt_field {
     bool above_min, below_max;  /* the limits themselves are excluded */
     double min, max;            /* INT, REAL, elements of INTS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
                                    alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
+    bool lone;                  /* INTS: a number in place of a list is taken too */
     const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
     const char *noun;           /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */

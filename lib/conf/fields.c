@@ -43,11 +43,15 @@ static const char *element_name(const dt_field *f, int i, char *buffer, size_t s
 
 static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_ints *out)
 {
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
     dt_status *faults = NULL;
     dt_limits limits = limits_of(f);
     char name[96];
-    *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n)};
+    if (f->lone && t->kind == DT_TREE_SCALAR) {
+        *out = (dt_ints){1, dt_arena_array(arena, int64_t, 1), true};
+        return dt_tree_int_in(t, f->name, &limits, out->v);
+    }
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n), false};
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
     return faults;

@@ -1,0 +1,125 @@
+/*
+ * DepthwiseConv1D, DepthwiseConv2D: every channel is gone over by depth_multiplier windows of its own. W is (window ..., channels,
+ * depth_multiplier), as in Keras; output channel c * depth_multiplier + m is of input channel c.
+ *
+ * SeparableConv1D, SeparableConv2D: the same without bias, and then a product with (1 ..., channels * depth_multiplier, filters) at each
+ * place: two small kernels for one large one.
+ */
+#include "model/layer/spatial.h"
+
+#include <string.h>
+
+static const dt_field depthwise_fields[] = {
+    DT_CONV_DEPTHWISE,
+    DT_CONV_FIELDS(dt_paddings),
+    DT_INSTEAD("filters", "there are channels * depth_multiplier outputs"),
+    DT_END
+};
+static const dt_field separable_fields[] = {
+    DT_CONV_FILTERS,
+    DT_CONV_DEPTHWISE,
+    DT_CONV_FIELDS(dt_paddings),
+    DT_TREE(dt_conv, pointwise_initializer, .help = "default glorot_uniform"),
+    DT_NOT_YET("pointwise_regularizer"),
+    DT_NOT_YET("pointwise_constraint"),
+    DT_END
+};
+
+/* The first weight; *outputs is the number of channels it makes. */
+static dt_status *build_depthwise(dt_layer_build *b, const char *kind, const char *weight, int n, int64_t *outputs)
+{
+    const dt_conv *c = b->args;
+    dt_space s;
+    DT_TRY(dt_conv_space(b, kind, n, &s));
+    int64_t channels = b->in.dim[n + 1];
+    if (__builtin_mul_overflow(channels, c->depth_multiplier, outputs) || *outputs > INT32_MAX)
+        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s would make %lld * %lld channels", kind, (long long)channels, (long long)c->depth_multiplier);
+    DT_TRY(dt_conv_kernel(b, weight, &s, (int64_t[]){ channels, c->depth_multiplier }, c->depthwise_initializer));
+    DT_TRY(dt_space_places(b, kind, &s));
+    b->out.dim[n + 1] = *outputs;
+    return NULL;
+}
+
+/* Each channel is a group of its own: (window ..., channels, multiplier) is (window ..., 1, channels * multiplier). */
+static dt_value convolve_depths(const dt_layer_call *c, const dt_space *s)
+{
+    dt_type w = dt_type_of_value(c->weight[0]);
+    int64_t channels = w.dim[s->n];
+    w.dim[s->n + 1] *= channels;
+    w.dim[s->n] = 1;
+    return dt_convolve(c->x, dt_reshape(c->weight[0], w.rank, w.dim), s, (int)channels);
+}
+
+/* ---- DepthwiseConv ---- */
+
+static dt_status *build(dt_layer_build *b, const char *kind, int n)
+{
+    int64_t outputs;
+    DT_TRY(build_depthwise(b, kind, "kernel", n, &outputs));
+    return dt_conv_bias(b, outputs);
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    dt_space s = dt_conv_space_again(c);
+    return dt_conv_finish(c, convolve_depths(c, &s), 1);
+}
+
+static dt_status *build1(dt_layer_build *b)
+{
+    return build(b, "DepthwiseConv1D", 1);
+}
+
+static dt_status *build2(dt_layer_build *b)
+{
+    return build(b, "DepthwiseConv2D", 2);
+}
+
+const dt_layer dt_layer_depthwise_conv1d = {
+    .kind = { "DepthwiseConv1D", "a window of its own over the steps of each channel", depthwise_fields, sizeof(dt_conv), NULL },
+    .build = build1, .call = call,
+};
+const dt_layer dt_layer_depthwise_conv2d = {
+    .kind = { "DepthwiseConv2D", "a window of its own over the image of each channel", depthwise_fields, sizeof(dt_conv), NULL },
+    .build = build2, .call = call,
+};
+
+/* ---- SeparableConv ---- */
+
+static dt_status *build_separable(dt_layer_build *b, const char *kind, int n)
+{
+    const dt_conv *c = b->args;
+    const dt_space point = { .n = n, .size = { 1, 1, 1 } };
+    int64_t between;
+    DT_TRY(build_depthwise(b, kind, "depthwise_kernel", n, &between));
+    DT_TRY(dt_conv_kernel(b, "pointwise_kernel", &point, (int64_t[]){ between, c->filters }, c->pointwise_initializer));
+    b->out.dim[n + 1] = c->filters;
+    return dt_conv_bias(b, c->filters);
+}
+
+static dt_value call_separable(const dt_layer_call *c)
+{
+    dt_space s = dt_conv_space_again(c);
+    dt_type w = dt_type_of_value(c->weight[1]);
+    dt_value kernel = dt_reshape(c->weight[1], 2, w.dim + s.n); /* (channels * multiplier, filters) */
+    return dt_conv_finish(c, dt_matmul(convolve_depths(c, &s), kernel), 2);
+}
+
+static dt_status *build_separable1(dt_layer_build *b)
+{
+    return build_separable(b, "SeparableConv1D", 1);
+}
+
+static dt_status *build_separable2(dt_layer_build *b)
+{
+    return build_separable(b, "SeparableConv2D", 2);
+}
+
+const dt_layer dt_layer_separable_conv1d = {
+    .kind = { "SeparableConv1D", "channels by themselves, then all of each step", separable_fields, sizeof(dt_conv), NULL },
+    .build = build_separable1, .call = call_separable,
+};
+const dt_layer dt_layer_separable_conv2d = {
+    .kind = { "SeparableConv2D", "channels by themselves, then all of each pixel", separable_fields, sizeof(dt_conv), NULL },
+    .build = build_separable2, .call = call_separable,
+};

@@ -1,0 +1,65 @@
+/* GlobalMaxPooling and GlobalAveragePooling: (B, ..., channels) to (B, channels), or (B, 1 ..., channels) with keepdims. */
+#include "model/layer/spatial.h"
+
+struct global_pooling {
+    dt_layer_head head;
+    bool keepdims;
+    int data_format;
+};
+
+static const dt_field fields[] = {
+    DT_FLAG(struct global_pooling, keepdims, .help = "true: pooled dimensions stay, with size 1"),
+    DT_CHANNELS_LAST(struct global_pooling),
+    DT_LAYER_FIELDS(struct global_pooling),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b, const char *kind, int n)
+{
+    const struct global_pooling *p = b->args;
+    DT_TRY(dt_wants_space(b, kind, n));
+    b->out = b->in;
+    for (int i = 1; i <= n; i++)
+        b->out.dim[i] = 1;
+    if (!p->keepdims)
+        b->out = dt_type_of(b->in.dtype, 2, (int64_t[]){ b->in.dim[0], b->in.dim[n + 1] });
+    return NULL;
+}
+
+/* The dimensions between B and channels. */
+static uint32_t spatial_dims(const dt_type *x)
+{
+    return (1u << (x->rank - 1)) - 2;
+}
+
+/* The gradient of a maximum is shared equally by equals, in Keras too, unlike that of MaxPooling. */
+static dt_value call_max(const dt_layer_call *c)
+{
+    dt_type x = dt_type_of_value(c->x);
+    return dt_reshape(dt_reduce(c->x, DT_REDUCE_MAX, spatial_dims(&x)), c->out->rank, c->out->dim);
+}
+
+static dt_value call_average(const dt_layer_call *c)
+{
+    dt_type x = dt_type_of_value(c->x);
+    double cells = 1;
+    for (int d = 1; d < x.rank - 1; d++)
+        cells *= (double)x.dim[d];
+    dt_value sum = dt_reduce(c->x, DT_REDUCE_SUM, spatial_dims(&x));
+    return dt_reshape(dt_divide(sum, dt_like(sum, cells)), c->out->rank, c->out->dim);
+}
+
+#define POOLING(n, kind_, name, about, function)                                                            \
+    static dt_status *build_##name(dt_layer_build *b)                                                       \
+    {                                                                                                       \
+        return build(b, kind_, n);                                                                          \
+    }                                                                                                       \
+    const dt_layer dt_layer_##name = {                                                                      \
+        .kind = { kind_, about, fields, sizeof(struct global_pooling), NULL }, .build = build_##name, .call = function, \
+    };
+POOLING(1, "GlobalMaxPooling1D", global_max_pooling1d, "the largest value of each channel, over steps", call_max)
+POOLING(2, "GlobalMaxPooling2D", global_max_pooling2d, "the largest value of each channel, over images", call_max)
+POOLING(3, "GlobalMaxPooling3D", global_max_pooling3d, "the largest value of each channel, over volumes", call_max)
+POOLING(1, "GlobalAveragePooling1D", global_average_pooling1d, "the mean of each channel, over steps", call_average)
+POOLING(2, "GlobalAveragePooling2D", global_average_pooling2d, "the mean of each channel, over images", call_average)
+POOLING(3, "GlobalAveragePooling3D", global_average_pooling3d, "the mean of each channel, over volumes", call_average)

@@ -1,0 +1,58 @@
+/* Permute: the dimensions of each example in another order; they are counted from 1, since the batch is dimension 0 and stays. */
+#include "model/model.h"
+
+struct permute {
+    dt_layer_head head;
+    dt_ints dims;
+};
+
+static const dt_field fields[] = {
+    DT_INTS(struct permute, dims, .max = INFINITY, .required = true, .help = "dims[i] is the dimension of the input that becomes i + 1"),
+    DT_LAYER_FIELDS(struct permute),
+    DT_END
+};
+
+static dt_status *not_a_permutation(const dt_layer_build *b, const dt_ints *dims)
+{
+    dt_str list = { 0 }, in = { 0 };
+    dt_shape_print(&b->in, &in);
+    for (int i = 0; i < dims->n; i++)
+        dt_str_printf(&list, "%s%lld", i ? ", " : "", (long long)dims->v[i]);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "dims must name each dimension of %s but the batch once, from 1 to %d, got [%s]",
+                           dt_str_text(&in), b->in.rank - 1, dt_str_text(&list));
+    dt_str_release(&list);
+    dt_str_release(&in);
+    return s;
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct permute *p = b->args;
+    uint32_t seen = 0;
+    if (p->dims.n != b->in.rank - 1)
+        return not_a_permutation(b, &p->dims);
+    b->out = b->in;
+    for (int i = 0; i < p->dims.n; i++) {
+        int64_t from = p->dims.v[i];
+        if (from < 1 || from >= b->in.rank || seen >> from & 1)
+            return not_a_permutation(b, &p->dims);
+        seen |= 1u << from;
+        b->out.dim[i + 1] = b->in.dim[from];
+    }
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct permute *p = c->args;
+    int perm[DT_MAX_RANK] = { 0 };
+    for (int i = 0; i < p->dims.n; i++)
+        perm[i + 1] = (int)p->dims.v[i];
+    return dt_transpose(c->x, perm);
+}
+
+const dt_layer dt_layer_permute = {
+    .kind = { "Permute", "dimensions in another order", fields, sizeof(struct permute), NULL },
+    .build = build,
+    .call = call,
+};

@@ -1,0 +1,87 @@
+/*
+ * What layers over one to three spatial dimensions share. Their values are (B, steps, channels), (B, height, width, channels) and
+ * (B, depth, height, width, channels); a window goes over the dimensions between the first and the last.
+ */
+#ifndef DT_MODEL_LAYER_SPATIAL_H
+#define DT_MODEL_LAYER_SPATIAL_H
+
+#include "model/model.h"
+
+typedef enum dt_padding { DT_PADDING_VALID, DT_PADDING_SAME, DT_PADDING_CAUSAL } dt_padding;
+extern const char *const dt_paddings[];        /* valid, same */
+extern const char *const dt_paddings_causal[]; /* valid, same, causal */
+extern const char *const dt_channels_last[];
+
+#define DT_SIZES(type, member, ...) DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
+#define DT_CHANNELS_LAST(type) DT_ENUM(type, data_format, dt_channels_last, .noun = "data_format (values are (B, ..., channels))", \
+                                       .help = "order of the dimensions")
+
+/* A window over n spatial dimensions. */
+typedef struct dt_space {
+    int n;
+    int64_t size[DT_MAX_SPATIAL], stride[DT_MAX_SPATIAL], dilation[DT_MAX_SPATIAL];
+    int padding;
+} dt_space;
+
+/* MODEL_SHAPE at the layer unless `in` is of floats (whatever `any` is false) and has n spatial dimensions between B and channels. */
+dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
+/* The n numbers of an argument: one stands for all of them; `usual` (n numbers) where it is not given. RANGE when their count differs. */
+dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n, const int64_t *usual, int64_t *out) DT_MUST_USE;
+
+/* Keras' padding: "same" gives ceil(size / stride) places and pads half of what that needs before, the rest (with an odd one) behind;
+ * "causal" pads before only, so that no place sees what comes after it. */
+dt_window dt_space_window(const dt_space *s, int i, int64_t in);
+/* b->out: b->in with the places of the window in each spatial dimension; MODEL_SHAPE when there is none. */
+dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
+
+/* convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
+dt_value dt_convolve(dt_value x, dt_value kernel, const dt_space *s, int groups);
+
+/* "[2, 2]" */
+void dt_sizes_print(const int64_t *v, int n, dt_str *out);
+
+/* ---- the arguments of convolutions ---- */
+
+typedef struct dt_conv {
+    dt_layer_head head;
+    int64_t filters, groups, depth_multiplier;
+    dt_ints kernel_size, strides, dilation_rate, output_padding;
+    int padding, data_format, activation;
+    bool use_bias;
+    const dt_tree *kernel_initializer, *depthwise_initializer, *pointwise_initializer, *bias_initializer;
+} dt_conv;
+
+#define DT_CONV_FIELDS(paddings) \
+    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true, .help = "of the window, one number for all dimensions or a list"), \
+    DT_SIZES(dt_conv, strides, .min = 1, .help = "how far the window goes each time; default 1"), \
+    DT_ENUM(dt_conv, padding, paddings, .help = "valid: none, same: as many places as elements / strides"), \
+    DT_CHANNELS_LAST(dt_conv), \
+    DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "elements between those that the window sees, plus 1; default 1"), \
+    DT_ENUM(dt_conv, activation, dt_activations, .help = "applied after the bias"), \
+    DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "adds a weight for every output channel"), \
+    DT_TREE(dt_conv, bias_initializer, .help = "default zeros"), \
+    DT_LAYER_FIELDS(dt_conv), \
+    DT_INSTEAD("kernel", "write 'kernel_size'"), DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"), \
+    DT_NOT_YET("bias_regularizer"), DT_NOT_YET("activity_regularizer"), DT_NOT_YET("bias_constraint")
+#define DT_CONV_FILTERS \
+    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true, .help = "output channels"), \
+    DT_INSTEAD("out_channels", "write 'filters'")
+#define DT_CONV_KERNEL \
+    DT_TREE(dt_conv, kernel_initializer, .help = "default glorot_uniform"), \
+    DT_NOT_YET("kernel_regularizer"), DT_NOT_YET("kernel_constraint")
+#define DT_CONV_DEPTHWISE \
+    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "outputs for each input channel"), \
+    DT_TREE(dt_conv, depthwise_initializer, .help = "default glorot_uniform"), \
+    DT_NOT_YET("depthwise_regularizer"), DT_NOT_YET("depthwise_constraint")
+
+/* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate both above 1. */
+dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) DT_MUST_USE;
+/* The same once more, for call: build has found no fault. */
+dt_space dt_conv_space_again(const dt_layer_call *c);
+/* A weight of shape (window ..., inputs, outputs), and the bias where there is one. */
+dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s, const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
+dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
+/* Bias (weight `bias`, when there is one) and activation. */
+dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
+
+#endif
