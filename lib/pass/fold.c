@@ -31,6 +31,13 @@ static void need_inputs(dt_folder *f, const dt_node *n)
         f->need[n->in[k]] = true;
 }
 
+/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. */
+static bool is_linear_in(const dt_node *n, int input)
+{
+    bool pads_with_zero = n->op == &dt_op_pad && ((const dt_pad_attr *)n->attr)->value == 0;
+    return pads_with_zero || n->op->linear >> input & 1;
+}
+
 /* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it must be summed as it is. */
 static int linear_input(const dt_folder *f, const dt_node *n)
 {
@@ -43,7 +50,7 @@ static int linear_input(const dt_folder *f, const dt_node *n)
             varying = k;
         }
     bool exact = dt_dtype_is_float(n->type.dtype); /* integers divide with a remainder */
-    return varying >= 0 && exact && n->op->linear >> varying & 1 ? varying : -1;
+    return varying >= 0 && exact && is_linear_in(n, varying) ? varying : -1;
 }
 
 static void need_sum(dt_folder *f, int i)

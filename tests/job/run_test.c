@@ -88,7 +88,7 @@ static void test_jobs_train(void **state)
         const char *backend, *device;
     } cases[] = {
         {"default", 3, 1, 12, "cpu", "CPU"},        {"mirrored", 2, 4, 18, "cpu", "4 x CPU"}, {"tpu", 2, 8, 18, "sim", "sim:v2-8"},
-        {"shards", 2, 4, 18, "cpu", "4 x CPU"},     {"steps", 2, 3, 9, "cpu", "3 x CPU"},
+        {"shards", 2, 4, 18, "cpu", "4 x CPU"},     {"steps", 2, 3, 9, "cpu", "3 x CPU"},     {"sequence", 2, 4, 6, "cpu", "4 x CPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = fit(&(request){.job = cases[i].job, .output = cases[i].job});
@@ -147,6 +147,19 @@ static void test_one_hash_for_all_placements_of_shards(void **state)
         {.job = "shards", .output = "shards", .threads = 1},
         {.job = "shards", .output = "shards", .threads = 3},
         {.job = "tpu", .output = "shards", .override = {"reproducible.shards=8"}},
+    };
+    expect_one_hash(cases, sizeof cases / sizeof *cases);
+}
+
+/* Embedding, Dropout, attention, LayerNormalization, GRU. */
+static void test_one_hash_for_layers_of_sequences(void **state)
+{
+    (void)state;
+    static const request cases[] = {
+        {.job = "sequence", .output = "sequence"},
+        {.job = "sequence", .output = "sequence", .threads = 3},
+        {.job = "sequence", .output = "sequence", .override = {"strategy={type: default}"}},
+        {.job = "sequence", .output = "sequence", .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
@@ -369,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_training_learns),
         cmocka_unit_test(test_one_hash_for_all_placements),
         cmocka_unit_test(test_one_hash_for_all_placements_of_shards),
+        cmocka_unit_test(test_one_hash_for_layers_of_sequences),
         cmocka_unit_test(test_partition_is_told_to_have_no_effect),
         cmocka_unit_test(test_a_simulated_slice_is_told),
         cmocka_unit_test(test_a_dry_run_writes_nothing),
