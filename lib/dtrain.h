@@ -87,6 +87,8 @@ DT_API int64_t dt_tensor_elements(const dt_tensor *t);
 DT_API const void *dt_tensor_data(const dt_tensor *t); /* lent */
 /* The value of a tensor with one element, as a double; NaN for any other. */
 DT_API double dt_tensor_item(const dt_tensor *t);
+/* As TensorFlow prints it: "<tf.Tensor: shape=(2,), dtype=int64, numpy=array([0, 2])>", of large ones the ends alone; free it. */
+DT_API char *dt_tensor_text(const dt_tensor *t);
 /* The full name of the device it lies on: "/job:localhost/replica:0/task:0/device:CPU:0". */
 DT_API const char *dt_tensor_device(const dt_tensor *t);
 
@@ -109,6 +111,8 @@ DT_API const char *dt_values_kind(const dt_values *v, const char *name);
 DT_API int dt_values_locals(const dt_values *v, const char *name);
 DT_API bool dt_values_is_per_replica(const dt_values *v, const char *name);
 DT_API const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica); /* lent; NULL: none */
+/* As TensorFlow prints it: the tensor, or "PerReplica:{...}" with one tensor a line; NULL when there is no such entry; free it. */
+DT_API char *dt_values_text(const dt_values *v, const char *name);
 
 /* ---- strategies --------------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  * Variables as handles: making them in the current scope, and what they answer. A mirrored variable is one array for all replicas as long as its
  * copies are equal, which is nearly always; a SyncOnReadVariable has one for each from the start (graph.h's `stack`).
  */
+#include "strategy/text.h"
 #include "strategy/variable.h"
 
 #include <stdlib.h>
@@ -195,60 +196,14 @@ dt_view dt_variable_copy(const dt_variable *v, int replica)
 
 /* ---- as tf.distribute prints it ---- */
 
-/* "1.0" alone, "1." in an array, as NumPy has it. */
-static void print_element(const dt_view *v, int64_t i, dt_str *out)
-{
-    size_t from = out->size;
-
-    if (v->type.dtype == DT_BOOL) {
-        dt_str_puts(out, dt_cell_int(v, i) ? "True" : "False");
-    } else if (!dt_dtype_is_float(v->type.dtype)) {
-        dt_str_printf(out, "%lld", (long long)dt_cell_int(v, i));
-    } else {
-        if (v->type.dtype == DT_FLOAT64)
-            dt_str_double(out, dt_cell_double(v, i));
-        else
-            dt_str_float(out, (float)dt_cell_double(v, i));
-        dt_str_puts(out, strpbrk(dt_str_text(out) + from, ".en") ? "" : v->type.rank ? "." : ".0");
-    }
-}
-
-static int64_t print_array(const dt_view *v, int axis, int64_t at, dt_str *out)
-{
-    if (axis == v->type.rank) {
-        print_element(v, at, out);
-        return at + 1;
-    }
-    dt_str_puts(out, "[");
-    for (int64_t i = 0; i < v->type.dim[axis]; i++) {
-        dt_str_puts(out, i ? ", " : "");
-        at = print_array(v, axis + 1, at, out);
-    }
-    dt_str_puts(out, "]");
-    return at;
-}
-
-static void print_shape(const dt_type *t, dt_str *out)
-{
-    dt_str_puts(out, "(");
-    for (int d = 0; d < t->rank; d++)
-        dt_str_printf(out, "%s%lld", d ? ", " : "", (long long)t->dim[d]);
-    dt_str_puts(out, t->rank == 1 ? ",)" : ")");
-}
-
 static void print_copy(const dt_variable *v, int replica, dt_str *out)
 {
-    const char *dtype = dt_dtype_name(v->type.dtype);
     dt_view copy = dt_variable_copy(v, replica);
 
     dt_str_puts(out, "<tf.Variable '");
     print_name(v, replica, out);
-    dt_str_puts(out, "' shape=");
-    print_shape(&v->type, out);
-    dt_str_printf(out, " dtype=%s, numpy=%s", dtype, v->type.rank ? "array(" : "");
-    print_array(&copy, 0, 0, out);
-    if (v->type.rank)
-        dt_str_printf(out, ", dtype=%s)", dtype);
+    dt_str_puts(out, "' ");
+    dt_text_array(&copy, "", out);
     dt_str_puts(out, ">");
 }
 

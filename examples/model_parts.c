@@ -1,0 +1,75 @@
+/* model_parts.c: two models called one after the other, trained together under TPUStrategy. */
+#include <dtrain.h>
+#include <stdio.h>
+
+struct step { dt_model *part1, *part2; dt_optimizer *optimizer1, *optimizer2; dt_loss *loss; };
+
+static dt_value call_model(const struct step *my, dt_value inputs)
+{
+    dt_value intermediate = dt_model_call(my->part1, inputs, DT_TRAINING);  /* (B, 512) */
+    return dt_model_call(my->part2, intermediate, DT_TRAINING);  /* (B, 10) */
+}
+
+static void train_step(dt_trace *t, void *user)
+{
+    const struct step *my = user;
+    dt_value loss = dt_loss_call(my->loss, dt_arg(t, "label"), call_model(my, dt_arg(t, "image")));
+
+    dt_optimizer_apply(my->optimizer1, dt_gradient(loss, dt_model_trainable(my->part1)));
+    dt_optimizer_apply(my->optimizer2, dt_gradient(loss, dt_model_trainable(my->part2)));
+    dt_return(t, "loss", loss);
+}
+
+int main(void)
+{
+    dt_status *s = NULL;
+    dt_resolver *resolver = NULL;
+    const dt_topology *topology;  /* lent */
+    dt_strategy *strategy = NULL;
+    struct step my = {0};
+    dt_dataset *digits = NULL;
+    dt_dist_dataset *batches = NULL;
+    dt_iterator *it = NULL;
+    dt_function *step = NULL;
+    dt_values *batch = NULL, *result = NULL;
+    dt_tensor *loss = NULL;
+
+    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_GO(s, dt_tpu_initialize(resolver, &topology));
+    DT_GO(s, dt_tpu_strategy(&strategy, resolver, NULL));
+    DT_SCOPE(strategy) {
+        DT_GO(s, dt_model_create(&my.part1, "- Input: {shape: [784]}\n- Dense: {units: 512, activation: relu}\n"));
+        DT_GO(s, dt_model_create(&my.part2, "- Input: {shape: [512]}\n- Dense: {units: 10, activation: softmax}\n"));
+        DT_GO(s, dt_optimizer_create(&my.optimizer1, "Adam"));
+        DT_GO(s, dt_optimizer_create(&my.optimizer2, "Adam"));
+        DT_GO(s, dt_loss_create(&my.loss, "CategoricalCrossentropy"));
+    }
+    DT_GO(s, dt_dataset_open(&digits, "{format: npy, train: {image: build/digits/x.npy, label: build/digits/y.npy}, global_batch_size: 256}"));
+    DT_GO(s, dt_strategy_distribute_dataset(strategy, digits, NULL, &batches));
+    DT_GO(s, dt_iterator_create(&it, batches));
+    DT_GO(s, dt_function_create(&step, train_step, &my));
+    for (;;) {
+        DT_GO(s, dt_iterator_next(it, &batch));
+        if (!batch)
+            break;
+        DT_GO(s, dt_strategy_run(strategy, step, batch, &result));
+    }
+    DT_GO(s, dt_strategy_reduce(strategy, DT_SUM, result, "loss", DT_NO_AXIS, &loss));
+    printf("loss %.4f\n", dt_tensor_item(loss));
+out:
+    dt_tensor_unref(loss);
+    dt_values_unref(result);
+    dt_values_unref(batch);
+    dt_function_unref(step);
+    dt_iterator_unref(it);
+    dt_dist_dataset_unref(batches);
+    dt_dataset_unref(digits);
+    dt_loss_unref(my.loss);
+    dt_optimizer_unref(my.optimizer2);
+    dt_optimizer_unref(my.optimizer1);
+    dt_model_unref(my.part2);
+    dt_model_unref(my.part1);
+    dt_strategy_unref(strategy);
+    dt_resolver_unref(resolver);
+    return dt_report(s);
+}
