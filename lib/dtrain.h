@@ -434,6 +434,8 @@ DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
 DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
 
 DT_API dt_value dt_constant(dt_trace *t, double value); /* float32 scalar */
+DT_API dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value);
+DT_API dt_value dt_convert(dt_value x, dt_dtype dtype); /* x itself when it has that dtype */
 DT_API dt_value dt_add(dt_value a, dt_value b);         /* element-wise; shapes broadcast as in NumPy */
 DT_API dt_value dt_subtract(dt_value a, dt_value b);
 DT_API dt_value dt_multiply(dt_value a, dt_value b);

@@ -85,10 +85,8 @@ typedef struct dt_all_reduce_attr { int64_t op; } dt_all_reduce_attr; /* dt_redu
 /* ---- builders ---- */
 
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
-dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value);
 dt_value dt_like(dt_value x, double value);                   /* a splat of x's type */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
-dt_value dt_convert(dt_value x, dt_dtype dtype);              /* x itself when it has that dtype */
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
 dt_value dt_broadcast_to(dt_value x, const dt_type *type);    /* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);  /* aligned at the first dimension: (B) to (B, 10) */

@@ -74,12 +74,20 @@ static void print_float(const look *l, int64_t i, dt_str *out)
     }
 }
 
+static void print_integer(const look *l, int64_t i, dt_str *out)
+{
+    if (l->v->type.dtype == DT_UINT64)
+        dt_str_printf(out, "%*llu", l->left, (unsigned long long)dt_cell_int(l->v, i));
+    else
+        dt_str_printf(out, "%*lld", l->left, (long long)dt_cell_int(l->v, i));
+}
+
 static void print_number(const look *l, int64_t i, dt_str *out)
 {
     if (l->v->type.dtype == DT_BOOL)
         dt_str_printf(out, "%*s", l->left, dt_cell_int(l->v, i) ? "True" : "False");
     else if (!dt_dtype_is_float(l->v->type.dtype))
-        dt_str_printf(out, "%*lld", l->left, (long long)dt_cell_int(l->v, i));
+        print_integer(l, i, out);
     else
         print_float(l, i, out);
 }

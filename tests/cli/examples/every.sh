@@ -1,0 +1,6 @@
+#!/bin/sh
+# No example without a test that runs it.
+for source in examples/*.c; do
+    name=$(basename "$source" .c)
+    grep -qw "$name" tests/cli/examples/documented.sh tests/cli/examples/programs.sh || echo "$source is run by no test"
+done
