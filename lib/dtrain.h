@@ -137,17 +137,34 @@ typedef struct dt_multi_worker_options {
 /* options NULL: one worker with one device. */
 DT_API dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_worker_options *options) DT_CHECKED;
 
-/* TPUClusterResolver: "sim:v3-8" is a simulated slice, "" the machine's own TPU as in TensorFlow, a simulated v3-8 if it has none. */
+/* TPUClusterResolver: "sim:v3-8" is a simulated slice, "" the machine's own TPU as in TensorFlow, a simulated v3-8 if it has none; the
+ * job of its devices is "worker". "local" is the same with the job "localhost". */
 DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu) DT_CHECKED;
+/* Over a topology of one's own; job NULL: "localhost". ValueError: a job that no device can have. */
+DT_API dt_status *dt_tpu_resolver_of_topology(dt_resolver **out, const char *job, const dt_topology *topology) DT_CHECKED;
 DT_API void dt_resolver_unref(dt_resolver *r);
-/* initialize_tpu_system: the slice's topology, lent by the resolver. */
+/* experimental_connect_to_cluster, initialize_tpu_system, shutdown_tpu_system. Initializing gives the topology, lent by the resolver; a
+ * slice that is simulated has nothing to connect to or to shut down. ValueError: no resolver, or one without a TPU system. */
+DT_API dt_status *dt_tpu_connect(dt_resolver *r) DT_CHECKED;
 DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology) DT_CHECKED;
+DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) DT_CHECKED;
+DT_API const char *dt_resolver_master(const dt_resolver *r);    /* "v3-8"; "" where there is none; lent */
+DT_API const char *dt_resolver_task_type(const dt_resolver *r); /* the job of its devices: "worker", "localhost"; lent */
+DT_API int dt_resolver_task_id(const dt_resolver *r);           /* of this process: 0 */
+DT_API int dt_resolver_tasks(const dt_resolver *r);             /* tasks of that job */
+DT_API int dt_resolver_accelerators(const dt_resolver *r);      /* TPU devices of a task (num_accelerators) */
+DT_API bool dt_resolver_simulated(const dt_resolver *r);
 
+typedef struct dt_device_assignment dt_device_assignment;
 typedef struct dt_tpu_options {
-    bool spmd; /* experimental_spmd_xla_partitioning */
+    bool spmd; /* experimental_spmd_xla_partitioning: values are split or replicated over logical devices, never assigned to one */
+    const dt_device_assignment *device_assignment; /* experimental_device_assignment; kept; NULL: one replica on each core */
 } dt_tpu_options;
-/* TPUStrategy, one replica per core; r NULL: the one of "", options may be NULL. */
+/* TPUStrategy. r NULL: the topology of the assignment, or this machine's own TPU, as "local"; options may be NULL. ValueError: an assignment
+ * without replicas, or over another topology than the resolver's. */
 DT_API dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options) DT_CHECKED;
+/* The older form, tf.distribute.experimental.TPUStrategy: no SPMD. device_assignment may be NULL. */
+DT_API dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_device_assignment *device_assignment) DT_CHECKED;
 
 DT_API void dt_strategy_unref(dt_strategy *s);
 DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
@@ -159,9 +176,16 @@ DT_API const char *dt_strategy_input_host(const dt_strategy *s, int worker); /* 
 DT_API int dt_strategy_input_worker(const dt_strategy *s, int replica);      /* the one that feeds a replica; -1: no such replica */
 /* What the strategy was made for (cluster_resolver), lent; NULL where there is no cluster. */
 DT_API const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s);
-DT_API const char *dt_resolver_task_type(const dt_resolver *r); /* the job of its devices: "worker", "localhost"; lent */
-DT_API int dt_resolver_task_id(const dt_resolver *r);           /* of this process: 0 */
-DT_API int dt_resolver_tasks(const dt_resolver *r);             /* tasks of that job */
+/* Devices of one replica: 1, or as many as the device assignment gives it. */
+DT_API int dt_strategy_logical_devices(const dt_strategy *s);
+/* The full name of a replica's logical device; negative numbers count from the last (worker_devices in experimental_logical_device).
+ * Lent. ValueError: no such logical device. IndexError: no such replica, or counted back beyond the first device. */
+DT_API dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int logical, const char **name) DT_CHECKED;
+DT_API const dt_device_assignment *dt_strategy_device_assignment(const dt_strategy *s); /* lent; NULL: none was given */
+DT_API bool dt_strategy_spmd(const dt_strategy *s);
+DT_API int dt_strategy_num_hosts(const dt_strategy *s);             /* hosts of the replicas; without an assignment, of the cluster */
+DT_API int dt_strategy_replicas_per_host(const dt_strategy *s);     /* num_replicas_per_host; 0 where one replica spans hosts */
+DT_API const char *dt_strategy_host_device(const dt_strategy *s);   /* host of replica 0: where reduce and gather put results; lent */
 DT_API dt_strategy *dt_get_strategy(void); /* the current one, lent */
 
 /* scope(): in the block, `strategy` is current and variables are created distributed. Left on every way out, goto too. An error on
@@ -283,9 +307,7 @@ DT_API dt_status *dt_topology_tpu_ordinal(const dt_topology *t, const int coordi
 DT_API dt_status *dt_topology_tpu_device(const dt_topology *t, const int coordinates[4], const char *job, char **name) DT_CHECKED;
 DT_API dt_status *dt_topology_cpu_device(const dt_topology *t, const int coordinates[4], const char *job, char **name) DT_CHECKED;
 
-/* tf.tpu.experimental.DeviceAssignment: where the logical devices of each replica lie. */
-typedef struct dt_device_assignment dt_device_assignment;
-/* How replicas and their logical devices follow each other: round rings of neighbours where these are possible, rings or an error, or in
+/* tf.tpu.experimental.DeviceAssignment: where the logical devices of each replica lie. How replicas and their logical devices follow each other: round rings of neighbours where these are possible, rings or an error, or in
  * the order of coordinates. */
 typedef enum dt_device_order { DT_ORDER_AUTO, DT_ORDER_RING, DT_ORDER_MESH } dt_device_order;
 typedef struct dt_device_assignment_options {

@@ -22,7 +22,10 @@ static void warn(const dt_run_options *o, const char *text)
 /* What the user might take for granted, and is not so. */
 static void tell_limits(const dt_job *j, const dt_run_options *o)
 {
-    if (j->partition)
+    bool several = j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
+    if (several)
+        warn(o, "the logical devices of a replica compute as one; partition is checked and recorded");
+    else if (j->partition)
         warn(o, "partition is without effect: each replica has one logical device");
     if (j->strategy.resolver && j->strategy.resolver->why)
         warn(o, j->strategy.resolver->why);

@@ -18,12 +18,19 @@ static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
     return NULL;
 }
 
-/* As dt_place_slice does it; the slice may be another than the job's. */
+/* The job's replicas; on another slice than its own, as many blocks of that form. */
 static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **out)
 {
-    if (j->strategy.replicas > 0)
-        return dt_device_assignment_build(out, t, &(dt_device_assignment_options){.num_replicas = j->strategy.replicas});
-    *out = dt_assignment_each_core(t);
+    const dt_assignment *own = j->strategy.assignment;
+    if (!own)
+        *out = dt_assignment_each_core(t);
+    else if (own->topology == t)
+        *out = dt_assignment_ref(own);
+    else
+        return dt_device_assignment_build(out, t, &(dt_device_assignment_options){
+            .computation_shape = (int64_t[]){own->shape[0], own->shape[1], own->shape[2], own->shape[3]}, .shape_rank = 4,
+            .computation_stride = (int64_t[]){own->stride[0], own->stride[1], own->stride[2], own->stride[3]}, .stride_rank = 4,
+            .num_replicas = own->replicas, .device_order_mode = own->order});
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *full_name(const dt_device_name *d)
+char *dt_full_name(const dt_device_name *d)
 {
     dt_str text = { 0 };
     dt_device_name_print(d, &text);
@@ -21,7 +21,7 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec)
     for (int r = 0; !bad && r < s->replicas; r++) {
         if (spec->n_devices == 0)
             names[r] = (dt_device_name){ .job = "localhost", .type = DT_DEVICE_CPU, .index = r };
-        s->device_name[r] = full_name(&names[r]);
+        s->device_name[r] = dt_full_name(&names[r]);
     }
     free(names);
     return bad;
@@ -84,7 +84,7 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec)
     for (int i = 0; !bad && i < s->replicas; i++) {
         const dt_device_name d = { .job = "worker", .task = i / each, .type = DT_DEVICE_CPU,
                                    .index = spec->n_devices ? first[i % each].index : i % each };
-        s->device_name[i] = full_name(&d);
+        s->device_name[i] = dt_full_name(&d);
     }
     free(first);
     return bad;
@@ -128,34 +128,4 @@ void dt_place_hosts(dt_strategy *s)
         DT_GROW(s->host_name, cap, s->hosts + 1);
         s->host_name[s->hosts++] = name;
     }
-}
-
-/* ---- slices ---- */
-
-static void name_cores(dt_strategy *s, const dt_topology *t)
-{
-    for (int r = 0; r < s->replicas; r++) {
-        const int *at = dt_assignment_at(s->assignment, r, 0);
-        dt_device_name d = { .job = "worker", .type = DT_DEVICE_TPU, .task = dt_topology_task(t, at), .index = dt_topology_device(t, at) };
-        s->device_name[r] = full_name(&d);
-    }
-}
-
-dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec)
-{
-    const dt_topology *t = spec->resolver->topology;
-    dt_str what = { 0 };
-
-    s->resolver = dt_resolver_ref((dt_resolver *)spec->resolver); /* counted, not changed */
-    if (spec->replicas > 0)
-        DT_TRY(dt_device_assignment_build(&s->assignment, t, &(dt_device_assignment_options){ .num_replicas = spec->replicas }));
-    else
-        s->assignment = dt_assignment_each_core(t);
-    s->replicas = s->assignment->replicas;
-    s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *s->device_name));
-    s->spmd = spec->spmd;
-    dt_str_printf(&what, "sim:%s", dt_topology_name(t));
-    s->what = dt_str_take(&what);
-    name_cores(s, t);
-    return NULL;
 }

@@ -182,7 +182,9 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *a
 void dt_strategy_spec_release(dt_strategy_spec *spec)
 {
     dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
+    dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
     spec->resolver = NULL;
+    spec->assignment = NULL;
 }
 
 /* ---- devices ---- */

@@ -9,6 +9,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
 
     s->refs = 1;
     s->row = spec->row;
+    s->logical = 1;
     dt_status *bad = spec->row->place(s, spec);
     if (bad) {
         dt_strategy_unref(s);
@@ -38,6 +39,9 @@ void dt_strategy_unref(dt_strategy *s)
         free(s->host_name[h]);
     free(s->host_name);
     free(s->host_of);
+    for (int i = 0; s->logical_name && i < s->replicas * s->logical; i++)
+        free(s->logical_name[i]);
+    free(s->logical_name);
     free(s->what);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
@@ -82,18 +86,6 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_w
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_multi_worker_mirrored, .workers = o->workers,
                                                       .replicas = o->devices_per_worker, .devices = o->devices,
                                                       .n_devices = o->devices ? o->n_devices : 0 });
-}
-
-dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_options *options)
-{
-    dt_resolver *local = NULL;
-
-    DT_TRY(dt_status_kept());
-    if (!r)
-        DT_TRY(dt_tpu_resolver(&local, ""));
-    dt_status *s = dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_tpu, .resolver = r ? r : local, .spmd = options && options->spmd });
-    dt_resolver_unref(local);
-    return s;
 }
 
 /* ---- answers ---- */
@@ -141,12 +133,19 @@ void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels)
     s->kernels = kernels;
 }
 
+/* A slice made up from coordinates has no chip, so there is nothing to price its steps by. */
+static const char *backend_of(const dt_strategy *s)
+{
+    bool chips = s->resolver && s->resolver->topology && s->resolver->topology->slice;
+    return s->resolver && s->resolver->topology && !chips ? "cpu" : s->row->backend;
+}
+
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
     dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL };
 
     if (!s->device)
-        DT_TRY(dt_device_open(&s->device, dt_backend_find(s->row->backend), &o));
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(backend_of(s)), &o));
     *out = s->device;
     return NULL;
 }

@@ -32,6 +32,7 @@ typedef struct dt_strategy_spec {
     int64_t replicas;            /* 0: not told; multi_worker_mirrored: of each worker */
     int64_t workers;             /* multi_worker_mirrored; 0: one */
     const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
+    const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
 } dt_strategy_spec;
@@ -56,7 +57,10 @@ struct dt_strategy { /* the public handle */
     int *host_of;                /* [replicas] */
     char *what;                  /* "sim:v3-8", "2 x CPU" for people */
     dt_resolver *resolver;       /* tpu; counted */
-    dt_assignment *assignment;   /* tpu: replicas on the slice */
+    dt_assignment *assignment;   /* tpu: replicas on the slice; counted */
+    bool assigned;               /* it was given: not just a replica on each core */
+    int logical;                 /* devices of a replica */
+    char **logical_name;         /* [replicas][logical], full names; NULL: device_name */
     bool spmd;
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;

@@ -89,39 +89,16 @@ static const dt_place *place_of(const dt_tree *t, const dt_status *s)
     }
 }
 
-static bool all_ones(const dt_ints *x)
-{
-    for (int i = 0; i < x->n; i++)
-        if (x->v[i] != 1)
-            return false;
-    return true;
-}
-
-static dt_status *try_to_place(const struct assignment *x, const dt_tree *t, const dt_topology *slice)
-{
-    dt_assignment *a = NULL;
-    dt_status *s = dt_device_assignment_build(&a, slice, &(dt_device_assignment_options){
-        .computation_shape = x->computation_shape.v, .shape_rank = x->computation_shape.n,
-        .computation_stride = x->computation_stride.v, .stride_rank = x->computation_stride.n,
-        .num_replicas = x->num_replicas, .device_order_mode = (dt_device_order)x->device_order_mode,
-    });
-    dt_device_assignment_unref(a);
-    return s ? dt_at(s, place_of(t, s)) : NULL;
-}
-
-static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice, int64_t *replicas)
+static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice, dt_device_assignment **out)
 {
     struct assignment x;
     DT_TRY(dt_fields_read(arena, assignment_fields, t, &t->at, "device_assignment", &x));
-    DT_TRY(try_to_place(&x, t, slice));
-    *replicas = x.num_replicas;
-    if (!all_ones(&x.computation_shape))
-        return not_yet(t, "computation_shape", "more than one logical device a replica");
-    if (!all_ones(&x.computation_stride))
-        return not_yet(t, "computation_stride", "a step other than 1");
-    if (x.device_order_mode != DT_ORDER_AUTO)
-        return not_yet(t, "device_order_mode", "another order than auto");
-    return NULL;
+    dt_status *s = dt_device_assignment_build(out, slice, &(dt_device_assignment_options){
+        .computation_shape = x.computation_shape.v, .shape_rank = x.computation_shape.n,
+        .computation_stride = x.computation_stride.v, .stride_rank = x.computation_stride.n,
+        .num_replicas = x.num_replicas, .device_order_mode = (dt_device_order)x.device_order_mode,
+    });
+    return s ? dt_at(s, place_of(t, s)) : NULL;
 }
 
 /* ---- the row ---- */
@@ -130,12 +107,14 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
 {
     const struct tpu *x = args;
     dt_resolver *resolver = NULL;
+    dt_device_assignment *assignment = NULL;
     dt_status *faults = read_resolver(&x->cluster_resolver, t, &resolver);
 
     out->resolver = resolver;
     out->spmd = x->spmd_partitioning;
     if (resolver && x->device_assignment)
-        dt_status_append(&faults, read_assignment(arena, x->device_assignment, resolver->topology, &out->replicas));
+        dt_status_append(&faults, read_assignment(arena, x->device_assignment, resolver->topology, &assignment));
+    out->assignment = assignment;
     return faults;
 }
 

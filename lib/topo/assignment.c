@@ -293,6 +293,8 @@ DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const d
     DT_TRY(check(t, spec, &p));
     dt_assignment *a = dt_assignment_new(t, p.replicas, p.logical);
     memcpy(a->shape, p.shape, sizeof a->shape);
+    memcpy(a->stride, p.stride, sizeof a->stride);
+    a->order = spec->device_order_mode;
     dt_status *s = place(&p, spec->device_order_mode, a);
     if (s) {
         dt_device_assignment_unref(a);

@@ -70,13 +70,16 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     r->refs = 1;
     r->simulated = true;
     strcpy(r->job, "worker");
-    dt_status *s = tpu && *tpu ? dt_slice_find(tpu, unknown, at, &r->slice) : from_machine(r, &how);
+    bool local = tpu && strcmp(tpu, "local") == 0;
+    dt_status *s = tpu && *tpu && !local ? dt_slice_find(tpu, unknown, at, &r->slice) : from_machine(r, &how);
     if (s) {
         dt_resolver_unref(r);
         return s;
     }
     r->topology = dt_topology_of_slice(r->slice);
     r->tasks = r->topology->tasks;
+    if (local)
+        strcpy(r->job, "localhost");
     dt_resolver_unref(*out);
     *out = r;
     return NULL;
@@ -95,7 +98,86 @@ dt_resolver *dt_resolver_of_workers(int workers)
     return r;
 }
 
+DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)
+{
+    DT_TRY(dt_status_kept());
+    return dt_resolver_open(out, tpu, DT_E_UNKNOWN_SLICE, NULL);
+}
+
+/* As device names have it. */
+static dt_status *check_job(const char *job)
+{
+    dt_device_name ignored;
+    dt_str name = {0};
+    dt_str_printf(&name, "/job:%s/device:TPU:0", job);
+    dt_status *s = dt_device_name_parse(dt_str_text(&name), NULL, &ignored);
+    dt_str_release(&name);
+    return s;
+}
+
+DT_API dt_status *dt_tpu_resolver_of_topology(dt_resolver **out, const char *job, const dt_topology *topology)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_topology_given(topology));
+    DT_TRY(check_job(job ? job : "localhost"));
+    dt_resolver *r = dt_alloc(sizeof *r);
+    *r = (dt_resolver){.refs = 1, .slice = topology->slice, .topology = dt_topology_ref(topology), .simulated = true, .tasks = topology->tasks};
+    strcpy(r->job, job ? job : "localhost");
+    dt_resolver_unref(*out);
+    *out = r;
+    return NULL;
+}
+
+DT_API void dt_resolver_unref(dt_resolver *r)
+{
+    if (!r || --r->refs > 0)
+        return;
+    dt_topology_unref(r->topology);
+    free(r->why);
+    free(r);
+}
+
+/* ---- the system ---- */
+
+static dt_status *no_resolver(void)
+{
+    return dt_fail(DT_E_TOPOLOGY, NULL, "no resolver was given; make one with dt_tpu_resolver");
+}
+
+static dt_status *check_slice(const dt_resolver *r)
+{
+    DT_TRY(dt_status_kept());
+    if (!r)
+        return no_resolver();
+    if (!r->topology)
+        return dt_fail(DT_E_TOPOLOGY, NULL, "the resolver's cluster of %d workers has no TPU system", r->tasks);
+    return NULL;
+}
+
+DT_API dt_status *dt_tpu_connect(dt_resolver *r)
+{
+    return check_slice(r); /* a simulated slice is where its program is */
+}
+
+DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology)
+{
+    DT_TRY(check_slice(r));
+    if (topology)
+        *topology = r->topology;
+    return NULL;
+}
+
+DT_API dt_status *dt_tpu_shutdown(dt_resolver *r)
+{
+    return check_slice(r); /* what it holds, its handles hold */
+}
+
 /* ---- answers ---- */
+
+DT_API const char *dt_resolver_master(const dt_resolver *r)
+{
+    return r && r->topology && r->topology->slice ? r->topology->slice->name : "";
+}
 
 DT_API const char *dt_resolver_task_type(const dt_resolver *r)
 {
@@ -112,26 +194,12 @@ DT_API int dt_resolver_tasks(const dt_resolver *r)
     return r ? r->tasks : 0;
 }
 
-DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)
+DT_API int dt_resolver_accelerators(const dt_resolver *r)
 {
-    DT_TRY(dt_status_kept());
-    return dt_resolver_open(out, tpu, DT_E_UNKNOWN_SLICE, NULL);
+    return r && r->topology ? r->topology->devices : 0;
 }
 
-DT_API void dt_resolver_unref(dt_resolver *r)
+DT_API bool dt_resolver_simulated(const dt_resolver *r)
 {
-    if (!r || --r->refs > 0)
-        return;
-    dt_topology_unref(r->topology);
-    free(r->why);
-    free(r);
-}
-
-DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology)
-{
-    DT_TRY(dt_status_kept());
-    if (!r)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "no resolver was given; make one with dt_tpu_resolver");
-    *topology = r->topology;
-    return NULL;
+    return r && r->simulated;
 }

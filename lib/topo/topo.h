@@ -116,6 +116,8 @@ struct dt_device_assignment {
     int replicas;
     int logical;           /* devices of a replica */
     int shape[4];          /* computation_shape; all 0: it was given core by core */
+    int stride[4];         /* computation_stride */
+    dt_device_order order;
     dt_coords *core;       /* [replicas][logical] */
 };
 

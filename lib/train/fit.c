@@ -37,7 +37,7 @@ static void emit_start(run *r)
     dt_device *device = NULL;
     dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
     emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
-                         .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas, .logical_devices = 1,
+                         .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas, .logical_devices = r->strategy->logical,
                          .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
                          .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
                          .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),

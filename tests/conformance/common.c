@@ -1,5 +1,6 @@
 /* What cases of several areas have in common: strategies, and fragments of job files from recorded arguments. */
 #include "conformance.h"
+#include "placement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ dt_strategy *strategy_of(verdict *v, const json_t *strategy)
 
     if (type && strcmp(type, "MirroredStrategy") == 0)
         expect_ok(v, "making a MirroredStrategy", mirrored(&s, n ? (int)json_integer_value(n) : 1));
+    else if (type && strcmp(type, "TPUStrategy") == 0)
+        s = tpu_strategy_of(v, strategy);
     else if (type && strcmp(type, "OneDeviceStrategy") == 0)
         expect_ok(v, "making a OneDeviceStrategy", dt_one_device_strategy(&s, "CPU:0"));
     else if (type && (strcmp(type, "default") == 0 || strcmp(type, "_DefaultDistributionStrategy") == 0))

@@ -62,6 +62,26 @@ dt_status *assignment_of(const json_t *in, const dt_topology *t, dt_device_assig
     return s;
 }
 
+dt_strategy *tpu_strategy_of(verdict *v, const json_t *in)
+{
+    const json_t *shape = json_object_get(in, "computation_shape"), *replicas = json_object_get(in, "num_replicas");
+    dt_topology *t = NULL;
+    dt_resolver *r = NULL;
+    dt_device_assignment *a = NULL;
+    dt_strategy *s = NULL;
+
+    expect_ok(v, "the topology", topology_of(json_object_get(in, "topology"), &t));
+    expect_ok(v, "the resolver", dt_tpu_resolver_of_topology(&r, json_string_value(json_object_get(in, "job")), t));
+    if (!json_is_null(shape) || !json_is_null(replicas))
+        expect_ok(v, "the assignment", assignment_of(in, t, &a));
+    expect_ok(v, "the strategy", dt_tpu_strategy(&s, r, &(dt_tpu_options){
+        .device_assignment = a, .spmd = json_is_true(json_object_get(in, "experimental_spmd_xla_partitioning")) }));
+    dt_device_assignment_unref(a);
+    dt_resolver_unref(r);
+    dt_topology_unref(t);
+    return s;
+}
+
 json_t *json_of_ints(const int *v, int n)
 {
     json_t *list = json_array();
