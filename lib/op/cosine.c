@@ -1,0 +1,24 @@
+/*
+ * cosine: y = cos x.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = -dy * sin x = dy * cos(x + pi / 2) */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_multiply(g->dout, dt_cosine(dt_add(g->in[0], dt_like(g->in[0], M_PI_2))));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, cos, NULL);
+}
+
+const dt_op dt_op_cosine = {
+    .name = "cosine", .about = "the cosine", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};
