@@ -78,7 +78,8 @@ void dt_tree_print(const dt_tree *t, dt_str *out);
  */
 typedef enum dt_field_kind {
     DT_FIELD_END, DT_FIELD_INT /* int64_t */, DT_FIELD_REAL /* double */, DT_FIELD_BOOL /* bool */,
-    DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_TEXTS /* dt_texts */,
+    DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_REALS /* dt_reals */,
+    DT_FIELD_TEXTS /* dt_texts */,
     DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */,
     DT_FIELD_INSTEAD /* no field: a key that people try */
 } dt_field_kind;
@@ -88,6 +89,12 @@ typedef struct dt_ints {
     int64_t *v;
     bool lone; /* a single number, where the field takes one for a list */
 } dt_ints;
+/* Written as a list, or as one number, which is a list of one. */
+typedef struct dt_reals {
+    int n;
+    double *v;
+    bool alone; /* written as one number */
+} dt_reals;
 typedef struct dt_texts {
     int n;
     const char **v;
@@ -100,7 +107,7 @@ typedef struct dt_field {
     const char *help;
     bool required;
     bool above_min, below_max;  /* the limits themselves are excluded */
-    double min, max;            /* INT, REAL, elements of INTS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
+    double min, max;            /* INT, REAL, elements of INTS and REALS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
                                    alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
     bool lone;                  /* INTS: a number in place of a list is taken too */
     const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
@@ -119,6 +126,7 @@ typedef struct dt_field {
 #define DT_TEXT(type, member, ...) DT_FIELD(DT_FIELD_TEXT, type, member, __VA_ARGS__)
 #define DT_ENUM(type, member, names, ...) DT_FIELD(DT_FIELD_ENUM, type, member, .choices = (names), __VA_ARGS__)
 #define DT_INTS(type, member, ...) DT_FIELD(DT_FIELD_INTS, type, member, __VA_ARGS__)
+#define DT_REALS(type, member, ...) DT_FIELD(DT_FIELD_REALS, type, member, __VA_ARGS__)
 #define DT_TEXTS(type, member, ...) DT_FIELD(DT_FIELD_TEXTS, type, member, __VA_ARGS__)
 #define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
 #define DT_TABLE(type, member, fields, ...) DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)

@@ -57,6 +57,23 @@ static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t
     return faults;
 }
 
+static dt_status *read_reals(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_reals *out)
+{
+    dt_status *faults = NULL;
+    dt_limits limits = limits_of(f);
+    char name[96];
+    bool alone = t->kind == DT_TREE_SCALAR;
+    if (!alone)
+        DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    int n = alone ? 1 : t->n;
+    *out = (dt_reals){n, dt_arena_array(arena, double, n), alone};
+    if (alone)
+        return dt_tree_real_in(t, f->name, &limits, out->v);
+    for (int i = 0; i < n; i++)
+        dt_status_append(&faults, dt_tree_real_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+    return faults;
+}
+
 static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_texts *out)
 {
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
@@ -94,6 +111,8 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
         return read_choice(f, t, p);
     case DT_FIELD_INTS:
         return read_ints(arena, f, t, p);
+    case DT_FIELD_REALS:
+        return read_reals(arena, f, t, p);
     case DT_FIELD_TEXTS:
         return read_texts(arena, f, t, p);
     case DT_FIELD_TREE:
@@ -111,6 +130,7 @@ static const char *expected(const dt_field *f)
     static const char *const texts[] = {
         [DT_FIELD_INT] = "an integer", [DT_FIELD_REAL] = "a number",   [DT_FIELD_BOOL] = "true or false",
         [DT_FIELD_TEXT] = "a string",  [DT_FIELD_ENUM] = "a string",   [DT_FIELD_INTS] = "a list",
+        [DT_FIELD_REALS] = "a number or a list",
         [DT_FIELD_TEXTS] = "a list",   [DT_FIELD_TABLE] = "a mapping", [DT_FIELD_TREE] = "a value",
     };
     bool any = f->kind != DT_FIELD_TREE || f->as == DT_TREE_NULL;
@@ -124,6 +144,7 @@ static void clear(const dt_field *f, void *out)
     static const size_t sizes[] = {
         [DT_FIELD_INT] = sizeof(int64_t),     [DT_FIELD_REAL] = sizeof(double),   [DT_FIELD_BOOL] = sizeof(bool),
         [DT_FIELD_TEXT] = sizeof(char *),     [DT_FIELD_ENUM] = sizeof(int),      [DT_FIELD_INTS] = sizeof(dt_ints),
+        [DT_FIELD_REALS] = sizeof(dt_reals),
         [DT_FIELD_TEXTS] = sizeof(dt_texts),  [DT_FIELD_TREE] = sizeof(dt_tree *),
     };
     memset(member(f, out), 0, sizes[f->kind]);
@@ -133,7 +154,7 @@ static void clear(const dt_field *f, void *out)
 static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out)
 {
     dt_tree *t = dt_arena_new(arena, dt_tree);
-    bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE && f->kind != DT_FIELD_INSTEAD;
+    bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_REALS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE && f->kind != DT_FIELD_INSTEAD;
     *out = t;
     *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = f->preset};
     if (scalar)
