@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "data/cast.h"
-#include "data/pipeline/pipe.h"
 
 /* ---- rows ---- */
 
@@ -286,7 +285,6 @@ void dt_dataset_unref(dt_dataset *d)
 {
     if (!d || --d->refs > 0)
         return;
-    dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x))
             d->spec.format->close(d->rows[p].x);

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "conf/conf.h"
 #include "graph/graph.h"
@@ -30,6 +31,10 @@ dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *forma
 
 /* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
+
+/* The arguments of a row as one JSON object, or its entries alone. */
+void dt_config_print(const dt_named *named, dt_json *j, const char *key);
+void dt_config_fields(const dt_named *named, dt_json *j);
 
 /* ---- initialisers ---- */
 
@@ -235,25 +240,63 @@ const dt_kind *const *dt_metrics(int *n);
 /* sum / examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
+/* ---- learning-rate schedules ---- */
+
+typedef struct dt_rate {
+    dt_kind kind;
+    dt_status *(*check)(const void *args, const dt_place *where); /* what no field can say; NULL: nothing */
+    dt_value (*at)(const void *args, dt_value step);              /* step: int64 scalar; the rate: float32 scalar */
+} dt_rate;
+const dt_kind *const *dt_rates(int *n);
+dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
+dt_value dt_rate_emit(const dt_named *named, dt_value step);
+dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE; /* the number */
+dt_value dt_rate_step(dt_value step);  /* as float32 */
+dt_value dt_rate_floor(dt_value x);    /* x >= 0 without its fraction */
+
 /* ---- optimizers ---- */
 
 /* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table with DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     const dt_tree *learning_rate;
     double rate;            /* what learning_rate says, else the row's */
+    dt_named schedule;      /* kind NULL: the rate is constant */
     double weight_decay;    /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
-    double clipvalue, clipnorm, global_clipnorm; /* of gradients summed over replicas; at most one is not 0 */
+    double clipvalue, clipnorm, global_clipnorm; /* of gradients summed over replicas; at most one is given, and clips when above 0 */
+    double ema_momentum, loss_scale_factor;      /* the latter 0: none */
+    int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
+    bool use_ema;
+    bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale, has_accumulation; /* given */
 } dt_optimizer_head;
-#define DT_OPTIMIZER_FIELDS(type) \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .help = "step size, above 0"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .max = INFINITY, .help = "shrinks weights by this times the rate, each step"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, .above_min = true, .help = "cuts every gradient element to +- this"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, .above_min = true, .help = "shrinks each gradient to this norm"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm, .above_min = true, .help = "shrinks all gradients together to this norm"), \
-    DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("use_ema"), DT_NOT_YET("ema_momentum"), \
-    DT_NOT_YET("ema_overwrite_frequency"), DT_NOT_YET("loss_scale_factor"), DT_NOT_YET("gradient_accumulation_steps"), DT_NOT_YET("name")
+#define DT_HEAD_SET(type, flag) .set = 1 + offsetof(type, head.flag)
+#define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
+#define DT_OPTIMIZER_FIELDS_DECAYING(type, decay) \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .help = "step size, above 0, or a schedule"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY, DT_HEAD_SET(type, has_decay), \
+                  .help = "shrinks weights by this times the rate, each step"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue), .help = "cuts every gradient element to +- this"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm), .help = "shrinks each gradient to this norm"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm, DT_HEAD_SET(type, has_global_clipnorm), \
+                  .help = "shrinks all gradients together to this norm"), \
+    DT_HEAD_FIELD(DT_FIELD_BOOL, type, use_ema, .help = "keeps a running mean of the weights"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, ema_momentum, .preset = "0.99", .help = "share of the mean that stays, each step"), \
+    DT_HEAD_FIELD(DT_FIELD_INT, type, ema_overwrite_frequency, DT_HEAD_SET(type, has_frequency), \
+                  .help = "steps after which the weights become their mean; none: only when training ends"), \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, loss_scale_factor, DT_HEAD_SET(type, has_scale), \
+                  .help = "the loss is multiplied by it, gradients are divided"), \
+    DT_HEAD_FIELD(DT_FIELD_INT, type, gradient_accumulation_steps, DT_HEAD_SET(type, has_accumulation), \
+                  .help = "steps whose gradients are averaged for one update"), \
+    DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
+
+/* State of a variable: zero, or filled with one number, of the variable's type unless the row says another. */
+typedef struct dt_slot_spec {
+    const char *name; /* "momentum" for optimizer/dense/kernel/momentum */
+    dt_type type;
+    double initial;
+} dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
+#define DT_ALL_SLOTS (DT_MAX_SLOTS + 2) /* the rows', the mean of the weights, the sum of gradients */
 /* One variable's update: reads w, g, slots; writes the new ones. All of the variable's dtype. */
 typedef struct dt_update {
     dt_trace *trace;
@@ -267,7 +310,9 @@ typedef struct dt_update {
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate;                 /* the learning rate unless the job has one */
-    int (*slots)(const void *args, const char **name); /* how many; names: "momentum" for optimizer/dense/kernel/momentum */
+    dt_status *(*check)(const void *args, const dt_place *where); /* what no field can say; NULL: nothing */
+    /* How many; fills slot[0 ..], which come with the variable's type. NULL: none. */
+    int (*slots)(const void *args, const dt_type *variable, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
 } dt_optimizer_row;
 const dt_kind *const *dt_optimizers(int *n);
@@ -281,19 +326,26 @@ struct dt_optimizer { /* the public handle */
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
-        int n;
-        dt_variable *slot[DT_MAX_SLOTS];
+        int n, own;              /* all; those of the row come first */
+        dt_variable *slot[DT_ALL_SLOTS];
+        dt_variable *average, *sum; /* among them; NULL: none */
     } *slot;                     /* per trainable variable */
 };
 /* A handle over a row that has been read already, whose memory must outlive it. */
 dt_optimizer *dt_optimizer_over(const dt_named *named);
-/* Makes iteration and the slots of these variables, zeroed, where they are missing. */
+/* The state of one variable; NULL: it has none yet. */
+struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
+/* Makes iteration and the slots of these variables, with their first values, where they are missing. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.
  * Iteration + 1. All must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);
+/* The loss as gradients should be taken of it: times loss_scale_factor. */
+dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
 /* Clips gradients (in place) as the head says. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
+/* With use_ema, variables become their running means; whether there were any. */
+bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v);
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 
@@ -359,6 +411,9 @@ dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value predictio
 #define DT_METRIC_ROW(name) extern const dt_metric_row dt_metric_##name;
 #include "model/metrics.h"
 #undef DT_METRIC_ROW
+#define DT_RATE_ROW(name) extern const dt_rate dt_rate_##name;
+#include "model/rates.h"
+#undef DT_RATE_ROW
 #define DT_OPTIMIZER_ROW(name) extern const dt_optimizer_row dt_optimizer_##name;
 #include "model/optimizers.h"
 #undef DT_OPTIMIZER_ROW

@@ -1,32 +1,56 @@
-/*
- * Optimizers: reading one, its state, and emitting its updates.
- *
- *     gradients ──▶ all_reduce SUM ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ iteration + 1
- *
- * Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
- */
+/* Optimizers: reading one, the handle, and its state. What it does to variables is emitted by optimizer_emit.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model.h"
 
 /* ---- reading ---- */
 
-static dt_status *read_rate(const dt_optimizer_row *row, dt_optimizer_head *head)
+static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_optimizer_head *head)
 {
     const dt_tree *t = head->learning_rate;
     head->rate = row->rate;
     if (!t || t->kind == DT_TREE_NULL)
         return NULL;
     if (t->kind == DT_TREE_MAP)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &t->at, "learning rate schedules are not implemented yet"), "give one number");
+        return dt_rate_read(arena, t, &head->schedule);
     DT_TRY(dt_tree_real(t, "learning_rate", &head->rate));
     return head->rate > 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be greater than 0, got %s", t->text);
 }
 
+/* "clipnorm 1, clipvalue 0.5": those that are given. */
+static void print_clips(const dt_optimizer_head *head, dt_str *out)
+{
+    const struct { bool given; const char *name; double value; } clips[] = {
+        { head->has_clipnorm, "clipnorm", head->clipnorm },
+        { head->has_clipvalue, "clipvalue", head->clipvalue },
+        { head->has_global_clipnorm, "global_clipnorm", head->global_clipnorm },
+    };
+    for (size_t i = 0; i < sizeof clips / sizeof *clips; i++)
+        if (clips[i].given)
+            dt_str_printf(out, "%s%s %.17g", out->size ? ", " : "", clips[i].name, clips[i].value);
+}
+
 static dt_status *check_clips(const dt_optimizer_head *head, const dt_place *at)
 {
-    int n = (head->clipvalue != 0) + (head->clipnorm != 0) + (head->global_clipnorm != 0);
-    return n <= 1 ? NULL : dt_fail(DT_E_RANGE, at, "only one of clipnorm, clipvalue and global_clipnorm can be set");
+    if (head->has_clipvalue + head->has_clipnorm + head->has_global_clipnorm <= 1)
+        return NULL;
+    dt_str given = { 0 };
+    print_clips(head, &given);
+    dt_status *s = dt_fail(DT_E_RANGE, at, "only one of clipnorm, clipvalue and global_clipnorm can be set, got %s", dt_str_text(&given));
+    dt_str_release(&given);
+    return s;
+}
+
+static dt_status *check_steps(const dt_optimizer_head *head, const dt_place *at)
+{
+    if (head->gradient_accumulation_steps != 0 && head->gradient_accumulation_steps < 2)
+        return dt_fail(DT_E_RANGE, at, "gradient_accumulation_steps must be at least 2, got %lld", (long long)head->gradient_accumulation_steps);
+    if (head->use_ema && (head->ema_momentum < 0 || head->ema_momentum > 1))
+        return dt_fail(DT_E_RANGE, at, "ema_momentum must be in [0, 1], got %.17g", head->ema_momentum);
+    if (head->use_ema && head->ema_overwrite_frequency < 0)
+        return dt_fail(DT_E_RANGE, at, "ema_overwrite_frequency must be at least 1, got %lld", (long long)head->ema_overwrite_frequency);
+    return NULL;
 }
 
 dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out)
@@ -34,8 +58,12 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out)
     int n;
     const dt_kind *const *rows = dt_optimizers(&n);
     DT_TRY(dt_named_read(arena, rows, n, "optimizer", t, out));
-    dt_status *s = read_rate((const dt_optimizer_row *)out->kind, out->args);
+    dt_status *s = read_rate(arena, (const dt_optimizer_row *)out->kind, out->args);
     dt_status_append(&s, check_clips(out->args, &out->at));
+    dt_status_append(&s, check_steps(out->args, &out->at));
+    const dt_optimizer_row *row = (const dt_optimizer_row *)out->kind;
+    if (row->check)
+        dt_status_append(&s, row->check(out->args, &out->at));
     return s;
 }
 
@@ -86,6 +114,38 @@ void dt_optimizer_unref(dt_optimizer *o)
     free(o);
 }
 
+/* ---- what it was made with ---- */
+
+/* Keras' form of an object: class and arguments. */
+static void print_schedule(const dt_named *schedule, dt_json *j)
+{
+    dt_json_open(j, "learning_rate", '{');
+    dt_json_string(j, "module", "keras.optimizers.schedules");
+    dt_json_string(j, "class_name", schedule->kind->name);
+    dt_config_print(schedule, j, "config");
+    dt_json_null(j, "registered_name");
+    dt_json_close(j, '}');
+}
+
+dt_status *dt_optimizer_config(const dt_optimizer *o, char **json)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(o, "dt_optimizer_config", "optimizer"));
+    DT_TRY(dt_want(json, "dt_optimizer_config", "place for the text"));
+    const dt_optimizer_head *head = o->named.args;
+    dt_str text = { 0 };
+    dt_json j = { .out = &text };
+    dt_json_open(&j, NULL, '{');
+    if (head->schedule.kind)
+        print_schedule(&head->schedule, &j);
+    else
+        dt_json_double(&j, "learning_rate", head->rate);
+    dt_config_fields(&o->named, &j);
+    dt_json_close(&j, '}');
+    *json = dt_str_take(&text);
+    return NULL;
+}
+
 /* ---- state ---- */
 
 static const dt_optimizer_row *row_of(const dt_optimizer *o)
@@ -93,7 +153,7 @@ static const dt_optimizer_row *row_of(const dt_optimizer *o)
     return (const dt_optimizer_row *)o->named.kind;
 }
 
-static struct dt_optimizer_slot *find_slots(const dt_optimizer *o, const dt_variable *v)
+struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v)
 {
     for (int i = 0; i < o->n; i++)
         if (o->slot[i].of == v)
@@ -101,28 +161,56 @@ static struct dt_optimizer_slot *find_slots(const dt_optimizer *o, const dt_vari
     return NULL;
 }
 
-static dt_status *create_slot(dt_variable **out, const char *path, const dt_type *type)
+static void fill(dt_variable *v, double value)
+{
+    for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++) /* it comes zeroed */
+        if (v->type.dtype == DT_FLOAT64)
+            ((double *)v->data)[i] = value;
+        else
+            ((float *)v->data)[i] = (float)value;
+}
+
+static dt_status *create_slot(dt_variable **out, const char *path, const dt_type *type, double initial)
 {
     DT_TRY(dt_variable_alloc(out, path, type, false));
     (*out)->slot = true;
+    fill(*out, initial);
     return NULL;
+}
+
+/* The row's slots, and those that its head asks for. */
+static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_slot_spec *slot)
+{
+    const dt_optimizer_head *head = o->named.args;
+    const dt_optimizer_row *row = row_of(o);
+    for (int k = 0; k < DT_ALL_SLOTS; k++)
+        slot[k] = (dt_slot_spec){ .type = *type };
+    int n = *own = row->slots ? row->slots(head, type, slot) : 0;
+    if (head->use_ema)
+        slot[n++] = (dt_slot_spec){ .name = "average", .type = *type };
+    if (head->gradient_accumulation_steps)
+        slot[n++] = (dt_slot_spec){ .name = "gradient_accumulator", .type = *type };
+    return n;
 }
 
 static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
 {
-    const char *name[DT_MAX_SLOTS];
-    int n = row_of(o)->slots(o->named.args, name);
+    const dt_optimizer_head *head = o->named.args;
+    dt_slot_spec spec[DT_ALL_SLOTS];
+    int own, n = list_slots(o, &v->type, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
-    *s = (struct dt_optimizer_slot){ .of = v };
+    *s = (struct dt_optimizer_slot){ .of = v, .own = own };
     for (int k = 0; k < n; k++) {
         dt_str path = { 0 };
-        dt_str_printf(&path, "optimizer/%s/%s", v->path, name[k]);
-        dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &v->type);
+        dt_str_printf(&path, "optimizer/%s/%s", v->path, spec[k].name);
+        dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &spec[k].type, spec[k].initial);
         dt_str_release(&path);
         DT_TRY(fault);
         s->n++;
     }
+    s->average = head->use_ema ? s->slot[own] : NULL;
+    s->sum = head->gradient_accumulation_steps ? s->slot[n - 1] : NULL;
     return NULL;
 }
 
@@ -130,16 +218,16 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 {
     dt_type scalar = dt_scalar_type(DT_INT64);
     if (!o->iteration)
-        DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &scalar));
+        DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &scalar, 0));
     for (int i = 0; i < v->n; i++)
-        if (!find_slots(o, v->v[i]))
+        if (!dt_optimizer_find(o, v->v[i]))
             DT_TRY(add_slots(o, v->v[i]));
     return NULL;
 }
 
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n)
 {
-    dt_variable **all = dt_arena_array(arena, dt_variable *, 1 + DT_MAX_SLOTS * (size_t)o->n);
+    dt_variable **all = dt_arena_array(arena, dt_variable *, 1 + DT_ALL_SLOTS * (size_t)o->n);
     *n = 0;
     if (o->iteration)
         all[(*n)++] = o->iteration;
@@ -149,90 +237,23 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
     return all;
 }
 
-/* ---- updates ---- */
-
-/* w - w * weight_decay * rate */
-static dt_value decayed(const dt_update *u, double weight_decay)
+static void copy_average(dt_variable *v, const dt_variable *average)
 {
-    if (weight_decay == 0)
-        return u->w;
-    return dt_subtract(u->w, dt_multiply(u->w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
+    size_t bytes = (size_t)dt_type_bytes(&v->type);
+    memcpy(v->data, average->data, bytes);
+    for (int64_t r = 0; v->stack && r < v->stack->type.dim[0]; r++)
+        memcpy((char *)v->stack->data + (size_t)r * bytes, average->data, bytes);
 }
 
-static void update_variable(dt_optimizer *o, dt_value iteration, dt_variable *v, dt_value gradient)
+bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v)
 {
-    const dt_optimizer_head *head = o->named.args;
-    const struct dt_optimizer_slot *s = find_slots(o, v);
-    dt_trace *t = iteration.trace;
-    dt_update u = {
-        .trace = t, .args = head, .w = dt_read(t, v), .g = gradient,
-        .rate = dt_scalar(t, v->type.dtype, head->rate), .t = dt_convert(iteration, v->type.dtype),
-    };
-    for (int k = 0; k < s->n; k++)
-        u.slot[k] = dt_read(t, s->slot[k]);
-    u.w = decayed(&u, head->weight_decay);
-    row_of(o)->apply(&u);
-    for (int k = 0; k < s->n; k++)
-        dt_assign(t, s->slot[k], u.slot[k]);
-    dt_assign(t, v, u.w);
-}
-
-/* Nodes from here on are "optimizer/dense/kernel"'s. */
-static const char *enter(dt_trace *t, const dt_variable *v)
-{
-    return dt_trace_path(t, dt_arena_printf(dt_trace_arena(t), "optimizer/%s", v->path));
-}
-
-void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient)
-{
-    const char *before = dt_trace_path(t, "optimizer");
-    dt_value iteration = dt_add(dt_read(t, o->iteration), dt_scalar(t, DT_INT64, 1));
-    dt_value *g = dt_arena_copy(dt_trace_arena(t), gradient, dt_size_mul((size_t)v->n, sizeof *g));
-    dt_optimizer_clip(o->named.args, g, v->n);
-    for (int i = 0; i < v->n && iteration.trace; i++) {
-        if (!g[i].trace)
-            continue;
-        enter(t, v->v[i]);
-        update_variable(o, iteration, v->v[i], g[i]);
-    }
-    dt_trace_path(t, "optimizer");
-    dt_assign(t, o->iteration, iteration);
-    dt_trace_path(t, before);
-}
-
-/* That of any gradient; NULL: there is none. */
-static dt_trace *trace_of(const dt_gradients *g)
-{
-    for (int i = 0; i < g->variables->n; i++)
-        if (g->value[i].trace)
-            return g->value[i].trace;
-    return NULL;
-}
-
-void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
-{
-    const dt_variables *v = gradients.variables;
-    dt_trace *t = v ? trace_of(&gradients) : NULL;
-    if (!v || (gradients.trace && dt_trace_error(gradients.trace)))
-        return; /* said already */
-    if (!t) {
-        dt_trace_fail(gradients.trace,
-                      dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));
-        return;
-    }
-    dt_status *s = dt_optimizer_prepare(o, v);
-    if (s) {
-        dt_trace_fail(t, s);
-        return;
-    }
-    const char *before = dt_trace_path(t, "optimizer");
-    dt_value *sum = dt_arena_array(dt_trace_arena(t), dt_value, v->n);
+    bool any = false;
     for (int i = 0; i < v->n; i++) {
-        if (!gradients.value[i].trace)
+        const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
+        if (!s || !s->average)
             continue;
-        enter(t, v->v[i]);
-        sum[i] = dt_all_reduce(DT_SUM, gradients.value[i]);
+        copy_average(v->v[i], s->average);
+        any = true;
     }
-    dt_trace_path(t, before);
-    dt_optimizer_emit(o, t, v, sum);
+    return any;
 }

@@ -51,7 +51,7 @@ static bool has_any(const dt_value *gradient, int n)
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n)
 {
     dt_value scale = { 0 };
-    if (head->global_clipnorm != 0 && has_any(gradient, n))
+    if (head->global_clipnorm > 0 && has_any(gradient, n))
         scale = global_scale(global_norm(gradient, n), head->global_clipnorm);
     for (int i = 0; i < n; i++) {
         dt_value g = gradient[i];
@@ -59,9 +59,9 @@ void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n)
             continue;
         if (scale.trace)
             gradient[i] = dt_multiply(g, dt_convert(scale, dt_type_of_value(g).dtype));
-        else if (head->clipnorm != 0)
+        else if (head->clipnorm > 0)
             gradient[i] = clip_norm(g, head->clipnorm);
-        else if (head->clipvalue != 0)
+        else if (head->clipvalue > 0)
             gradient[i] = dt_clamp(g, -head->clipvalue, head->clipvalue);
     }
 }

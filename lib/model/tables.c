@@ -1,4 +1,4 @@
-/* The tables of rows: layers.h, losses.h, metrics.h, optimizers.h and initializers.h as arrays of their kinds. */
+/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h and initializers.h as arrays of their kinds. */
 #include "model/model.h"
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
@@ -45,6 +45,17 @@ const dt_kind *const *dt_metrics(int *n)
 #include "model/metrics.h"
     };
 #undef DT_METRIC_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
+const dt_kind *const *dt_rates(int *n)
+{
+#define DT_RATE_ROW(name) &dt_rate_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/rates.h"
+    };
+#undef DT_RATE_ROW
     *n = COUNT(rows);
     return rows;
 }

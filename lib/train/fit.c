@@ -305,6 +305,14 @@ static dt_status *measure(run *r)
     return NULL;
 }
 
+/* With use_ema the weights become their means when all is done; a run cut short by --steps goes on later. */
+static void finish_weights(run *r)
+{
+    bool cut = r->q->run->max_steps > 0 && r->steps == r->q->run->max_steps;
+    if (!cut && dt_optimizer_take_averages(r->optimizer, &r->model->trainable))
+        r->saved_step = -1; /* what was saved last has other weights */
+}
+
 static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
@@ -313,6 +321,8 @@ static dt_status *run_it(run *r)
     if (r->q->run->dry_run)
         return NULL;
     dt_status *s = train_from_here(r);
+    if (!s)
+        finish_weights(r);
     if (!s)
         s = save(r);
     if (!s || dt_status_number(s) == DT_E_STOPPED)

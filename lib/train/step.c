@@ -48,14 +48,15 @@ static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *
 }
 
 /* The gradient of the sum of losses, summed over replicas, over the number of examples. */
-static void mean_gradients(dt_trace *trace, const forward *f, const dt_variables *v, dt_value *gradient)
+static void mean_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, dt_value *gradient)
 {
+    const dt_variables *v = &t->o.model->trainable;
     dt_value *weight = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
     dt_dtype dtype = dt_type_of_value(f->rows).dtype;
 
     for (int i = 0; i < v->n; i++)
         weight[i] = dt_read(trace, v->v[i]);
-    dt_gradients_of(dt_reduce_sum(f->rows, 0), weight, v->n, gradient);
+    dt_gradients_of(dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0)), weight, v->n, gradient);
     dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
     dt_value one_over = dt_divide(dt_scalar(trace, dtype, 1), examples);
     for (int i = 0; i < v->n; i++)
@@ -68,7 +69,7 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)
     const dt_variables *v = &t->o.model->trainable;
     dt_value *gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
 
-    mean_gradients(trace, f, v, gradient);
+    mean_gradients(trace, t, f, gradient);
     const char *before = dt_trace_path(trace, "optimizer");
     dt_optimizer_emit(t->o.optimizer, trace, v, gradient);
     dt_trace_path(trace, before);

@@ -8,7 +8,7 @@
  *
  * alpha is one number a step, the same node for all variables; the rest is twelve operations an element, in one chain.
  */
-#include "model/model.h"
+#include "model/optimizer/moments.h"
 
 struct adam {
     dt_optimizer_head head;
@@ -16,41 +16,29 @@ struct adam {
     bool amsgrad;
 };
 
-static const dt_field fields[] = {
-    DT_OPTIMIZER_FIELDS(struct adam),
-    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay of the mean of gradients"),
-    DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay of the mean of their squares"),
-    DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),
-    DT_FLAG(struct adam, amsgrad, .help = "divides by the largest mean of squares so far"),
-    DT_END
-};
+#define ADAM_FIELDS                                                                                                                    \
+    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay of the mean of gradients"),              \
+    DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay of the mean of their squares"),        \
+    DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),                      \
+    DT_FLAG(struct adam, amsgrad, .help = "divides by the largest mean of squares so far")
 
-static int slots(const void *args, const char **name)
+static const dt_field fields[] = { DT_OPTIMIZER_FIELDS(struct adam), ADAM_FIELDS, DT_END };
+
+static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot)
 {
-    name[0] = "momentum";
-    name[1] = "velocity";
-    name[2] = "velocity_hat";
+    (void)variable;
+    slot[0].name = "momentum";
+    slot[1].name = "velocity";
+    slot[2].name = "velocity_hat";
     return ((const struct adam *)args)->amsgrad ? 3 : 2;
-}
-
-/* 1 - beta^t */
-static dt_value unseen(const dt_update *u, double beta)
-{
-    return dt_subtract(dt_like(u->t, 1), dt_power(dt_like(u->t, beta), u->t));
-}
-
-/* mean + (x - mean) * share */
-static dt_value moved(dt_value mean, dt_value x, double share)
-{
-    return dt_add(mean, dt_multiply(dt_subtract(x, mean), dt_like(mean, share)));
 }
 
 static void apply(dt_update *u)
 {
     const struct adam *a = u->args;
-    dt_value alpha = dt_divide(dt_multiply(u->rate, dt_sqrt(unseen(u, a->beta_2))), unseen(u, a->beta_1));
-    dt_value m = moved(u->slot[0], u->g, 1 - a->beta_1);
-    dt_value v = moved(u->slot[1], dt_multiply(u->g, u->g), 1 - a->beta_2);
+    dt_value alpha = dt_divide(dt_multiply(u->rate, dt_sqrt(dt_moment_filled(u, a->beta_2))), dt_moment_filled(u, a->beta_1));
+    dt_value m = dt_moment_moved(u->slot[0], u->g, 1 - a->beta_1);
+    dt_value v = dt_moment_moved(u->slot[1], dt_multiply(u->g, u->g), 1 - a->beta_2);
     u->slot[0] = m;
     u->slot[1] = v;
     if (a->amsgrad)
@@ -62,6 +50,16 @@ static void apply(dt_update *u)
 const dt_optimizer_row dt_optimizer_adam = {
     .kind = { "Adam", "steps of the size of the rate, by running means of gradients and their squares", fields, sizeof(struct adam),
               (const char *const[]){ "adam", NULL } },
+    .rate = 0.001,
+    .slots = slots,
+    .apply = apply,
+};
+
+/* AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2017): Adam whose weights decay unless told otherwise. */
+static const dt_field decaying_fields[] = { DT_OPTIMIZER_FIELDS_DECAYING(struct adam, "0.004"), ADAM_FIELDS, DT_END };
+
+const dt_optimizer_row dt_optimizer_adamw = {
+    .kind = { "AdamW", "Adam with weights that decay", decaying_fields, sizeof(struct adam), (const char *const[]){ "adamw", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

@@ -15,14 +15,15 @@ struct sgd {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct sgd),
-    DT_REAL(struct sgd, momentum, .max = 1, .below_max = true, .help = "share of the last step that goes on"),
+    DT_REAL(struct sgd, momentum, .max = 1, .help = "share of the last step that goes on"),
     DT_FLAG(struct sgd, nesterov, .help = "looks one step of momentum ahead"),
     DT_END
 };
 
-static int slots(const void *args, const char **name)
+static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot)
 {
-    name[0] = "momentum";
+    (void)variable;
+    slot[0].name = "momentum";
     return ((const struct sgd *)args)->momentum != 0;
 }
 

@@ -1,0 +1,195 @@
+/*
+ * What an optimizer does in a step, in Keras' order:
+ *
+ *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights
+ *
+ * and iteration + 1. Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
+ *
+ * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is computed in each step and taken in
+ * one: a step is one program, whatever its number. Schedules count steps, all other formulas count updates.
+ */
+#include "model/model.h"
+
+/* What the variables of one step share. */
+typedef struct step {
+    const dt_optimizer *o;
+    const dt_optimizer_head *head;
+    dt_trace *trace;
+    dt_value before;  /* int64: steps done */
+    dt_value done;    /* int64: updates done */
+    dt_value t;       /* int64: updates done, and this one */
+    dt_value updates; /* bool: this step updates; no trace: every step does */
+    dt_value rate;    /* float32; no trace: constant */
+} step;
+
+static dt_value int64(dt_trace *t, int64_t value)
+{
+    return dt_scalar(t, DT_INT64, (double)value);
+}
+
+/* Whether n is a multiple of k. */
+static dt_value is_multiple(dt_value n, int64_t k)
+{
+    dt_value size = int64(n.trace, k);
+    return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
+}
+
+/* a where a scalar says so, else b */
+static dt_value choose(dt_value scalar, dt_value a, dt_value b)
+{
+    dt_type type = dt_type_of_value(a);
+    return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
+}
+
+static step begin(const dt_optimizer *o, dt_trace *t)
+{
+    step s = { .o = o, .head = o->named.args, .trace = t };
+    int64_t k = s.head->gradient_accumulation_steps;
+    s.done = s.before = dt_read(t, o->iteration);
+    s.t = dt_add(s.before, int64(t, 1));
+    if (k) {
+        s.updates = is_multiple(s.t, k);
+        s.done = dt_divide(s.before, int64(t, k));
+        s.t = dt_add(s.done, int64(t, 1));
+    }
+    if (s.head->schedule.kind)
+        s.rate = dt_rate_emit(&s.head->schedule, s.before);
+    return s;
+}
+
+/* ---- gradients ---- */
+
+/* Adds g to the sum so far, or gives the mean of all k and begins anew. */
+static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g)
+{
+    dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
+    dt_assign(s->trace, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
+    return dt_divide(sum, dt_like(sum, (double)s->head->gradient_accumulation_steps));
+}
+
+/* Nodes from here on are "optimizer/dense/kernel"'s. */
+static void enter(dt_trace *t, const dt_variable *v)
+{
+    dt_trace_path(t, dt_arena_printf(dt_trace_arena(t), "optimizer/%s", v->path));
+}
+
+static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
+{
+    double scale = s->head->loss_scale_factor;
+    for (int i = 0; i < v->n; i++) {
+        if (!g[i].trace)
+            continue;
+        enter(s->trace, v->v[i]);
+        if (s->head->has_scale)
+            g[i] = dt_divide(g[i], dt_like(g[i], scale));
+        if (s->head->gradient_accumulation_steps)
+            g[i] = accumulated(s, dt_optimizer_find(s->o, v->v[i]), g[i]);
+    }
+    dt_trace_path(s->trace, "optimizer");
+    dt_optimizer_clip(s->head, g, v->n);
+}
+
+dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss)
+{
+    const dt_optimizer_head *head = o->named.args;
+    return head->has_scale ? dt_multiply(loss, dt_like(loss, head->loss_scale_factor)) : loss;
+}
+
+/* ---- variables ---- */
+
+/* w - w * weight_decay * rate */
+static dt_value decayed(const dt_update *u, double weight_decay)
+{
+    if (weight_decay == 0)
+        return u->w;
+    return dt_subtract(u->w, dt_multiply(u->w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
+}
+
+static void update_variable(const step *s, dt_variable *v, dt_value gradient)
+{
+    const struct dt_optimizer_slot *slots = dt_optimizer_find(s->o, v);
+    dt_trace *t = s->trace;
+    dt_dtype dtype = v->type.dtype;
+    dt_value w = dt_read(t, v);
+    dt_update u = {
+        .trace = t, .args = s->head, .w = w, .g = gradient, .t = dt_convert(s->t, dtype),
+        .rate = s->rate.trace ? dt_convert(s->rate, dtype) : dt_scalar(t, dtype, s->head->rate),
+    };
+    for (int k = 0; k < slots->own; k++)
+        u.slot[k] = dt_read(t, slots->slot[k]);
+    u.w = decayed(&u, s->head->weight_decay);
+    ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
+    for (int k = 0; k < slots->own; k++)
+        dt_assign(t, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));
+    dt_assign(t, v, choose(s->updates, u.w, w));
+}
+
+/* mean = m mean + (1 - m) w, with m 0 for the first update; every so often w becomes the mean. */
+static void update_average(const step *s, dt_variable *v)
+{
+    dt_variable *average = dt_optimizer_find(s->o, v)->average;
+    dt_value w = dt_read(s->trace, v), mean = dt_read(s->trace, average);
+    dt_value later = dt_convert(dt_compare(s->done, dt_like(s->done, 0), DT_NE), v->type.dtype);
+    dt_value m = dt_multiply(later, dt_like(later, s->head->ema_momentum));
+    mean = dt_add(dt_multiply(m, mean), dt_multiply(dt_subtract(dt_like(m, 1), m), w));
+    dt_assign(s->trace, average, mean);
+    if (s->head->ema_overwrite_frequency)
+        dt_assign(s->trace, v, choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
+}
+
+void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient)
+{
+    const char *before = dt_trace_path(t, "optimizer");
+    step s = begin(o, t);
+    dt_value *g = dt_arena_copy(dt_trace_arena(t), gradient, dt_size_mul((size_t)v->n, sizeof *g));
+    prepare_gradients(&s, v, g);
+    for (int i = 0; i < v->n && s.t.trace; i++) {
+        enter(t, v->v[i]);
+        if (g[i].trace)
+            update_variable(&s, v->v[i], g[i]);
+        if (s.head->use_ema)
+            update_average(&s, v->v[i]);
+    }
+    dt_trace_path(t, "optimizer");
+    dt_assign(t, o->iteration, dt_add(s.before, int64(t, 1)));
+    dt_trace_path(t, before);
+}
+
+/* ---- the public call ---- */
+
+/* That of any gradient; NULL: there is none. */
+static dt_trace *trace_of(const dt_gradients *g)
+{
+    for (int i = 0; i < g->variables->n; i++)
+        if (g->value[i].trace)
+            return g->value[i].trace;
+    return NULL;
+}
+
+void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
+{
+    const dt_variables *v = gradients.variables;
+    dt_trace *t = v ? trace_of(&gradients) : NULL;
+    if (!v || (gradients.trace && dt_trace_error(gradients.trace)))
+        return; /* said already */
+    if (!t) {
+        dt_trace_fail(gradients.trace,
+                      dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));
+        return;
+    }
+    dt_status *s = dt_optimizer_prepare(o, v);
+    if (s) {
+        dt_trace_fail(t, s);
+        return;
+    }
+    const char *before = dt_trace_path(t, "optimizer");
+    dt_value *sum = dt_arena_array(dt_trace_arena(t), dt_value, v->n);
+    for (int i = 0; i < v->n; i++) {
+        if (!gradients.value[i].trace)
+            continue;
+        enter(t, v->v[i]);
+        sum[i] = dt_all_reduce(DT_SUM, gradients.value[i]);
+    }
+    dt_trace_path(t, before);
+    dt_optimizer_emit(o, t, v, sum);
+}

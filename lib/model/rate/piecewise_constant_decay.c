@@ -1,0 +1,53 @@
+/* PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value behind all of them. */
+#include "model/model.h"
+
+struct piecewise {
+    dt_reals boundaries, values;
+    const char *name;
+};
+
+static const dt_field fields[] = {
+    DT_REALS(struct piecewise, boundaries, .required = true, .help = "steps, rising"),
+    DT_REALS(struct piecewise, values, .required = true, .help = "rates, one more than boundaries"),
+    DT_TEXT(struct piecewise, name, .preset = "PiecewiseConstant", .help = "nobody reads it"),
+    DT_END
+};
+
+static void print(dt_str *out, const dt_reals *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        dt_str_puts(out, i ? ", " : "[");
+        dt_str_double(out, list->v[i]);
+    }
+    dt_str_puts(out, list->n ? "]" : "[]");
+}
+
+static dt_status *check(const void *args, const dt_place *where)
+{
+    const struct piecewise *p = args;
+    if (p->boundaries.n == p->values.n - 1 && p->boundaries.n > 0)
+        return NULL;
+    dt_str boundaries = { 0 }, values = { 0 };
+    print(&boundaries, &p->boundaries);
+    print(&values, &p->values);
+    dt_status *s = dt_fail(DT_E_RANGE, where, "there must be 1 boundary less than values, and 1 at least, got %d boundaries %s and %d values %s",
+                           p->boundaries.n, dt_str_text(&boundaries), p->values.n, dt_str_text(&values));
+    dt_str_release(&boundaries);
+    dt_str_release(&values);
+    return s;
+}
+
+static dt_value at(const void *args, dt_value step)
+{
+    const struct piecewise *p = args;
+    dt_value x = dt_rate_step(step), rate = dt_like(x, p->values.v[p->boundaries.n]);
+    for (int i = p->boundaries.n - 1; i >= 0; i--)
+        rate = dt_select(dt_compare(x, dt_like(x, trunc(p->boundaries.v[i])), DT_LE), dt_like(x, p->values.v[i]), rate);
+    return rate;
+}
+
+const dt_rate dt_rate_piecewise_constant_decay = {
+    .kind = { "PiecewiseConstantDecay", "one rate up to each boundary", fields, sizeof(struct piecewise), NULL },
+    .check = check,
+    .at = at,
+};

@@ -1,0 +1,74 @@
+/* Optimizers as handles: looking at their state from outside of step functions. */
+#include <string.h>
+
+#include "train/train.h"
+
+/* The i-th of iteration and all slots; NULL: past the last. */
+static const dt_variable *slot_at(const dt_optimizer *o, int i)
+{
+    if (!o->iteration || i < 0)
+        return NULL;
+    if (i == 0)
+        return o->iteration;
+    for (int k = 0, at = i - 1; k < o->n; at -= o->slot[k++].n)
+        if (at < o->slot[k].n)
+            return o->slot[k].slot[at];
+    return NULL;
+}
+
+/* Slots stand in checkpoints as "optimizer/NAME". */
+static const char *short_name(const dt_variable *v)
+{
+    return v->path + strlen("optimizer/");
+}
+
+int dt_optimizer_slots(const dt_optimizer *o)
+{
+    int n = 0;
+    while (o && slot_at(o, n))
+        n++;
+    return n;
+}
+
+const char *dt_optimizer_slot_name(const dt_optimizer *o, int i)
+{
+    const dt_variable *v = o ? slot_at(o, i) : NULL;
+    return v ? short_name(v) : NULL;
+}
+
+/* What the next step will use. */
+static dt_status *current_rate(const dt_optimizer *o, dt_tensor **out)
+{
+    const dt_optimizer_head *head = o->named.args;
+    int64_t steps = o->iteration ? *(const int64_t *)o->iteration->data : 0;
+    double rate = head->rate;
+    if (head->schedule.kind)
+        DT_TRY(dt_rate_value(&head->schedule, steps, &rate));
+    return dt_tensor_create(out, DT_FLOAT32, 0, NULL, &(float){ (float)rate });
+}
+
+dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_tensor **out)
+{
+    const dt_variable *v;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(o, "dt_optimizer_get_slot", "optimizer"));
+    DT_TRY(dt_want(name, "dt_optimizer_get_slot", "name"));
+    DT_TRY(dt_want(out, "dt_optimizer_get_slot", "place for the tensor"));
+    if (strcmp(name, "learning_rate") == 0)
+        return current_rate(o, out);
+    for (int i = 0; (v = slot_at(o, i)); i++)
+        if (strcmp(short_name(v), name) == 0)
+            return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
+    dt_status *s = dt_fail(DT_E_SLOT, NULL, "the optimizer has no slot '%s'", name);
+    return o->iteration ? s : dt_suggest(s, "slots are made when its first step is recorded");
+}
+
+dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(o, "dt_optimizer_finalize", "optimizer"));
+    DT_TRY(dt_want(variables, "dt_optimizer_finalize", "variables"));
+    dt_optimizer_take_averages(o, variables);
+    return NULL;
+}
