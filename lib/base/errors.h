@@ -323,6 +323,11 @@ DT_ERROR(ELEMENTS, 156, 78, "ValueError", "data set and model do not go together
     "Elements of a data set have names. The model's Input takes the element of its own name; the one that is left is the target, or\n"
     "compile.target names it:\n\n"
     "    dataset: {train: {image: x.idx, label: y.idx}}     model: Input: {name: image, ...}     the target is label")
+DT_ERROR(ROW_NUMBER, 157, 65, "InvalidArgumentError", "row number out of range",
+    "An Embedding looks up the rows of a table by their numbers, and was given a number that the table has no row for. The message says\n"
+    "where in the input the number stands. `input_dim` is the number of rows: one more than the largest number. Negative numbers count\n"
+    "from the last row.\n\n"
+    "    Embedding: {input_dim: 1000, output_dim: 16}      takes 0 to 999")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

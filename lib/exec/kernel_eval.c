@@ -63,7 +63,7 @@ static void run_eval(const dt_kernel_call *c)
     if (split)
         out = rows_of(x, c->step->node, c->lo, c->hi);
     piece.type = out.type;
-    n->op->eval(&(dt_call){ .node = &piece, .env = x->env, .in = in, .out = out });
+    n->op->eval(&(dt_call){ .node = &piece, .env = x->env, .in = in, .out = out, .first_row = split ? c->lo : 0 });
 }
 
 const dt_kernel dt_kernel_eval = { .name = "eval", .run = run_eval };

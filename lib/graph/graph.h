@@ -136,6 +136,18 @@ typedef struct dt_view {
     void *data;
 } dt_view;
 
+/* What an op found wrong with its inputs while it ran, if it did: a row number that there is no row for. Whoever runs a graph looks at the
+ * end; until then results are what the op says of such inputs. The first finder's stays. */
+typedef struct dt_refusal {
+    _Atomic int finders;
+    int64_t number, rows;
+    char layer[128];
+    int rank;
+    int64_t at[DT_MAX_RANK]; /* where the number stands */
+} dt_refusal;
+/* The error, or NULL. */
+dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
+
 /* What an op may know of the run besides its inputs. */
 typedef struct dt_env {
     int64_t batch;            /* B */
@@ -145,6 +157,7 @@ typedef struct dt_env {
     int segments;
     const int32_t *shards;    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
     int n_shards;
+    dt_refusal *refusal;      /* NULL: nobody looks */
 } dt_env;
 
 /* One application of an op to arrays. */
@@ -153,6 +166,7 @@ typedef struct dt_call {
     const dt_env *env;
     const dt_view *in;
     dt_view out;
+    int64_t first_row; /* of the whole result, where `out` is a range of its rows */
 } dt_call;
 
 typedef struct dt_infer {

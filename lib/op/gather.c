@@ -1,6 +1,6 @@
 /*
  * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the table has no row for gives NaN,
- * or 0 of integers: no memory is read that is not the table's.
+ * or 0 of integers, and is told to whoever runs the graph: see dt_refusal.
  *
  * (C1) index is of integers.
  * (C2) The table has rows, whose number is no batch.
@@ -13,6 +13,7 @@
 #include "op/shapes.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static dt_status *infer(dt_infer *q)
@@ -56,6 +57,22 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n)
             dt_cell_set_int(y, i, 0);
 }
 
+/* Number i of the index is not a row's. */
+static void refuse(const dt_call *c, int64_t i, int64_t number)
+{
+    const dt_type *index = &c->in[1].type;
+    dt_refusal *r = c->env ? c->env->refusal : NULL;
+    if (!r || r->finders++ > 0)
+        return;
+    r->number = number;
+    r->rows = c->in[0].type.dim[0];
+    r->rank = index->rank;
+    snprintf(r->layer, sizeof r->layer, "%s", c->node->path);
+    for (int d = index->rank - 1; d >= 0; i /= index->dim[d--])
+        r->at[d] = i % index->dim[d];
+    r->at[0] += c->first_row;
+}
+
 static void eval(const dt_call *c)
 {
     const dt_view *table = &c->in[0], *index = &c->in[1];
@@ -63,9 +80,12 @@ static void eval(const dt_call *c)
     int64_t width = dt_type_elements(&entry), bytes = dt_type_bytes(&entry);
     for (int64_t i = 0, n = dt_type_elements(&index->type); i < n; i++) {
         int64_t row = dt_cell_int(index, i);
-        if (row < 0 || row >= table->type.dim[0])
+        bool there = row >= 0 && row < table->type.dim[0];
+        if (!there) {
+            refuse(c, i, row);
             fill_missing(&c->out, i * width, width);
-        else
+        }
+        if (there)
             memcpy((char *)c->out.data + i * bytes, (const char *)table->data + row * bytes, (size_t)bytes);
     }
 }

@@ -207,9 +207,11 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     DT_TRY(find_size(c, offsets[replicas], &z));
     if (c->shards > 0)
         dt_cut_rows(z->rows, z->rows, c->shards, c->shard_offsets);
+    dt_refusal refusal = { 0 };
     const dt_env env = { .batch = z->rows, .replicas = 1, .offsets = offsets, .segments = replicas,
-                         .shards = c->shards ? c->shard_offsets : NULL, .n_shards = c->shards };
-    return dt_executable_run(&z->executable, &env, arg, result);
+                         .shards = c->shards ? c->shard_offsets : NULL, .n_shards = c->shards, .refusal = &refusal };
+    DT_TRY(dt_executable_run(&z->executable, &env, arg, result));
+    return dt_refusal_status(&refusal);
 }
 
 const dt_spread *dt_compiled_results(const dt_compiled *c)

@@ -86,7 +86,8 @@ dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view
     dt_view *parts = dt_alloc(dt_size_mul((size_t)replicas, (size_t)(n + 1) * sizeof *parts));
     int64_t *batch = dt_alloc(dt_size_mul((size_t)replicas, sizeof *batch));
     dt_interpretation in = { 0 };
-    const dt_env env = { .replicas = replicas };
+    dt_refusal refusal = { 0 };
+    const dt_env env = { .replicas = replicas, .refusal = &refusal };
 
     for (int r = 0; r < replicas; r++) {
         batch[r] = offsets[r + 1] - offsets[r];
@@ -94,6 +95,8 @@ dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view
             parts[r * n + i] = part_of(&arg[i], c->arg[i], offsets, r);
     }
     dt_status *s = dt_interpret(c->step, &env, replicas, batch, parts, &in);
+    if (!s)
+        s = dt_refusal_status(&refusal);
     if (!s)
         s = take_results(c, &in, result);
     dt_interpretation_release(&in);

@@ -90,6 +90,16 @@ static void spell_kernel(json_t *config)
     json_object_del(config, "kernel shape");
 }
 
+/* "... is not in [0, 5)": a table of 5 rows, of any length. */
+static void spell_rows(json_t *config, const char *message)
+{
+    const char *range = message ? strstr(message, "is not in [0, ") : NULL;
+    if (!range || json_object_get(config, "input_dim"))
+        return;
+    json_object_set_new(config, "input_dim", json_integer(strtoll(range + 14, NULL, 10)));
+    json_object_set_new(config, "output_dim", json_integer(1));
+}
+
 static json_t *config_of(const golden_case *c)
 {
     const char *message = json_string_value(json_object_get(c->error, "message"));
@@ -97,6 +107,7 @@ static json_t *config_of(const golden_case *c)
     if (json_is_true(json_object_get(c->in, "use_causal_mask")))
         json_object_set_new(config, "use_causal_mask", json_true());
     spell_kernel(config);
+    spell_rows(config, message);
     json_object_set_new(config, "name", json_string("layer"));
     return config;
 }

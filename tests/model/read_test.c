@@ -123,7 +123,7 @@ static const struct bad {
     { "- Input: {shape: [4], dtype: int32}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense wants floats, got int32",
       "say 'dtype: float32' in the Input: values are converted" },
     { "- Input: {shape: []}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense wants (B, features) or more dimensions, got (B)", NULL },
-    { INPUT "- Softmax: {axis: 0}", DT_E_NOT_YET, 2, 3, "Softmax over axis 0 is not implemented yet; it is the last axis, -1", NULL },
+    { INPUT "- Softmax: {axis: 0}", DT_E_MODEL_SHAPE, 2, 3, "axis 0 is the batch, which has no fixed size, for input shape (B, 4)", NULL },
     { INPUT "- Dense: {units: 3, name: ../../x}", DT_E_LAYER_NAME, 2, 27, "layer name '../../x' contains '/' or '..', which are not allowed", NULL },
     { INPUT "- Dense: {units: 3, name: ''}", DT_E_LAYER_NAME, 2, 27, "the name of layers[1] is empty", NULL },
     { INPUT "- Dense: {units: 3, name: \"a\\tb\"}", DT_E_LAYER_NAME, 2, 27, "layer name 'a\\x09b' contains control characters", NULL },

@@ -160,6 +160,54 @@ static void test_statistics_weigh_examples(void **state)
     expect_statistics(true, (float[]){ -2.5f / all, 2.5f / all }, 0.1f * 3.5f, 0.9f + 0.1f * 17 / 4);
 }
 
+/* ---- rows that are not there ---- */
+
+static dt_values *words_per_replica(const int32_t words[2][2])
+{
+    dt_tensor *t[2] = { NULL };
+    dt_values *v = NULL;
+    for (int r = 0; r < 2; r++)
+        OK(dt_tensor_create(&t[r], DT_INT32, 2, (int64_t[]){ 1, 2 }, words[r]));
+    OK(dt_values_create(&v));
+    OK(dt_values_set_per_replica(v, "x", t, 2));
+    for (int r = 0; r < 2; r++)
+        dt_tensor_unref(t[r]);
+    return v;
+}
+
+/* Negative numbers count from the end; others that have no row are told with their place in the global batch. */
+static void test_row_numbers_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t words[2][2];
+        const char *error;
+    } cases[] = {
+        { { { 0, 4 }, { -1, -5 } }, NULL },
+        { { { 0, 4 }, { 3, 5 } }, "row number 5 at [1, 1] is not in [0, 5)" },
+        { { { 0, -6 }, { 3, 1 } }, "row number -1 at [0, 1] is not in [0, 5)" },
+    };
+    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+    dt_function *f = NULL;
+    dt_model *m = NULL;
+    DT_SCOPE(s)
+        OK(dt_model_create(&m, "[Input: {shape: [2], dtype: int32}, Embedding: {input_dim: 5, output_dim: 3}]"));
+    OK(dt_function_create(&f, normalise, m));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_values *x = words_per_replica(cases[i].words), *results = NULL;
+        dt_status *bad = dt_strategy_run(s, f, x, &results);
+        if (cases[i].error)
+            fails(bad, DT_E_ROW_NUMBER, cases[i].error);
+        else
+            OK(bad);
+        dt_values_unref(results);
+        dt_values_unref(x);
+    }
+    dt_function_unref(f);
+    dt_model_unref(m);
+    dt_strategy_unref(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_resumed_runs_end_as_whole_ones),
         cmocka_unit_test(test_evaluation_leaves_state_alone),
         cmocka_unit_test(test_statistics_weigh_examples),
+        cmocka_unit_test(test_row_numbers_out_of_range),
     };
     return cmocka_run_group_tests_name("train state", tests, clean_folder, NULL);
 }

@@ -1,4 +1,5 @@
-/* Embedding: row numbers become the rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are cut to integers. */
+/* Embedding: row numbers become the rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are cut to integers; negative
+ * numbers count from the last row, as in the original. */
 #include "model/model.h"
 
 struct embedding {
@@ -8,7 +9,7 @@ struct embedding {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct embedding, input_dim, .min = 1, .max = INFINITY, .required = true, .help = "rows: the largest number is one less"),
+    DT_INT(struct embedding, input_dim, .min = 1, .max = 0x1p31, .required = true, .help = "rows: the largest number is one less"),
     DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a row"),
     DT_TREE(struct embedding, embeddings_initializer, .help = "default uniform, in [-0.05, 0.05]"),
     DT_LAYER_FIELDS(struct embedding),
@@ -38,7 +39,9 @@ static dt_value call(const dt_layer_call *c)
 {
     dt_dtype given = dt_type_of_value(c->x).dtype;
     bool whole = given == DT_INT32 || given == DT_INT64;
-    return dt_gather(c->weight[0], whole ? c->x : dt_convert(c->x, DT_INT32));
+    dt_value number = whole ? c->x : dt_convert(c->x, DT_INT32), zero = dt_like(number, 0);
+    dt_value from_end = dt_add(number, dt_like(number, (double)((const struct embedding *)c->args)->input_dim));
+    return dt_gather(c->weight[0], dt_select(dt_compare(number, zero, DT_LT), from_end, number));
 }
 
 const dt_layer dt_layer_embedding = {
