@@ -75,7 +75,7 @@ static dt_status *train(struct training *t)
         .stop = stop_flag(),
         .save = stop_save_flag(),
     };
-    stop_install();
+    stop_install(fit->json);
     return dt_job_fit(t->job, &options);
 }
 
@@ -150,7 +150,7 @@ static int run(const struct call *call)
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n'),
     TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says"),
-    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints go once a new one is saved"),
+    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved"),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
     FLAG(struct fit, json, "json", "print JSON lines, one an event"),

@@ -1,13 +1,17 @@
 /*
  * Signals. The first SIGINT, SIGTERM, SIGHUP or SIGXCPU asks fit to finish its step, save and stop; a second one to stop at once;
  * SIGUSR1 to save and go on. Handlers set flags; fit looks at them once a step.
+ *
+ * Whoever compiles, waits for data or writes does not look. Before the first step there is nothing to save, so the first signal ends the
+ * process there and then; after it the second one does, unless fit has left by itself within a moment.
  */
 #ifndef CMD_STOP_H
 #define CMD_STOP_H
 
 #include <stdbool.h>
 
-void stop_install(void);
+void stop_install(bool json);        /* json: an `end` event on standard output for a process that is ended */
+void stop_steps_begin(void);         /* from now on somebody looks at the flag */
 const volatile int *stop_flag(void); /* 0, 1: save and stop, 2: stop at once */
 volatile int *stop_save_flag(void);
 bool stop_save_asked(void);          /* SIGUSR1 came since the last call */

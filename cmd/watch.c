@@ -72,6 +72,8 @@ static void tell_stopping(struct watch *w)
 void watch_event(const dt_event *e, void *user)
 {
     struct watch *w = user;
+    if (e->kind == DT_EVENT_START)
+        stop_steps_begin();
     remember(w, e);
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT)
         tell_stopping(w);

@@ -51,7 +51,7 @@ static dt_status *open_library(dt_engine *e, dt_kernels kernels)
  * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers. So look before they do: pages that
  * nobody touches cost nothing.
  */
-static dt_status *find_room(const dt_gemm_library *l, int threads)
+dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads)
 {
     void **at = dt_alloc((size_t)threads * sizeof *at);
     int n = 0;
@@ -80,12 +80,13 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
     dt_str text = { 0 };
     dt_status *s = open_library(e, o->kernels);
 
+    e->kernels = o->kernels;
     if (!s)
         s = choose_simd(e, o->isa);
     if (!s)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (!s)
-        s = find_room(&e->gemm, dt_pool_lanes(e->pool));
+        s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
     if (s) {
         dt_engine_close(e);
         return s;
@@ -105,6 +106,8 @@ void dt_engine_close(dt_engine *e)
         dt_pool_destroy(e->pool);
     if (e->gemm.close)
         e->gemm.close(&e->gemm);
+    if (e->second.close)
+        e->second.close(&e->second);
     free(e->description);
     free(e);
 }

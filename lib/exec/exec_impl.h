@@ -12,8 +12,21 @@ struct dt_engine {
     dt_pool *pool;
     const dt_simd *simd;
     dt_gemm_library gemm;
+    dt_kernels kernels;     /* who chose it */
+    dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
 };
+
+/* exec/product.c: a product and who makes it. plan NULL: none. */
+typedef struct dt_product {
+    const dt_gemm_library *library;
+    void *plan;
+} dt_product;
+dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_MUST_USE;
+void dt_product_run(const dt_product *p, const float *a, const float *b, float *c);
+void dt_product_release(dt_product *p);
+/* NO_MEMORY where `ulimit -v` leaves no room for the library's buffers. */
+dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 
 /* Where a node's value lies. */
 typedef enum dt_home {

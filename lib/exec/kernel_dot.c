@@ -52,11 +52,10 @@ static bool fits(const dt_graph *g, int node)
 }
 
 typedef struct dot {
-    const dt_gemm_library *library;
     side a, b;
     int64_t step;   /* rows of the product in one row of dimension 0 */
     int units;
-    void **plan;    /* by unit */
+    dt_product *product; /* by unit */
 } dot;
 
 static dt_gemm product(const dot *d, int64_t rows)
@@ -72,8 +71,7 @@ static void release(void *state)
     if (!d)
         return;
     for (int u = 0; u < d->units; u++)
-        if (d->plan[u])
-            d->library->release(d->plan[u]);
+        dt_product_release(&d->product[u]);
 }
 
 static dt_status *prepare(dt_exec *x, dt_step *step)
@@ -83,19 +81,18 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     dot *d = dt_arena_new(x->arena, dot);
 
     step->state = d;
-    d->library = &x->engine->gemm;
     read_side(&x->type[n->in[0]], attr->lhs_contract, attr->n_contract, &d->a);
     read_side(&x->type[n->in[1]], attr->rhs_contract, attr->n_contract, &d->b);
     /* A vector contracted as a whole counts as front and end alike: as a column, it is contracted at the front. */
     d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
     d->units = x->p->piece[step->node].units;
-    d->plan = dt_arena_array(x->arena, void *, d->units);
+    d->product = dt_arena_array(x->arena, dt_product, d->units);
     d->step = x->type[step->node].dim[0] ? d->a.free / x->type[step->node].dim[0] : 0;
     for (int u = 0; u < d->units; u++) {
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
         dt_gemm g = product(d, hi - lo);
-        DT_TRY(d->library->plan(d->library, &g, &d->plan[u]));
+        DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
     }
     return NULL;
 }
@@ -107,7 +104,7 @@ static void run(const dt_kernel_call *c)
     int64_t row = c->lo * d->step;
     const float *a = dt_floats(c->x, n->in[0]) + row * (d->a.front ? 1 : d->a.contracted);
 
-    d->library->run(d->plan[c->unit], a, dt_floats(c->x, n->in[1]), dt_floats(c->x, c->step->node) + row * d->b.free);
+    dt_product_run(&d->product[c->unit], a, dt_floats(c->x, n->in[1]), dt_floats(c->x, c->step->node) + row * d->b.free);
 }
 
 const dt_kernel dt_kernel_dot = {

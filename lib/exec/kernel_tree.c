@@ -25,8 +25,7 @@ typedef struct tree {
     int shards, units;
     int64_t columns;        /* of the result: elements of one row of dimension 0 */
     int64_t k_scale;        /* rows of the inputs in one example (B * k) */
-    const dt_gemm_library *library;
-    void **plan;            /* [units][2]: shards of the larger and the smaller size */
+    dt_product *product;    /* [units][2]: shards of the larger and the smaller size */
     int64_t size[2];
     int64_t m, n;           /* of the whole product */
     size_t piece_bytes;     /* of the largest piece */
@@ -86,9 +85,8 @@ static void release(void *state)
 {
     tree *t = state;
 
-    for (int i = 0; t && t->plan && i < 2 * t->units; i++)
-        if (t->plan[i])
-            t->library->release(t->plan[i]);
+    for (int i = 0; t && t->product && i < 2 * t->units; i++)
+        dt_product_release(&t->product[i]);
 }
 
 static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t)
@@ -97,14 +95,13 @@ static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t)
 
     t->m = x->type[inner->in[0]].dim[1];
     t->n = x->type[inner->in[1]].dim[1];
-    t->library = &x->engine->gemm;
-    t->plan = dt_arena_array(x->arena, void *, 2 * t->units);
+    t->product = dt_arena_array(x->arena, dt_product, 2 * t->units);
     for (int u = 0; u < t->units; u++)
         for (int which = 0; which < 2; which++) {
             int64_t lo, hi;
             dt_piece_rows(x->p, step->node, u, &lo, &hi);
             dt_gemm g = { .m = hi - lo, .n = t->n, .k = t->size[which] * t->k_scale, .trans_a = true, .lda = t->m, .ldb = t->n, .ldc = t->n };
-            DT_TRY(t->library->plan(t->library, &g, &t->plan[2 * u + which]));
+            DT_TRY(dt_product_plan(x->engine, &g, &t->product[2 * u + which]));
         }
     return NULL;
 }
@@ -186,7 +183,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
         const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;
         if (rows == t->size[which] * t->k_scale)
-            t->library->run(t->plan[2 * c->unit + which], a + c->lo, b, to);
+            dt_product_run(&t->product[2 * c->unit + which], a + c->lo, b, to);
         else
             multiply_plainly(c, t, a, b, rows, to);
     }

@@ -3,6 +3,7 @@
  *
  *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 one line an epoch
+ *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves another's behind
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json
  *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed at the next start
  *
@@ -115,7 +116,18 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 
 /* ---- history.jsonl ---- */
 
-/* Drops lines whose "step" is past `step` (-1: all), and the torn line of a killed run, then opens for appending. */
-dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, int64_t step) DT_MUST_USE;
+/*
+ * A run that leaves older state behind (a fresh start, an older checkpoint) writes its lines beside it, into history.GENERATION.jsonl, until
+ * it has a checkpoint: killed before that, the old run is as it was. dt_history_adopt then puts them in place; so does dt_history_open for
+ * the checkpoint of a run that was killed in between.
+ */
+typedef struct dt_history_from {
+    int64_t step;       /* lines past it are dropped; -1: all */
+    int64_t generation; /* of the run */
+    bool aside;
+} dt_history_from;
+/* Drops lines, also the torn one of a killed run, then opens for appending. */
+dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from) DT_MUST_USE;
+dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r) DT_MUST_USE;
 
 #endif

@@ -45,31 +45,80 @@ static dt_status *check_kind(const char *path, bool *there)
     return NULL;
 }
 
-static dt_status *drop(const char *path, int64_t step)
+/* The lines of history.jsonl that stay; *same: all of them do. */
+static dt_status *read_kept(const char *path, int64_t step, dt_str *kept, bool *same)
 {
     bool there;
-    dt_str all = {0}, kept = {0};
+    dt_str all = {0};
+    *same = true;
     DT_TRY(check_kind(path, &there));
     if (!there)
         return NULL;
     dt_status *s = dt_file_read(path, largest, &all);
     if (!s) {
-        filter(&all, step, &kept);
-        if (kept.size != all.size)
-            s = dt_file_commit(path, dt_str_text(&kept), kept.size);
+        filter(&all, step, kept);
+        *same = kept->size == all.size;
     }
     dt_str_release(&all);
+    return s;
+}
+
+static char *name_of(const dt_run_dir *r, int64_t generation)
+{
+    dt_str name = {0};
+    dt_str_printf(&name, "history.%lld.jsonl", (long long)generation);
+    char *path = dt_path_join(r->path, dt_str_text(&name));
+    dt_str_release(&name);
+    return path;
+}
+
+/* What killed runs left beside it: this run's own lines are taken, those of a later one, which has no checkpoint, go. */
+static dt_status *settle(const dt_run_dir *r, const char *path, int64_t generation)
+{
+    char *own = name_of(r, generation), *later = name_of(r, generation + 1);
+    bool there;
+    dt_status *s = check_kind(own, &there);
+    if (!s && there)
+        s = dt_rename(own, path);
+    if (!s)
+        s = dt_file_remove(later);
+    free(own);
+    free(later);
+    return s;
+}
+
+static dt_status *open_as(dt_writer *w, const char *from, const char *to, int64_t step)
+{
+    dt_str kept = {0};
+    bool same;
+    dt_status *s = read_kept(from, step, &kept, &same);
+    if (!s && (!same || strcmp(from, to) != 0))
+        s = dt_file_commit(to, dt_str_text(&kept), kept.size);
+    if (!s)
+        s = dt_writer_append(w, to);
     dt_str_release(&kept);
     return s;
 }
 
-dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, int64_t step)
+dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from)
 {
     *w = (dt_writer){.fd = -1};
-    char *path = dt_path_join(r->path, "history.jsonl");
-    dt_status *s = drop(path, step);
+    char *path = dt_path_join(r->path, "history.jsonl"), *beside = name_of(r, from->generation);
+    dt_status *s = from->aside ? NULL : settle(r, path, from->generation);
     if (!s)
-        s = dt_writer_append(w, path);
+        s = open_as(w, path, from->aside ? beside : path, from->step);
     free(path);
+    free(beside);
+    return s;
+}
+
+dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r)
+{
+    char *path = dt_path_join(r->path, "history.jsonl");
+    dt_status *s = dt_rename(w->path, path);
+    if (!s)
+        s = dt_dir_sync(r->path);
+    free(w->path);
+    w->path = path;
     return s;
 }

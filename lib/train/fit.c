@@ -241,13 +241,16 @@ static dt_status *stopped(const run *r)
 {
     if (*r->q->run->stop > 1)
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved", (long long)r->at.step);
-    return dt_fail(DT_E_STOPPED, NULL, r->writes ? "stopped after step %lld, state saved" : "stopped after step %lld", (long long)r->at.step);
+    return dt_fail(DT_E_STOPPED, NULL, r->saved_step == r->at.step ? "stopped after step %lld, state saved" : "stopped after step %lld", (long long)r->at.step);
 }
 
 static dt_status *train(run *r, dt_feed *feed)
 {
+    const volatile int *stop = r->q->run->stop;
     dt_batch batch;
 
+    if (stop && *stop)
+        return stopped(r); /* nothing has been trained that is not saved */
     while (r->at.step < r->steps) {
         int64_t since = dt_now_ns();
         DT_TRY(dt_feed_next(feed, &batch));

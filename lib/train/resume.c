@@ -96,7 +96,8 @@ static dt_status *resume_path(run *r, const char *path)
     if (s)
         return s;
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
-    if (highest >= 0)
+    r->aside = highest >= 0;
+    if (r->aside)
         r->generation = highest + 1;
     r->saved_step = -1;
     return NULL;
@@ -107,7 +108,7 @@ static dt_status *start_fresh(run *r)
     int64_t highest;
 
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
-    r->fresh = highest >= 0;
+    r->fresh = r->aside = highest >= 0;
     r->generation = highest + 1;
     return NULL;
 }
@@ -153,11 +154,11 @@ dt_status *dt_run_open(run *r)
         DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
     }
     DT_TRY(find_start(r));
+    if (r->writes)
+        DT_TRY(dt_history_open(&r->history, &r->directory, &(dt_history_from){ .step = last_line(r), .generation = r->generation, .aside = r->aside }));
     if (r->resumed)
         r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, 2 * (DT_MAX_SUMS + 1));
-    if (!r->writes)
-        return NULL;
-    return dt_history_open(&r->history, &r->directory, last_line(r));
+    return NULL;
 }
 
 /* ---- saving ---- */
@@ -169,6 +170,17 @@ static const char *kernels_of(run *r)
 
     dt_status_free(s); /* open since the first step */
     return device ? dt_engine_describe(device->engine) : "";
+}
+
+/* The old run's history and, on a fresh start, its checkpoints go once this one can be gone on from. */
+static dt_status *give_up_old(run *r)
+{
+    bool fresh = r->fresh, aside = r->aside;
+
+    r->fresh = r->aside = false;
+    if (aside)
+        DT_TRY(dt_history_adopt(&r->history, &r->directory));
+    return fresh ? dt_checkpoints_clean(&r->directory, true, r->checkpoint) : NULL;
 }
 
 dt_status *dt_run_save(run *r)
@@ -190,16 +202,19 @@ dt_status *dt_run_save(run *r)
     r->checkpoint = path;
     r->saved_step = r->at.step;
     r->saved_ns = dt_now_ns();
-    if (!r->fresh)
-        return NULL;
-    r->fresh = false;
-    return dt_checkpoints_clean(&r->directory, true, path);
+    return give_up_old(r);
 }
 
 dt_status *dt_run_close(run *r)
 {
-    dt_status *s = r->history.path ? dt_writer_close(&r->history) : NULL;
+    dt_status *s = NULL;
 
+    if (r->aside && r->history.path) {
+        r->history.keep = false; /* lines with no checkpoint behind them */
+        dt_writer_abandon(&r->history);
+    }
+    if (r->history.path)
+        s = dt_writer_close(&r->history);
     dt_run_dir_close(&r->directory);
     free(r->checkpoint);
     dt_arena_destroy(r->arena);

@@ -29,6 +29,7 @@ typedef struct run {
     dt_writer history;
     int64_t generation;              /* see dt_state_file */
     bool fresh;                      /* in a used directory: the old checkpoints go with the first new one */
+    bool aside;                      /* the history lies beside the old one until then */
     bool resumed;
     char *checkpoint;                /* the newest, NULL: none */
     dt_digest saved;                 /* the weights of the one saved last */

@@ -26,6 +26,36 @@ static void test_unknown_instruction_sets_are_refused(void **state)
     dt_status_free(s);
 }
 
+static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan)
+{
+    (void)l, (void)g, (void)plan;
+    return dt_fail(DT_E_KERNELS, NULL, "refused");
+}
+
+/* Who asked for a library by its name gets that one or an error. */
+static void test_refused_products_are_made_by_openblas_where_nobody_chose(void **state)
+{
+    (void)state;
+    static const dt_kernels all[] = { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS };
+    const float a[] = { 1, 2 }, b[] = { 3, 4 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        dt_engine *e = engine_with(1, all[i]);
+        dt_product p = { 0 };
+        float c = 0;
+        e->gemm.plan = refuse;
+        for (int again = 0; again < 2; again++) {
+            dt_status *s = dt_product_plan(e, &(dt_gemm){ .m = 1, .n = 1, .k = 2, .lda = 2, .ldb = 1, .ldc = 1 }, &p);
+            assert_int_equal(dt_status_number(s), all[i] == DT_KERNELS_AUTO ? 0 : DT_E_KERNELS);
+            dt_status_free(s);
+            if (p.plan)
+                dt_product_run(&p, a, b, &c);
+            assert_true(c == (p.plan ? 11 : 0));
+            dt_product_release(&p);
+        }
+        dt_engine_close(e);
+    }
+}
+
 /* The library's products are the same in all of them, so the rest must be. */
 static void compare_sets(uint64_t seed, int64_t rows)
 {
@@ -104,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_unknown_instruction_sets_are_refused),
+        cmocka_unit_test(test_refused_products_are_made_by_openblas_where_nobody_chose),
         cmocka_unit_test(test_instruction_sets_do_not_change_bits),
         cmocka_unit_test(test_engines_and_executables_live_side_by_side),
     };

@@ -18,11 +18,12 @@ static int set_up(void **state)
     return 0;
 }
 
+static char here[] = DIR_;
+static const dt_run_dir run = {.path = here, .lock.fd = -1};
+
 static dt_status *open_history(dt_writer *w, int64_t step)
 {
-    static char path[] = DIR_;
-    const dt_run_dir r = {.path = path, .lock.fd = -1};
-    return dt_history_open(w, &r, step);
+    return dt_history_open(w, &run, &(dt_history_from){.step = step, .generation = 3});
 }
 
 static void assert_after(const char *before, int64_t step, const char *after)
@@ -98,6 +99,55 @@ static void test_links_and_others_are_refused(void **state)
     dt_str_release(&text);
 }
 
+static void expect_lines(const char *path, const char *lines)
+{
+    dt_str text = {0};
+    assert_ok(dt_file_read(path, 1 << 20, &text));
+    assert_string_equal(dt_str_text(&text), lines);
+    dt_str_release(&text);
+}
+
+/* A run of generation 4 begins beside that of generation 3 and gets as far as `adopts`; then either is gone on from. */
+static void begin_aside(int64_t step, bool adopts)
+{
+    dt_writer w;
+    fresh(DIR_);
+    write_file(PATH, LINE(10) LINE(20), strlen(LINE(10) LINE(20)));
+    assert_ok(dt_history_open(&w, &run, &(dt_history_from){.step = step, .generation = 4, .aside = true}));
+    assert_ok(dt_writer_put(&w, LINE(15), strlen(LINE(15))));
+    expect_lines(PATH, LINE(10) LINE(20));
+    if (adopts)
+        assert_ok(dt_history_adopt(&w, &run));
+    assert_ok(dt_writer_close(&w));
+}
+
+static void go_on(int64_t step, int64_t generation)
+{
+    dt_writer w;
+    assert_ok(dt_history_open(&w, &run, &(dt_history_from){.step = step, .generation = generation}));
+    assert_ok(dt_writer_close(&w));
+    assert_false(is_there(DIR_ "/history.4.jsonl"));
+}
+
+static void test_lines_beside_are_adopted_or_go(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t step;
+        const char *lines;
+    } rows[] = {{-1, LINE(15)}, {10, LINE(10) LINE(15)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin_aside(rows[i].step, true);
+        expect_lines(PATH, rows[i].lines);
+        begin_aside(rows[i].step, false); /* killed after its first checkpoint, which is of generation 4 */
+        go_on(20, 4);
+        expect_lines(PATH, rows[i].lines);
+        begin_aside(rows[i].step, false); /* killed before */
+        go_on(20, 3);
+        expect_lines(PATH, LINE(10) LINE(20));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup(test_torn_lines_go, set_up),
         cmocka_unit_test_setup(test_a_new_file_is_made, set_up),
         cmocka_unit_test_setup(test_a_file_with_nothing_to_drop_is_not_replaced, set_up),
+        cmocka_unit_test_setup(test_lines_beside_are_adopted_or_go, set_up),
         cmocka_unit_test_setup(test_links_and_others_are_refused, set_up),
     };
     return cmocka_run_group_tests_name("format/history", tests, NULL, NULL);

@@ -106,6 +106,7 @@ static void test_fresh_start_keeps_the_old_until_it_has_saved(void **state)
     setup s = in(HERE "/kept");
 
     train_to(&s, 7);
+    dt_str history = text_of_file(HERE "/kept/history.jsonl");
     s.run.resume = DT_RESUME_NEVER;
     s.checkpoint = "{save_freq: 5}";
     s.stop_at = 2;
@@ -116,6 +117,15 @@ static void test_fresh_start_keeps_the_old_until_it_has_saved(void **state)
     outcome_free(&o);
     assert_true(is_there(HERE "/kept/ckpt/step-00000007"));
     assert_true(is_there(HERE "/kept/ckpt/step-00000002"));
+    dt_str after = text_of_file(HERE "/kept/history.jsonl");
+    assert_string_equal(dt_str_text(&after), dt_str_text(&history));
+    dt_str_release(&after);
+    dt_str_release(&history);
+    s.run.resume = DT_RESUME_AUTO;
+    s.stop_at = 0;
+    o = fit_well(&s);
+    assert_int_equal(o.first_step, 8);
+    expect_as_undisturbed(&o, s.directory);
 }
 
 static void test_job_says_how_to_begin(void **state)

@@ -1,0 +1,48 @@
+/*
+ * Planned matrix products. The library is the engine's; where it was chosen by itself (`auto`) and refuses one, OpenBLAS makes that one: a
+ * product of sizes that oneDNN does not take is no reason to stop. Which library it is depends on sizes alone, so the bits do too.
+ */
+#include "exec/exec_impl.h"
+
+static dt_status *open_second(dt_engine *e)
+{
+    if (e->second.name)
+        return NULL;
+    DT_TRY(dt_gemm_open_openblas(&e->second));
+    dt_status *s = dt_gemm_find_room(&e->second, dt_pool_lanes(e->pool));
+    if (s) {
+        e->second.close(&e->second);
+        e->second = (dt_gemm_library){ 0 };
+    }
+    return s;
+}
+
+static dt_status *plan_by(const dt_gemm_library *l, const dt_gemm *g, dt_product *out)
+{
+    DT_TRY(l->plan(l, g, &out->plan));
+    out->library = l;
+    return NULL;
+}
+
+dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out)
+{
+    dt_status *s = plan_by(&e->gemm, g, out);
+
+    if (!s || e->kernels != DT_KERNELS_AUTO || dt_status_number(s) != DT_E_KERNELS)
+        return s;
+    dt_status_free(s);
+    DT_TRY(open_second(e));
+    return plan_by(&e->second, g, out);
+}
+
+void dt_product_run(const dt_product *p, const float *a, const float *b, float *c)
+{
+    p->library->run(p->plan, a, b, c);
+}
+
+void dt_product_release(dt_product *p)
+{
+    if (p->plan)
+        p->library->release(p->plan);
+    p->plan = NULL;
+}
