@@ -187,6 +187,79 @@ static void test_what_has_no_gradient(void **state)
     dt_strategy_unref(s);
 }
 
+/* ---- variables of one's own ---- */
+
+typedef struct line {
+    dt_variable *slope, *offset, *unused;
+    dt_variables *all;
+    dt_optimizer *optimizer;
+} line;
+
+/* y = slope x + offset, fitted to 3 x - 1 */
+static void fit_line(dt_trace *t, void *user)
+{
+    const line *my = user;
+    dt_value x = dt_arg(t, "x"), n = dt_constant(t, dt_strategy_replicas(dt_get_strategy()));
+    dt_value y = dt_add(dt_multiply(dt_variable_read(t, my->slope), x), dt_variable_read(t, my->offset));
+    dt_value wanted = dt_subtract(dt_multiply(x, dt_constant(t, 3)), dt_constant(t, 1)), off = dt_subtract(y, wanted);
+    dt_value loss = dt_divide(dt_reduce_mean(dt_multiply(off, off), 0), n);
+
+    dt_optimizer_apply(my->optimizer, dt_gradient(loss, my->all));
+    dt_return(t, "loss", loss);
+}
+
+static dt_variable *zero(const char *name)
+{
+    dt_variable *v = NULL;
+    OK(dt_variable_create(&v, NULL, &(dt_variable_options){ .name = name, .dtype = DT_FLOAT32 }));
+    return v;
+}
+
+/* A variable that the loss does not depend on stays; the others are trained alike on any number of replicas. */
+static void test_optimizers_train_variables_of_ones_own(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 2; n++) {
+        dt_strategy *s = strategy_of(&(setup){ .replicas = n });
+        line my = { 0 };
+        dt_tensor *x[2] = { 0 }, *value = NULL;
+        dt_values *args = NULL;
+        dt_function *f = NULL;
+
+        DT_SCOPE(s) {
+            my.slope = zero("slope");
+            my.offset = zero("offset");
+            my.unused = zero("unused");
+            OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 0.05, momentum: 0.9}"));
+        }
+        OK(dt_variables_create(&my.all, (dt_variable *[]){ my.slope, my.unused, my.offset }, 3));
+        for (int r = 0; r < n; r++)
+            OK(dt_tensor_create(&x[r], DT_FLOAT32, 1, (int64_t[]){ 4 / n }, r ? (const float[]){ 2, 3 } : (const float[]){ 0, 1, 2, 3 }));
+        OK(dt_values_create(&args));
+        OK(dt_values_set_per_replica(args, "x", x, n));
+        OK(dt_function_create(&f, fit_line, &my));
+        for (int i = 0; i < 400; i++)
+            OK(dt_strategy_run(s, f, args, NULL));
+        OK(dt_variable_value(my.slope, &value));
+        assert_float_equal(dt_tensor_item(value), 3, 1e-4);
+        OK(dt_variable_value(my.offset, &value));
+        assert_float_equal(dt_tensor_item(value), -1, 1e-4);
+        OK(dt_variable_value(my.unused, &value));
+        assert_true(dt_tensor_item(value) == 0);
+        dt_function_unref(f);
+        dt_values_unref(args);
+        dt_tensor_unref(value);
+        dt_tensor_unref(x[0]);
+        dt_tensor_unref(x[1]);
+        dt_variables_unref(my.all);
+        dt_optimizer_unref(my.optimizer);
+        dt_variable_unref(my.slope);
+        dt_variable_unref(my.offset);
+        dt_variable_unref(my.unused);
+        dt_strategy_unref(s);
+    }
+}
+
 /* ---- predicting ---- */
 
 /* The mean squared error that evaluate tells is that of the predictions, for any number of replicas and whatever batch is last. */
@@ -263,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_a_custom_loop_trains_as_fit_does),
         cmocka_unit_test(test_gradients_of_any_values),
         cmocka_unit_test(test_what_has_no_gradient),
+        cmocka_unit_test(test_optimizers_train_variables_of_ones_own),
         cmocka_unit_test(test_predictions_are_what_evaluate_judges),
         cmocka_unit_test(test_predict_wants_the_input),
     };
