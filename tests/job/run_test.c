@@ -89,6 +89,7 @@ static void test_jobs_train(void **state)
     } cases[] = {
         {"default", 3, 1, 12, "cpu", "CPU"},        {"mirrored", 2, 4, 18, "cpu", "4 x CPU"}, {"tpu", 2, 8, 18, "sim", "sim:v2-8"},
         {"shards", 2, 4, 18, "cpu", "4 x CPU"},     {"steps", 2, 3, 9, "cpu", "3 x CPU"},     {"sequence", 2, 4, 6, "cpu", "4 x CPU"},
+        {"conv", 2, 4, 12, "cpu", "4 x CPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = fit(&(request){.job = cases[i].job, .output = cases[i].job});
@@ -139,6 +140,24 @@ static void test_one_hash_for_all_placements(void **state)
         {.job = "mirrored", .output = "same", .override = {"partition={x: {split: [1, 2]}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
+}
+
+static void test_one_hash_for_all_placements_of_convolutions(void **state)
+{
+    (void)state;
+    static const request cases[] = {
+        {.job = "conv", .output = "conv", .override = {"strategy={type: default}"}},
+        {.job = "conv", .output = "conv", .override = {"strategy.replicas=1"}, .threads = 1},
+        {.job = "conv", .output = "conv", .threads = 1},
+        {.job = "conv", .output = "conv", .threads = 3},
+        {.job = "conv", .output = "conv", .override = {"strategy={type: tpu, cluster_resolver: {tpu: \"sim:v2-8\"}}"}},
+    };
+    static const request shards[] = {
+        {.job = "conv", .output = "conv", .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
+        {.job = "conv", .output = "conv", .override = {"reproducible={shards: 8}"}, .threads = 3},
+    };
+    expect_one_hash(cases, sizeof cases / sizeof *cases);
+    expect_one_hash(shards, sizeof shards / sizeof *shards);
 }
 
 static void test_one_hash_for_all_placements_of_shards(void **state)
@@ -383,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_jobs_train),
         cmocka_unit_test(test_training_learns),
         cmocka_unit_test(test_one_hash_for_all_placements),
+        cmocka_unit_test(test_one_hash_for_all_placements_of_convolutions),
         cmocka_unit_test(test_one_hash_for_all_placements_of_shards),
         cmocka_unit_test(test_one_hash_for_layers_of_sequences),
         cmocka_unit_test(test_partition_is_told_to_have_no_effect),
