@@ -33,6 +33,7 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     for (int k = 0; k < layer->n_weights; k++)
         weight[k] = dt_read(c->trace, m->weight[first + k]);
     call.args = layer->args;
+    call.made = layer->made;
     call.name = layer->name;
     call.variable = &m->weight[first];
     call.seed = m->seed;

@@ -100,6 +100,7 @@ typedef struct dt_layer_build {
     dt_type out;          /* to be filled */
     int n_weights;        /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
+    const void *made;     /* may be filled: what call wants to know besides args; in `arena` */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
@@ -120,7 +121,7 @@ dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int
 
 typedef struct dt_layer_call {
     dt_trace *trace;
-    const void *args;
+    const void *args, *made; /* as build left them */
     dt_value x;
     const char *name;
     const dt_value *weight; /* in the order of build */
@@ -168,6 +169,7 @@ typedef struct dt_layer_spec {
     dt_type in, out;
     int n_weights;
     const dt_weight_spec *weight;
+    const void *made;
 } dt_layer_spec;
 
 typedef struct dt_input_spec {

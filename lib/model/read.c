@@ -138,7 +138,7 @@ static dt_status *build_layer(reader *r, int i, const dt_type *in)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
         .row = row, .args = b->args, .name = b->name, .at = b->at,
-        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight,
+        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight, .made = b->made,
     };
     r->built++;
     return NULL;

@@ -98,14 +98,24 @@ dt_value dt_mean_over(dt_value x, uint32_t dims)
     return dt_divide(dt_reduce(x, DT_REDUCE_SUM, dims), dt_count_over(x, dims));
 }
 
-dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon)
+dt_value dt_centre(dt_value x, uint32_t dims)
 {
     dt_type t = dt_type_of_value(x);
-    uint32_t kept = dt_all_dims(t.rank) & ~dims;
-    dt_value centred = dt_subtract(x, dt_along(dt_mean_over(x, dims), &t, kept));
+    return dt_subtract(x, dt_along(dt_mean_over(x, dims), &t, dt_all_dims(t.rank) & ~dims));
+}
+
+dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon)
+{
+    dt_type t = dt_type_of_value(centred);
     dt_value variance = dt_mean_over(dt_multiply(centred, centred), dims);
     dt_value inverse = dt_rsqrt(dt_add(variance, dt_like(variance, epsilon)));
-    return dt_multiply(centred, dt_along(inverse, &t, kept));
+    return dt_along(inverse, &t, dt_all_dims(t.rank) & ~dims);
+}
+
+dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon)
+{
+    dt_value centred = dt_centre(x, dims);
+    return dt_multiply(centred, dt_inverse_deviation(centred, dims, epsilon));
 }
 
 dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center, const dt_value *weight)

@@ -18,7 +18,11 @@ dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
 dt_value dt_count_over(dt_value x, uint32_t dims);
 /* The mean over `dims`, which go. */
 dt_value dt_mean_over(dt_value x, uint32_t dims);
-/* (x - mean) / sqrt(variance + epsilon), both taken over `dims` of the same example (and replica). */
+/* x - mean, taken over `dims`. */
+dt_value dt_centre(dt_value x, uint32_t dims);
+/* 1 / sqrt(variance + epsilon) over `dims` of what was centred, laid along them. */
+dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon);
+/* The product of both: mean 0, deviation 1. */
 dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon);
 /* y * gamma + beta, laid along `dims`. weight: those of the two that there are. */
 dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center, const dt_value *weight);

@@ -1,12 +1,15 @@
-/* LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, over `axis`.
- * J. L. Ba et al., Layer Normalization (2016). */
+/*
+ * LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, over `axis`.
+ * J. L. Ba et al., Layer Normalization (2016). With rms_scaling, a form that Keras keeps for old models, the mean is not taken off, and
+ * there is no beta.
+ */
 #include "model/layer/axes.h"
 
 struct layer_normalization {
     dt_layer_head head;
     const dt_tree *axis;
     double epsilon;
-    bool center, scale;
+    bool center, scale, rms_scaling;
     const dt_tree *beta_initializer, *gamma_initializer;
 };
 
@@ -15,10 +18,10 @@ static const dt_field fields[] = {
     DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
     DT_FLAG(struct layer_normalization, center, .preset = "true", .help = "adds beta"),
     DT_FLAG(struct layer_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
+    DT_FLAG(struct layer_normalization, rms_scaling, .help = "scales alone; RMSNormalization is the better one"),
     DT_TREE(struct layer_normalization, beta_initializer, .help = "default zeros"),
     DT_TREE(struct layer_normalization, gamma_initializer, .help = "default ones"),
     DT_LAYER_FIELDS(struct layer_normalization),
-    DT_ONLY("rms_scaling", "false"),
     DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
     DT_END
 };
@@ -29,9 +32,9 @@ static dt_status *build(dt_layer_build *b)
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "LayerNormalization", 2));
     DT_TRY(dt_axes_read(b, l->axis, true, &dims));
-    if (l->scale)
+    if (l->scale || l->rms_scaling)
         DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "gamma", .initializer = l->gamma_initializer, .preset = "ones" }));
-    if (l->center)
+    if (l->center && !l->rms_scaling)
         DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "beta", .initializer = l->beta_initializer, .preset = "zeros" }));
     b->out = b->in;
     return NULL;
@@ -41,7 +44,10 @@ static dt_value call(const dt_layer_call *c)
 {
     const struct layer_normalization *l = c->args;
     uint32_t dims = dt_axes_of(l->axis, c->out->rank);
-    return dt_scale_and_center(dt_standardize(c->x, dims, l->epsilon), dims, l->scale, l->center, c->weight);
+    dt_value centred = dt_centre(c->x, dims), inverse = dt_inverse_deviation(centred, dims, l->epsilon);
+    if (l->rms_scaling)
+        return dt_scale_and_center(dt_multiply(c->x, inverse), dims, true, false, c->weight);
+    return dt_scale_and_center(dt_multiply(centred, inverse), dims, l->scale, l->center, c->weight);
 }
 
 const dt_layer dt_layer_layer_normalization = {

@@ -1,0 +1,116 @@
+/*
+ * Bidirectional: a recurrent layer twice, once from the first step to the last and once the other way, each with weights of its own, and the
+ * outputs of both merged. Of sequences, what the backward one says of a step is laid beside what the forward one says of it.
+ *
+ *     Bidirectional: {layer: {LSTM: {units: 8}}}        (B, T, D) to (B, 16)
+ *
+ * M. Schuster, K. Paliwal, Bidirectional Recurrent Neural Networks (1997).
+ */
+#include "model/layer/recurrent.h"
+
+#include <string.h>
+
+typedef enum merge { CONCAT, SUM, MUL, AVE } merge;
+static const char *const merges[] = { "concat", "sum", "mul", "ave", NULL };
+
+struct bidirectional {
+    dt_layer_head head;
+    const dt_tree *layer;
+    int merge_mode;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct bidirectional, layer, .required = true, .help = "LSTM, GRU or SimpleRNN with its arguments"),
+    DT_ENUM(struct bidirectional, merge_mode, merges, .help = "how the two outputs become one"),
+    DT_LAYER_FIELDS(struct bidirectional),
+    DT_NOT_YET("backward_layer"), DT_NOT_YET("weights"),
+    DT_END
+};
+
+/* One direction: the layer, and where its weights begin. */
+typedef struct direction {
+    const dt_layer *row;
+    dt_recurrent args;
+    dt_type out;
+    int first, n_weights;
+} direction;
+
+static dt_status *read_layer(const dt_layer_build *b, dt_named *out)
+{
+    static const dt_kind *const rows[] = { &dt_layer_lstm.kind, &dt_layer_gru.kind, &dt_layer_simple_rnn.kind };
+    const struct bidirectional *d = b->args;
+    return dt_named_read(b->arena, rows, 3, "recurrent layer", d->layer, out);
+}
+
+/* Builds one direction, whose weights come behind those that are there. */
+static dt_status *build_direction(dt_layer_build *b, const dt_named *layer, bool backwards, direction *out)
+{
+    const struct bidirectional *d = b->args;
+    dt_layer_build one = { .arena = b->arena, .args = &out->args, .at = b->at, .in = b->in };
+    out->row = (const dt_layer *)layer->kind;
+    out->args = *(const dt_recurrent *)layer->args;
+    out->args.go_backwards ^= backwards;
+    out->args.head.trainable &= d->head.trainable;
+    const char *given = out->args.head.name, *name = given ? given : dt_snake_case(b->arena, layer->kind->name);
+    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", name);
+    DT_TRY(out->row->build(&one));
+    memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
+    out->first = b->n_weights;
+    out->n_weights = one.n_weights;
+    out->out = one.out;
+    b->n_weights += one.n_weights;
+    return NULL;
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct bidirectional *d = b->args;
+    direction *made = dt_arena_array(b->arena, direction, 2);
+    dt_named layer;
+    DT_TRY(read_layer(b, &layer));
+    for (int i = 0; i < 2; i++)
+        DT_TRY(build_direction(b, &layer, i == 1, &made[i]));
+    b->made = made;
+    b->out = made[0].out;
+    if (d->merge_mode == CONCAT)
+        b->out.dim[b->out.rank - 1] *= 2;
+    return NULL;
+}
+
+static dt_value call_direction(const dt_layer_call *c, const direction *d)
+{
+    dt_layer_call one = *c;
+    one.args = &d->args;
+    one.weight = c->weight + d->first;
+    one.variable = c->variable + d->first;
+    one.out = &d->out;
+    return d->row->call(&one);
+}
+
+static dt_value join(merge how, dt_value forward, dt_value backward)
+{
+    dt_value both[2] = { forward, backward };
+    switch (how) {
+    case CONCAT: return dt_concatenate(both, 2, dt_type_of_value(forward).rank - 1);
+    case SUM: return dt_add(forward, backward);
+    case MUL: return dt_multiply(forward, backward);
+    case AVE: return dt_multiply(dt_add(forward, backward), dt_like(forward, 0.5));
+    }
+    return forward;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct bidirectional *b = c->args;
+    const direction *d = c->made;
+    dt_value forward = call_direction(c, &d[0]), backward = call_direction(c, &d[1]);
+    if (d[0].args.return_sequences)
+        backward = dt_reverse(backward, 1u << 1);
+    return join((merge)b->merge_mode, forward, backward);
+}
+
+const dt_layer dt_layer_bidirectional = {
+    .kind = { "Bidirectional", "a recurrent layer in both directions", fields, sizeof(struct bidirectional), NULL },
+    .build = build,
+    .call = call,
+};
