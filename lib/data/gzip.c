@@ -17,6 +17,7 @@
 enum {
     WINDOW = 65536,
     GZIP_ONLY = 15 + 16,  /* zlib's windowBits: the largest window, gzip headers */
+    ZLIB_ONLY = 15,
     MOST_PER_BYTE = 1032, /* deflate's best case: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
 };
@@ -25,7 +26,7 @@ struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
-    bool gzip, between_members, end;
+    bool gzip, zlib, between_members, end;
     z_stream z;
     unsigned char *window; /* (WINDOW) */
 };
@@ -42,6 +43,13 @@ static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
     return NULL;
 }
 
+static void begin(dt_inflow *f, int window_bits)
+{
+    f->window = dt_alloc(WINDOW);
+    if (inflateInit2(&f->z, window_bits) != Z_OK)
+        dt_out_of_memory();
+}
+
 /* Reads by offset, so that the file's position stays at the front. */
 static dt_status *look(dt_inflow *f)
 {
@@ -52,10 +60,14 @@ static dt_status *look(dt_inflow *f)
     f->gzip = magic[0] == 0x1f && magic[1] == 0x8b;
     if (!f->gzip)
         return NULL;
-    f->window = dt_alloc(WINDOW);
-    if (inflateInit2(&f->z, GZIP_ONLY) != Z_OK)
-        dt_out_of_memory();
+    begin(f, GZIP_ONLY);
     return NULL;
+}
+
+void dt_inflow_take_zlib(dt_inflow *f)
+{
+    f->gzip = f->zlib = true;
+    begin(f, ZLIB_ONLY);
 }
 
 dt_status *dt_inflow_open(dt_inflow **out, const char *path)
@@ -120,12 +132,12 @@ static dt_status *read_plain(dt_inflow *f, unsigned char *buffer, int64_t n, int
 
 static dt_status *damaged(const dt_inflow *f)
 {
-    const char *why = f->z.msg ? f->z.msg : "no message";
+    const char *why = f->z.msg ? f->z.msg : "no message", *what = f->zlib ? "zlib" : "gzip";
     if (strcmp(why, "incorrect data check") == 0)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip checksum mismatch", f->path);
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s checksum mismatch", f->path, what);
     if (strcmp(why, "incorrect length check") == 0)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip length mismatch", f->path);
-    return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip data is damaged: %s", f->path, why);
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s length mismatch", f->path, what);
+    return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s data is damaged: %s", f->path, what, why);
 }
 
 /* Fills the window when it is empty. At the end of the file it stays empty. */
@@ -146,8 +158,8 @@ static dt_status *next_member(dt_inflow *f)
     f->between_members = false;
     if (f->z.avail_in == 0)
         f->end = true;
-    else if (*f->z.next_in != 0x1f)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: something that is not gzip follows the compressed data", f->path);
+    else if (f->zlib || *f->z.next_in != 0x1f)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: something that is not %s follows the compressed data", f->path, f->zlib ? "zlib" : "gzip");
     else
         inflateReset(&f->z);
     return NULL;
@@ -159,7 +171,7 @@ static dt_status *inflate_some(dt_inflow *f)
     if (f->between_members)
         return next_member(f);
     if (f->z.avail_in == 0)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: gzip stream ends early", f->path);
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->zlib ? "zlib" : "gzip");
     int r = inflate(&f->z, Z_NO_FLUSH);
     if (r == Z_MEM_ERROR)
         dt_out_of_memory();

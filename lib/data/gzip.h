@@ -14,6 +14,8 @@ void dt_inflow_close(dt_inflow *f); /* takes NULL */
 /* Up to n bytes; *got is less than n only at the end, where checksums have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 bool dt_inflow_is_gzip(const dt_inflow *f);
+/* Reads as zlib's format (RFC 1950) what has not been read yet; from then on it counts as gzip. */
+void dt_inflow_take_zlib(dt_inflow *f);
 /* Bytes of the file itself. */
 int64_t dt_inflow_size(const dt_inflow *f);
 /* The most bytes that can come in all: the size, or what so much gzip data can hold. */
