@@ -237,6 +237,49 @@ DT_ERROR(DATASET_KEYS, 89, 78, "ValueError", "keys of a data set",
     "      global_batch_size: 64")
 DT_ERROR(SYNTH_KIND, 90, 64, "ValueError", "unknown sample data",
     "'dtrain data synth KIND -o DIR' draws sample data. The only kind is digits: 28x28 handwritten-looking digits.")
+DT_ERROR(RECORD, 91, 65, "DataLossError", "damaged file of records",
+    "A TFRecord is framed by its length and two CRC-32C checksums. One of them is wrong, the file ends within a record, or something\n"
+    "else follows the last one: the file was altered, cut by an interrupted copy, or is no TFRecord at all. The message names the\n"
+    "record (from 0) and its offset in bytes; records before it are whole. Nothing was allocated for a length that cannot be.")
+DT_ERROR(EXAMPLE, 92, 65, "InvalidArgumentError", "record that is no tf.Example, or lacks a feature",
+    "A record is read as a tf.Example: features by name, each a list of integers, floats or byte strings. This one is none, or a feature\n"
+    "is missing, of another kind, or has another number of values than the element's shape.\n\n"
+    "    element: {image: {shape: [28, 28], dtype: uint8, feature: image_raw}, label: {dtype: int64}}\n\n"
+    "int64_list goes with integer dtypes, float_list with float32 and float64, bytes_list with uint8 (one string of shape's bytes).")
+DT_ERROR(NOT_BATCHED, 93, 78, "ValueError", "elements without batch dimension",
+    "A data set is distributed by cutting the batches for the replicas, so its elements must have rows. Call batch with the global\n"
+    "batch size before distributing:\n\n"
+    "    dt_dataset_batch(&d, d, 64, false)\n\n"
+    "A function that makes per-replica batches itself goes to dt_strategy_distribute_datasets_from_function.")
+DT_ERROR(SHARD, 94, 78, "InvalidArgumentError", "no such shard",
+    "shard(num_shards, index) keeps every num_shards-th element: num_shards is at least 1, index from 0 to num_shards - 1. Workers and\n"
+    "replicas are counted the same way.")
+DT_ERROR(SHARD_HINT, 95, 78, "FailedPreconditionError", "shard hint that nobody followed",
+    "shard(DT_SHARD_HINT, ...) marks where a worker's share is taken. Only the auto-shard policy HINT puts one there; the data set can\n"
+    "neither be iterated by itself nor distributed under another policy.")
+DT_ERROR(UNSHARDABLE, 96, 78, "NotFoundError", "no files to shard by",
+    "The auto-shard policy FILE gives each worker some of the files, but this data set does not read files (or does so within a function\n"
+    "of interleave, which cannot be looked into). Take DATA, or AUTO, which takes DATA by itself.")
+DT_ERROR(TOO_FEW_FILES, 97, 78, "InvalidArgumentError", "fewer files than workers",
+    "The auto-shard policy FILE gives each worker at least one file. There are fewer files than workers: split them into more files, or\n"
+    "take DATA (each worker reads all and keeps its part), AUTO (takes DATA here), or OFF.")
+DT_ERROR(PIPELINE, 98, 78, "ValueError", "argument of a data set's transformation",
+    "A transformation of a data set was given something that it cannot take; the message says what it takes. Components that follow each\n"
+    "other (concatenate) must agree in name, dtype and rank. A data set in a job file's words cannot be transformed further.")
+DT_ERROR(INPUT_MODE, 99, 78, "NotImplementedError", "one input pipeline per replica",
+    "DT_PER_REPLICA makes one data set for each replica, which only a function can do: call\n"
+    "dt_strategy_distribute_datasets_from_function. TPU strategies feed replicas by host and do not have it.")
+DT_ERROR(GLOBAL_BATCH, 100, 78, "ValueError", "global batch that does not divide",
+    "The batch size per replica is the global batch size divided by num_replicas_in_sync, without a rest. Take a global batch size that\n"
+    "is a multiple of the number of replicas, or dt_strategy_distribute_dataset, which cuts any.")
+DT_ERROR(ELEMENT_SHAPE, 101, 65, "InvalidArgumentError", "elements of different shapes",
+    "Elements that become one batch must have one dtype and shape; components of an element that is cut into rows must have the same\n"
+    "number of them; what map returns must be as its spec says. padded_batch fills shorter elements up with zeros.")
+DT_ERROR(INPUT_WORKERS, 102, 78, "ValueError", "replicas do not divide among workers",
+    "dt_input_options.workers divides the strategy's replicas among that many virtual workers, each with the same number of replicas.")
+DT_ERROR(NEXT_IN_REPLICA, 103, 78, "ValueError", "next in replica context",
+    "dt_iterator_next gives the values of all replicas at once, so it is called outside of step functions; what a step needs comes in by\n"
+    "dt_arg.")
 DT_ERROR(NO_INPUT, 110, 66, "NotFoundError", "input missing",
     "A file that the job or the command line names is not there or cannot be opened. Data files are looked for relative to the\n"
     "job file, output relative to the working directory.")

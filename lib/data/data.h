@@ -96,6 +96,12 @@ dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *direct
 /* The same for examples in memory: no `format`, no parts. args: of dt_format_held. */
 dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out) DT_MUST_USE;
 extern const dt_format dt_format_held;
+/* The description, when it is a pipeline (pipeline/pipe.h), lent; else NULL: then everything below applies. */
+struct dt_pipe *dt_dataset_pipe(const dt_dataset *d);
+/* An error for what takes no pipeline: it has no examples that can be counted and looked up. */
+dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
+/* Counts an iteration of a pipeline that begins; returns how many were begun before. */
+uint64_t dt_dataset_begin(dt_dataset *d);
 
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;

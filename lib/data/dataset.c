@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "data/cast.h"
+#include "data/pipeline/pipe.h"
 
 /* ---- rows ---- */
 
@@ -285,6 +286,7 @@ void dt_dataset_unref(dt_dataset *d)
 {
     if (!d || --d->refs > 0)
         return;
+    dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x))
             d->spec.format->close(d->rows[p].x);
@@ -337,12 +339,15 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, cons
 
 int64_t dt_dataset_examples(const dt_dataset *d)
 {
-    return d->rows[DT_PART_TRAIN].count;
+    return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
 
 int64_t dt_dataset_batch_size(const dt_dataset *d)
 {
-    return d->spec.global_batch_size;
+    int64_t size = d->spec.global_batch_size;
+    if (d->pipe)
+        dt_status_free(dt_pipe_batch_size(d->pipe, &size));
+    return size;
 }
 
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements)

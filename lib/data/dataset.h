@@ -16,6 +16,8 @@ typedef struct dt_rows {
 
 struct dt_dataset {
     int refs;
+    struct dt_pipe *pipe;        /* a pipeline (pipeline/pipe.h): nothing below is used then; else NULL */
+    uint64_t iterations;         /* of the pipeline, begun so far */
     dt_arena *arena;             /* of everything here */
     dt_arena *owned;             /* of the spec, when it was made from a fragment; else NULL */
     dt_dataset_spec spec;

@@ -1,0 +1,83 @@
+/* The handle of a pipeline: a data set that is a description, and remembers how often it was iterated. */
+#include <stdlib.h>
+
+#include "data/pipeline/build.h"
+
+dt_status *dt_pipeline_input(const dt_dataset *in, const char *what)
+{
+    DT_TRY(dt_status_kept());
+    if (!in)
+        return dt_fail(DT_E_PIPELINE, NULL, "%s: there is no data set", what);
+    if (!in->pipe)
+        return dt_fail(DT_E_PIPELINE, NULL, "%s: a data set in a job file's words has its own 'map', 'shuffle', 'take' and 'repeat'; "
+                       "transformations are for data sets that begin with dt_dataset_range, _from_tensors, _list_files, ...", what);
+    return NULL;
+}
+
+dt_status *dt_dataset_adopt(dt_dataset **out, dt_pipe *p)
+{
+    dt_dataset *d = dt_alloc(sizeof *d);
+    *d = (dt_dataset){.refs = 1, .pipe = p};
+    dt_dataset_unref(*out);
+    *out = d;
+    return NULL;
+}
+
+dt_status *dt_dataset_build(dt_dataset **out, const dt_pipe_parts *parts)
+{
+    dt_pipe *p;
+    DT_TRY(dt_pipe_create(&p, parts));
+    return dt_dataset_adopt(out, p);
+}
+
+dt_pipe *dt_dataset_pipe(const dt_dataset *d)
+{
+    return d->pipe;
+}
+
+dt_status *dt_dataset_check_job(const dt_dataset *d)
+{
+    if (!d)
+        return dt_fail(DT_E_PIPELINE, NULL, "there is no data set");
+    return d->pipe ? dt_fail(DT_E_PIPELINE, NULL, "a pipeline is read in order only; dt_dataset_collect makes a data set of it that fit, "
+                             "evaluate and predict take") : NULL;
+}
+
+uint64_t dt_dataset_begin(dt_dataset *d)
+{
+    return d->iterations++;
+}
+
+int64_t dt_dataset_cardinality(const dt_dataset *d)
+{
+    return !d ? 0 : d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
+}
+
+int dt_dataset_components(const dt_dataset *d)
+{
+    return !d ? 0 : d->pipe ? d->pipe->spec.n : d->n;
+}
+
+void dt_spec_public(const char *name, const dt_type *type, dt_spec *out)
+{
+    *out = (dt_spec){.name = name, .dtype = type->dtype, .rank = type->rank};
+    for (int i = 0; i < type->rank; i++)
+        out->shape[i] = type->dim[i];
+}
+
+bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out)
+{
+    if (i < 0 || i >= dt_dataset_components(d) || !out)
+        return false;
+    if (d->pipe)
+        dt_spec_public(d->pipe->spec.c[i].name, &d->pipe->spec.c[i].type, out);
+    else
+        dt_spec_public(d->element[i].name, &d->element[i].type, out);
+    return true;
+}
+
+dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size)
+{
+    DT_TRY(dt_pipeline_input(d, "static_batch_size"));
+    return dt_pipe_batch_size(d->pipe, size);
+}

@@ -1,0 +1,136 @@
+/*
+ * rebatch(sizes): the rows of all elements as one stream, cut into pieces of the sizes in turn:
+ *
+ *     [0 1 2 3] [4 5 6]   by 2, 1, 1   ->   [0 1] [2] [3]  [4 5] [6]
+ *
+ * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece that wants rows finds none.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/pipeline/build.h"
+
+struct rebatch {
+    int64_t *sizes; /* (n) */
+    int n;
+    bool drop;
+};
+
+struct state {
+    dt_item item; /* rows [row, rows) of it are left */
+    int64_t row, rows;
+    int turn;
+};
+
+static void release(void *args)
+{
+    free(((const struct rebatch *)args)->sizes);
+}
+
+/* At least one row at hand, or the end: item.n == 0. */
+static dt_status *refill(dt_cursor *c, struct state *x)
+{
+    while (x->row == x->rows) {
+        dt_item_release(&x->item);
+        x->row = x->rows = 0;
+        DT_TRY(dt_cursor_next(c->in[0], &x->item));
+        if (x->item.n == 0)
+            return NULL;
+        DT_TRY(dt_item_rows(&x->item, &x->rows));
+    }
+    return NULL;
+}
+
+static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items *parts)
+{
+    for (int64_t have = 0; have < size;) {
+        dt_item part;
+        DT_TRY(refill(c, x));
+        if (x->item.n == 0)
+            return NULL;
+        int64_t n = x->rows - x->row < size - have ? x->rows - x->row : size - have;
+        DT_TRY(dt_item_slice(&x->item, x->row, n, &part));
+        dt_items_push(parts, &part);
+        x->row += n;
+        have += n;
+    }
+    return NULL;
+}
+
+static int64_t rows_of(const dt_items *parts)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < parts->n; i++)
+        rows += parts->v[i].array[0]->type.dim[0];
+    return rows;
+}
+
+static dt_status *next(dt_cursor *c, dt_item *out)
+{
+    const struct rebatch *a = c->pipe->args;
+    struct state *x = c->state;
+    dt_items parts = {0};
+    int64_t size = a->sizes[x->turn];
+    x->turn = (x->turn + 1) % a->n;
+    if (size == 0)
+        return x->item.n ? dt_item_slice(&x->item, 0, 0, out) : dt_spec_empty_item(&c->pipe->spec, out);
+    dt_status *s = collect(c, x, size, &parts);
+    if (!s && parts.n > 0 && (!a->drop || rows_of(&parts) == size))
+        s = dt_items_join(parts.v, parts.n, out);
+    dt_items_clear(&parts);
+    return s;
+}
+
+static void close(dt_cursor *c)
+{
+    dt_item_release(&((struct state *)c->state)->item);
+}
+
+const dt_transform dt_transform_rebatch = {
+    .name = "rebatch", .args_size = sizeof(struct rebatch), .state_size = sizeof(struct state), .next = next, .close = close,
+    .release = release,
+};
+
+/* Pieces of one size are known where whole batches of a known size divide into them. */
+static int64_t known_rows(const dt_item_spec *in, const int64_t *sizes, int n)
+{
+    int64_t rows, sum = 0;
+    dt_status *s = dt_spec_rows(in, &rows);
+    bool unknown = s || rows < 0;
+    dt_status_free(s);
+    for (int i = 0; i < n; i++) {
+        unknown |= sizes[i] != sizes[0];
+        sum += sizes[i];
+    }
+    return !unknown && sum > 0 && rows % sum == 0 ? sizes[0] : DT_UNKNOWN_DIM;
+}
+
+dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n, bool drop_remainder)
+{
+    struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
+    memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
+    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch, &in, 1, &args,
+                                                dt_spec_with_rows(&in->spec, known_rows(&in->spec, sizes, n))});
+}
+
+static dt_status *check_sizes(const int64_t *sizes, int n)
+{
+    int64_t sum = 0;
+    if (!sizes || n < 1 || n > (1 << 20))
+        return dt_fail(DT_E_PIPELINE, NULL, "rebatch: 1 to %d sizes, got %d", 1 << 20, n);
+    for (int i = 0; i < n; i++)
+        if (sizes[i] < 0 || !dt_add_fits(sum, sizes[i], &sum))
+            return dt_fail(DT_E_PIPELINE, NULL, "rebatch: size %d cannot be %lld", i, (long long)sizes[i]);
+    return sum > 0 ? NULL : dt_fail(DT_E_PIPELINE, NULL, "rebatch: all sizes are 0, so nothing would ever be read");
+}
+
+dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes, int n, bool drop_remainder)
+{
+    int64_t ignored;
+    dt_pipe *p;
+    DT_TRY(dt_pipeline_input(in, "rebatch"));
+    DT_TRY(check_sizes(sizes, n));
+    DT_TRY(dt_spec_rows(&in->pipe->spec, &ignored));
+    DT_TRY(dt_pipe_rebatch(&p, in->pipe, sizes, n, drop_remainder));
+    return dt_dataset_adopt(out, p);
+}
