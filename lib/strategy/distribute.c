@@ -1,40 +1,86 @@
 /*
- * distribute_dataset: each global batch cut for the replicas. The rows of a batch stay together in memory; a replica's part is a view.
- * Every iterator is one epoch, the next in the data set's order.
+ * distribute_dataset. A job's data set is cut on one worker: the rows of a batch stay together in memory, a replica's part is a view, and
+ * every iterator is one epoch, the next in the data set's order. A pipeline is distributed in distribute_pipes.c. The handles here serve
+ * both, and a pipeline iterated by itself.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/values.h"
+#include "strategy/pipelines.h"
 
 struct dt_dist_dataset {
     int refs;
     dt_strategy *strategy;
-    dt_dataset *data;
-    int64_t batch; /* global; the data set's own may be set anew for another strategy */
-    int64_t epoch; /* of the next iterator */
+    dt_dataset *data;     /* a job's; NULL: pipes */
+    int64_t batch;        /* global; the data set's own may be set anew for another strategy */
+    int64_t epoch;        /* of the next iterator */
+    dt_dist_pipes *pipes;
 };
 
 struct dt_iterator {
     int refs;
-    dt_dist_dataset *of;
-    dt_feed *feed;
-    int32_t *offsets; /* [replicas + 1] */
+    dt_dist_dataset *of;      /* NULL: of a data set by itself */
+    dt_feed *feed;            /* a job's */
+    int32_t *offsets;         /* [replicas + 1] */
+    dt_dist_cursors *cursors; /* pipes */
+    dt_cursor *alone;         /* a pipeline by itself */
 };
 
-dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options, dt_dist_dataset **out)
+/* ---- distributed data sets ---- */
+
+static dt_status *check(const dt_strategy *s)
+{
+    DT_TRY(dt_status_kept());
+    return s ? NULL : dt_fail(DT_E_PIPELINE, NULL, "there is no strategy to distribute the data set for");
+}
+
+static void hand_out(dt_dist_dataset **out, const dt_dist_dataset *made)
+{
+    dt_dist_dataset *d = dt_alloc(sizeof *d);
+
+    *d = *made;
+    d->refs = 1;
+    dt_dist_dataset_unref(*out);
+    *out = d;
+}
+
+static dt_status *distribute_job(dt_strategy *s, dt_dataset *data, const dt_input_options *o, dt_dist_dataset **out)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
-    (void)options; /* none yet: the type is opaque, NULL the only value */
-    DT_TRY(dt_status_kept());
+    if (o->replication_mode != DT_PER_WORKER)
+        return dt_fail(DT_E_INPUT_MODE, NULL, "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
     if (spec->per_replica_batch_size > 0)
         dt_dataset_set_global_batch(data, spec->per_replica_batch_size * s->replicas);
-    dt_dist_dataset *d = dt_alloc(sizeof *d);
-    *d = (dt_dist_dataset){ .refs = 1, .strategy = dt_strategy_ref(s), .data = data, .batch = dt_dataset_batch_size(data) };
     dt_dataset_ref(data);
-    dt_dist_dataset_unref(*out);
-    *out = d;
+    hand_out(out, &(dt_dist_dataset){ .strategy = dt_strategy_ref(s), .data = data, .batch = dt_dataset_batch_size(data) });
+    return NULL;
+}
+
+dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options, dt_dist_dataset **out)
+{
+    const dt_input_options o = options ? *options : (dt_input_options){ 0 };
+    dt_dist_pipes *pipes;
+
+    DT_TRY(check(s));
+    if (!data)
+        return dt_fail(DT_E_PIPELINE, NULL, "there is no data set to distribute");
+    if (!dt_dataset_pipe(data))
+        return distribute_job(s, data, &o, out);
+    DT_TRY(dt_dist_pipes_create(&pipes, s, dt_dataset_pipe(data), &o));
+    hand_out(out, &(dt_dist_dataset){ .strategy = dt_strategy_ref(s), .pipes = pipes });
+    return NULL;
+}
+
+dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_dataset_fn fn, void *user, const dt_input_options *options,
+                                                         dt_dist_dataset **out)
+{
+    const dt_input_options o = options ? *options : (dt_input_options){ 0 };
+    dt_dist_pipes *pipes;
+
+    DT_TRY(check(s));
+    DT_TRY(dt_dist_pipes_call(&pipes, s, fn, user, &o));
+    hand_out(out, &(dt_dist_dataset){ .strategy = dt_strategy_ref(s), .pipes = pipes });
     return NULL;
 }
 
@@ -43,25 +89,82 @@ void dt_dist_dataset_unref(dt_dist_dataset *d)
     if (!d || --d->refs > 0)
         return;
     dt_dataset_unref(d->data);
+    dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
     free(d);
 }
 
-dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
+const char *dt_dist_dataset_sharding(const dt_dist_dataset *d)
+{
+    return !d ? NULL : d->pipes ? dt_str_text(&d->pipes->decision) : "off: a job's data set on one worker";
+}
+
+int dt_dist_dataset_components(const dt_dist_dataset *d)
+{
+    return !d ? 0 : d->pipes ? d->pipes->pipe[0]->spec.n : dt_dataset_components(d->data);
+}
+
+bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out)
+{
+    if (i < 0 || i >= dt_dist_dataset_components(d) || !out)
+        return false;
+    if (!d->pipes)
+        return dt_dataset_element_spec(d->data, i, out);
+    dt_spec_public(d->pipes->pipe[0]->spec.c[i].name, &d->pipes->pipe[0]->spec.c[i].type, out);
+    return true;
+}
+
+/* ---- iterators ---- */
+
+static void start(dt_iterator **out, const dt_iterator *made)
+{
+    dt_iterator *it = dt_alloc(sizeof *it);
+
+    *it = *made;
+    it->refs = 1;
+    if (it->of)
+        it->of->refs++;
+    dt_iterator_unref(*out);
+    *out = it;
+}
+
+static dt_status *iterate_job(dt_iterator **out, dt_dist_dataset *data)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data->data);
     dt_feed *feed = NULL;
 
-    DT_TRY(dt_status_kept());
     DT_TRY(dt_feed_open(&feed, data->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = data->epoch, .shuffle = spec->shuffle,
                                                                .batch = data->batch, .last = spec->last_batch }));
     data->epoch++;
-    dt_iterator *it = dt_alloc(sizeof *it);
-    data->refs++;
-    *it = (dt_iterator){ .refs = 1, .of = data, .feed = feed,
-                         .offsets = dt_alloc(((size_t)data->strategy->replicas + 1) * sizeof(int32_t)) };
-    dt_iterator_unref(*out);
-    *out = it;
+    start(out, &(dt_iterator){ .of = data, .feed = feed, .offsets = dt_alloc(((size_t)data->strategy->replicas + 1) * sizeof(int32_t)) });
+    return NULL;
+}
+
+dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
+{
+    dt_dist_cursors *cursors;
+
+    DT_TRY(dt_status_kept());
+    if (!data)
+        return dt_fail(DT_E_PIPELINE, NULL, "there is no distributed data set to iterate");
+    if (data->data)
+        return iterate_job(out, data);
+    DT_TRY(dt_dist_cursors_open(&cursors, data->pipes, (uint64_t)data->epoch));
+    data->epoch++;
+    start(out, &(dt_iterator){ .of = data, .cursors = cursors });
+    return NULL;
+}
+
+dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
+{
+    dt_cursor *alone;
+
+    DT_TRY(dt_status_kept());
+    if (!d || !dt_dataset_pipe(d))
+        return dt_fail(DT_E_PIPELINE, NULL, d ? "a data set in a job file's words is iterated when it is distributed (the default strategy will do)"
+                                              : "there is no data set to iterate");
+    DT_TRY(dt_cursor_open(&alone, dt_dataset_pipe(d), dt_dataset_begin(d)));
+    start(out, &(dt_iterator){ .alone = alone });
     return NULL;
 }
 
@@ -70,6 +173,8 @@ void dt_iterator_unref(dt_iterator *it)
     if (!it || --it->refs > 0)
         return;
     dt_feed_close(it->feed);
+    dt_dist_cursors_close(it->cursors);
+    dt_cursor_close(it->alone);
     dt_dist_dataset_unref(it->of);
     free(it->offsets);
     free(it);
@@ -87,7 +192,7 @@ static dt_status *take_element(const dt_iterator *it, const dt_element *element,
     return NULL;
 }
 
-dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
+static dt_status *next_of_job(dt_iterator *it, dt_values **batch)
 {
     const dt_element *elements;
     int n = dt_dataset_elements(it->of->data, &elements);
@@ -95,10 +200,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
     dt_status *s = NULL;
     dt_batch b;
 
-    DT_GO(s, dt_status_kept());
     DT_GO(s, dt_feed_next(it->feed, &b));
-    dt_values_unref(*batch);
-    *batch = NULL;
     if (b.rows == 0)
         goto out;
     dt_cut_rows(b.rows, it->of->batch, it->of->strategy->replicas, it->offsets);
@@ -110,4 +212,35 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
 out:
     dt_values_unref(out);
     return s;
+}
+
+static dt_status *next_alone(dt_iterator *it, dt_values **batch)
+{
+    dt_item item;
+
+    DT_TRY(dt_cursor_next(it->alone, &item));
+    dt_status *s = item.n ? dt_values_of_item(&it->alone->pipe->spec, &item, batch) : NULL;
+    dt_item_release(&item);
+    return s;
+}
+
+static dt_status *check_context(void)
+{
+    if (dt_context_now() == DT_OUTSIDE)
+        return NULL;
+    return dt_fail(DT_E_NEXT_IN_REPLICA, NULL, "dt_iterator_next is for outside of step functions: it gives all replicas' values at once");
+}
+
+dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
+{
+    dt_values *out = NULL;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(check_context());
+    if (!it)
+        return dt_fail(DT_E_PIPELINE, NULL, "there is no iterator");
+    DT_TRY(it->feed ? next_of_job(it, &out) : it->cursors ? dt_dist_cursors_next(it->cursors, &out) : next_alone(it, &out));
+    dt_values_unref(*batch);
+    *batch = out;
+    return NULL;
 }

@@ -97,6 +97,8 @@ static dt_status *check_target(dt_dataset *d, const dt_type *target, const dt_ty
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
 {
     const dt_element *element;
+
+    DT_TRY(dt_dataset_check_job(d));
     int n = dt_dataset_elements(d, &element);
     const char **name = dt_alloc(dt_size_mul((size_t)n, sizeof *name));
 

@@ -1,0 +1,33 @@
+/* Elements of pipelines as tensors. */
+#ifndef DT_STRATEGY_PIPELINES_H
+#define DT_STRATEGY_PIPELINES_H
+
+#include "data/pipeline/pipe.h"
+#include "strategy/values.h"
+
+dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out) DT_MUST_USE;
+/* Each component one tensor, under its name. */
+dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out) DT_MUST_USE;
+
+/* ---- a distributed pipeline ---- */
+
+/* One description per worker, each feeding as many replicas. */
+typedef struct dt_dist_pipes {
+    dt_strategy *strategy; /* counted */
+    int workers, replicas; /* replicas: of each worker */
+    dt_pipe **pipe;        /* [workers], counted */
+    bool full_steps;       /* all shapes known, or endless: a step that lacks a piece is the end */
+    dt_str decision;       /* what auto-sharding became, for people */
+} dt_dist_pipes;
+
+dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pipe *p, const dt_input_options *options) DT_MUST_USE;
+dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn fn, void *user, const dt_input_options *options) DT_MUST_USE;
+void dt_dist_pipes_destroy(dt_dist_pipes *d); /* takes NULL */
+
+typedef struct dt_dist_cursors dt_dist_cursors;
+dt_status *dt_dist_cursors_open(dt_dist_cursors **out, const dt_dist_pipes *d, uint64_t epoch) DT_MUST_USE;
+/* One step; *batch stays NULL at the end. */
+dt_status *dt_dist_cursors_next(dt_dist_cursors *c, dt_values **batch) DT_MUST_USE;
+void dt_dist_cursors_close(dt_dist_cursors *c); /* takes NULL */
+
+#endif
