@@ -26,6 +26,7 @@ typedef struct verdict {
     const golden_case *c;
     int differences;
     bool quiet;
+    const char *skipped; /* set where a case turns out to tell too little to be run: why */
 } verdict;
 
 typedef struct golden_op {
