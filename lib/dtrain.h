@@ -575,6 +575,7 @@ typedef struct dt_function dt_function;
 typedef struct dt_value {
     dt_trace *trace; /* NULL: the value of a failed call */
     int node;
+    unsigned generation; /* of the trace: a value that outlives it is found out */
 } dt_value;
 /* A list of variables: the trainable ones of a model, in creation order, or the caller's own. */
 typedef struct dt_variables dt_variables;
@@ -590,11 +591,18 @@ DT_API dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t
 DT_API void dt_function_unref(dt_function *f);
 /* run(): `step` on every replica, each with its own entry of `args` (NULL: none). Results become entries of *results (may be NULL). */
 DT_API dt_status *dt_strategy_run(dt_strategy *s, dt_function *f, const dt_values *args, dt_values **results) DT_CHECKED;
+/* RunOptions. fixed_batch_size (the opposite of experimental_enable_dynamic_batch_size): the function is recorded for the sizes at hand, so that the first
+ * dimension of arguments is a number; all replicas must have equal shapes. Otherwise that happens by itself where a step needs it. */
+typedef struct dt_step_options {
+    bool fixed_batch_size;
+} dt_step_options;
+DT_API dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values *args, const dt_step_options *options, dt_values **results) DT_CHECKED;
 
 /* In a step function. */
 #define DT_TRAINING true
 #define DT_INFERENCE false
 DT_API dt_value dt_arg(dt_trace *t, const char *name);               /* the argument of that name */
+DT_API dt_value dt_arg_at(dt_trace *t, int i);                       /* the argument at that position */
 DT_API void dt_return(dt_trace *t, const char *name, dt_value value); /* names a result */
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
 /* A scalar: the mean over this replica's examples, times 1/num_replicas in replica context, as in Keras. */
@@ -622,7 +630,27 @@ DT_API dt_value dt_matmul(dt_value a, dt_value b);      /* (..., m, k), (k, n) *
 DT_API dt_value dt_reduce_sum(dt_value x, int axis);    /* DT_NO_AXIS: over all */
 DT_API dt_value dt_reduce_mean(dt_value x, int axis);
 DT_API dt_value dt_all_reduce(dt_reduce_op op, dt_value x); /* over replicas */
-DT_API dt_value dt_replica_id(dt_trace *t);             /* int32 scalar */
+DT_API dt_value dt_all_reduce_named(const char *op, dt_value x); /* "sum", "MEAN", as dt_reduce_op_named */
+DT_API dt_value dt_all_gather(dt_value x, int axis);    /* the replicas' values joined along an axis; they may differ in rows along axis 0 */
+DT_API dt_value dt_replica_id(dt_trace *t);             /* replica_id_in_sync_group: int32 scalar */
+DT_API dt_value dt_num_replicas(dt_trace *t);           /* num_replicas_in_sync: int32 scalar */
+/* The step fails with an error of its own, which run returns; the first one counts. s is the trace's. */
+DT_API void dt_trace_fail(dt_trace *t, dt_status *s);
+/*
+ * merge_call: `fn` runs in cross-replica context, once for all replicas, with their values: in[i] is what each of them gave as values[i]. There
+ * dt_merge_reduce stands for reduce, and dt_variable_read and dt_variable_assign are those of cross-replica context. It sets out[0 .. n_out - 1],
+ * which every replica gets back.
+ */
+typedef struct dt_merge {
+    dt_trace *trace;
+    int n_in, n_out;
+    const dt_value *in;
+    dt_value *out;
+    void *user;
+} dt_merge;
+DT_API void dt_merge_call(const dt_merge *merge, void (*fn)(const dt_merge *m));
+/* One value for all replicas: their sum or mean; with an axis (or DT_NO_AXIS) also along it. */
+DT_API dt_value dt_merge_reduce(dt_reduce_op op, dt_value x, int axis);
 DT_API int64_t dt_dim(dt_value x, int axis);            /* -1: the batch dimension, see dt_dim_value */
 DT_API dt_value dt_dim_value(dt_value x, int axis);     /* int32 scalar: the size, known when the step runs */
 

@@ -412,3 +412,6 @@ DT_ERROR(MISUSE, 182, 78, "ValueError", "argument missing in a call of the libra
 DT_ERROR(STRUCTURE, 183, 78, "AssertionError", "replicas make different values",
     "What is made for each replica by itself is put together by name, so all replicas must make values of the same names. The message says which\n"
     "replica does not. Shapes may differ.")
+DT_ERROR(NEEDS_ROWS, 184, 78, "ValueError", "number of rows not known",
+    "dt_all_gather joins the replicas' rows, so their number must be known when the step is recorded. It is for the rows of arguments; of values whose\n"
+    "first dimension is a multiple of them (a reshape of rows) gather what they were made from.")

@@ -246,10 +246,11 @@ void dt_trace_destroy(dt_trace *t); /* takes NULL */
  * in the order of first use: read variables in statements of their own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
+/* Whether t is a trace of this thread that has not ended. If not, the thread's next public call says so, unless t is NULL. */
+bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
 /* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-void dt_trace_fail(dt_trace *t, dt_status *s); /* keeps the first, noting the layer; frees others */
 dt_arena *dt_trace_arena(dt_trace *t);
 
 /* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with the same op, inputs and attributes is reused. */
@@ -271,6 +272,10 @@ void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 /* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
+/* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set: any. */
+void dt_trace_set_rows(dt_trace *t, int64_t rows);
+/* Whether the function that is traced runs in cross-replica context; returns what was. */
+bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /* For passes. */
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users, depth first from left to right; returns

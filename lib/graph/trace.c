@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The traces of this thread that have not ended, the latest first: what tells a value that is kept too long from a good one. */
+static _Thread_local struct live {
+    dt_trace *top;
+    unsigned begun;
+} live;
+
 /* A type must be addressable at the largest global batch a job may have. */
 static const int64_t largest_batch = 1 << 24;
 
@@ -22,13 +28,44 @@ dt_trace *dt_trace_create(const char *name)
     t->name = dt_arena_strdup(t->arena, name);
     t->path = "";
     t->replicas = 1;
+    t->rows = -1;
+    t->generation = ++live.begun;
+    t->below = live.top;
+    live.top = t;
     return t;
+}
+
+static void end_life(const dt_trace *t)
+{
+    dt_trace **p = &live.top;
+
+    while (*p != t)
+        p = &(*p)->below;
+    *p = t->below;
+}
+
+static bool is_live(const dt_trace *t)
+{
+    const dt_trace *p = live.top;
+
+    while (p && p != t)
+        p = p->below;
+    return p != NULL;
+}
+
+bool dt_trace_is_live(const dt_trace *t)
+{
+    if (!t || is_live(t))
+        return t != NULL;
+    dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL, "a step function was used after it was recorded: its trace and values end with it"));
+    return false;
 }
 
 void dt_trace_destroy(dt_trace *t)
 {
     if (!t)
         return;
+    end_life(t);
     dt_arena_destroy(t->arena);
     dt_status_free(t->error);
     free(t->node);
@@ -51,7 +88,9 @@ dt_status *dt_trace_error(const dt_trace *t)
 
 void dt_trace_fail(dt_trace *t, dt_status *s)
 {
-    if (!t || t->error)
+    if (!s)
+        return;
+    if (!dt_trace_is_live(t) || t->error)
         dt_status_free(s);
     else
         t->error = *t->path ? dt_note(s, "in layer '%s'", t->path) : s;
@@ -64,7 +103,19 @@ void dt_trace_set_replicas(dt_trace *t, int replicas)
 
 int dt_trace_replicas(const dt_trace *t)
 {
-    return t ? t->replicas : 1;
+    return t && is_live(t) ? t->replicas : 1;
+}
+
+void dt_trace_set_rows(dt_trace *t, int64_t rows)
+{
+    t->rows = rows;
+}
+
+bool dt_trace_set_merging(dt_trace *t, bool merging)
+{
+    bool before = t->merging;
+    t->merging = merging;
+    return before;
 }
 
 int dt_trace_count(const dt_trace *t)
@@ -80,7 +131,7 @@ const dt_node *dt_trace_node(const dt_trace *t, int i)
 
 const char *dt_trace_path(dt_trace *t, const char *path)
 {
-    if (!t)
+    if (!t || !is_live(t))
         return "";
     const char *before = t->path;
     if (strcmp(path, before) != 0)
@@ -88,14 +139,25 @@ const char *dt_trace_path(dt_trace *t, const char *path)
     return before;
 }
 
+dt_value dt_value_of(dt_trace *t, int i)
+{
+    return (dt_value){ t, i, t->generation };
+}
+
+static bool is_good(dt_value v)
+{
+    return is_live(v.trace) && v.generation == v.trace->generation && v.node >= 0 && v.node < v.trace->n_nodes;
+}
+
 const dt_node *dt_node_of(dt_value v)
 {
-    return v.trace ? dt_trace_node(v.trace, v.node) : NULL;
+    return v.trace && is_good(v) ? dt_trace_node(v.trace, v.node) : NULL;
 }
 
 dt_type dt_type_of_value(dt_value v)
 {
-    return v.trace ? dt_node_of(v)->type : dt_scalar_type(DT_FLOAT32);
+    const dt_node *n = dt_node_of(v);
+    return n ? n->type : dt_scalar_type(DT_FLOAT32);
 }
 
 const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char *name)
@@ -108,11 +170,13 @@ const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char 
 
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
 {
-    if (v.trace == t)
+    if (v.trace == t && is_good(v))
         return true;
     if (t->error)
         return false;
-    if (v.trace)
+    if (v.trace && !is_good(v))
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of a trace that has ended: values end with the step function that made them", user));
+    else if (v.trace)
         dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')", user, v.trace->name));
     else
         dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it gave none", user));
@@ -121,8 +185,12 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
 
 void dt_return(dt_trace *t, const char *name, dt_value value)
 {
-    if (t->error || !dt_trace_owns(t, value, "dt_return"))
+    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_return"))
         return;
+    if (!name) {
+        dt_trace_fail(t, dt_want(name, "dt_return", "name"));
+        return;
+    }
     if (dt_named_find(t->result, t->n_results, name)) {
         dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
         return;
@@ -219,7 +287,7 @@ static int append(dt_trace *t, const dt_node *n)
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr)
 {
     static const dt_value none = { 0 };
-    if (!t || t->error)
+    if (!dt_trace_is_live(t) || t->error)
         return none;
     assert(n_in == op->n_in && (attr || op->attr_size == 0));
     dt_node n = { .op = op, .n_in = n_in, .attr = attr };
@@ -238,7 +306,7 @@ dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, con
         }
         *slot = append(t, &n);
     }
-    return (dt_value){ t, *slot };
+    return dt_value_of(t, *slot);
 }
 
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in)

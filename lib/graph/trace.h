@@ -17,11 +17,15 @@ typedef struct dt_trace_state {
 } dt_trace_state;
 
 struct dt_trace {
+    dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
+    unsigned generation; /* no two traces of a thread have the same */
     dt_arena *arena; /* becomes the graph's */
     const char *name;
     const char *path;
     dt_status *error; /* the first */
     int replicas;
+    int64_t rows;    /* of all replicas together, where they are fixed; -1: they differ from run to run */
+    bool merging;    /* in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
     const dt_node **node;
     dt_named_node *arg;
@@ -31,6 +35,8 @@ struct dt_trace {
     int n_slots;
 };
 
+/* The value that node i of t is. */
+dt_value dt_value_of(dt_trace *t, int i);
 /* dt_trace_order, with updates behind the readers of the old values where that is possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
 /* The entry of that name, or NULL. */

@@ -8,7 +8,8 @@
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation)
 {
     const dt_node *n = dt_node_of(prediction);
-    return n && n->op == activation ? (dt_value){ prediction.trace, n->in[0] } : (dt_value){ 0 };
+    prediction.node = n && n->op == activation ? n->in[0] : -1;
+    return prediction.node >= 0 ? prediction : (dt_value){ 0 };
 }
 
 dt_value dt_class_numbers(dt_value target)

@@ -59,6 +59,11 @@ dt_value dt_iota(dt_trace *t, const dt_type *type, int axis)
     return dt_emit(t, &dt_op_iota, NULL, 0, &attr);
 }
 
+dt_value dt_num_replicas(dt_trace *t)
+{
+    return dt_scalar(t, DT_INT32, dt_trace_replicas(t));
+}
+
 dt_value dt_replica_id(dt_trace *t)
 {
     return dt_emit(t, &dt_op_replica_id, NULL, 0, NULL);
@@ -320,7 +325,7 @@ dt_value dt_reduce_sum(dt_value x, int axis)
 }
 
 /* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
-static dt_value as_float(dt_value x)
+dt_value dt_as_float(dt_value x)
 {
     dt_dtype d = dt_type_of_value(x).dtype;
     if (dt_dtype_is_float(d) || d == DT_BOOL)
@@ -354,16 +359,10 @@ static dt_value count_reduced(dt_value x, uint32_t dims)
 dt_value dt_reduce_mean(dt_value x, int axis)
 {
     uint32_t dims;
-    x = as_float(x);
+    x = dt_as_float(x);
     if (!find_dims(x, axis, &dims))
         return none;
     return dt_divide(dt_reduce(x, DT_REDUCE_SUM, dims), count_reduced(x, dims));
-}
-
-dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
-{
-    dt_all_reduce_attr attr = { op };
-    return emit1(&dt_op_all_reduce, op == DT_MEAN ? as_float(x) : x, &attr);
 }
 
 dt_value dt_argmax(dt_value x, int axis)

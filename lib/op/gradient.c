@@ -52,10 +52,10 @@ static void accumulate(sweep *s, int i, dt_value share)
 static void visit(sweep *s, int i)
 {
     const dt_node *node = dt_trace_node(s->trace, i);
-    dt_grad g = { .trace = s->trace, .node = node, .out = { s->trace, i }, .dout = s->total[i] };
+    dt_grad g = { .trace = s->trace, .node = node, .out = dt_value_of(s->trace, i), .dout = s->total[i] };
     bool any = false;
     for (int k = 0; k < node->n_in; k++) {
-        g.in[k] = (dt_value){ s->trace, node->in[k] };
+        g.in[k] = dt_value_of(s->trace, node->in[k]);
         any |= g.wants[k] = s->needed[node->in[k]];
     }
     if (!any || !node->op->grad)
@@ -87,7 +87,7 @@ void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (dt_value){ 0 };
-    if (!loss.trace || dt_trace_error(loss.trace) || !check(loss, x, n))
+    if (!dt_trace_is_live(loss.trace) || dt_trace_error(loss.trace) || !dt_trace_owns(loss.trace, loss, "a gradient") || !check(loss, x, n))
         return;
     loss = dt_reduce_sum(loss, DT_NO_AXIS); /* itself when it is a scalar */
     sweep s = { .trace = loss.trace, .n = dt_trace_count(loss.trace) };

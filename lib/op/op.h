@@ -80,7 +80,7 @@ typedef struct dt_segment_attr {
 typedef struct dt_rows_attr { int64_t rows; } dt_rows_attr;                             /* scatter_add */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
 typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
-typedef struct dt_all_reduce_attr { int64_t op; } dt_all_reduce_attr; /* dt_reduce_op */
+typedef struct dt_all_reduce_attr { int32_t op, merged; } dt_all_reduce_attr; /* dt_reduce_op; merged: in a dt_merge_call, one value for all */
 
 /* ---- builders ---- */
 
@@ -113,6 +113,9 @@ dt_value dt_tanh(dt_value x);
 dt_value dt_logistic(dt_value x);
 dt_value dt_erf(dt_value x);
 dt_value dt_clamp(dt_value x, double low, double high);       /* by maximum and minimum */
+/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
+dt_value dt_as_float(dt_value x);
+dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged); /* all_reduce, also in a function called by dt_merge_call */
 dt_value dt_argmax(dt_value x, int axis);                     /* int32; the first of equals */
 dt_value dt_softmax(dt_value x);                              /* over the last dimension */
 dt_value dt_gather(dt_value table, dt_value index);           /* (V, ...), (i...) of integers: (i..., ...) */

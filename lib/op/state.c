@@ -13,7 +13,7 @@ static const dt_value none = { 0 };
 /* The argument `name` again: fine when it is of the same type. */
 static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type)
 {
-    const dt_value v = { t, arg->node };
+    const dt_value v = dt_value_of(t, arg->node);
     if (dt_type_equal(&dt_node_of(v)->type, type))
         return v;
     dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "two arguments of different types are called '%s'", arg->name));
@@ -51,13 +51,27 @@ static dt_status *no_argument(const dt_trace *t, const char *name)
     return nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s;
 }
 
+dt_value dt_arg_at(dt_trace *t, int i)
+{
+    if (!dt_trace_is_live(t) || t->error)
+        return none;
+    if (i >= 0 && i < t->n_args)
+        return dt_value_of(t, t->arg[i].node);
+    dt_trace_fail(t, dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument %d; there %s %d", i, t->n_args == 1 ? "is" : "are", t->n_args));
+    return none;
+}
+
 dt_value dt_arg(dt_trace *t, const char *name)
 {
-    if (t->error)
+    if (!dt_trace_is_live(t) || t->error)
         return none;
+    if (!name) {
+        dt_trace_fail(t, dt_want(name, "dt_arg", "name"));
+        return none;
+    }
     const dt_named_node *arg = dt_named_find(t->arg, t->n_args, name);
     if (arg)
-        return (dt_value){ t, arg->node };
+        return dt_value_of(t, arg->node);
     dt_trace_fail(t, no_argument(t, name));
     return none;
 }
@@ -83,10 +97,10 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
 
 dt_value dt_read(dt_trace *t, dt_variable *v)
 {
-    if (!t || t->error)
+    if (!dt_trace_is_live(t) || t->error)
         return none;
     const dt_trace_state *s = state_of(t, v);
-    return s ? (dt_value){ t, s->now } : none;
+    return s ? dt_value_of(t, s->now) : none;
 }
 
 static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
@@ -97,7 +111,7 @@ static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
 
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
 {
-    if (!t || t->error || !dt_trace_owns(t, value, "dt_assign"))
+    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_assign"))
         return;
     dt_trace_state *s = state_of(t, v);
     if (!s)

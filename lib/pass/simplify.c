@@ -158,7 +158,7 @@ static dt_value reshape_of_reshape(const rewrite_call *c)
 {
     if (c->n->op != &dt_op_reshape || dt_node_of(c->in[0])->op != &dt_op_reshape)
         return no_value;
-    dt_value inner = { .trace = c->t, .node = dt_node_of(c->in[0])->in[0] };
+    dt_value inner = { .trace = c->t, .node = dt_node_of(c->in[0])->in[0], .generation = c->in[0].generation };
     return dt_reshape(inner, c->n->type.rank, c->n->type.dim);
 }
 
@@ -166,7 +166,7 @@ static dt_value negate_of_negate(const rewrite_call *c)
 {
     if (c->n->op != &dt_op_negate || dt_node_of(c->in[0])->op != &dt_op_negate)
         return no_value;
-    return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0] };
+    return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0], .generation = c->in[0].generation };
 }
 
 /* ---- sizes ---- */

@@ -4,7 +4,6 @@
  *
  * Along axes each replica's tensor is summed first, then the replicas; a mean divides by all that was summed, however unevenly it lay.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,29 +20,6 @@ typedef struct reduction {
     int64_t *whole;       /* [elements of to], sums of integers */
     double count;         /* values added to each element */
 } reduction;
-
-/* ---- names of operations ---- */
-
-dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op)
-{
-    static const char *const names[] = { [DT_SUM] = "SUM", [DT_MEAN] = "MEAN" };
-    dt_str upper = { 0 };
-    int found = -1;
-
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(name, "dt_reduce_op_named", "name"));
-    DT_TRY(dt_want(op, "dt_reduce_op_named", "place for the operation"));
-    for (const char *p = name; *p; p++)
-        dt_str_printf(&upper, "%c", toupper((unsigned char)*p));
-    for (int i = 0; i < 2; i++)
-        if (strcmp(dt_str_text(&upper), names[i]) == 0)
-            found = i;
-    dt_status *s = found >= 0 ? NULL : dt_fail(DT_E_REDUCE, NULL, "'%s' is not a valid ReduceOp: there are SUM and MEAN, in any letter case", dt_str_text(&upper));
-    dt_str_release(&upper);
-    if (!s)
-        *op = (dt_reduce_op)found;
-    return s;
-}
 
 static dt_status *check_op(dt_reduce_op op)
 {

@@ -5,6 +5,7 @@
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H
 
+#include "op/shapes.h"
 #include "strategy/strategy.h"
 
 typedef struct dt_buffer {

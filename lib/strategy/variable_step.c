@@ -43,7 +43,7 @@ static dt_value from_replica(dt_value x, int replica)
     truth.dtype = DT_BOOL;
     dt_value mine = dt_compare(dt_replica_id(x.trace), dt_scalar(x.trace, DT_INT32, replica), DT_EQ);
     dt_value chosen = dt_select(dt_broadcast_to(mine, &truth), number, dt_like(number, 0));
-    dt_value all = dt_all_reduce(DT_SUM, chosen);
+    dt_value all = dt_reduce_replicas(DT_SUM, chosen, false);
     return dtype == DT_BOOL ? dt_compare(all, dt_like(all, 0), DT_NE) : all;
 }
 
@@ -79,7 +79,7 @@ static dt_value read_merged(dt_trace *t, dt_variable *v)
     if (v->aggregation == DT_AGGREGATE_NONE)
         return fail(t, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is read from outside by its aggregation, which is NONE", v->path));
     return v->aggregation == DT_AGGREGATE_ONLY_FIRST_REPLICA ? from_replica(own, 0)
-                                                             : dt_all_reduce(v->aggregation == DT_AGGREGATE_MEAN ? DT_MEAN : DT_SUM, own);
+                                                             : dt_reduce_replicas(v->aggregation == DT_AGGREGATE_MEAN ? DT_MEAN : DT_SUM, own, true);
 }
 
 dt_value dt_variable_read(dt_trace *t, dt_variable *v)

@@ -2,6 +2,7 @@
 AREA(reduce)
 AREA(gather)
 AREA(values)
+AREA(replica_context)
 AREA(layers)
 AREA(train_mlp)
 AREA(activations)

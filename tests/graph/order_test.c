@@ -77,7 +77,7 @@ static void test_last_variables_are_updated_first(void **state)
     for (int i = 0; i < N_VARIABLES; i++)
         toy_variable(t, i);
     for (int i = 0; i < N_VARIABLES; i++)
-        t->state[i].now = toy_add((dt_value){ t, t->state[i].node }, (dt_value){ t, t->state[i].node }).node;
+        t->state[i].now = toy_add(dt_value_of(t, t->state[i].node), dt_value_of(t, t->state[i].node)).node;
     dt_graph *g = finish(t);
     for (int i = 1; i < N_VARIABLES; i++)
         assert_true(g->state[i].update < g->state[i - 1].update);
@@ -125,11 +125,11 @@ static void test_random_programs_are_ordered(void **state)
             toy_variable(t, i);
         while (dt_trace_count(t) < NODES) {
             int a = (int)dt_random_below(&r, (uint64_t)dt_trace_count(t)), b = (int)dt_random_below(&r, (uint64_t)dt_trace_count(t));
-            toy_add((dt_value){ t, a }, (dt_value){ t, b });
+            toy_add(dt_value_of(t, a), dt_value_of(t, b));
         }
         for (int i = 0; i < N_VARIABLES; i++)
             t->state[i].now = (int)dt_random_below(&r, NODES);
-        dt_value last = { t, NODES - 1 };
+        dt_value last = dt_value_of(t, NODES - 1);
         dt_return(t, "last", last);
         int updates[N_VARIABLES] = { t->state[0].now, t->state[1].now, t->state[2].now };
         dt_graph *g = finish(t);

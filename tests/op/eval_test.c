@@ -325,7 +325,7 @@ static void test_replicas(void **state)
 {
     (void)state;
     dt_env env = { .replica = 2, .replicas = 3, .first = 5 };
-    dt_all_reduce_attr sum = { DT_SUM }, mean = { DT_MEAN };
+    dt_all_reduce_attr sum = { .op = DT_SUM }, mean = { .op = DT_MEAN };
     const char *f = "f32[2]";
     const eval_case cases[] = {
         { &dt_op_replica_id, NULL, { 0 }, { 0 }, "i32[]", VALUES(2) },

@@ -112,7 +112,7 @@ static void test_elementwise_constraints(void **state)
 {
     (void)state;
     dt_compare_attr bad_direction = { 6 };
-    dt_convert_attr bad_dtype = { 8 };
+    dt_convert_attr bad_dtype = { 12 };
     const infer_case cases[] = {
         { &dt_op_add, NULL, { "f32[B,3]", "f32[B,4]" }, "(C1) wants two values of one type, got f32[B,3] and f32[B,4]" },
         { &dt_op_add, NULL, { "f32[B]", "f32[B*2]" }, "(C1) wants two values of one type, got f32[B] and f32[B*2]" },
@@ -126,7 +126,7 @@ static void test_elementwise_constraints(void **state)
         { &dt_op_select, NULL, { "f32[3]", "f32[3]", "f32[3]" }, "(C1) wants a predicate i1[3], got f32[3]" },
         { &dt_op_select, NULL, { "i1[]", "f32[3]", "f32[3]" }, "(C1)" },
         { &dt_op_select, NULL, { "i1[3]", "f32[3]", "f64[3]" }, "(C2) wants two values of one type, got f32[3] and f64[3]" },
-        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) knows no dtype 8" },
+        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) knows no dtype 12" },
     };
     ALL(cases, expect_error);
 }
@@ -239,7 +239,7 @@ static void test_dot_general_constraints(void **state)
 static void test_composite_constraints(void **state)
 {
     (void)state;
-    dt_all_reduce_attr sum = { DT_SUM }, mean = { DT_MEAN };
+    dt_all_reduce_attr sum = { .op = DT_SUM }, mean = { .op = DT_MEAN };
     const infer_case cases[] = {
         { &dt_op_softmax, NULL, { "i32[B,3]" }, "(C1) wants floats" },
         { &dt_op_softmax, NULL, { "f32[B]" }, "(C2) wants classes in the last dimension, got f32[B]" },
@@ -404,7 +404,7 @@ static void test_attributes_as_text(void **state)
     dt_dot_attr dense = { .n_contract = 1, .lhs_contract = { 1 } };
     dt_dot_attr each = { .n_batch = 1, .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } };
     dt_axis_attr axis = { 1 };
-    dt_all_reduce_attr mean = { DT_MEAN };
+    dt_all_reduce_attr mean = { .op = DT_MEAN };
     dt_segment_attr sums = { .count = 8, .reduce = { DT_REDUCE_SUM, 1 } }, dots = { .cut = DT_CUT_SHARDS, .count = 8, .dot = dense };
     const struct {
         const dt_op *op;

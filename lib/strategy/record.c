@@ -1,0 +1,88 @@
+/* Recording a step function: it is called once, in replica context, with the trace of one replica; what it says is compiled for all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/step.h"
+
+/* ---- tracing ---- */
+
+/* Exact sizes leave no dimension for the replicas where there are DT_MAX_RANK already. */
+static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e)
+{
+    if (c->sizing == DT_SIZES_EXACT && e->per_replica && dt_step_type(c, e).rank == DT_MAX_RANK)
+        return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has %d dimensions, no room for the replicas", e->name, DT_MAX_RANK);
+    return NULL;
+}
+
+static dt_status *trace_step(const dt_function *f, const dt_step_call *c, dt_graph **out)
+{
+    dt_trace *t = dt_trace_create("step");
+
+    dt_trace_set_replicas(t, c->strategy->replicas);
+    if (c->sizing == DT_SIZES_TOTAL)
+        dt_trace_set_rows(t, c->offsets[c->strategy->replicas]);
+    for (int i = 0; c->args && i < c->args->n; i++) {
+        dt_type type = dt_step_type(c, &c->args->entry[i]);
+        dt_trace_fail(t, check_rank(c, &c->args->entry[i]));
+        dt_trace_declare(t, c->args->entry[i].name, &type);
+    }
+    dt_context before = dt_context_enter(DT_IN_REPLICA);
+    f->step(t, f->user);
+    dt_context_enter(before);
+    dt_trace_fail(t, dt_status_kept()); /* a scope entered by the step, a value kept from another one */
+    return dt_trace_end(t, out);
+}
+
+/* ---- what was recorded ---- */
+
+static bool *distributed_arguments(const dt_graph *g, const dt_values *args)
+{
+    bool *distributed = dt_alloc((size_t)g->n_args + 1);
+    for (int i = 0; i < g->n_args; i++)
+        distributed[i] = dt_values_find(args, g->arg[i].name)->per_replica;
+    return distributed;
+}
+
+/* A number that a function in cross-replica context made is one for all. */
+static bool is_merged(const dt_node *n)
+{
+    return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
+}
+
+/* Constants, and arguments that were given once, come back single; everything computed comes back per replica. */
+static bool *single_results(const dt_graph *g, const bool *distributed)
+{
+    bool *single = dt_alloc((size_t)g->n_results + 1);
+
+    for (int i = 0; i < g->n_results; i++) {
+        const dt_node *n = &g->node[g->result[i].node];
+        single[i] = (n->op == &dt_op_constant && !dt_type_has_batch(&n->type)) || is_merged(n);
+        for (int k = 0; k < g->n_args; k++)
+            single[i] |= g->arg[k].node == g->result[i].node && !distributed[k];
+    }
+    return single;
+}
+
+dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out)
+{
+    dt_graph *g = NULL;
+
+    DT_TRY(trace_step(f, c, &g));
+    bool *distributed = distributed_arguments(g, c->args), *single = single_results(g, distributed);
+    dt_status *bad = dt_compiled_create(&out->compiled, c->strategy, g, &(dt_compile_options){ .distributed = distributed });
+    free(distributed);
+    if (bad) {
+        free(single);
+        return bad;
+    }
+    out->single = single;
+    return NULL;
+}
+
+void dt_traced_release(dt_traced *t)
+{
+    dt_compiled_destroy(t->compiled);
+    dt_strategy_unref(t->strategy);
+    free(t->signature);
+    free(t->single);
+}

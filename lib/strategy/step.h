@@ -1,0 +1,55 @@
+/* A step function's call from the inside: what its arguments look like, and the traces that were recorded of it. */
+#ifndef DT_STRATEGY_STEP_H
+#define DT_STRATEGY_STEP_H
+
+#include "strategy/values.h"
+
+/*
+ * What a trace knows of the first dimension of distributed arguments.
+ *   ANY    B: any rows, any replica its own. Tried first: one trace serves every batch.
+ *   EXACT  their number, the same on every replica. For steps that join replicas' values as they are (an all_reduce of a vector).
+ *   TOTAL  B, but all replicas' rows together are known. For all_gather of uneven parts.
+ */
+typedef enum dt_sizing { DT_SIZES_ANY, DT_SIZES_EXACT, DT_SIZES_TOTAL } dt_sizing;
+
+typedef struct dt_traced {
+    dt_strategy *strategy;
+    char *signature;
+    dt_sizing sizing;
+    dt_compiled *compiled; /* NULL: for these arguments sizes must be known */
+    bool *single;          /* by result: the same for all by its nature (constants, arguments given once) */
+} dt_traced;
+
+struct dt_function {
+    int refs;
+    void (*step)(dt_trace *t, void *user);
+    void *user;
+    int n, cap;
+    dt_traced *trace;
+};
+
+/* One call of run. */
+typedef struct dt_step_call {
+    dt_strategy *strategy;
+    const dt_values *args; /* NULL: none */
+    int32_t *offsets;      /* [replicas + 1] rows of the replicas; one each when nothing has rows */
+    bool even;             /* all replicas have the same number */
+    dt_sizing sizing;
+} dt_step_call;
+
+/* Checks the arguments against the strategy and each other, and fills offsets and even. */
+dt_status *dt_step_check(dt_step_call *c) DT_MUST_USE;
+/* Whether an argument has rows, so that their number can be known. */
+bool dt_step_has_rows(const dt_step_call *c);
+/* The type one replica sees. */
+dt_type dt_step_type(const dt_step_call *c, const dt_value_entry *e);
+/* Names, dtypes and sizes as far as the sizing says, and which have a value per replica. */
+void dt_step_sign(const dt_step_call *c, dt_str *out);
+/* All replicas' values one after the other, as compiled steps take them. *owned: memory to be freed after the run. */
+dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_view *out, void **owned) DT_MUST_USE;
+
+/* Calls the function to record it, and compiles. */
+dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out) DT_MUST_USE;
+void dt_traced_release(dt_traced *t);
+
+#endif
