@@ -161,6 +161,27 @@ static void test_convolution_kernels_count_their_field(void **state)
     release(&d);
 }
 
+/* Rows or columns, whichever are fewer, are of length 1 and at right angles; more dimensions count as rows. */
+static void test_orthogonal(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = { { 6, 1, 4 }, { 3, 1, 7 }, { 2, 3, 5 }, { 1, 1, 1 } };
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        drawn d = draw("orthogonal", 3, shapes[k], 3, "x");
+        int64_t columns = shapes[k][2], rows = shapes[k][0] * shapes[k][1];
+        bool tall = rows >= columns;
+        int64_t count = tall ? columns : rows, length = tall ? rows : columns;
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j <= i; j++) {
+                double product = 0;
+                for (int64_t n = 0; n < length; n++)
+                    product += value(&d, tall ? n * columns + i : i * columns + n) * value(&d, tall ? n * columns + j : j * columns + n);
+                assert_near("orthogonal", product, i == j, 0, 1e-6);
+            }
+        release(&d);
+    }
+}
+
 static void test_bad_initializers_are_refused(void **state)
 {
     (void)state;
@@ -190,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_elements_do_not_depend_on_each_other),
         cmocka_unit_test(test_values_do_not_change),
         cmocka_unit_test(test_convolution_kernels_count_their_field),
+        cmocka_unit_test(test_orthogonal),
         cmocka_unit_test(test_bad_initializers_are_refused),
     };
     return cmocka_run_group_tests_name("initializer", tests, NULL, NULL);

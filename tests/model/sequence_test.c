@@ -1,0 +1,237 @@
+/* Layers that normalise, look up, attend, recur and draw: names and shapes of their weights, what they refuse, what they draw. (What they
+ * compute: tests/conformance.) */
+#include "rig.h"
+
+#define VECTOR "- Input: {name: x, shape: [6]}\n"
+#define SEQUENCE "- Input: {name: x, shape: [5, 6]}\n"
+#define WORDS "- Input: {name: x, shape: [5], dtype: int32}\n"
+
+/* ---- weights ---- */
+
+/* Every weight: "path shape", "*" behind those that are not trained; then the shape of the output. */
+static void describe(const dt_model_spec *m, dt_str *out)
+{
+    for (int i = 0; i < m->n_weights; i++) {
+        dt_str_printf(out, "%s ", m->weight[i]->path);
+        dt_shape_print(&m->weight[i]->type, out);
+        dt_str_puts(out, m->weight[i]->trainable ? "\n" : " *\n");
+    }
+    dt_shape_print(&m->output, out);
+}
+
+static void test_weights_are_keras(void **state)
+{
+    (void)state;
+    static const struct { const char *layers, *weights; int parameters; } rows[] = {
+        { VECTOR "- BatchNormalization", "batch_normalization/gamma (6)\nbatch_normalization/beta (6)\nbatch_normalization/moving_mean (6) *\n"
+          "batch_normalization/moving_variance (6) *\n(B, 6)", 24 },
+        { VECTOR "- BatchNormalization: {scale: false, center: false, name: n}", "n/moving_mean (6) *\nn/moving_variance (6) *\n(B, 6)", 12 },
+        { SEQUENCE "- LayerNormalization: {axis: [1, 2]}", "layer_normalization/gamma (5, 6)\nlayer_normalization/beta (5, 6)\n(B, 5, 6)", 60 },
+        { SEQUENCE "- LayerNormalization: {scale: false}", "layer_normalization/beta (6)\n(B, 5, 6)", 6 },
+        { SEQUENCE "- GroupNormalization: {groups: 3}", "group_normalization/gamma (6)\ngroup_normalization/beta (6)\n(B, 5, 6)", 12 },
+        { SEQUENCE "- RMSNormalization", "rms_normalization/scale (6)\n(B, 5, 6)", 6 },
+        { SEQUENCE "- UnitNormalization", "(B, 5, 6)", 0 },
+        { WORDS "- Embedding: {input_dim: 9, output_dim: 4}", "embedding/embeddings (9, 4)\n(B, 5, 4)", 36 },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 3, value_dim: 4, output_shape: 7, use_gate: true, use_bias: false}",
+          "multi_head_attention/query/kernel (6, 2, 3)\nmulti_head_attention/key/kernel (6, 2, 3)\nmulti_head_attention/gate/kernel (6, 2, 4)\n"
+          "multi_head_attention/value/kernel (6, 2, 4)\nmulti_head_attention/attention_output/kernel (2, 4, 7)\n(B, 5, 7)", 224 },
+        { SEQUENCE "- LSTM: {units: 3, return_sequences: true}",
+          "lstm/lstm_cell/kernel (6, 12)\nlstm/lstm_cell/recurrent_kernel (3, 12)\nlstm/lstm_cell/bias (12)\n(B, 5, 3)", 120 },
+        { SEQUENCE "- GRU: {units: 3}", "gru/gru_cell/kernel (6, 9)\ngru/gru_cell/recurrent_kernel (3, 9)\ngru/gru_cell/bias (2, 9)\n(B, 3)", 99 },
+        { SEQUENCE "- GRU: {units: 3, reset_after: false}",
+          "gru/gru_cell/kernel (6, 9)\ngru/gru_cell/recurrent_kernel (3, 9)\ngru/gru_cell/bias (9)\n(B, 3)", 90 },
+        { SEQUENCE "- SimpleRNN: {units: 3, use_bias: false}",
+          "simple_rnn/simple_rnn_cell/kernel (6, 3)\nsimple_rnn/simple_rnn_cell/recurrent_kernel (3, 3)\n(B, 3)", 27 },
+        { SEQUENCE "- Bidirectional: {layer: {SimpleRNN: {units: 3, use_bias: false, return_sequences: true}}, trainable: false}",
+          "bidirectional/forward_simple_rnn/simple_rnn_cell/kernel (6, 3) *\nbidirectional/forward_simple_rnn/simple_rnn_cell/recurrent_kernel (3, 3) *\n"
+          "bidirectional/backward_simple_rnn/simple_rnn_cell/kernel (6, 3) *\nbidirectional/backward_simple_rnn/simple_rnn_cell/recurrent_kernel (3, 3) *\n"
+          "(B, 5, 6)", 54 },
+        { VECTOR "- Dropout: {rate: 0.5}", "dropout/seed_generator/step () *\n(B, 6)", 0 },
+        { VECTOR "- Dropout: {rate: 0}", "(B, 6)", 0 },
+        { SEQUENCE "- PReLU: {shared_axes: [1]}", "p_re_lu/alpha (1, 6)\n(B, 5, 6)", 6 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_model_spec m;
+        dt_place at = { 0 };
+        dt_str text = { 0 };
+        ok(dt_model_read(arena, parse(arena, "layers", rows[i].layers), &at, &m));
+        describe(&m, &text);
+        assert_string_equal(dt_str_text(&text), rows[i].weights);
+        assert_int_equal(m.parameters, rows[i].parameters);
+        dt_str_release(&text);
+        dt_arena_destroy(arena);
+    }
+}
+
+/* The forget gate's bias begins as 1, whatever the initialiser of the others. */
+static void test_unit_forget_bias(void **state)
+{
+    (void)state;
+    static const struct { const char *arguments; float others, forget; } rows[] = {
+        { "{units: 2}", 0, 1 }, { "{units: 2, unit_forget_bias: false}", 0, 0 },
+        { "{units: 2, bias_initializer: {Constant: {value: 3}}}", 3, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char layers[160];
+        snprintf(layers, sizeof layers, SEQUENCE "- LSTM: %s", rows[i].arguments);
+        dt_model *m = model_of(layers, 1);
+        const float *bias = m->weight[2]->data;
+        for (int k = 0; k < 8; k++)
+            assert_true(bias[k] == (k / 2 == 1 ? rows[i].forget : rows[i].others));
+        model_free(m);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct { const char *layers; int number; const char *text; } rows[] = {
+        { VECTOR "- BatchNormalization: {axis: 2}", DT_E_MODEL_SHAPE, "axis 2 is out of bounds for 2 dimensions, of which the first is the batch" },
+        { VECTOR "- BatchNormalization: {axis: 0}", DT_E_MODEL_SHAPE, "axis 0 is out of bounds for 2 dimensions, of which the first is the batch" },
+        { VECTOR "- BatchNormalization: {renorm: true}", DT_E_UNKNOWN_KEY, "unknown key 'renorm' in BatchNormalization" },
+        { SEQUENCE "- LayerNormalization: {axis: 3}", DT_E_MODEL_SHAPE, "axis 3 is out of bounds for input shape (B, 5, 6)" },
+        { SEQUENCE "- LayerNormalization: {axis: [-1, 2]}", DT_E_MODEL_SHAPE, "axis 2 is named twice for input shape (B, 5, 6)" },
+        { SEQUENCE "- LayerNormalization: {axis: x}", DT_E_WRONG_TYPE, "axis: expected an integer, got 'x'" },
+        { SEQUENCE "- LayerNormalization: {axis: 0}", DT_E_MODEL_SHAPE, "axis 0 is the batch, which has no fixed size, for input shape (B, 5, 6)" },
+        { SEQUENCE "- GroupNormalization", DT_E_MODEL_SHAPE, "32 groups are more than the 6 channels" },
+        { SEQUENCE "- GroupNormalization: {groups: 4}", DT_E_MODEL_SHAPE, "6 channels do not divide into 4 groups" },
+        { SEQUENCE "- GroupNormalization: {groups: 0}", DT_E_RANGE, "groups must be at least 1, or -1 for one for each channel, got 0" },
+        { VECTOR "- Embedding: {input_dim: 0, output_dim: 4}", DT_E_RANGE, "input_dim must be in [1, 2147483648], got 0" },
+        { VECTOR "- Embedding: {input_dim: 2, output_dim: 4, mask_zero: true}", DT_E_UNKNOWN_KEY, "unknown key 'mask_zero' in Embedding" },
+        { VECTOR "- MultiHeadAttention: {num_heads: 2, key_dim: 2}", DT_E_MODEL_SHAPE,
+          "input 0 of MultiHeadAttention has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 0, key_dim: 2}", DT_E_RANGE, "num_heads must be at least 1, got 0" },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 3]}", DT_E_NOT_YET,
+          "output_shape of 2 dimensions is not implemented yet; it is one number" },
+        { VECTOR "- LSTM: {units: 2}", DT_E_MODEL_SHAPE, "input 0 of LSTM has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
+        { SEQUENCE "- GRU: {units: 2, stateful: true}", DT_E_UNKNOWN_KEY, "unknown key 'stateful' in GRU" },
+        { "- Input: {shape: [5000, 1]}\n- GRU: {units: 2}", DT_E_MODEL_SIZE, "GRU is unrolled, for at most 4096 steps; the input has 5000" },
+        { SEQUENCE "- Bidirectional: {layer: {Dense: {units: 2}}}", DT_E_UNKNOWN_NAME, "unknown recurrent layer 'Dense'" },
+        { SEQUENCE "- Bidirectional: {layer: {LSTM: {units: 0}}}", DT_E_RANGE, "units must be at least 1, got 0" },
+        { VECTOR "- Dropout: {rate: 1.5}", DT_E_RANGE, "rate must be in [0, 1], got 1.5" },
+        { SEQUENCE "- Dropout: {rate: 0.5, noise_shape: [null, 2, 6]}", DT_E_MODEL_SHAPE, "noise_shape[1] is 2; it may be null, 1 or the input's size" },
+        { SEQUENCE "- Dropout: {rate: 0.5, noise_shape: [null, 1]}", DT_E_MODEL_SHAPE, "noise_shape has 2 sizes, the input 3" },
+        { VECTOR "- SpatialDropout1D: {rate: 0.5}", DT_E_MODEL_SHAPE,
+          "input 0 of SpatialDropout1D has 2 dimensions, (B, 6); it takes 3, (B, steps, channels)" },
+        { VECTOR "- GaussianNoise: {stddev: -1}", DT_E_RANGE, "stddev must be in [0, 1], got -1" },
+        { WORDS "- Dropout: {rate: 0.5}", DT_E_MODEL_SHAPE, "Dropout wants floats, got int32" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_model_spec m;
+        dt_place at = { 0 };
+        dt_status *s = dt_model_read(arena, parse(arena, "layers", rows[i].layers), &at, &m);
+        if (!s)
+            fail_msg("not refused: %s", rows[i].layers);
+        assert_string_equal(dt_status_text(s), rows[i].text);
+        assert_int_equal(dt_status_number(s), rows[i].number);
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+}
+
+/* ---- what is drawn ---- */
+
+enum { ROWS = 50, COLUMNS = 40, CELLS = ROWS * COLUMNS };
+
+/* y of x = 1, (50, 40), in training, twice in one step. */
+static void draw_twice(dt_model *m, double out[2][CELLS])
+{
+    static float ones[CELLS];
+    dt_view x = { dt_type_of(DT_FLOAT32, 2, (int64_t[]){ ROWS, COLUMNS }), ones };
+    dt_trace *t = dt_trace_create("draw");
+    dt_type type = batched(&x.type);
+    dt_value in = dt_trace_declare(t, "x", &type);
+    for (int i = 0; i < CELLS; i++)
+        ones[i] = 1;
+    dt_return(t, "0", dt_model_emit(m, in, true));
+    dt_return(t, "1", dt_model_emit(m, in, true));
+    outcome o = run_graph(end_trace(t), 1, (feed[]){ { "x", x } }, 1);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < CELLS; i++)
+            out[k][i] = element(result_of(&o, 0, k ? "1" : "0"), i);
+    finish(&o);
+    dt_graph_destroy(o.graph);
+}
+
+static int count_equal(const double a[CELLS], const double b[CELLS])
+{
+    int n = 0;
+    for (int i = 0; i < CELLS; i++)
+        n += a[i] == b[i];
+    return n;
+}
+
+static void test_dropout_keeps_the_expected_value(void **state)
+{
+    (void)state;
+    static double y[2][CELLS], next[2][CELLS], again[2][CELLS];
+    dt_model *m = model_of("- Input: {name: x, shape: [40]}\n- Dropout: {rate: 0.25, seed: 7}", 1);
+    draw_twice(m, y);
+    int dropped = 0;
+    for (int i = 0; i < CELLS; i++) {
+        assert_true(y[0][i] == 0 || fabs(y[0][i] - 1 / 0.75) < 1e-6);
+        dropped += y[0][i] == 0;
+    }
+    assert_true(abs(dropped - CELLS / 4) < 80); /* four deviations */
+    assert_true(count_equal(y[0], y[1]) < CELLS * 3 / 4); /* of each call its own */
+    draw_twice(m, next);
+    assert_true(count_equal(y[0], next[0]) < CELLS * 3 / 4);
+    assert_int_equal(*(const int64_t *)m->weight[0]->data, 4);
+    model_free(m);
+    m = model_of("- Input: {name: x, shape: [40]}\n- Dropout: {rate: 0.25, seed: 7}", 2); /* its own seed, whatever the model's */
+    draw_twice(m, again);
+    assert_int_equal(count_equal(y[0], again[0]), CELLS);
+    model_free(m);
+}
+
+static void test_masks_of_one_column_or_step(void **state)
+{
+    (void)state;
+    static double y[2][CELLS];
+    dt_model *m = model_of("- Input: {name: x, shape: [40]}\n- Dropout: {rate: 0.5, noise_shape: [null, 1]}", 1);
+    draw_twice(m, y);
+    for (int i = 0; i < CELLS; i++)
+        assert_true(y[0][i] == y[0][i / COLUMNS * COLUMNS]);
+    model_free(m);
+}
+
+static void test_noise_has_its_deviation(void **state)
+{
+    (void)state;
+    static const struct { const char *layer; double deviation; } rows[] = {
+        { "GaussianNoise: {stddev: 0.5}", 0.5 }, { "GaussianDropout: {rate: 0.2}", 0.5 },
+    };
+    static double y[2][CELLS];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char layers[160];
+        double sum = 0, squares = 0;
+        snprintf(layers, sizeof layers, "- Input: {name: x, shape: [40]}\n- %s", rows[i].layer);
+        dt_model *m = model_of(layers, 1);
+        draw_twice(m, y);
+        for (int k = 0; k < CELLS; k++) {
+            sum += y[0][k];
+            squares += y[0][k] * y[0][k];
+        }
+        double mean = sum / CELLS;
+        assert_near(rows[i].layer, mean, 1, 0, 0.05);
+        assert_near(rows[i].layer, sqrt(squares / CELLS - mean * mean), rows[i].deviation, 0, 0.04);
+        model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weights_are_keras),
+        cmocka_unit_test(test_unit_forget_bias),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_dropout_keeps_the_expected_value),
+        cmocka_unit_test(test_masks_of_one_column_or_step),
+        cmocka_unit_test(test_noise_has_its_deviation),
+    };
+    return cmocka_run_group_tests_name("layers of sequences", tests, NULL, NULL);
+}
