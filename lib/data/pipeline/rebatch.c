@@ -3,7 +3,8 @@
  *
  *     [0 1 2 3] [4 5 6]   by 2, 1, 1   ->   [0 1] [2] [3]  [4 5] [6]
  *
- * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece that wants rows finds none.
+ * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece that wants rows finds none, or after
+ * one that got too few.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct state {
     dt_item item; /* rows [row, rows) of it are left */
     int64_t row, rows;
     int turn;
+    bool ended;
 };
 
 static void release(void *args)
@@ -34,7 +36,8 @@ static dt_status *refill(dt_cursor *c, struct state *x)
         dt_item_release(&x->item);
         x->row = x->rows = 0;
         DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        if (x->item.n == 0)
+        x->ended = x->item.n == 0;
+        if (x->ended)
             return NULL;
         DT_TRY(dt_item_rows(&x->item, &x->rows));
     }
@@ -46,7 +49,7 @@ static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items 
     for (int64_t have = 0; have < size;) {
         dt_item part;
         DT_TRY(refill(c, x));
-        if (x->item.n == 0)
+        if (x->ended)
             return NULL;
         int64_t n = x->rows - x->row < size - have ? x->rows - x->row : size - have;
         DT_TRY(dt_item_slice(&x->item, x->row, n, &part));
@@ -72,6 +75,8 @@ static dt_status *next(dt_cursor *c, dt_item *out)
     dt_items parts = {0};
     int64_t size = a->sizes[x->turn];
     x->turn = (x->turn + 1) % a->n;
+    if (x->ended)
+        return NULL;
     if (size == 0)
         return x->item.n ? dt_item_slice(&x->item, 0, 0, out) : dt_spec_empty_item(&c->pipe->spec, out);
     dt_status *s = collect(c, x, size, &parts);
