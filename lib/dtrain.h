@@ -670,6 +670,35 @@ DT_API dt_status *dt_variables_create(dt_variables **out, dt_variable *const *v,
 DT_API void dt_variables_unref(dt_variables *list);
 DT_API dt_variable *dt_variables_at(const dt_variables *list, int i); /* lent; NULL: none */
 
+/* ---- logical devices ---------------------------------------------------------------------------------------------- */
+
+/*
+ * In step functions of a TPU strategy whose device assignment gives a replica several logical devices: how a value lies on them. The value
+ * returned is x; use it instead. ValueErrors, in this order, are the trace's, and run returns them. Outside of step functions there is nothing
+ * to annotate: that is a ValueError of the next public call.
+ */
+/* Cut into tiles, parts[d] of dimension d, tile i on logical device i (the last dimension fastest). One number for each dimension; sizes that
+ * are known divisible by them; their product the number of logical devices. */
+DT_API dt_value dt_strategy_split_to_logical_devices(dt_strategy *s, dt_value x, const int64_t *partition_dimensions, int n);
+/* Whole, on each of them. */
+DT_API dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x);
+/* Whole, on one of them; never with SPMD partitioning. */
+DT_API dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id);
+
+/* What was recorded, in the words of XLA's OpSharding. */
+typedef enum dt_sharding_kind { DT_SHARDING_NONE, DT_SHARDING_OTHER, DT_SHARDING_MAXIMAL, DT_SHARDING_REPLICATED } dt_sharding_kind;
+typedef struct dt_sharding {
+    dt_sharding_kind kind;
+    int rank;
+    int64_t tile_dimensions[8]; /* rank numbers: parts of each dimension; of MAXIMAL: 1 */
+    int n_devices, first_device; /* that hold tiles: n_devices from this one on; none for REPLICATED, which is on all */
+} dt_sharding;
+/* Of a value that one of the calls above returned; false, and NONE: of any other. */
+DT_API bool dt_sharding_of(dt_value x, dt_sharding *out);
+/* The part of such a value that lies on a logical device, per dimension its first index and its size (-1 for both: not known before the step
+ * runs); false: no part lies there. */
+DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8]);
+
 /* ---- jobs --------------------------------------------------------------------------------------------------------- */
 
 /* A job file, read and checked: types, shapes, placement. Data is not opened yet. */

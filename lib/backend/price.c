@@ -45,7 +45,7 @@ static void count_memory(tally *t, const dt_graph *g, int i, int64_t rows)
     const dt_node *n = &g->node[i];
     dt_type type = dt_type_at(&n->type, rows);
 
-    if (n->op == &dt_op_constant)
+    if (n->op == &dt_op_constant || n->op == &dt_op_sharding)
         return;
     if (dt_type_has_batch(&n->type) || n->op == &dt_op_variable || n->op->collective)
         t->price->hbm_bytes += dt_type_bytes(&type);

@@ -129,6 +129,11 @@ dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
     return dt_type_equal(&from, &attr.type) ? x : emit1(&dt_op_reshape, x, &attr);
 }
 
+dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr)
+{
+    return emit1(&dt_op_sharding, x, attr);
+}
+
 dt_value dt_transpose(dt_value x, const int *perm)
 {
     dt_transpose_attr attr = { .perm = { 0 } };

@@ -82,6 +82,14 @@ typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_ki
 typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
 typedef struct dt_all_reduce_attr { int32_t op, merged; } dt_all_reduce_attr; /* dt_reduce_op; merged: in a dt_merge_call, one value for all */
 
+/* custom_call @Sharding: parts by dimension of OTHER, the device of MAXIMAL; what does not belong to the kind is 0. */
+typedef struct dt_sharding_attr {
+    int32_t kind; /* dt_sharding_kind */
+    int32_t rank; /* OTHER: numbers in parts */
+    int64_t parts[DT_MAX_RANK];
+    int64_t device;
+} dt_sharding_attr;
+
 /* ---- builders ---- */
 
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
@@ -140,6 +148,8 @@ dt_convolution_attr dt_convolution_channels_last(int n_spatial);
 dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 /* Windows over single elements: to be changed at will. */
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
+
+dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
 
 /* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace NULL where it does not depend on x[i].
  * Emits into the trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */

@@ -8,5 +8,5 @@ DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(reduce) DT_OP(dot_
 DT_OP(pad) DT_OP(slice) DT_OP(concatenate) DT_OP(reverse) DT_OP(convolution) DT_OP(reduce_window) DT_OP(select_and_scatter)
 DT_OP(softmax) DT_OP(softmax_cross_entropy) DT_OP(softmax_cross_entropy_grad)
 DT_OP(gather) DT_OP(scatter_add)
-DT_OP(replica_id) DT_OP(example_id) DT_OP(random) DT_OP(all_reduce)
+DT_OP(replica_id) DT_OP(example_id) DT_OP(random) DT_OP(all_reduce) DT_OP(sharding)
 DT_OP(segment_reduce) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes) DT_OP(tree_sum)

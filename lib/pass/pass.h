@@ -87,4 +87,9 @@ void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t
 int dt_named_by(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 
+/* ---- bare ---- */
+
+/* g without annotations of logical devices; *out NULL when it has none. */
+dt_status *dt_bare(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
 #endif

@@ -49,7 +49,8 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
     keep_spreads(c);
     if (c->shards > 0)
         DT_TRY(cut_shards(&c->folded.graph, c->shards));
-    return simplify(&c->folded.graph);
+    DT_TRY(simplify(&c->folded.graph));
+    return dt_bare(c->folded.graph, &c->bare);
 }
 
 /* No folded form: only the spreads are needed. */
@@ -145,6 +146,7 @@ void dt_compiled_destroy(dt_compiled *c)
     drop_variables(c->step);
     dt_graph_destroy(c->step);
     dt_graph_destroy(c->folded.graph);
+    dt_graph_destroy(c->bare);
     dt_arena_destroy(c->arena);
     dt_strategy_unref(c->strategy);
     free(c);
@@ -159,7 +161,7 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
-    z->program = dt_partition(c->folded.graph, &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
+    z->program = dt_partition(c->bare ? c->bare : c->folded.graph, &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
     dt_status *s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
                                                                     .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
     if (s)

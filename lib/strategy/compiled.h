@@ -19,6 +19,7 @@ struct dt_compiled {
     dt_arena *arena;
     dt_graph *step;         /* one replica's, simplified */
     dt_folded folded;       /* graph NULL: it has no folded form */
+    dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
     const dt_spread *arg, *result; /* by argument and result */
     bool *has_copies;       /* [states] of the step: compiled for one copy per replica */
     int shards;

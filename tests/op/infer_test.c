@@ -400,6 +400,8 @@ static void test_attributes_as_text(void **state)
     dt_compare_attr ge = { DT_GE };
     dt_broadcast_attr bias = { type_of("f32[B,3]"), { 1, -1 } }, scalar = { type_of("f32[3]"), { -1 } };
     dt_transpose_attr turn = { { 0, 2, 1 } };
+    dt_sharding_attr cut = { .kind = DT_SHARDING_OTHER, .rank = 3, .parts = { 1, 2, 2 } };
+    dt_sharding_attr one = { .kind = DT_SHARDING_MAXIMAL, .device = 1 }, whole = { .kind = DT_SHARDING_REPLICATED };
     dt_reduce_attr max = { DT_REDUCE_MAX, 5 };
     dt_dot_attr dense = { .n_contract = 1, .lhs_contract = { 1 } };
     dt_dot_attr each = { .n_batch = 1, .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } };
@@ -418,6 +420,9 @@ static void test_attributes_as_text(void **state)
         { &dt_op_broadcast_in_dim, &bias, "dims=[1]" },
         { &dt_op_broadcast_in_dim, &scalar, "dims=[]" },
         { &dt_op_transpose, &turn, "dims=[0,2,1]" },
+        { &dt_op_sharding, &cut, "@Sharding {devices=[1,2,2]0,1,2,3}" },
+        { &dt_op_sharding, &one, "@Sharding {maximal device=1}" },
+        { &dt_op_sharding, &whole, "@Sharding {replicated}" },
         { &dt_op_reduce, &max, "max dims=[0,2]" },
         { &dt_op_dot_general, &dense, "contracting [1]x[0]" },
         { &dt_op_dot_general, &each, "batch [0]x[0] contracting [1]x[1]" },

@@ -32,6 +32,7 @@ typedef struct sample {
         dt_broadcast_attr broadcast;
         dt_reshape_attr reshape;
         dt_transpose_attr transpose;
+        dt_sharding_attr sharding;
         dt_reduce_attr reduce;
         dt_dot_attr dot;
         dt_compare_attr compare;
@@ -184,6 +185,19 @@ static inline void make_transpose(sample *s)
     shuffle(s, order, x->rank - batch);
     for (int i = 0; i < x->rank - batch; i++)
         s->attr.transpose.perm[i + batch] = (int8_t)(order[i] + batch);
+}
+
+static inline void make_sharding(sample *s)
+{
+    s->in[0] = random_type(s, 0);
+    s->attr.sharding.kind = DT_SHARDING_OTHER + below(s, 3);
+    if (s->attr.sharding.kind == DT_SHARDING_MAXIMAL)
+        s->attr.sharding.device = below(s, 4);
+    if (s->attr.sharding.kind != DT_SHARDING_OTHER)
+        return;
+    s->attr.sharding.rank = s->in[0].rank;
+    for (int d = 0; d < s->in[0].rank; d++)
+        s->attr.sharding.parts[d] = 1 + below(s, 3);
 }
 
 static inline void make_reduce(sample *s)
@@ -502,7 +516,7 @@ static const struct {
 } makers[] = {
     { &dt_op_parameter, make_source }, { &dt_op_variable, make_variable }, { &dt_op_constant, make_source }, { &dt_op_iota, make_iota },
     { &dt_op_compare, make_compare }, { &dt_op_select, make_select }, { &dt_op_convert, make_convert },
-    { &dt_op_broadcast_in_dim, make_broadcast }, { &dt_op_reshape, make_reshape }, { &dt_op_transpose, make_transpose },
+    { &dt_op_broadcast_in_dim, make_broadcast }, { &dt_op_reshape, make_reshape }, { &dt_op_transpose, make_transpose }, { &dt_op_sharding, make_sharding },
     { &dt_op_reduce, make_reduce }, { &dt_op_dot_general, make_dot }, { &dt_op_argmax, make_argmax },
     { &dt_op_get_dimension_size, make_argmax }, { &dt_op_softmax, make_softmax },
     { &dt_op_softmax_cross_entropy, make_cross_entropy }, { &dt_op_softmax_cross_entropy_grad, make_cross_entropy },

@@ -1,0 +1,85 @@
+/*
+ * custom_call @Sharding: y = x, with a note how x lies on the logical devices of a replica, in the words of XLA's OpSharding.
+ *
+ *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension fastest
+ *     {maximal device=1}                   whole, on one device
+ *     {replicated}                         whole, on each device
+ *
+ * (C1) Tiles are cut along every dimension of x, each into at least one part.
+ * (C2) The device has a number of at least 0.
+ *
+ * What comes back through it is asked to lie alike. Nothing is computed: whoever runs one device per replica reads x (pass/bare.c).
+ */
+#include "op/cells.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_sharding_attr *a = q->attr;
+    q->out = q->in[0];
+    if (a->kind == DT_SHARDING_OTHER && a->rank != q->in[0].rank)
+        return dt_bad_shape(q, "(C1) wants a number of parts for each of the %d dimensions of %s, got %d", q->in[0].rank,
+                            dt_text_of(&q->in[0]).s, a->rank);
+    for (int d = 0; d < a->rank; d++)
+        if (a->parts[d] < 1)
+            return dt_bad_shape(q, "(C1) cannot cut dimension %d into %lld parts", d, (long long)a->parts[d]);
+    if (a->device < 0)
+        return dt_bad_shape(q, "(C2) knows no device %lld", (long long)a->device);
+    return NULL;
+}
+
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_annotate(g->dout, g->node->attr);
+}
+
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)in, (void)attr;
+    dt_rule_whole(rule);
+    for (int d = 0; d < out->rank; d++)
+        rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+static void eval(const dt_call *c)
+{
+    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
+        dt_cell_copy(&c->out, i, &c->in[0], i);
+}
+
+/* The replicas' dimension is no cut of a replica's own devices. */
+static dt_value stack(const dt_fold_call *c)
+{
+    dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
+    if (a.kind == DT_SHARDING_OTHER) {
+        for (int d = a.rank++; d > 0; d--)
+            a.parts[d] = a.parts[d - 1];
+        a.parts[0] = 1;
+    }
+    return dt_annotate(c->in[0], &a);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_sharding_attr *a = attr;
+    int64_t devices = 1;
+    if (a->kind == DT_SHARDING_MAXIMAL)
+        dt_str_printf(out, "@Sharding {maximal device=%lld}", (long long)a->device);
+    if (a->kind == DT_SHARDING_REPLICATED)
+        dt_str_puts(out, "@Sharding {replicated}");
+    if (a->kind != DT_SHARDING_OTHER)
+        return;
+    dt_str_puts(out, "@Sharding {devices=[");
+    for (int d = 0; d < a->rank; devices *= a->parts[d++])
+        dt_str_printf(out, "%s%lld", d ? "," : "", (long long)a->parts[d]);
+    dt_str_putc(out, ']');
+    for (int64_t i = 0; i < devices && i < 64; i++)
+        dt_str_printf(out, "%s%lld", i ? "," : "", (long long)i);
+    dt_str_puts(out, devices > 64 ? ",...}" : "}");
+}
+
+const dt_op dt_op_sharding = {
+    .name = "custom_call", .about = "x, with a note how it lies on the logical devices of a replica", .n_in = 1,
+    .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
+    .print = print, .stack = stack,
+};
