@@ -89,9 +89,9 @@ static void tell_start(const struct watch *w, const dt_event *e)
 
 static void put_epoch(FILE *to, const dt_event *e)
 {
-    fprintf(to, "epoch %d", e->epoch);
+    fprintf(to, "epoch %" PRId64, e->epoch);
     if (e->epochs)
-        fprintf(to, "/%d", e->epochs);
+        fprintf(to, "/%" PRId64, e->epochs);
 }
 
 static void put_metrics(FILE *to, const dt_event *e)

@@ -737,9 +737,9 @@ typedef struct dt_event {
     int replicas, logical_devices, threads; /* start */
     int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: the planned arena of a training step */
     int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
-    int epochs;                             /* start, step, epoch: in all */
+    int64_t epochs;                         /* start, step, epoch: in all */
     int64_t step, steps;                    /* global step, counted from 1; in all */
-    int epoch;                              /* counted from 1 */
+    int64_t epoch;                          /* counted from 1 */
     int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it */
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */

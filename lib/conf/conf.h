@@ -134,6 +134,8 @@ typedef struct dt_field {
 /* A key that is known, and may say what is done anyway: `stateful: false`. */
 #define DT_ONLY(key_, value_) \
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "only " value_ ", the default, is implemented" }
+/* An argument of Keras that dtrain does not have yet: known, so that the message can say more than "unknown key"; null is no wish. */
+#define DT_NOT_YET(key_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
 #define DT_END { .kind = DT_FIELD_END }
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).

@@ -22,10 +22,6 @@
 
 /* ---- reading ---- */
 
-/* Keras has arguments that dtrain does not have yet. They stand in the field tables, so that the message can say more than "unknown
- * key"; nothing a job asks for is ignored. */
-#define DT_NOT_YET(key) DT_INSTEAD(key, "not implemented yet")
-
 /* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text and tree live in the arena. */
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 

@@ -41,8 +41,8 @@ static void emit_start(run *r)
                          .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
                          .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
                          .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                         .global_batch = r->batch, .last_batch = last_batch(r), .epochs = (int)r->epochs, .step = r->at.step,
-                         .steps = r->steps, .epoch = (int)r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
+                         .global_batch = r->batch, .last_batch = last_batch(r), .epochs = r->epochs, .step = r->at.step,
+                         .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
                          .resumed = r->resumed });
 }
 
@@ -57,8 +57,8 @@ static void emit_step(run *r, int64_t rows, double loss, double seconds)
     r->last_event_ns = now;
     int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
     metrics[0].value = loss;
-    emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
-                         .epochs = (int)r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+    emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
+                         .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
                          .examples = rows, .wall_s = seconds, .virtual_s = dt_trainer_virtual_seconds(r->q->trainer),
                          .metrics = metrics, .n_metrics = n });
 }
@@ -95,7 +95,7 @@ static dt_status *validate(run *r, dt_metric *out, int *n)
 
     DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
     *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
-    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = (int)r->at.epoch + 1,
+    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                          .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
     return NULL;
 }
@@ -129,7 +129,7 @@ static dt_status *end_epoch(run *r)
     if (validation_due(r))
         DT_TRY(validate(r, r->last + r->n_last, &n));
     r->n_last += n;
-    emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = (int)r->at.epoch + 1, .epochs = (int)r->epochs, .step = r->at.step,
+    emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step,
                          .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
                          .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
                          .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,

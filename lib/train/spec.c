@@ -38,8 +38,8 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("validation_data", "write dataset.validation"),
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
-    DT_INSTEAD("class_weight", "not implemented yet"),
-    DT_INSTEAD("sample_weight", "not implemented yet"),
+    DT_NOT_YET("class_weight"),
+    DT_NOT_YET("sample_weight"),
     DT_END
 };
 

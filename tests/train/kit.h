@@ -138,7 +138,7 @@ KIT void listen_step(listener *l, const dt_event *e)
         l->stop = l->s->stop_how ? l->s->stop_how : 1;
     if (e->step == l->s->save_at)
         l->save = 1;
-    dt_str_printf(&o->log, "step %lld/%lld epoch %d/%d at %lld rows %lld", (long long)e->step, (long long)e->steps, e->epoch, e->epochs,
+    dt_str_printf(&o->log, "step %lld/%lld epoch %lld/%lld at %lld rows %lld", (long long)e->step, (long long)e->steps, (long long)e->epoch, (long long)e->epochs,
                   (long long)e->epoch_step, (long long)e->examples);
     log_metrics(e, &o->log);
 }
@@ -157,7 +157,7 @@ KIT void listen(const dt_event *e, void *user)
         break;
     case DT_EVENT_STEP: listen_step(l, e); break;
     case DT_EVENT_EPOCH:
-        dt_str_printf(&o->log, "epoch %d/%d step %lld examples %lld", e->epoch, e->epochs, (long long)e->step, (long long)e->examples);
+        dt_str_printf(&o->log, "epoch %lld/%lld step %lld examples %lld", (long long)e->epoch, (long long)e->epochs, (long long)e->step, (long long)e->examples);
         log_metrics(e, &o->log);
         break;
     case DT_EVENT_EVAL:
