@@ -141,7 +141,46 @@ static dt_value best_inside(setting *s) { return dt_argmax(s->cube, 1); }
 static dt_value best_of_vector(setting *s) { return dt_argmax(s->vector, 0); }
 static dt_value best_byte(setting *s) { return dt_argmax(s->byte, 1); }
 
+
+/* Images (B,3,4,1) under the matrix as a window (6,1), with room at the edges: several tiles of rows. */
+static dt_value convolved(setting *s, dt_window w, int64_t inputs)
+{
+    dt_convolution_attr a = dt_convolution_channels_last(2);
+    dt_value x = dt_reshape(s->cube, 4, (int64_t[]){ -1, 3, 4 / inputs, inputs });
+    a.window[0] = a.window[1] = w;
+    return dt_convolution(x, dt_reshape(s->matrix, 4, (int64_t[]){ 6 / inputs, 1, inputs, 7 }), &a);
+}
+static dt_value convolution(setting *s) { return convolved(s, (dt_window){ 1, 6, 6, 1, 1 }, 1); }
+static dt_value convolution_with_strides(setting *s) { return convolved(s, (dt_window){ 3, 4, 5, 1, 2 }, 2); }
+static dt_value convolution_of_stretched(setting *s) { return convolved(s, (dt_window){ 1, -1, 4, 3, 1 }, 1); }
+static dt_value convolution_in_groups(setting *s)
+{
+    dt_convolution_attr a = dt_convolution_channels_last(1);
+    a.feature_groups = 2;
+    return dt_convolution(s->cube, dt_reshape(s->square, 3, (int64_t[]){ 3, 2, 6 }), &a);
+}
+static dt_value convolution_outputs_first(setting *s)
+{
+    dt_convolution_attr a = dt_convolution_channels_last(1);
+    a.rhs_out = 0;
+    a.rhs_spatial[0] = 2;
+    return dt_convolution(s->cube, dt_reshape(s->square, 3, (int64_t[]){ 3, 4, 3 }), &a);
+}
+/* As the gradient of a kernel: sums over examples and places, several tiles of both. */
+static dt_value convolution_over_rows(setting *s)
+{
+    dt_convolution_attr a = dt_convolution_channels_last(1);
+    dt_value x = dt_reshape(s->cube, 3, (int64_t[]){ -1, 12, 1 }), dy = dt_multiply(dt_reshape(dt_tanh(s->cube), 3, (int64_t[]){ -1, 12, 1 }), dt_like(x, 0.125));
+    a.lhs_batch = 2;
+    a.lhs_feature = a.rhs_in = a.out_spatial[0] = 0;
+    a.rhs_spatial[0] = a.out_batch = 1;
+    a.window[0] = (dt_window){ 1, 60, 60, 1, 1 };
+    return dt_convolution(x, dy, &a);
+}
+
 static const row rows[] = {
+    { "convolution", convolution }, { "convolution", convolution_with_strides }, { "convolution", convolution_of_stretched },
+    { "convolution", convolution_over_rows }, { "eval", convolution_in_groups }, { "eval", convolution_outputs_first },
     { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
     { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "eval", product_by_rows },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },
