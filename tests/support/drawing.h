@@ -44,6 +44,10 @@ dt_value draw_mean_over_rows(drawing *d, dt_value sum, dt_value of);
 dt_value draw_dense(drawing *d, dt_value x, int64_t units, bool bias);
 /* A loss for each row of e: (B). */
 dt_value draw_classify(drawing *d, const entry *e, dt_value *logits);
+/* Ops over windows, moves and joins (random_spatial.c). */
+void draw_convolution(drawing *d);
+void draw_pool(drawing *d);
+void draw_move(drawing *d);
 /* Some random ops on what is in the pool. */
 void draw_grow(drawing *d);
 
