@@ -47,6 +47,8 @@ struct dt_tree {
  *     return faults;
  */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
+/* The same for a part of a job that a program gives as text: where there is nothing, MISUSE says of what. */
+dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
 /* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is made in the arena.
  * Missing: NO_INPUT. */
 dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out) DT_MUST_USE;

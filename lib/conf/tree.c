@@ -442,3 +442,12 @@ dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out
 {
     return dt_yaml_parse(arena, dt_yaml_open(source, 0), out);
 }
+
+dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out)
+{
+    dt_status *s = dt_tree_parse(arena, source, out);
+    if (dt_status_number(s) != DT_E_EMPTY_JOB)
+        return s;
+    dt_status_free(s);
+    return dt_fail(DT_E_MISUSE, NULL, "%s: the text that was given is empty", source->name);
+}

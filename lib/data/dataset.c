@@ -302,10 +302,12 @@ static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *h
     dt_str text = {0};
     dt_tree *tree;
     dt_dataset_spec spec;
+    if (!format)
+        return dt_fail(DT_E_MISUSE, NULL, "dataset: no text was given");
     dt_str_vprintf(&text, format, args);
     *source = (dt_source){.name = "dataset", .text = dt_arena_copy(arena, dt_str_text(&text), text.size + 1), .size = text.size};
     dt_str_release(&text);
-    DT_TRY(dt_tree_parse(arena, source, &tree));
+    DT_TRY(dt_fragment_parse(arena, source, &tree));
     DT_TRY(held ? dt_dataset_read_held(arena, tree, held, &spec) : dt_dataset_read(arena, tree, "", 0, &spec));
     DT_TRY(dt_dataset_create(out, &spec));
     (*out)->owned = arena;
@@ -315,6 +317,7 @@ static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *h
 dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_dataset_open", "place for the data set"));
     dt_arena *arena = dt_arena_create();
     va_list args;
     va_start(args, format);
@@ -339,11 +342,15 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, cons
 
 int64_t dt_dataset_examples(const dt_dataset *d)
 {
+    if (!d)
+        return 0;
     return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
 
 int64_t dt_dataset_batch_size(const dt_dataset *d)
 {
+    if (!d)
+        return 0;
     int64_t size = d->spec.global_batch_size;
     if (d->pipe)
         dt_status_free(dt_pipe_batch_size(d->pipe, &size));

@@ -115,6 +115,9 @@ static dt_status *write_test(const char *directory, uint64_t seed, uint8_t *imag
 
 dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed)
 {
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(kind, "dt_data_synth", "kind"));
+    DT_TRY(dt_want(directory, "dt_data_synth", "directory"));
     if (strcmp(kind, "digits") != 0)
         return dt_fail(DT_E_SYNTH_KIND, NULL, "unknown sample data '%s'; known: digits", kind);
     DT_TRY(dt_dir_make(directory));

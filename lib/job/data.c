@@ -9,6 +9,8 @@ dt_status *dt_job_open_data(dt_job *j)
 DT_API dt_status *dt_job_check_data(dt_job *j)
 {
     dt_match ignored;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_check_data", "job"));
     DT_TRY(dt_job_open_data(j));
     return dt_match_data(j->data, &j->model, j->has_compile ? &j->compile : NULL, &ignored);
 }

@@ -45,8 +45,20 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source)
     return faults;
 }
 
+static dt_status *check_call(dt_job **out, const dt_job_source *source)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_job_open", "place for the job"));
+    DT_TRY(dt_want(source, "dt_job_open", "source"));
+    DT_TRY(dt_want(source->path, "dt_job_open", "path"));
+    for (int i = 0; i < source->n_overrides; i++)
+        DT_TRY(dt_want(source->overrides ? source->overrides[i] : NULL, "dt_job_open", "text of an override"));
+    return NULL;
+}
+
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source)
 {
+    DT_TRY(check_call(out, source));
     dt_job *j = dt_alloc(sizeof *j);
     j->refs = 1;
     j->arena = dt_arena_create();
@@ -75,10 +87,10 @@ DT_API void dt_job_unref(dt_job *j)
 
 DT_API const char *dt_job_name(const dt_job *j)
 {
-    return j->name;
+    return j ? j->name : NULL;
 }
 
 DT_API const char *dt_job_metric(const dt_job *j, int i)
 {
-    return i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
+    return j && i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
 }

@@ -13,6 +13,13 @@ typedef struct session {
     dt_trainer *trainer;
 } session;
 
+/* Options that were not given say nothing. */
+static const dt_run_options *or_none(const dt_run_options *o)
+{
+    static const dt_run_options none = {0};
+    return o ? o : &none;
+}
+
 static void warn(const dt_run_options *o, const char *text)
 {
     if (o->event)
@@ -85,6 +92,9 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const session *s)
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
     session s = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_fit", "job"));
+    options = or_none(options);
     tell_limits(j, options);
     dt_status *bad = open_session(j, options, true, &s);
     if (!bad)
@@ -155,6 +165,10 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     session s = {0};
     dt_checkpoint c = {0};
     dt_part part = DT_PART_VALIDATION;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_evaluate", "job"));
+    DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
+    options = or_none(options);
     DT_TRY(find_part(j, split, &part));
     dt_status *bad = checkpoint ? dt_checkpoint_open(&c, checkpoint) : open_newest(j, options, &c);
     if (!bad)
@@ -174,6 +188,11 @@ DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_option
 {
     session s = {0};
     dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_lower", "job"));
+    DT_TRY(dt_want(stage, "dt_job_lower", "stage"));
+    DT_TRY(dt_want(text, "dt_job_lower", "place for the text"));
+    options = or_none(options);
     dt_status *bad = open_session(j, options, true, &s);
     if (!bad)
         bad = dt_trainer_lower(s.trainer, stage, &out);

@@ -49,6 +49,9 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
 {
     dt_resolver *r = NULL;
     dt_assignment *a = NULL;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(request, "dt_topology_text", "request"));
+    DT_TRY(dt_want(text, "dt_topology_text", "place for the text"));
     if (request->job && !request->job->strategy.resolver)
         return no_slice(request->job);
     DT_TRY(open_slice(request, &r));

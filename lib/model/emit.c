@@ -61,14 +61,9 @@ dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
     return c.x;
 }
 
-dt_value dt_model_call(dt_model *m, dt_value input, bool training)
-{
-    return dt_model_emit(m, input, training);
-}
-
 const dt_variables *dt_model_trainable(const dt_model *m)
 {
-    return &m->trainable;
+    return m ? &m->trainable : NULL;
 }
 
 /* ---- loss ---- */

@@ -7,10 +7,13 @@
 dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out)
 {
     dt_str text = { 0 };
+
+    if (!format)
+        return dt_fail(DT_E_MISUSE, NULL, "%s: no text was given", name);
     dt_str_vprintf(&text, format, args);
     dt_source source = { .name = name, .text = dt_arena_strdup(arena, dt_str_text(&text)), .size = text.size };
     dt_str_release(&text);
-    return dt_tree_parse(arena, dt_arena_copy(arena, &source, sizeof source), out);
+    return dt_fragment_parse(arena, dt_arena_copy(arena, &source, sizeof source), out);
 }
 
 /* Whether Keras puts a "_" before s[i]: where a word of lower-case letters begins ("RMS|prop" has none, "Max|Pooling" has one), or a

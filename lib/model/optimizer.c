@@ -86,6 +86,7 @@ static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
 dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_optimizer_create", "place for the optimizer"));
     dt_optimizer *o = dt_optimizer_over(&(dt_named){ 0 });
     o->arena = dt_arena_create();
     va_list args;

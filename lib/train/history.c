@@ -57,7 +57,7 @@ int dt_history_epochs(const dt_history *h)
 
 double dt_history_at(const dt_history *h, const char *key, int epoch)
 {
-    if (!h || epoch < 0 || epoch >= h->n)
+    if (!h || !key || epoch < 0 || epoch >= h->n)
         return NAN;
     for (int k = 0; k < h->row[epoch].n; k++)
         if (strcmp(h->row[epoch].name[k], key) == 0)

@@ -80,6 +80,7 @@ dt_status *dt_model_create(dt_model **out, const char *format, ...)
     va_list args;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_model_create", "place for the model"));
     m = empty_model();
     va_start(args, format);
     dt_status *s = read_layers(m, format, args);
@@ -104,6 +105,7 @@ void dt_model_unref(dt_model *m)
 dt_status *dt_model_seed(dt_model *m, uint64_t seed)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_seed", "model"));
     m->seed = seed;
     draw_weights(m);
     return NULL;
@@ -113,11 +115,13 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed)
 
 int64_t dt_model_parameters(const dt_model *m)
 {
-    return m->spec.parameters;
+    return m ? m->spec.parameters : 0;
 }
 
 const char *dt_model_weights_sha256(dt_model *m)
 {
+    if (!m)
+        return NULL;
     *m->digest = dt_weights_digest(m);
     return m->digest->hex;
 }
@@ -127,6 +131,9 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
     dt_variable *v;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_get_weight", "model"));
+    DT_TRY(dt_want(path, "dt_model_get_weight", "path"));
+    DT_TRY(dt_want(out, "dt_model_get_weight", "place for the tensor"));
     DT_TRY(dt_model_find_weight(m, path, &v));
     return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
 }
@@ -137,6 +144,9 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     bool same;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_set_weight", "model"));
+    DT_TRY(dt_want(path, "dt_model_set_weight", "path"));
+    DT_TRY(dt_want(value, "dt_model_set_weight", "tensor"));
     DT_TRY(dt_model_find_weight(m, path, &v));
     same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
     for (int d = 0; same && d < v->type.rank; d++)
@@ -147,11 +157,35 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     return NULL;
 }
 
+/* ---- in step functions ---- */
+
+/* A model that was made outside of all scopes is plain: any strategy may use it. */
+static dt_status *check_use(const dt_model *m)
+{
+    const dt_strategy *now = dt_get_strategy();
+
+    DT_TRY(dt_want(m, "dt_model_call", "model"));
+    if (m->strategy->row == &dt_strategy_default_ || m->strategy == now)
+        return NULL;
+    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a model made in the scope of a %s strategy (%s) is called where a %s strategy runs (%s)",
+                   m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
+}
+
+dt_value dt_model_call(dt_model *m, dt_value input, bool training)
+{
+    dt_status *s = input.trace ? check_use(m) : NULL;
+
+    if (!s)
+        return input.trace ? dt_model_emit(m, input, training) : input;
+    dt_trace_fail(input.trace, s);
+    return (dt_value){ 0 };
+}
+
 /* ---- compile, fit, evaluate ---- */
 
 dt_scope dt_captured_scope(const dt_model *m)
 {
-    return m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
+    return !m || m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
 }
 
 dt_part dt_evaluated_part(const dt_dataset *data)
@@ -167,6 +201,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     va_list args;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_compile", "model"));
     va_start(args, format);
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
@@ -231,6 +266,8 @@ dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, con
 
     va_start(args, format);
     DT_GO(s, dt_status_kept());
+    DT_GO(s, dt_want(m, "dt_model_fit", "model"));
+    DT_GO(s, dt_want(data, "dt_model_fit", "data set"));
     DT_GO(s, read_fit(m, format, args, data, &fit));
     DT_GO(s, open_trainer(m, data, true, &trainer));
     DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));
@@ -254,6 +291,8 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
     dt_sums sums;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_evaluate", "model"));
+    DT_TRY(dt_want(data, "dt_model_evaluate", "data set"));
     DT_TRY(open_trainer(m, data, false, &trainer));
     dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), &sums);
     if (!s && history) {

@@ -80,9 +80,12 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
 {
     IN_CAPTURED_SCOPE(m);
     prediction p = { .model = m, .data = data };
-    dt_part part = dt_evaluated_part(data);
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_predict", "model"));
+    DT_TRY(dt_want(data, "dt_model_predict", "data set"));
+    DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
+    dt_part part = dt_evaluated_part(data);
     dt_status *s = prepare(&p, part);
     if (!s)
         s = predict_all(&p, part);

@@ -76,6 +76,7 @@ dt_status *dt_model_save(dt_model *m, const char *path)
     IN_CAPTURED_SCOPE(m);
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_save", "model"));
     if (!path || !*path)
         return dt_fail(DT_E_CANT_CREATE, NULL, "a model is saved to a path, and there is none");
     dt_arena *arena = dt_arena_create();
@@ -129,6 +130,7 @@ dt_status *dt_model_load(dt_model **out, const char *path)
     dt_checkpoint c;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_model_load", "place for the model"));
     if (!path || !*path)
         return dt_fail(DT_E_NO_INPUT, NULL, "a model is loaded from a path, and there is none");
     DT_TRY(dt_checkpoint_open(&c, path));

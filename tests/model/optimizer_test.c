@@ -195,7 +195,7 @@ static void test_failed_traces_stay_failed(void **state)
         dt_value x = dt_trace_declare(t, "x", &good), y = dt_trace_declare(t, "y", &label);
         if (!late)
             dt_trace_fail(t, dt_fail(DT_E_INTERNAL, NULL, "early"));
-        dt_value loss = dt_loss_call(l, y, dt_model_call(m, x, DT_TRAINING));
+        dt_value loss = dt_loss_call(l, y, dt_model_emit(m, x, DT_TRAINING));
         dt_gradients g = dt_gradient(loss, dt_model_trainable(m));
         if (late)
             dt_trace_fail(t, dt_fail(DT_E_INTERNAL, NULL, "late"));

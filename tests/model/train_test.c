@@ -97,7 +97,7 @@ static void trace_step(setup *s, bool gradients)
     dt_type x_type = dt_type_of(s->dtype, 2, (int64_t[]){ DT_BATCH, FEATURES });
     dt_type y_type = s->sparse ? dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH }) : dt_type_of(s->dtype, 2, (int64_t[]){ DT_BATCH, CLASSES });
     dt_value x = dt_trace_declare(t, "x", &x_type), y = dt_trace_declare(t, "y", &y_type);
-    dt_value p = dt_model_call(s->model, x, DT_TRAINING);
+    dt_value p = dt_model_emit(s->model, x, DT_TRAINING);
     dt_value loss = dt_loss_call(s->loss, y, p);
     dt_gradients g = dt_gradient(loss, dt_model_trainable(s->model));
     dt_return(t, "loss", loss);

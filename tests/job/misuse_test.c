@@ -1,0 +1,80 @@
+/*
+ * Wrong use of the public calls about jobs and of those that print: NULL where something is needed, and an error that waits. As
+ * tests/train/misuse_test.c for models and data.
+ */
+#define HERE "build/tmp/job-misuse"
+#include "kit.h"
+
+/* MISUSE, and the text names what was called. */
+#define REFUSED(call) refused((call), #call)
+static void refused(dt_status *s, const char *call)
+{
+    char name[64] = "";
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(call, "("), call);
+    if (dt_status_number(s) != DT_E_MISUSE || !strstr(dt_status_text(s), name))
+        fail_msg("%s: %s", call, s ? dt_status_text(s) : "no error");
+    dt_status_free(s);
+}
+
+static void test_null_where_something_is_needed(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    dt_job *job = NULL;
+
+    REFUSED(dt_job_open(NULL, &(dt_job_source){ .path = "x" }));
+    REFUSED(dt_job_open(&job, NULL));
+    REFUSED(dt_job_open(&job, &(dt_job_source){ .path = NULL }));
+    REFUSED(dt_job_open(&job, &(dt_job_source){ .path = "x", .n_overrides = 1 }));
+    REFUSED(dt_job_check_data(NULL));
+    REFUSED(dt_job_fit(NULL, &(dt_run_options){ 0 }));
+    REFUSED(dt_job_evaluate(NULL, NULL, "validation", &(dt_run_options){ 0 }));
+    REFUSED(dt_job_lower(NULL, "graph", &(dt_run_options){ 0 }, &text));
+    REFUSED(dt_topology_text(NULL, &text));
+    REFUSED(dt_topology_text(&(dt_topology_request){ .tpu = "v3-8" }, NULL));
+    REFUSED(dt_devices_text(false, NULL));
+    assert_null(text);
+    assert_null(job);
+    assert_null(dt_job_name(NULL));
+    assert_null(dt_job_metric(NULL, 0));
+    dt_job_unref(NULL);
+}
+
+#define WAITS(call) (dt_scope_enter(NULL), waits((call), #call))
+static void waits(dt_status *s, const char *call)
+{
+    if (dt_status_number(s) != DT_E_SCOPE)
+        fail_msg("%s: %s", call, s ? dt_status_text(s) : "no error");
+    dt_status_free(s);
+}
+
+static void test_waiting_errors_come_first(void **state)
+{
+    (void)state;
+    const dt_job_source source = { .path = "tests/jobs/tiny_mlp.yaml" };
+    dt_job *job = NULL;
+    char *text = NULL;
+
+    WAITS(dt_job_open(&job, &source));
+    WAITS(dt_topology_text(&(dt_topology_request){ .tpu = "v3-8" }, &text));
+    WAITS(dt_devices_text(false, &text));
+    assert_null(dt_job_open(&job, &source));
+    WAITS(dt_job_check_data(job));
+    WAITS(dt_job_fit(job, NULL));
+    WAITS(dt_job_evaluate(job, NULL, "validation", NULL));
+    WAITS(dt_job_lower(job, "graph", NULL, &text));
+    assert_null(text);
+    assert_null(dt_job_lower(job, "graph", NULL, &text)); /* no options are all defaults */
+    free(text);
+    dt_job_unref(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_null_where_something_is_needed),
+        cmocka_unit_test(test_waiting_errors_come_first),
+    };
+    return cmocka_run_group_tests_name("job/misuse", tests, NULL, NULL);
+}
