@@ -126,10 +126,141 @@ static void run_reduce(const golden_case *c, verdict *v)
     dt_strategy_unref(s);
 }
 
+static void run_gather(const golden_case *c, verdict *v)
+{
+    const json_t *value = json_object_get(c->in, "value"), *shape = json_object_get(json_array_get(value, 0), "shape");
+    int axis = (int)json_integer_value(json_object_get(c->in, "axis")), rank = (int)json_array_size(shape);
+    dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
+    dt_values *values = entry_of(v, value);
+    dt_tensor *got = NULL;
+    dt_status *bad = dt_strategy_gather(s, values, "x", axis, &got);
+
+    if (axis < -rank || axis >= rank)
+        expect_error_of(v, bad, "ValueError", (int[]){ axis, rank }, 2); /* our own check: see gather.c */
+    else if (c->error)
+        expect_error_of(v, bad, "InvalidArgumentError", NULL, 0);
+    else {
+        expect_ok(v, "gather", bad);
+        expect_tensor(v, "result", json_object_get(c->out, "result"), got, EXACT);
+    }
+    dt_tensor_unref(got);
+    dt_values_unref(values);
+    dt_strategy_unref(s);
+}
+
+/* ---- values from a function ---- */
+
+/* A factor of "[1..8][replica_id] * num_replicas_in_sync". */
+static double factor_of(const char *word, const dt_value_context *context)
+{
+    int first;
+
+    if (sscanf(word, "[%d..", &first) == 1)
+        return first + context->replica_id_in_sync_group;
+    if (strncmp(word, "num_replicas", 12) == 0)
+        return context->num_replicas_in_sync;
+    return strstr(word, "replica_id") ? context->replica_id_in_sync_group : strtod(word, NULL);
+}
+
+static dt_status *product_of(const dt_value_context *context, dt_values *out, void *user)
+{
+    double x = 1;
+    dt_tensor *t = NULL;
+
+    for (const char *word = user; word; word = strchr(word, '*') ? strchr(word, '*') + 2 : NULL)
+        x *= factor_of(word, context);
+    dt_status *s = dt_tensor_create(&t, DT_FLOAT64, 0, NULL, &x);
+    if (!s)
+        s = dt_values_set(out, "x", t);
+    dt_tensor_unref(t);
+    return s;
+}
+
+static void run_values(const golden_case *c, verdict *v)
+{
+    dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
+    char *words = strdup(json_string_value(json_object_get(c->in, "value_fn")));
+    dt_values *values = NULL;
+    json_t *got = json_array();
+
+    expect_ok(v, "values from a function", dt_strategy_values_from_function(s, product_of, words, &values));
+    for (int r = 0; values && r < dt_values_locals(values, "x"); r++)
+        json_array_append_new(got, json_real(dt_tensor_item(dt_values_local(values, "x", r))));
+    expect_text(v, "kind", json_object_get(c->out, "kind"), values && dt_values_is_per_replica(values, "x") ? "PerReplica" : "Tensor");
+    expect_json(v, "local_results", json_object_get(c->out, "local_results"), got, EXACT);
+    dt_values_unref(values);
+    dt_strategy_unref(s);
+    free(words);
+}
+
+/* ---- data sets ---- */
+
+static dt_status *no_data(const dt_input_context *context, void *user, dt_dataset **out)
+{
+    (void)context, (void)user;
+    return dt_dataset_range(out, 0, 8, 1);
+}
+
+static void run_dataset_spec(const golden_case *c, verdict *v)
+{
+    const char *words = json_string_value(json_object_get(c->in, "dataset"));
+    dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
+    const dt_input_options each = { .replication_mode = DT_PER_REPLICA };
+    dt_dataset *data = NULL;
+    dt_dist_dataset *d = NULL;
+
+    if (!strstr(words, "PER_REPLICA")) {
+        v->skipped = "tensors are dense: there are no ragged or sparse ones to be refused";
+    } else if (strstr(words, "function")) {
+        expect_error(v, dt_strategy_distribute_datasets_from_function(s, no_data, NULL, &each, &d));
+    } else {
+        expect_ok(v, "a data set", dt_dataset_range(&data, 0, 8, 1));
+        expect_error(v, dt_strategy_distribute_dataset(s, data, &each, &d));
+    }
+    dt_dist_dataset_unref(d);
+    dt_dataset_unref(data);
+    dt_strategy_unref(s);
+}
+
+/* ---- scope ---- */
+
+static json_t *observed(const char *key, const json_t *want, dt_strategy *s)
+{
+    dt_strategy *current = dt_get_strategy();
+
+    if (strcmp(key, "get_strategy") == 0 && json_is_string(want) && strncmp(json_string_value(want), "TPUStrategy", 11) == 0)
+        return strcmp(dt_strategy_type(current), "tpu") == 0 ? json_deep_copy(want) : json_string(dt_strategy_type(current));
+    if (strcmp(key, "is_this_strategy") == 0)
+        return json_boolean(current == s);
+    if (strcmp(key, "has_strategy") == 0 || strcmp(key, "in_cross_replica_context") == 0)
+        return json_boolean(current == s);
+    if (strcmp(key, "num_replicas_in_sync") == 0)
+        return json_integer(dt_strategy_replicas(current));
+    if (strcmp(key, "get_replica_context") == 0 || strcmp(key, "replica_id") == 0)
+        return current == s ? json_null() : json_integer(0);
+    return NULL;
+}
+
+static void run_scope(const golden_case *c, verdict *v)
+{
+    dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
+    const char *key;
+    json_t *want;
+
+    DT_SCOPE(s)
+        json_object_foreach((json_t *)c->out, key, want)
+            expect_json(v, key, want, observed(key, want, s), EXACT);
+    dt_strategy_unref(s);
+}
+
 const golden_op tpu_strategy_ops[] = {
     { "tpu_strategy_properties", run_properties, NULL },
     { "tpu_reduce", run_reduce, NULL },
     { "tpu_reduce_single", run_reduce, NULL },
+    { "tpu_gather", run_gather, NULL },
+    { "tpu_values", run_values, NULL },
+    { "tpu_dataset_spec", run_dataset_spec, NULL },
+    { "tpu_scope", run_scope, NULL },
     { "tpu_run_eager", NULL, "a step function is always traced; there is none that would run eagerly" },
     { "tpu_run_arguments", NULL, "C functions have no signatures to bind: arguments of a step are named, variables are captured" },
     { NULL, NULL, NULL },
