@@ -605,7 +605,7 @@ DT_API dt_value dt_arg(dt_trace *t, const char *name);               /* the argu
 DT_API dt_value dt_arg_at(dt_trace *t, int i);                       /* the argument at that position */
 DT_API void dt_return(dt_trace *t, const char *name, dt_value value); /* names a result */
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
-/* A scalar: the mean over this replica's examples, times 1/num_replicas in replica context, as in Keras. */
+/* A scalar: the mean over this replica's examples (or what the loss's `reduction` says), times 1/num_replicas in replica context, as in Keras. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
 /* A loss that is no scalar counts as its sum, here and below, as with GradientTape. */
@@ -778,6 +778,10 @@ DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_option
 /* Keras' activations, named as there with their arguments: "relu", "leaky_relu: {negative_slope: 0.1}", "softmax: {axis: 1}". x is of floats
  * and keeps its shape (glu halves an axis); ValueError for an unknown name or argument. */
 DT_API dt_value dt_activation_call(dt_value x, const char *format, ...) DT_FORMAT(2, 3);
+
+/* The loss with a weight for each sample: (B), or as the losses of samples are. The loss's `reduction` says what comes of them: "none" keeps their
+ * shape, "mean_with_sample_weight" divides by the sum of weights, "sum_over_batch_size" by the number of samples, also of those of weight 0. */
+DT_API dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction, dt_value weight);
 
 /* Learning-rate schedules, as in an optimizer's `learning_rate`: "CosineDecay: {initial_learning_rate: 0.1, decay_steps: 1000}". */
 typedef struct dt_rate_schedule dt_rate_schedule;

@@ -99,3 +99,13 @@ dt_value dt_swap_last(dt_value x, int axis)
     perm[rank - 1] = axis;
     return dt_transpose(x, perm);
 }
+
+dt_value dt_move_last(dt_value x, int axis)
+{
+    int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK], n = 0;
+    for (int i = 0; i < rank; i++)
+        if (i != axis)
+            perm[n++] = i;
+    perm[n] = axis;
+    return dt_transpose(x, perm);
+}

@@ -109,6 +109,28 @@ static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const char *ac
 
 /* ---- the rest ---- */
 
+/* fit divides sums over examples by their number: what is no such quotient is for loops of one's own. */
+static dt_status *check_loss(const dt_named *loss)
+{
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    int reduction = ((const dt_loss_head *)loss->args)->reduction;
+    const dt_tree *ignored = dt_tree_get(loss->tree, "ignore_class");
+    if (row->whole)
+        return dt_fail(DT_E_NOT_YET, &loss->at, "%s is one number for a batch; fit wants losses of single examples", loss->kind->name);
+    if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
+                                  dt_reductions[reduction]), "leave it out");
+    if (ignored && ignored->kind != DT_TREE_NULL)
+        return dt_fail(DT_E_NOT_YET, &ignored->at, "ignore_class is not implemented for fit yet; dt_loss_call has it");
+    return NULL;
+}
+
+static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
+{
+    DT_TRY(dt_loss_read(arena, t, out));
+    return check_loss(out);
+}
+
 static dt_status *check_precision(const dt_tree *t)
 {
     static const char *const later[] = { "mixed_bfloat16", "mixed_float16", "bf16-mixed", "bfloat16", "float16", "float64" };
@@ -132,7 +154,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
     if (c.optimizer)
         dt_status_append(&s, dt_optimizer_read(arena, c.optimizer, &out->optimizer));
     if (c.loss)
-        dt_status_append(&s, dt_loss_read(arena, c.loss, &out->loss));
+        dt_status_append(&s, read_loss(arena, c.loss, &out->loss));
     dt_status_append(&s, read_metrics(arena, c.metrics, fitting_accuracy(&out->loss, output), out));
     dt_status_append(&s, check_precision(c.precision));
     out->target = c.target;

@@ -66,41 +66,6 @@ const dt_variables *dt_model_trainable(const dt_model *m)
     return m ? &m->trainable : NULL;
 }
 
-/* ---- loss ---- */
-
-/* The sum of rows (B) over B, and 0 when a replica has no example: then B counts as 1. */
-static dt_value mean_over_batch(dt_value rows)
-{
-    dt_value sum = dt_reduce_sum(rows, 0);
-    dt_value count = dt_convert(dt_dim_value(rows, 0), dt_type_of_value(rows).dtype);
-    return dt_divide(sum, dt_maximum(count, dt_like(count, 1)));
-}
-
-dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value prediction)
-{
-    const dt_loss_row *row = (const dt_loss_row *)named->kind;
-    dt_trace *t = prediction.trace;
-    dt_type y = dt_type_of_value(target), p = dt_type_of_value(prediction);
-    if (!t || !target.trace)
-        return (dt_value){ 0 };
-    const char *before = dt_trace_path(t, "loss");
-    dt_value loss = { 0 };
-    dt_status *s = row->check(named->args, &y, &p);
-    if (s)
-        dt_trace_fail(t, s);
-    else
-        loss = mean_over_batch(row->rows(&(dt_loss_call_args){ named->args, target, prediction }));
-    if (dt_trace_replicas(t) > 1 && loss.trace)
-        loss = dt_multiply(loss, dt_like(loss, 1.0 / dt_trace_replicas(t)));
-    dt_trace_path(t, before);
-    return loss;
-}
-
-dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction)
-{
-    return dt_loss_emit(&l->named, target, prediction);
-}
-
 /* ---- gradients ---- */
 
 void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)

@@ -24,6 +24,21 @@ dt_value dt_targets_like(dt_value target, dt_value prediction)
     return dt_reshape(dt_convert(target, like.dtype), like.rank, like.dim);
 }
 
+/* Over the last dimension, which is not the batch. */
+dt_value dt_sum_last(dt_value x)
+{
+    int rank = dt_type_of_value(x).rank;
+    return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, 1u << (rank - 1)) : x;
+}
+
+dt_value dt_mean_last(dt_value x)
+{
+    dt_type type = dt_type_of_value(x);
+    double count = type.rank > 1 ? (double)type.dim[type.rank - 1] : 1;
+    dt_value sum = dt_sum_last(x);
+    return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
+}
+
 dt_value dt_mean_per_example(dt_value x)
 {
     dt_type type = dt_type_of_value(x);
@@ -33,6 +48,12 @@ dt_value dt_mean_per_example(dt_value x)
         count *= (double)type.dim[i];
     dt_value sum = dt_reduce(x, DT_REDUCE_SUM, dims);
     return count == 1 ? sum : dt_divide(sum, dt_like(sum, count));
+}
+
+/* maximum and minimum give the gradient of a tie to their second input. */
+dt_value dt_clip_between(dt_value x, double low, double high)
+{
+    return dt_minimum(dt_like(x, high), dt_maximum(dt_like(x, low), x));
 }
 
 dt_value dt_clip_probability(dt_value p)
@@ -77,20 +98,30 @@ static bool same_shape(const dt_type *a, const dt_type *b)
 
 static dt_status *check_classes(const dt_type *target, const dt_type *prediction)
 {
-    if (prediction->rank == 2 && dt_dtype_is_float(prediction->dtype))
+    if (prediction->rank >= 2 && dt_dtype_is_float(prediction->dtype))
         return NULL;
-    return misfit(target, prediction, "predictions must be one score per class, (B, classes)", NULL);
+    return misfit(target, prediction, "predictions must be one score per class, (B, ..., classes)", NULL);
+}
+
+/* The shape of the predictions without the classes, or with 1 in their place. */
+static bool are_numbers(const dt_type *target, const dt_type *prediction)
+{
+    bool same = target->rank == prediction->rank - 1 || (target->rank == prediction->rank && target->dim[target->rank - 1] == 1);
+    for (int i = 0; same && i < prediction->rank - 1; i++)
+        same = target->dim[i] == prediction->dim[i];
+    return same;
 }
 
 dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_type *prediction)
 {
     (void)args;
     DT_TRY(check_classes(target, prediction));
-    if (same_shape(target, prediction) && !is_column(target))
-        return misfit(target, prediction, "labels are one-hot, class numbers are wanted",
+    bool numbers = are_numbers(target, prediction);
+    if (same_shape(target, prediction) && !numbers)
+        return misfit(target, prediction, "labels are one-hot; class numbers are wanted, of 1 dimension less",
                       "use the categorical form: it is the one without 'Sparse'");
-    if (!is_column(target))
-        return misfit(target, prediction, "labels must be one class number per example", NULL);
+    if (!numbers)
+        return misfit(target, prediction, "labels must be one class number per sample, of 1 dimension less than predictions", NULL);
     if (dt_dtype_is_float(target->dtype) || target->dtype == DT_BOOL)
         return misfit(target, prediction, "labels must be integers", "cast them: 'map: {label: [cast: int32]}'");
     return NULL;
@@ -102,7 +133,7 @@ dt_status *dt_check_one_hot(const void *args, const dt_type *target, const dt_ty
     DT_TRY(check_classes(target, prediction));
     if (same_shape(target, prediction))
         return NULL;
-    if (is_column(target))
+    if (are_numbers(target, prediction))
         return misfit(target, prediction, "labels are class numbers, one-hot vectors are wanted",
                       "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
     return misfit(target, prediction, "labels must have the predictions' shape", NULL);

@@ -153,6 +153,7 @@ dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
 int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and the trace has failed: there is none */
 dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
+dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 
 /* ---- the model ---- */
@@ -190,10 +191,25 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place 
 
 /* ---- losses ---- */
 
+/* How the losses of samples become one number; Keras' words. */
+typedef enum dt_reduction {
+    DT_REDUCTION_SUM_OVER_BATCH_SIZE, DT_REDUCTION_MEAN, DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT, DT_REDUCTION_SUM, DT_REDUCTION_NONE
+} dt_reduction;
+extern const char *const dt_reductions[];
+
+/* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with DT_LOSS_FIELDS. */
+typedef struct dt_loss_head {
+    int reduction; /* dt_reduction */
+} dt_loss_head;
+#define DT_LOSS_FIELDS(type) \
+    DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
+                  .help = "sum_over_batch_size: sum of losses / number of samples; fit divides by the global batch"), \
+    DT_NOT_YET("name"), DT_NOT_YET("dtype")
+
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target;      /* (B) or (B, 1) integers, or (B, C) */
-    dt_value prediction;  /* (B, C); a softmax node remembers its logits */
+    dt_value target;      /* (B) or (B, 1) integers, or (B, ..., C) */
+    dt_value prediction;  /* (B, ..., C); a softmax node remembers its logits */
 } dt_loss_call_args;
 
 /* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
@@ -202,20 +218,30 @@ typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt
 typedef struct dt_loss_row {
     dt_kind kind;
     bool sparse;          /* targets are class numbers */
+    bool whole;           /* `rows` gives one number for the batch: such a loss has no sum over examples, so fit cannot divide it */
     const char *accuracy; /* the metric class that `accuracy` means with this loss; NULL: by shape */
     dt_check_fn *check;
-    dt_value (*rows)(const dt_loss_call_args *c); /* float (B): one loss per example */
+    dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
+    dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
+/* One loss per example, (B): the mean over its samples. */
+dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c);
 
 /* What rows of losses and metrics share. */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);   /* the input of that node; trace NULL: it is no such node */
 dt_value dt_class_numbers(dt_value target);                            /* (B) of (B) or (B, 1) */
 dt_value dt_targets_like(dt_value target, dt_value prediction);        /* converted, and reshaped between (B) and (B, 1) */
+dt_value dt_sum_last(dt_value x);                                      /* (B, ...) of (B, ..., C); (B) stays */
+dt_value dt_mean_last(dt_value x);
 dt_value dt_mean_per_example(dt_value x);                              /* (B) of (B, ...) */
+dt_value dt_clip_between(dt_value x, double low, double high);         /* passes the gradient at both limits */
 dt_value dt_clip_probability(dt_value p);                              /* to [1e-7, 1 - 1e-7], Keras' epsilon */
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
+dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
+dt_value dt_weights_like(dt_value weight, dt_value values);            /* of the values' dtype and shape: (B) to (B, T) */
+dt_value dt_divide_no_nan(dt_value a, dt_value b);                     /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
 struct dt_loss { /* the public handle */
@@ -390,8 +416,9 @@ struct dt_model {
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
 /* The forward pass; emits into input's trace. The input is converted to the Input's dtype. */
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
-/* The loss of `named` over this replica's examples: their sum over their number (0 for none), times 1/num_replicas. */
-dt_value dt_loss_emit(const dt_named *named, dt_value target, dt_value prediction);
+/* The loss of `named` over this replica's examples, reduced as it says, times 1/num_replicas when it is a mean. weight: of the samples,
+ * (B) or (B, ...); no value: all 1. */
+dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_value weight);
 
 /* ---- the tables ---- */
 

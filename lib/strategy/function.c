@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/labels.h"
 #include "strategy/step.h"
 
 dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void *user), void *user)
@@ -134,6 +135,7 @@ static dt_status *run_traced(const running *run, dt_values **results)
 
     for (int i = 0; i < run->step->n_args; i++)
         DT_GO(s, dt_step_argument(run->call, dt_values_find(run->call->args, run->step->arg[i].name), &run->arg[i], &run->owned[i]));
+    DT_GO(s, dt_check_labels(run->step, run->arg));
     DT_GO(s, dt_compiled_run(run->t->compiled, run->call->offsets, run->arg, run->result));
     if (!results)
         goto out;

@@ -18,12 +18,11 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 {
     const dt_named *loss = &t->o.compile->loss;
-    const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
     forward f = { .input = declare(trace, t, t->match.input), .target = declare(trace, t, t->match.target) };
 
     f.prediction = dt_model_emit(t->o.model, f.input, training);
     const char *before = dt_trace_path(trace, "loss");
-    f.rows = row->rows(&(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
+    f.rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
     dt_trace_path(trace, before);
     return f;
 }

@@ -1,29 +1,27 @@
 /*
- * BinaryCrossentropy: -y log p - (1 - y) log(1 - p), averaged over the outputs of an example.
+ * BinaryCrossentropy: -y log p - (1 - y) log(1 - p), averaged over the outputs of a sample.
  *
  * From logits x it is log(1 + exp x) - x y. Probabilities are clipped to [1e-7, 1 - 1e-7], unless they come straight from a sigmoid:
  * that node's input is the logits.
+ *
+ * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies it by (1 - p_t)^gamma, p_t being what was given to
+ * the label that is true; with class balancing labels 1 count alpha, labels 0 count 1 - alpha.
  */
 #include "model/model.h"
 
 struct crossentropy {
-    bool from_logits;
-    double label_smoothing;
-    int reduction;
+    dt_loss_head head;
+    bool from_logits, apply_class_balancing;
+    double label_smoothing, alpha, gamma;
     int64_t axis;
 };
 
-static const char *const reductions[] = { "sum_over_batch_size", "mean", NULL };
+#define CROSSENTROPY_FIELDS                                                                                                             \
+    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the sigmoid"),                                     \
+    DT_REAL(struct crossentropy, label_smoothing, .help = "moves targets this much of the way to 1/2"),                                 \
+    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the outputs that are averaged")
 
-static const dt_field fields[] = {
-    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the sigmoid"),
-    DT_REAL(struct crossentropy, label_smoothing, .max = 1, .help = "moves targets this much of the way to 1/2"),
-    DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "of the outputs: the last one"),
-    DT_ENUM(struct crossentropy, reduction, reductions, .help = "over the global batch: sum of losses / number of examples"),
-    DT_NOT_YET("name"),
-    DT_NOT_YET("dtype"),
-    DT_END
-};
+static const dt_field fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
 static dt_value from_logits(dt_value y, dt_value x)
 {
@@ -39,18 +37,67 @@ static dt_value from_probabilities(dt_value y, dt_value p)
     return dt_negate(dt_add(hit, miss));
 }
 
+static dt_value smoothed(const dt_loss_call_args *c)
+{
+    const struct crossentropy *x = c->args;
+    return dt_smooth_labels(dt_targets_like(c->target, c->prediction), x->label_smoothing, 2);
+}
+
+static dt_value mean_over_axis(const struct crossentropy *x, dt_value values)
+{
+    int axis = dt_axis_of(values, x->axis);
+    return axis < 0 ? (dt_value){ 0 } : dt_mean_last(dt_move_last(values, axis));
+}
+
 static dt_value rows(const dt_loss_call_args *c)
 {
     const struct crossentropy *x = c->args;
-    dt_value y = dt_smooth_labels(dt_targets_like(c->target, c->prediction), x->label_smoothing, 2);
+    dt_value y = smoothed(c);
     dt_value logits = x->from_logits ? c->prediction : dt_logits_of(c->prediction, &dt_op_logistic);
-    return dt_mean_per_example(logits.trace ? from_logits(y, logits) : from_probabilities(y, c->prediction));
+    return mean_over_axis(x, logits.trace ? from_logits(y, logits) : from_probabilities(y, c->prediction));
 }
 
 const dt_loss_row dt_loss_binary_crossentropy = {
     .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", fields, sizeof(struct crossentropy),
-              (const char *const[]){ "binary_crossentropy", NULL } },
+              (const char *const[]){ "binary_crossentropy", "bce", NULL } },
     .accuracy = "BinaryAccuracy",
     .check = dt_check_same_shape,
     .rows = rows,
+};
+
+/* ---- focal ---- */
+
+static const dt_field focal_fields[] = {
+    DT_LOSS_FIELDS(struct crossentropy),
+    DT_FLAG(struct crossentropy, apply_class_balancing, .help = "labels 1 count alpha, labels 0 count 1 - alpha"),
+    DT_REAL(struct crossentropy, alpha, .preset = "0.25", .help = "see apply_class_balancing"),
+    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "how much less easy examples count"),
+    CROSSENTROPY_FIELDS,
+    DT_END
+};
+
+/* y a + (1 - y) b */
+static dt_value blend(dt_value y, dt_value a, dt_value b)
+{
+    return dt_add(dt_multiply(y, a), dt_multiply(dt_subtract(dt_like(y, 1), y), b));
+}
+
+static dt_value focal_rows(const dt_loss_call_args *c)
+{
+    const struct crossentropy *x = c->args;
+    dt_value y = smoothed(c), p = x->from_logits ? dt_logistic(c->prediction) : c->prediction, one = dt_like(p, 1);
+    dt_value given = blend(y, p, dt_subtract(one, p));
+    dt_value factor = dt_power(dt_subtract(one, given), dt_like(p, x->gamma));
+    dt_value loss = dt_multiply(factor, from_probabilities(y, p));
+    if (x->apply_class_balancing)
+        loss = dt_multiply(blend(y, dt_like(y, x->alpha), dt_like(y, 1 - x->alpha)), loss);
+    return mean_over_axis(x, loss);
+}
+
+const dt_loss_row dt_loss_binary_focal_crossentropy = {
+    .kind = { "BinaryFocalCrossentropy", "binary cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
+              (const char *const[]){ "binary_focal_crossentropy", NULL } },
+    .accuracy = "BinaryAccuracy",
+    .check = dt_check_same_shape,
+    .rows = focal_rows,
 };

@@ -3,44 +3,59 @@
  *
  * From logits it is one op, exact for large ones. Probabilities are divided by their sum and clipped to [1e-7, 1 - 1e-7], unless they
  * come straight from a softmax: that node's input is the logits.
+ *
+ * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies each class's part by alpha (1 - p)^gamma.
  */
 #include "model/model.h"
 
 struct crossentropy {
+    dt_loss_head head;
     bool from_logits;
-    double label_smoothing;
-    int reduction;
+    double label_smoothing, gamma;
+    dt_reals alpha;
     int64_t axis;
 };
 
-static const char *const reductions[] = { "sum_over_batch_size", "mean", NULL };
+#define CROSSENTROPY_FIELDS                                                                                                             \
+    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),                                     \
+    DT_REAL(struct crossentropy, label_smoothing, .help = "moves this much of y to all classes evenly"),                                \
+    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the classes")
 
-static const dt_field fields[] = {
-    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),
-    DT_REAL(struct crossentropy, label_smoothing, .max = 1, .help = "moves this much of y to all classes evenly"),
-    DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "of the classes: the last one"),
-    DT_ENUM(struct crossentropy, reduction, reductions, .help = "over the global batch: sum of losses / number of examples"),
-    DT_NOT_YET("name"),
-    DT_NOT_YET("dtype"),
-    DT_END
-};
+static const dt_field fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
-/* y (B, C), p (B, C) */
-static dt_value from_probabilities(dt_value y, dt_value p)
+/* Both with the classes last, y smoothed. False: there is no such axis. */
+static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p)
+{
+    const struct crossentropy *x = c->args;
+    int axis = dt_axis_of(c->prediction, x->axis);
+    if (axis < 0)
+        return false;
+    double classes = (double)dt_type_of_value(c->prediction).dim[axis];
+    *y = dt_move_last(dt_smooth_labels(dt_targets_like(c->target, c->prediction), x->label_smoothing, classes), axis);
+    *p = dt_move_last(c->prediction, axis);
+    return true;
+}
+
+/* p / sum of p */
+static dt_value normalized(dt_value p)
 {
     dt_type type = dt_type_of_value(p);
-    dt_value sum = dt_reduce(p, DT_REDUCE_SUM, 2); /* (B) */
-    dt_value log_p = dt_log(dt_clip_probability(dt_divide(p, dt_broadcast_rows(sum, &type))));
-    return dt_negate(dt_reduce(dt_multiply(y, log_p), DT_REDUCE_SUM, 2));
+    return dt_divide(p, dt_broadcast_rows(dt_sum_last(p), &type));
+}
+
+static dt_value from_probabilities(dt_value y, dt_value p)
+{
+    return dt_negate(dt_sum_last(dt_multiply(y, dt_log(dt_clip_probability(normalized(p))))));
 }
 
 static dt_value rows(const dt_loss_call_args *c)
 {
     const struct crossentropy *x = c->args;
-    double classes = (double)dt_type_of_value(c->prediction).dim[1];
-    dt_value y = dt_smooth_labels(dt_targets_like(c->target, c->prediction), x->label_smoothing, classes);
-    dt_value logits = x->from_logits ? c->prediction : dt_logits_of(c->prediction, &dt_op_softmax);
-    return logits.trace ? dt_softmax_cross_entropy(logits, y) : from_probabilities(y, c->prediction);
+    dt_value y, p;
+    if (!arrange(c, &y, &p))
+        return (dt_value){ 0 };
+    dt_value logits = x->from_logits ? p : dt_logits_of(p, &dt_op_softmax);
+    return logits.trace ? dt_softmax_cross_entropy(logits, y) : from_probabilities(y, p);
 }
 
 const dt_loss_row dt_loss_categorical_crossentropy = {
@@ -49,4 +64,48 @@ const dt_loss_row dt_loss_categorical_crossentropy = {
     .accuracy = "CategoricalAccuracy",
     .check = dt_check_one_hot,
     .rows = rows,
+};
+
+/* ---- focal ---- */
+
+static const dt_field focal_fields[] = {
+    DT_LOSS_FIELDS(struct crossentropy),
+    DT_REALS(struct crossentropy, alpha, .preset = "0.25", .help = "weight of each class, or of all"),
+    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "how much less easy examples count"),
+    CROSSENTROPY_FIELDS,
+    DT_END
+};
+
+/* alpha of each class, as large as p: (..., classes). */
+static dt_value weights(const dt_reals *alpha, dt_value p)
+{
+    if (alpha->n == 1)
+        return dt_like(p, alpha->v[0]);
+    dt_type type = dt_type_of_value(p);
+    dt_type row = dt_type_of(DT_INT32, 1, &type.dim[type.rank - 1]);
+    dt_value class = dt_iota(p.trace, &row, 0), sum = dt_convert(dt_like(class, 0), type.dtype);
+    for (int i = 0; i < alpha->n; i++) {
+        dt_value is_i = dt_convert(dt_compare(class, dt_like(class, i), DT_EQ), type.dtype);
+        sum = dt_add(sum, dt_multiply(is_i, dt_like(is_i, alpha->v[i])));
+    }
+    return dt_broadcast_to(sum, &type);
+}
+
+static dt_value focal_rows(const dt_loss_call_args *c)
+{
+    const struct crossentropy *x = c->args;
+    dt_value y, p;
+    if (!arrange(c, &y, &p))
+        return (dt_value){ 0 };
+    p = dt_clip_probability(normalized(x->from_logits ? dt_softmax(p) : p));
+    dt_value factor = dt_multiply(dt_power(dt_subtract(dt_like(p, 1), p), dt_like(p, x->gamma)), weights(&x->alpha, p));
+    return dt_sum_last(dt_multiply(factor, dt_negate(dt_multiply(y, dt_log(p)))));
+}
+
+const dt_loss_row dt_loss_categorical_focal_crossentropy = {
+    .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
+              (const char *const[]){ "categorical_focal_crossentropy", NULL } },
+    .accuracy = "CategoricalAccuracy",
+    .check = dt_check_one_hot,
+    .rows = focal_rows,
 };

@@ -2,35 +2,50 @@
  * SparseCategoricalCrossentropy: -log p of the labelled class.
  *
  * Probabilities are clipped to [1e-7, 1 - 1e-7] first and divided by their sum then: the other order of the categorical form is Keras'
- * too. So log p serves as logits. Straight after a softmax its input is the logits.
+ * too. So log p serves as logits. Straight after a softmax its input is the logits. Samples of class ignore_class do not count.
  */
 #include "model/model.h"
 
 struct crossentropy {
-    bool from_logits;
-    int reduction;
-    int64_t axis;
+    dt_loss_head head;
+    bool from_logits, ignores;
+    int64_t axis, ignore_class;
 };
-
-static const char *const reductions[] = { "sum_over_batch_size", "mean", NULL };
 
 static const dt_field fields[] = {
+    DT_LOSS_FIELDS(struct crossentropy),
     DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),
     DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "of the classes: the last one"),
-    DT_ENUM(struct crossentropy, reduction, reductions, .help = "over the global batch: sum of losses / number of examples"),
-    DT_NOT_YET("ignore_class"),
-    DT_NOT_YET("name"),
-    DT_NOT_YET("dtype"),
+    DT_INT(struct crossentropy, ignore_class, .set = 1 + offsetof(struct crossentropy, ignores), .help = "samples labelled so do not count"),
     DT_END
 };
+
+/* (B, ...) of (B, ..., classes), also from (B, ..., 1) */
+static dt_value labels(const dt_loss_call_args *c)
+{
+    dt_type type = dt_type_of_value(c->prediction);
+    return dt_reshape(c->target, type.rank - 1, type.dim);
+}
+
+static dt_value mask(const dt_loss_call_args *c)
+{
+    const struct crossentropy *x = c->args;
+    if (!x->ignores)
+        return (dt_value){ 0 };
+    dt_value y = labels(c);
+    return dt_compare(y, dt_like(y, (double)x->ignore_class), DT_NE);
+}
 
 static dt_value rows(const dt_loss_call_args *c)
 {
     const struct crossentropy *x = c->args;
-    dt_value logits = x->from_logits ? c->prediction : dt_logits_of(c->prediction, &dt_op_softmax);
+    dt_value logits = x->from_logits ? c->prediction : dt_logits_of(c->prediction, &dt_op_softmax), y = labels(c), valid = mask(c);
     if (!logits.trace)
         logits = dt_log(dt_clip_probability(c->prediction));
-    return dt_softmax_cross_entropy(logits, dt_class_numbers(c->target));
+    if (!valid.trace)
+        return dt_softmax_cross_entropy(logits, y);
+    dt_value loss = dt_softmax_cross_entropy(logits, dt_select(valid, y, dt_like(y, 0)));
+    return dt_select(valid, loss, dt_like(loss, 0));
 }
 
 const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
@@ -40,4 +55,5 @@ const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
     .accuracy = "SparseCategoricalAccuracy",
     .check = dt_check_sparse,
     .rows = rows,
+    .mask = mask,
 };

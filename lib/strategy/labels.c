@@ -1,0 +1,55 @@
+/*
+ * Labels that a step is fed: class numbers for which the scores have no place are an error before the step runs, as in the original.
+ * (Data sets are checked when a job opens; these come from loops of one's own.)
+ */
+#include "op/cells.h"
+#include "strategy/labels.h"
+
+enum { MOST_SHOWN = 20 };
+
+/* The argument that node i comes from by reshaping and converting alone; -1: none. */
+static int argument_behind(const dt_graph *g, int i)
+{
+    while (g->node[i].op == &dt_op_reshape || g->node[i].op == &dt_op_convert)
+        i = g->node[i].in[0];
+    for (int k = 0; k < g->n_args; k++)
+        if (g->arg[k].node == i)
+            return k;
+    return -1;
+}
+
+static dt_status *out_of_range(const dt_view *labels, int64_t label, int64_t classes)
+{
+    int64_t n = dt_type_elements(&labels->type);
+    dt_str text = { 0 };
+    for (int64_t i = 0; i < n && i < MOST_SHOWN; i++)
+        dt_str_printf(&text, " %lld", (long long)dt_cell_int(labels, i));
+    dt_status *s = dt_fail(DT_E_LABEL_RANGE, NULL, "label %lld is outside of [0, %lld), the classes that have a score; labels are%s%s",
+                           (long long)label, (long long)classes, dt_str_text(&text), n > MOST_SHOWN ? " ..." : "");
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *check(const dt_view *labels, int64_t classes)
+{
+    for (int64_t i = 0, n = dt_type_elements(&labels->type); i < n; i++) {
+        int64_t label = dt_cell_int(labels, i);
+        if (label < 0 || label >= classes)
+            return out_of_range(labels, label, classes);
+    }
+    return NULL;
+}
+
+dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg)
+{
+    for (int i = 0; i < g->n_nodes; i++) {
+        const dt_node *n = &g->node[i];
+        if (n->op != &dt_op_softmax_cross_entropy)
+            continue;
+        const dt_type *logits = &g->node[n->in[0]].type, *target = &g->node[n->in[1]].type;
+        int k = dt_dtype_is_float(target->dtype) ? -1 : argument_behind(g, n->in[1]);
+        if (k >= 0 && !dt_dtype_is_float(arg[k].type.dtype))
+            DT_TRY(check(&arg[k], logits->dim[logits->rank - 1]));
+    }
+    return NULL;
+}
