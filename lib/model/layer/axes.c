@@ -27,7 +27,7 @@ static dt_status *no_axis(const dt_layer_build *b, int64_t axis, const char *why
     return s;
 }
 
-dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner, uint32_t *dims)
+dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims)
 {
     *dims = 0;
     for (int i = 0; i < axis_count(axis); i++) {
@@ -36,7 +36,7 @@ dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner
         d = given < 0 ? given + b->in.rank : given;
         if (d < 0 || d >= b->in.rank)
             return no_axis(b, given, "out of bounds");
-        if (inner && d == 0)
+        if (d == 0)
             return no_axis(b, given, "the batch, which has no fixed size,");
         if (*dims >> d & 1)
             return no_axis(b, given, "named twice");
@@ -45,15 +45,16 @@ dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner
     return NULL;
 }
 
-uint32_t dt_axes_of(const dt_tree *axis, int rank)
+dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims)
 {
-    uint32_t dims = 0;
-    for (int i = 0; i < axis_count(axis); i++) {
-        int64_t d = 0;
-        dt_status_free(read_axis(axis, i, &d));
-        dims |= 1u << (d < 0 ? d + rank : d);
-    }
-    return dims;
+    DT_TRY(dt_axes_read(b, axis, dims));
+    b->made = dt_arena_copy(b->arena, dims, sizeof *dims);
+    return NULL;
+}
+
+uint32_t dt_axes_made(const dt_layer_call *c)
+{
+    return *(const uint32_t *)c->made;
 }
 
 dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w)

@@ -4,11 +4,12 @@
 
 #include "model/model.h"
 
-/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; ValueError at the layer when `in`
- * has no such dimension, or one is named twice. The batch is a dimension like others unless `inner`. */
-dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, bool inner, uint32_t *dims) DT_MUST_USE;
-/* The same of a tree that was read: nothing can be wrong. */
-uint32_t dt_axes_of(const dt_tree *axis, int rank);
+/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at the layer when `in`
+ * has no such dimension, it is the batch, or one is named twice. */
+dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+/* The same, kept as what the layer made: dt_axes_made gives it to call. */
+dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+uint32_t dt_axes_made(const dt_layer_call *c);
 /* A weight whose dimensions are those of `in` in `dims`, in order. */
 dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_request *w) DT_MUST_USE;
 

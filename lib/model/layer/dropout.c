@@ -51,13 +51,19 @@ static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_ty
     return NULL;
 }
 
-/* The same of a tree that was read. */
-static dt_type mask_of(const struct dropout *d, const dt_type *in)
+/* What is left when the mask is known, the same for all forms. */
+static dt_status *finish(dt_layer_build *b, const dt_type *mask)
 {
-    dt_type mask;
-    const dt_layer_build b = { .in = *in };
-    dt_status_free(read_mask(&b, d->noise_shape, &mask));
-    return mask;
+    const struct dropout *d = b->args;
+    b->out = b->in;
+    b->made = dt_arena_copy(b->arena, mask, sizeof *mask);
+    return d->rate > 0 ? dt_noise_weight(b) : NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct dropout *d = c->args;
+    return c->training ? dt_noise_drop(c, &d->noise, c->x, d->rate, c->made) : c->x;
 }
 
 /* ---- Dropout ---- */
@@ -68,15 +74,7 @@ static dt_status *build(dt_layer_build *b)
     dt_type mask;
     DT_TRY(dt_layer_wants(b, "Dropout", 1));
     DT_TRY(read_mask(b, d->noise_shape, &mask));
-    b->out = b->in;
-    return d->rate > 0 ? dt_noise_weight(b) : NULL;
-}
-
-static dt_value call(const dt_layer_call *c)
-{
-    const struct dropout *d = c->args;
-    dt_type mask = mask_of(d, c->out);
-    return c->training ? dt_noise_drop(c, &d->noise, c->x, d->rate, &mask) : c->x;
+    return finish(b, &mask);
 }
 
 const dt_layer dt_layer_dropout = {
@@ -89,19 +87,11 @@ const dt_layer dt_layer_dropout = {
 
 static dt_status *build_spatial(dt_layer_build *b, const char *kind, int rank, const char *shape)
 {
-    const struct dropout *d = b->args;
+    dt_type mask = b->in;
     DT_TRY(dt_layer_wants_exactly(b, kind, rank, shape));
-    b->out = b->in;
-    return d->rate > 0 ? dt_noise_weight(b) : NULL;
-}
-
-static dt_value call_spatial(const dt_layer_call *c)
-{
-    const struct dropout *d = c->args;
-    dt_type mask = *c->out;
     for (int i = 1; i + 1 < mask.rank; i++)
         mask.dim[i] = 1;
-    return c->training ? dt_noise_drop(c, &d->noise, c->x, d->rate, &mask) : c->x;
+    return finish(b, &mask);
 }
 
 #define SPATIAL(n, rank, shape, fields)                                                                                    \
@@ -112,7 +102,7 @@ static dt_value call_spatial(const dt_layer_call *c)
     const dt_layer dt_layer_spatial_dropout_##n##d = {                                                                     \
         .kind = { "SpatialDropout" #n "D", "channels at random become 0 while training", fields, sizeof(struct dropout), NULL }, \
         .build = build_spatial_##n##d,                                                                                     \
-        .call = call_spatial,                                                                                              \
+        .call = call,                                                                                                      \
     };
 SPATIAL(1, 3, "(B, steps, channels)", spatial_fields)
 SPATIAL(2, 4, "(B, rows, columns, channels)", spatial_fields_by_format)

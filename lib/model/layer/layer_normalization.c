@@ -31,7 +31,7 @@ static dt_status *build(dt_layer_build *b)
     const struct layer_normalization *l = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "LayerNormalization", 2));
-    DT_TRY(dt_axes_read(b, l->axis, true, &dims));
+    DT_TRY(dt_axes_make(b, l->axis, &dims));
     if (l->scale || l->rms_scaling)
         DT_TRY(dt_axes_weight(b, dims, &(dt_weight_request){ .name = "gamma", .initializer = l->gamma_initializer, .preset = "ones" }));
     if (l->center && !l->rms_scaling)
@@ -43,7 +43,7 @@ static dt_status *build(dt_layer_build *b)
 static dt_value call(const dt_layer_call *c)
 {
     const struct layer_normalization *l = c->args;
-    uint32_t dims = dt_axes_of(l->axis, c->out->rank);
+    uint32_t dims = dt_axes_made(c);
     dt_value centred = dt_centre(c->x, dims), inverse = dt_inverse_deviation(centred, dims, l->epsilon);
     if (l->rms_scaling)
         return dt_scale_and_center(dt_multiply(c->x, inverse), dims, true, false, c->weight);

@@ -21,7 +21,7 @@ static dt_status *build(dt_layer_build *b)
     uint32_t shared = 0;
     DT_TRY(dt_layer_wants(b, "PReLU", 2));
     if (p->shared_axes)
-        DT_TRY(dt_axes_read(b, p->shared_axes, true, &shared));
+        DT_TRY(dt_axes_read(b, p->shared_axes, &shared));
     dt_weight_request alpha = { .name = "alpha", .dtype = b->in.dtype, .initializer = p->alpha_initializer, .preset = "zeros" };
     for (int d = 1; d < b->in.rank; d++)
         alpha.dim[alpha.rank++] = shared >> d & 1 ? 1 : b->in.dim[d];

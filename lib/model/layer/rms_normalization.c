@@ -22,7 +22,7 @@ static dt_status *build(dt_layer_build *b)
     const struct rms_normalization *r = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "RMSNormalization", 2));
-    DT_TRY(dt_axes_read(b, r->axis, true, &dims));
+    DT_TRY(dt_axes_make(b, r->axis, &dims));
     b->out = b->in;
     return dt_axes_weight(b, dims, &(dt_weight_request){ .name = "scale", .preset = "ones" });
 }
@@ -30,7 +30,7 @@ static dt_status *build(dt_layer_build *b)
 static dt_value call(const dt_layer_call *c)
 {
     const struct rms_normalization *r = c->args;
-    uint32_t dims = dt_axes_of(r->axis, c->out->rank);
+    uint32_t dims = dt_axes_made(c);
     dt_value square = dt_mean_over(dt_multiply(c->x, c->x), dims);
     dt_value inverse = dt_rsqrt(dt_add(square, dt_like(square, r->epsilon)));
     dt_value y = dt_multiply(c->x, dt_along(inverse, c->out, dt_all_dims(c->out->rank) & ~dims));

@@ -20,7 +20,7 @@ static dt_status *build(dt_layer_build *b)
     const struct softmax *s = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "Softmax", 2));
-    DT_TRY(dt_axes_read(b, s->axis, true, &dims));
+    DT_TRY(dt_axes_make(b, s->axis, &dims));
     b->out = b->in;
     return NULL;
 }
@@ -39,7 +39,7 @@ static void find_order(uint32_t dims, int rank, int *order)
 static dt_value call(const dt_layer_call *c)
 {
     int order[DT_MAX_RANK], back[DT_MAX_RANK], rank = c->out->rank;
-    uint32_t dims = dt_axes_of(((const struct softmax *)c->args)->axis, rank);
+    uint32_t dims = dt_axes_made(c);
     find_order(dims, rank, order);
     for (int d = 0; d < rank; d++)
         back[order[d]] = d;

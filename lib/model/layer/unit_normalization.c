@@ -20,13 +20,12 @@ static dt_status *build(dt_layer_build *b)
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "UnitNormalization", 2));
     b->out = b->in;
-    return dt_axes_read(b, u->axis, true, &dims);
+    return dt_axes_make(b, u->axis, &dims);
 }
 
 static dt_value call(const dt_layer_call *c)
 {
-    const struct unit_normalization *u = c->args;
-    uint32_t dims = dt_axes_of(u->axis, c->out->rank);
+    uint32_t dims = dt_axes_made(c);
     dt_value square = dt_reduce(dt_multiply(c->x, c->x), DT_REDUCE_SUM, dims);
     dt_value inverse = dt_rsqrt(dt_maximum(square, dt_like(square, 1e-24)));
     return dt_multiply(c->x, dt_along(inverse, c->out, dt_all_dims(c->out->rank) & ~dims));
