@@ -148,8 +148,8 @@ static bool is_zero(const dt_tensor *t)
     return true;
 }
 
-/* Without an axis, a value that all replicas share is its own mean, whatever its dtype; a plain sum is most likely a mistake, unless
- * of zeros. */
+/* Without an axis, a value that all replicas share, or that of an only one, is its own mean, whatever its dtype; a plain sum is most likely
+ * a mistake, unless of zeros. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
 {
     if (s->replicas > 1 && r->op == DT_SUM && !is_zero(t))
@@ -176,6 +176,8 @@ static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value
 {
     if (e->n != s->replicas)
         return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", r->name, e->n, s->replicas);
+    if (e->n == 1 && !r->axes)
+        return reduce_shared(s, r, dt_entry_local(e, 0), out);
     DT_TRY(plan(r, dt_entry_local(e, 0)));
     return reduce_entry(r, e, out);
 }
