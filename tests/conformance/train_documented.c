@@ -188,8 +188,98 @@ static void run_loss_scaling(const golden_case *c, verdict *v)
     dt_strategy_unref(s);
 }
 
+/* ---- the state of metrics ---- */
+
+/* A mean's state: SyncOnReadVariables, whose copies are the replicas' own until the result is asked for. */
+typedef struct mean {
+    dt_variable *total, *count;
+} mean;
+
+/* Replica r counts r + 1 values of r + 1. */
+static void update_step(dt_trace *t, void *user)
+{
+    const mean *m = user;
+    dt_value n = dt_add(dt_convert(dt_replica_id(t), DT_FLOAT32), dt_constant(t, 1));
+
+    dt_variable_assign_add(t, m->total, dt_multiply(n, n));
+    dt_variable_assign_add(t, m->count, n);
+}
+
+static dt_variable *sum_over_replicas(verdict *v, const char *name)
+{
+    dt_variable *x = NULL;
+    const dt_variable_options options = { .name = name, .synchronization = DT_SYNC_ON_READ, .aggregation = DT_AGGREGATE_SUM,
+                                          .dtype = DT_FLOAT32 };
+    expect_ok(v, name, dt_variable_create(&x, NULL, &options));
+    return x;
+}
+
+static double value_of(verdict *v, dt_variable *x)
+{
+    dt_tensor *t = NULL;
+    expect_ok(v, "the value", dt_variable_value(x, &t));
+    double value = t ? dt_tensor_item(t) : 0;
+    dt_tensor_unref(t);
+    return value;
+}
+
+static void expect_totals(verdict *v, dt_variable *total)
+{
+    const json_t *want = json_object_get(v->c->out, "total_by_replica"), *x;
+    size_t r;
+
+    json_array_foreach(want, r, x) {
+        dt_tensor *t = NULL;
+        expect_ok(v, "a copy", dt_variable_local(total, (int)r, &t));
+        if (t)
+            expect_double(v, "total", x, dt_tensor_item(t), ELEMENTWISE);
+        dt_tensor_unref(t);
+    }
+}
+
+static void reset(verdict *v, dt_variable *x)
+{
+    dt_tensor *zero = NULL;
+    expect_ok(v, "zero", dt_tensor_create(&zero, DT_FLOAT32, 0, NULL, NULL));
+    expect_ok(v, "reset", dt_variable_set(x, DT_ASSIGN, zero));
+    dt_tensor_unref(zero);
+}
+
+static void expect_mean(verdict *v, dt_strategy *s, mean *m)
+{
+    dt_function *f = NULL;
+
+    expect_ok(v, "the step", dt_function_create(&f, update_step, m));
+    expect_ok(v, "an update", dt_strategy_run(s, f, NULL, NULL));
+    expect_text(v, "kind", json_object_get(v->c->out, "variable_kind"), dt_variable_kind(m->total));
+    expect_totals(v, m->total);
+    expect_double(v, "mean", json_object_get(v->c->out, "mean"), value_of(v, m->total) / value_of(v, m->count), ELEMENTWISE);
+    reset(v, m->total);
+    expect_double(v, "after reset", json_object_get(v->c->out, "after_reset"), value_of(v, m->total), ELEMENTWISE);
+    dt_function_unref(f);
+}
+
+static void run_metric_sync(const golden_case *c, verdict *v)
+{
+    dt_strategy *s = mlp_mirrored(v, (int)json_integer_value(json_object_get(c->in, "num_replicas")));
+    mean m = { 0 };
+
+    if (!s)
+        return;
+    DT_SCOPE(s) {
+        m.total = sum_over_replicas(v, "total");
+        m.count = sum_over_replicas(v, "count");
+    }
+    if (m.total && m.count)
+        expect_mean(v, s, &m);
+    dt_variable_unref(m.total);
+    dt_variable_unref(m.count);
+    dt_strategy_unref(s);
+}
+
 const golden_op train_documented_ops[] = {
     { "doc_training_loop", run_documented, NULL },
     { "loss_scaling", run_loss_scaling, NULL },
+    { "metric_sync", run_metric_sync, NULL },
     { 0 },
 };
