@@ -87,6 +87,8 @@ DT_API int64_t dt_tensor_elements(const dt_tensor *t);
 DT_API const void *dt_tensor_data(const dt_tensor *t); /* lent */
 /* The value of a tensor with one element, as a double; NaN for any other. */
 DT_API double dt_tensor_item(const dt_tensor *t);
+/* Writes an NPY file, which numpy.load reads; an older one is replaced when the new one is whole. */
+DT_API dt_status *dt_tensor_save(const dt_tensor *t, const char *path) DT_CHECKED;
 /* As TensorFlow prints it: "<tf.Tensor: shape=(2,), dtype=int64, numpy=array([0, 2])>", of large ones the ends alone; free it. */
 DT_API char *dt_tensor_text(const dt_tensor *t);
 /* The full name of the device it lies on: "/job:localhost/replica:0/task:0/device:CPU:0". */
@@ -703,8 +705,8 @@ DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t
 
 /* A job file, read and checked: types, shapes, placement. Data is not opened yet. */
 typedef struct dt_job dt_job;
-/* What a job is opened for says which sections it must have: evaluate needs no `fit`, topology no `compile` either. */
-typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_EVALUATE, DT_FOR_TOPOLOGY } dt_purpose;
+/* What a job is opened for says which sections it must have: evaluate needs no `fit`, predict and topology no `compile` either. */
+typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_EVALUATE, DT_FOR_PREDICT, DT_FOR_TOPOLOGY } dt_purpose;
 typedef struct dt_job_source {
     const char *path;               /* "-": standard input */
     const char *directory;          /* -C: output.dir is relative to it; NULL: "." */
@@ -770,6 +772,13 @@ typedef struct dt_run_options {
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
+typedef struct dt_predict_request {
+    const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */
+    const char *input;      /* an NPY file in place of the job's data, through the `map` of the model's input; NULL: none */
+    const char *split;      /* of the job's data: "validation", "test", "train" */
+} dt_predict_request;
+/* The model's outputs (examples, ...), in the order of the data. */
+DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, const dt_run_options *options, dt_tensor **out) DT_CHECKED;
 /* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
 

@@ -1,4 +1,4 @@
-/* A job at work: strategy, model, optimizer and trainer made as it says, then fit, evaluate, lower. */
+/* A job at work: strategy, model, optimizer and trainer made as it says, then fit, evaluate, predict, lower. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,13 +47,18 @@ static dt_status *check_sections(const dt_job *j, bool training)
     return NULL;
 }
 
+static dt_status *open_model(const dt_job *j, const dt_run_options *o, session *s)
+{
+    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
+    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    return dt_model_make(&s->model, &j->model, s->strategy, j->seed);
+}
+
 static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training, session *s)
 {
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_open_data(j));
-    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
-    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
-    DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
+    DT_TRY(open_model(j, o, s));
     if (training)
         s->optimizer = dt_optimizer_over(&j->compile.optimizer);
     s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
@@ -177,6 +182,91 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
         bad = load_weights(j, &c, &s);
     if (!bad)
         bad = evaluate(part, &c, &s, options);
+    close_session(&s);
+    dt_checkpoint_release(&c);
+    return bad;
+}
+
+/* ---- predict ---- */
+
+static void set_key(dt_arena *arena, dt_tree *map, const char *key, dt_tree *value)
+{
+    dt_entry *entry = dt_arena_array(arena, dt_entry, map->n + 1);
+    if (map->n > 0)
+        memcpy(entry, map->entry, (size_t)map->n * sizeof *entry);
+    entry[map->n++] = (dt_entry){.key = key, .value = value};
+    map->entry = entry;
+}
+
+static dt_tree *new_map(dt_arena *arena)
+{
+    dt_tree *t = dt_arena_new(arena, dt_tree);
+    *t = (dt_tree){.kind = DT_TREE_MAP};
+    return t;
+}
+
+static dt_tree *new_text(dt_arena *arena, const char *text)
+{
+    dt_tree *t = dt_arena_new(arena, dt_tree);
+    *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = text, .quoted = true};
+    return t;
+}
+
+/* {format: npy, train: {INPUT: path}, map: {INPUT: as the job's}}, in the job's batches. */
+static dt_tree *describe_input(const dt_job *j, const char *path)
+{
+    static const char *const kept[] = {"global_batch_size", "per_replica_batch_size"};
+    const char *input = j->model.input.name;
+    dt_tree *data = new_map(j->arena), *train = new_map(j->arena), *map = new_map(j->arena);
+    dt_tree *steps = dt_tree_get(dt_tree_get(j->dataset.tree, "map"), input);
+    set_key(j->arena, data, "format", new_text(j->arena, "npy"));
+    set_key(j->arena, train, input, new_text(j->arena, path));
+    set_key(j->arena, data, "train", train);
+    if (steps) {
+        set_key(j->arena, map, input, steps);
+        set_key(j->arena, data, "map", map);
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (dt_tree_get(j->dataset.tree, kept[i]))
+            set_key(j->arena, data, kept[i], dt_tree_get(j->dataset.tree, kept[i]));
+    return data;
+}
+
+static dt_status *open_input(const dt_job *j, const char *path, dt_dataset **out)
+{
+    dt_dataset_spec spec;
+    DT_TRY(dt_dataset_read(j->arena, describe_input(j, path), "", j->seed, &spec));
+    return dt_dataset_create(out, &spec);
+}
+
+static dt_status *open_part(dt_job *j, const dt_predict_request *q, dt_dataset **data, dt_part *part)
+{
+    *part = DT_PART_TRAIN;
+    if (q->input)
+        return open_input(j, q->input, data);
+    DT_TRY(find_part(j, q->split, part));
+    DT_TRY(dt_job_open_data(j));
+    dt_dataset_ref(j->data);
+    *data = j->data;
+    return NULL;
+}
+
+DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
+{
+    session s = {0};
+    dt_checkpoint c = {0};
+    dt_dataset *data = NULL;
+    dt_part part;
+    dt_status *bad = open_part(j, q, &data, &part);
+    if (!bad)
+        bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, options, &c);
+    if (!bad)
+        bad = open_model(j, options, &s);
+    if (!bad)
+        bad = load_weights(j, &c, &s);
+    if (!bad)
+        bad = dt_predict(s.model, data, part, out);
+    dt_dataset_unref(data);
     close_session(&s);
     dt_checkpoint_release(&c);
     return bad;

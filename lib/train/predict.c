@@ -76,17 +76,11 @@ static dt_status *prepare(prediction *p, dt_part part)
     return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
 }
 
-dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
+dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out)
 {
-    IN_CAPTURED_SCOPE(m);
     prediction p = { .model = m, .data = data };
-
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(m, "dt_model_predict", "model"));
-    DT_TRY(dt_want(data, "dt_model_predict", "data set"));
-    DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
-    dt_part part = dt_evaluated_part(data);
     dt_status *s = prepare(&p, part);
+
     if (!s)
         s = predict_all(&p, part);
     if (!s) {
@@ -97,4 +91,15 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
     dt_tensor_unref(p.out);
     free(p.offsets);
     return s;
+}
+
+dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
+{
+    IN_CAPTURED_SCOPE(m);
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_predict", "model"));
+    DT_TRY(dt_want(data, "dt_model_predict", "data set"));
+    DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
+    return dt_predict(m, data, dt_evaluated_part(data), out);
 }

@@ -102,6 +102,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
 /* Makes a model's variables in the scope of a strategy and draws them. The spec lives in the model's arena or outlives it. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed) DT_MUST_USE;
+/* The outputs for every example of a part, in order: (examples, ...). */
+dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out) DT_MUST_USE;
 dt_digest dt_weights_digest(const dt_model *m);
 /* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);

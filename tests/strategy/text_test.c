@@ -1,6 +1,8 @@
 /* Tensors as NumPy and TensorFlow print them; expected texts are NumPy's. */
 #include "kit.h"
 
+#include "base/file.h"
+
 static void test_arrays_as_numpy_has_them(void **state)
 {
     (void)state;
@@ -63,12 +65,35 @@ static void test_values_one_by_one(void **state)
     dt_values_unref(v);
 }
 
+/* The magic, the header to a multiple of 64 bytes, the numbers. */
+static void test_saved_as_numpy_does(void **state)
+{
+    (void)state;
+    const double x[] = { 1, 2, 3 };
+    dt_tensor *t = tensor(DT_INT16, 1, (int64_t[]){ 3 }, x);
+    dt_str file = { 0 };
+
+    OK(dt_dir_make("build/tmp/strategy-text"));
+    OK(dt_tensor_save(t, "build/tmp/strategy-text/t.npy"));
+    OK(dt_file_read("build/tmp/strategy-text/t.npy", 1 << 20, &file));
+    assert_int_equal(file.size, 128 + 6);
+    assert_memory_equal(file.data, "\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }  ", 67);
+    assert_int_equal(file.data[127], '\n');
+    assert_memory_equal(file.data + 128, dt_tensor_data(t), 6);
+    fails(dt_tensor_save(NULL, "x.npy"), DT_E_ARGUMENT, "the tensor is missing");
+    fails(dt_tensor_save(t, ""), DT_E_ARGUMENT, "the path is missing");
+    fails(dt_tensor_save(t, "build/tmp/strategy-text/none/t.npy"), DT_E_CANT_CREATE, "no such file");
+    dt_str_release(&file);
+    dt_tensor_unref(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrays_as_numpy_has_them),
         cmocka_unit_test(test_the_middle_of_large_ones_is_left_out),
         cmocka_unit_test(test_values_one_by_one),
+        cmocka_unit_test(test_saved_as_numpy_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
