@@ -260,6 +260,35 @@ static void test_lists(void **state)
     dt_arena_destroy(arena);
 }
 
+/* One number stands for a list where the field says so. */
+static void test_a_number_for_a_list(void **state)
+{
+    (void)state;
+    static const dt_field fields[] = {DT_INTS(struct lists, shape, .lone = true, .min = 1, .preset = "2", .help = "sizes"), DT_END};
+    static const struct {
+        const char *text;
+        int n;
+        bool lone;
+    } good[] = {{"{}", 1, true}, {"{shape: 7}", 1, true}, {"{shape: [7]}", 1, false}, {"{shape: [7, 8]}", 2, false}};
+    dt_arena *arena = dt_arena_create();
+    struct lists x;
+    dt_tree *t;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        dt_source source = source_of(good[i].text);
+        assert_null(dt_tree_parse(arena, &source, &t));
+        assert_null(dt_fields_read(arena, fields, t, NULL, "x", &x));
+        assert_int_equal(x.shape.n, good[i].n);
+        assert_int_equal(x.shape.lone, good[i].lone);
+        assert_int_equal(x.shape.v[0], i ? 7 : 2);
+    }
+    dt_source source = source_of("{shape: 0}");
+    assert_null(dt_tree_parse(arena, &source, &t));
+    dt_status *s = dt_fields_read(arena, fields, t, NULL, "x", &x);
+    check_fault(s, &(expected){"lone", DT_E_RANGE, 1, 9, "shape must be at least 1, got 0", NULL});
+    dt_status_free(s);
+    dt_arena_destroy(arena);
+}
+
 /* A preset that its field refuses is our own mistake, and is said to be. */
 static void test_wrong_preset_is_an_internal_error(void **state)
 {
@@ -340,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_all_faults_of_a_file_come_in_one_run),
         cmocka_unit_test(test_twenty_faults_then_a_count),
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_a_number_for_a_list),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
         cmocka_unit_test(test_only_values),
         cmocka_unit_test(test_kinds_as_name_and_as_mapping),
