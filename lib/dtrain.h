@@ -504,6 +504,10 @@ DT_API dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *name
 DT_API dt_status *dt_dataset_tfrecord(dt_dataset **out, const char *const *files, int n) DT_CHECKED;
 DT_API dt_status *dt_dataset_text_lines(dt_dataset **out, const char *const *files, int n) DT_CHECKED;
 
+/* Records that are tf.Examples: the named features' values. int64_list goes with integer dtypes, float_list with floats, bytes_list (one
+ * string) with uint8; a shape (-1) takes as many values as come. */
+DT_API dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features, int n) DT_CHECKED;
+
 /* Batches. */
 DT_API dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size, bool drop_remainder) DT_CHECKED;
 /* Elements of different sizes are filled up with zeros to the largest of the batch. */

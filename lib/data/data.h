@@ -1,7 +1,7 @@
 /*
  * Data sets: files of examples in, batches of rows out.
  *
- *     format (idx, npy, synthetic)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)  ->  order  ->  feed
+ *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)  ->  order  ->  feed
  *
  * A format gives random access to examples, so the order of an epoch is a pure function of (seed, epoch, index) and a position in
  * training is three integers. A feed reads ahead in a thread of its own and hands out batches of all elements in that order.
@@ -27,6 +27,7 @@ const char *dt_part_name(dt_part p); /* "train": as in job files */
 typedef struct dt_format_request {
     dt_arena *arena;
     const dt_tree *tree;    /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
+    const dt_tree *train;   /* that of `train`, whose vocabulary other parts share */
     const dt_place *at;     /* of the data set: for what is missing */
     const void *args;       /* the format's own keys, filled */
     const char *directory;  /* relative paths start here */

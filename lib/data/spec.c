@@ -37,7 +37,7 @@ struct dataset {
 #define SET(member) .set = 1 + offsetof(struct dataset, member)
 
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: idx, npy; or synthetic"),
+    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: idx, npy, tfrecord, text; or synthetic"),
     PART("train", DT_PART_TRAIN, .help = "element: file, for each element"),
     PART("validation", DT_PART_VALIDATION, .help = "the same elements, evaluated after each epoch"),
     PART("test", DT_PART_TEST, .help = "the same elements, for evaluate --split test"),
@@ -251,7 +251,7 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
         dt_texts names = {0};
         if (p > 0 && !spec->part[p])
             continue;
-        const dt_format_request r = {.arena = arena, .tree = spec->part[p], .at = &spec->at, .args = spec->format_args,
+        const dt_format_request r = {.arena = arena, .tree = spec->part[p], .train = spec->part[DT_PART_TRAIN], .at = &spec->at, .args = spec->format_args,
                                      .directory = spec->directory, .part = p, .seed = spec->seed};
         dt_status_append(&s, spec->format->check(&r, &names));
         if (p == DT_PART_TRAIN)

@@ -84,6 +84,13 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t)
     free(path);
 }
 
+/* `validation: 1000` of synthetic data names no file. */
+static bool is_count(const dt_tree *t)
+{
+    int64_t n;
+    return t->kind == DT_TREE_SCALAR && !t->quoted && dt_parse_int64(t->text, &n);
+}
+
 void dt_job_move_paths(dt_job *j)
 {
     if (!j->base)
@@ -91,8 +98,10 @@ void dt_job_move_paths(dt_job *j)
     char *directory = directory_of_base(j);
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_tree *part = dt_tree_get(dt_tree_get(j->tree, "dataset"), dt_part_name(p));
-        for (int i = 0; part && part->kind == DT_TREE_MAP && i < part->n; i++)
-            move_path(j, directory, part->entry[i].value);
+        if (part && !is_count(part))
+            move_path(j, directory, part);
+        for (int i = 0; part && part->kind != DT_TREE_SCALAR && i < part->n; i++)
+            move_path(j, directory, part->kind == DT_TREE_MAP ? part->entry[i].value : part->item[i]);
     }
     free(directory);
 }

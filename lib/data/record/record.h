@@ -38,6 +38,11 @@ dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_opti
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 void dt_records_close(dt_records *r); /* takes one that did not open */
 
+/* The header at r->offset of a plain TFRecord, which is not moved: the length of its data, all of which is there. *more false: the end. */
+dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more) DT_MUST_USE;
+/* Whether the checksum behind `length` bytes of data is theirs. */
+bool dt_tfrecord_verify(const void *data, int64_t length);
+
 /* A TFRecord's frame: 8 bytes of length, the length's CRC; then the data and its CRC. */
 enum { DT_TFRECORD_HEADER = 12, DT_TFRECORD_FOOTER = 4 };
 

@@ -84,14 +84,42 @@ static dt_status *check_length(const dt_records *r, uint64_t length)
     return NULL;
 }
 
+static dt_status *cut(const dt_records *r, int64_t has, int64_t length)
+{
+    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut: has %lld of %lld bytes", r->path, (long long)r->number,
+                   (long long)r->offset, (long long)has, (long long)length);
+}
+
+bool dt_tfrecord_verify(const void *data, int64_t length)
+{
+    return dt_crc32c_masked(data, (size_t)length) == little32((const unsigned char *)data + length);
+}
+
+dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more)
+{
+    unsigned char h[DT_TFRECORD_HEADER];
+    int64_t left = dt_inflow_size(r->file) - r->offset;
+    *more = left > 0;
+    if (left <= 0)
+        return NULL;
+    if (left < (int64_t)sizeof h)
+        return bad_header(r, (size_t)left);
+    DT_TRY(dt_inflow_pread(r->file, h, sizeof h, r->offset));
+    if (!is_header(h))
+        return bad_header(r, sizeof h);
+    DT_TRY(check_length(r, little64(h)));
+    *length = (int64_t)little64(h);
+    left -= DT_TFRECORD_HEADER;
+    return left < *length + DT_TFRECORD_FOOTER ? cut(r, left < *length ? left : *length, *length) : NULL;
+}
+
 static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
 {
     DT_TRY(read_bytes(r, length + DT_TFRECORD_FOOTER, out));
     int64_t data = (int64_t)out->size < length ? (int64_t)out->size : length;
     if ((int64_t)out->size < length + DT_TFRECORD_FOOTER)
-        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut: has %lld of %lld bytes", r->path, (long long)r->number,
-                       (long long)r->offset, (long long)data, (long long)length);
-    if (dt_crc32c_masked(out->data, (size_t)length) != little32((const unsigned char *)out->data + length))
+        return cut(r, data, length);
+    if (!dt_tfrecord_verify(out->data, length))
         return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", r->path, (long long)r->number,
                        (long long)r->offset);
     out->size = (size_t)length;

@@ -1,0 +1,287 @@
+/*
+ * Text for language models, character by character:
+ *
+ *     dataset:
+ *       format: text
+ *       train: shakespeare.txt
+ *       tokenizer: {type: char}
+ *       element: {tokens: {shape: [256], dtype: int32}}
+ *
+ * The vocabulary is the training file's characters in code order; a token is a character's place in it. Example i is `tokens`, the L
+ * characters from i * L on, and `targets`, the L characters from i * L + 1 on: both are rows of one array of tokens, one of them
+ * shifted by one, so nothing is copied.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "data/files.h"
+
+#define LARGEST_TEXT ((int64_t)256 << 20)
+
+enum { CODES = 0x110000, PIECE = 1 << 16 };
+
+/* ---- the job's words ---- */
+
+struct text {
+    const dt_tree *element, *tokenizer;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct text, element, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters an example"),
+    DT_TREE(struct text, tokenizer, .help = "{type: char}: the file's characters in code order"),
+    DT_END
+};
+
+static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
+
+struct tokens {
+    dt_ints shape;
+    int dtype;
+};
+
+static const dt_field token_fields[] = {
+    DT_INTS(struct tokens, shape, .min = 1, .max = 1 << 24, .required = true, .help = "[L]"),
+    DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "of tokens"),
+    DT_END
+};
+
+struct tokenizer {
+    int type;
+};
+
+static const dt_field tokenizer_fields[] = {
+    DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "how text becomes tokens"),
+    DT_END
+};
+
+static dt_status *check_tokenizer(dt_arena *arena, const dt_tree *t)
+{
+    struct tokenizer x;
+    if (!t || t->kind == DT_TREE_NULL)
+        return NULL;
+    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokenizer"));
+    return dt_fields_read(arena, tokenizer_fields, t, &t->at, "tokenizer", &x);
+}
+
+/* The one element, `tokens`, and its length. */
+static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *length)
+{
+    struct tokens x;
+    DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
+    if (element->n != 1 || strcmp(element->entry[0].key, "tokens") != 0)
+        return dt_fail(DT_E_DATASET_KEYS, &element->at, "text has one element to be told of, 'tokens'; 'targets' follow from it");
+    const dt_tree *t = element->entry[0].value;
+    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokens"));
+    DT_TRY(dt_fields_read(arena, token_fields, t, &t->at, "tokens", &x));
+    if (x.shape.n != 1)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "'tokens' must have one dimension, got %d", x.shape.n);
+    *length = x.shape.v[0];
+    return NULL;
+}
+
+static dt_status *check(const dt_format_request *r, dt_texts *names)
+{
+    const struct text *a = r->args;
+    int64_t length;
+    dt_status *s = dt_files_check(r);
+    if (r->part == DT_PART_TRAIN) /* once is enough */
+        dt_status_append(&s, check_tokenizer(r->arena, a->tokenizer));
+    if (a->element && r->part == DT_PART_TRAIN)
+        dt_status_append(&s, read_length(r->arena, a->element, &length));
+    names->v = dt_arena_array(r->arena, const char *, 2);
+    names->v[names->n++] = "tokens";
+    names->v[names->n++] = "targets";
+    return s;
+}
+
+/* ---- characters ---- */
+
+/* All files of a part, one after the other. */
+static dt_status *read_file(const char *path, dt_str *out)
+{
+    dt_inflow *f;
+    char *piece = dt_alloc(PIECE);
+    int64_t got = PIECE;
+    dt_status *s = dt_inflow_open(&f, path);
+    while (!s && got == PIECE) {
+        s = dt_inflow_read(f, piece, PIECE, &got);
+        if (!s && (int64_t)out->size + got > LARGEST_TEXT)
+            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path, (long long)LARGEST_TEXT);
+        if (!s)
+            dt_str_add(out, piece, (size_t)got);
+    }
+    dt_inflow_close(f);
+    free(piece);
+    return s;
+}
+
+static dt_status *read_files(const dt_paths *paths, const dt_place *at, dt_str *out)
+{
+    for (int i = 0; i < paths->n; i++)
+        DT_TRY(dt_at(read_file(paths->v[i], out), at));
+    return NULL;
+}
+
+typedef struct codes {
+    uint32_t *v; /* (n) */
+    int64_t n;
+} codes;
+
+static dt_status *decode(const dt_str *text, const char *path, codes *out)
+{
+    out->v = dt_try_alloc((text->size + 1) * sizeof *out->v);
+    if (!out->v)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for %zu characters", path, text->size);
+    const char *p = dt_str_text(text), *end = p + text->size;
+    for (out->n = 0; p < end; out->n++) {
+        size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
+        if (size == 0)
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: not UTF-8 at byte %lld", path, (long long)(p - dt_str_text(text)));
+        p += size;
+    }
+    return NULL;
+}
+
+/* token[code]: its place in the vocabulary, or -1. */
+static int64_t number_codes(const codes *c, int32_t *token)
+{
+    int64_t n = 0;
+    memset(token, -1, CODES * sizeof *token);
+    for (int64_t i = 0; i < c->n; i++)
+        token[c->v[i]] = 0;
+    for (int64_t i = 0; i < CODES; i++)
+        if (token[i] == 0)
+            token[i] = (int32_t)n++;
+    return n;
+}
+
+/* In place: both are 32 bits wide. */
+static dt_status *replace_codes(codes *c, const int32_t *token, const char *path)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        int32_t t = token[c->v[i]];
+        if (t < 0)
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: character %lld (U+%04X) does not occur in the training text", path, (long long)i,
+                           (unsigned)c->v[i]);
+        c->v[i] = (uint32_t)t;
+    }
+    return NULL;
+}
+
+/* ---- a part ---- */
+
+struct dt_examples {
+    codes tokens;
+    int64_t length, count, vocabulary;
+    dt_stored stored[2];
+};
+
+static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, codes *out, const char **file)
+{
+    dt_paths paths = {0};
+    dt_str text = {0};
+    dt_status *s = dt_files_find(r, names, &paths);
+    if (!s)
+        s = read_files(&paths, &names->at, &text);
+    if (!s) {
+        *file = dt_arena_strdup(r->arena, paths.v[0]);
+        s = dt_at(decode(&text, *file, out), &names->at);
+    }
+    dt_str_release(&text);
+    dt_paths_release(&paths);
+    return s;
+}
+
+/* Other parts than train take train's vocabulary, so its text is looked through again. */
+static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *token, const char *file)
+{
+    codes train = {0};
+    const char *ignored;
+    dt_status *s = NULL;
+    if (r->part != DT_PART_TRAIN)
+        s = read_codes(r, r->train, &train, &ignored);
+    x->vocabulary = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, token);
+    free(train.v);
+    return s ? s : dt_at(replace_codes(&x->tokens, token, file), &r->tree->at);
+}
+
+static dt_status *read_part(const dt_format_request *r, dt_examples *x)
+{
+    const char *file = "";
+    DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
+    DT_TRY(read_codes(r, r->tree, &x->tokens, &file));
+    int32_t *token = dt_alloc(CODES * sizeof *token);
+    dt_status *s = tokenize(r, x, token, file);
+    free(token);
+    if (s)
+        return s;
+    x->count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
+    if (x->count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters make no example of %lld and its next one", file,
+                       (long long)x->tokens.n, (long long)x->length);
+    for (int e = 0; e < 2; e++)
+        x->stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file};
+    return NULL;
+}
+
+static void close_part(dt_examples *x)
+{
+    if (x)
+        free(x->tokens.v);
+}
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
+{
+    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    dt_status *s = read_part(r, x);
+    if (s) {
+        close_part(x);
+        x = NULL;
+    }
+    *out = x;
+    return s;
+}
+
+static int elements(const dt_examples *x, const dt_stored **stored)
+{
+    *stored = x->stored;
+    return 2;
+}
+
+static int64_t count(const dt_examples *x)
+{
+    return x->count;
+}
+
+static int64_t classes(const dt_examples *x, int e)
+{
+    (void)e;
+    return x->vocabulary;
+}
+
+static dt_status *whole(dt_examples *x, int e, const void **rows)
+{
+    *rows = x->tokens.v + e;
+    return NULL;
+}
+
+static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+{
+    memcpy(out, x->tokens.v + e + row * x->length, (size_t)x->length * sizeof *x->tokens.v);
+    return NULL;
+}
+
+const dt_format dt_format_text = {
+    .kind = {.name = "text", .about = "text in UTF-8, cut into examples of L characters and the L next ones; .gz too"},
+    .fields = fields,
+    .size = sizeof(struct text),
+    .check = check,
+    .open = open_part,
+    .elements = elements,
+    .count = count,
+    .classes = classes,
+    .whole = whole,
+    .read = read_row,
+    .close = close_part,
+};

@@ -1,0 +1,362 @@
+/*
+ * TFRecord files of tf.Examples:
+ *
+ *     dataset:
+ *       format: tfrecord
+ *       train: data/train-*.tfrecord              # or one file, or a list
+ *       element:
+ *         image: {shape: [28, 28], dtype: uint8, feature: image_raw}
+ *         label: {dtype: int64}
+ *
+ * An element is the feature of its name unless `feature` says otherwise. The headers of all records are read once, which gives an index
+ * of offsets: example i is then read from its place, its checksum verified each time. Compressed files have no places; they are
+ * decompressed whole into memory.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/data.h"
+#include "data/feature.h"
+#include "data/files.h"
+
+#define LARGEST_WHOLE ((int64_t)256 << 20) /* decoded bytes of an element */
+#define LARGEST_GZIP ((int64_t)1 << 30)    /* decompressed records of a part */
+#define LARGEST_EXAMPLE ((int64_t)1 << 30)
+
+enum { MOST_FILES = 1000, MOST_RECORDS = 1 << 30 };
+
+/* ---- the job's words ---- */
+
+struct tfrecord {
+    const dt_tree *element;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct tfrecord, element, .required = true, .help = "elements: {name: {shape, dtype, feature}}"),
+    DT_END
+};
+
+static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
+
+struct element {
+    dt_ints shape;
+    int dtype;
+    const char *feature;
+};
+
+static const dt_field element_fields[] = {
+    DT_INTS(struct element, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
+    DT_ENUM(struct element, dtype, dtype_names, .preset = "float32",
+            .help = "integers of int64_list, floats of float_list, uint8 also of a byte string"),
+    DT_TEXT(struct element, feature, .help = "the feature's name; absent: the element's"),
+    DT_END
+};
+
+static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type, const char **feature)
+{
+    struct element x;
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
+    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
+    if (x.shape.n > DT_MAX_RANK - 1)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d", e->key, x.shape.n, DT_MAX_RANK - 1);
+    *type = dt_type_of((dt_dtype)x.dtype, x.shape.n, x.shape.v);
+    *feature = x.feature && *x.feature ? x.feature : e->key;
+    if (dt_type_bytes(type) > LARGEST_EXAMPLE)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
+    return NULL;
+}
+
+static dt_status *check(const dt_format_request *r, dt_texts *names)
+{
+    const dt_tree *element = ((const struct tfrecord *)r->args)->element;
+    dt_status *s = dt_files_check(r);
+    dt_type type;
+    const char *feature;
+    if (!element)
+        return s;
+    dt_status_append(&s, dt_tree_expect(element, DT_TREE_MAP, "element"));
+    int n = element->kind == DT_TREE_MAP ? element->n : 0;
+    names->v = dt_arena_array(r->arena, const char *, n);
+    for (int i = 0; i < n; i++) {
+        names->v[names->n++] = element->entry[i].key;
+        if (r->part == DT_PART_TRAIN) /* once is enough */
+            dt_status_append(&s, read_element(r->arena, &element->entry[i], &type, &feature));
+    }
+    if (element->kind == DT_TREE_MAP && n == 0)
+        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must name at least one element"));
+    return s;
+}
+
+/* ---- the index ---- */
+
+typedef struct place {
+    int64_t offset, length; /* of the data; in `unpacked` for compressed files */
+    int32_t file;
+} place;
+
+struct dt_examples {
+    int n;
+    dt_stored *stored;    /* [n] */
+    const char **feature; /* [n] */
+    dt_paths paths;
+    dt_inflow **file;     /* [paths.n]; NULL: unpacked */
+    int64_t *first;       /* [paths.n] number of the file's first record */
+    dt_str unpacked;
+    place *place;         /* [count] */
+    int count, cap;
+    void **rows;          /* [n] all examples, once they are decoded */
+    pthread_mutex_t loading;
+};
+
+static dt_status *add_place(dt_examples *x, const place *p)
+{
+    if (x->count == MOST_RECORDS)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", x->paths.v[p->file], MOST_RECORDS);
+    DT_GROW(x->place, x->cap, x->count + 1);
+    x->place[x->count++] = *p;
+    return NULL;
+}
+
+/* Header by header: what lies between is looked at when it is read. */
+static dt_status *index_plain(dt_examples *x, int file)
+{
+    dt_records r = {.file = x->file[file], .path = x->paths.v[file]};
+    int64_t length = 0;
+    bool more;
+    for (;;) {
+        DT_TRY(dt_tfrecord_look(&r, &length, &more));
+        if (!more)
+            return NULL;
+        DT_TRY(add_place(x, &(place){r.offset + DT_TFRECORD_HEADER, length, file}));
+        r.offset += DT_TFRECORD_HEADER + length + DT_TFRECORD_FOOTER;
+        r.number++;
+    }
+}
+
+static dt_status *unpack(dt_examples *x, int file, dt_records *r)
+{
+    dt_str record = {0};
+    dt_status *s;
+    bool more;
+    while (!(s = dt_records_next(r, &record, &more)) && more) {
+        if ((int64_t)(x->unpacked.size + record.size) > LARGEST_GZIP) {
+            s = dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes when decompressed", r->path, (long long)LARGEST_GZIP),
+                        "uncompressed files may have any size");
+            break;
+        }
+        s = add_place(x, &(place){(int64_t)x->unpacked.size, (int64_t)record.size, file});
+        if (s)
+            break;
+        dt_str_add(&x->unpacked, dt_str_text(&record), record.size);
+    }
+    dt_str_release(&record);
+    return s;
+}
+
+static dt_status *index_file(dt_examples *x, int file)
+{
+    dt_records r;
+    dt_status *s = dt_records_open(&r, x->paths.v[file], &(dt_record_options){.kind = DT_TFRECORD});
+    x->first[file] = x->count;
+    if (!s && dt_inflow_is_gzip(r.file)) {
+        s = unpack(x, file, &r);
+    } else if (!s) {
+        x->file[file] = r.file;
+        r.file = NULL;
+        s = index_plain(x, file);
+    }
+    dt_records_close(&r);
+    return s;
+}
+
+/* All files are looked at, missing ones (66) told before bad ones. */
+static dt_status *index_files(const dt_format_request *r, dt_examples *x)
+{
+    dt_status *missing = NULL, *bad = NULL;
+    if (x->paths.n > MOST_FILES)
+        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
+    x->file = dt_arena_array(r->arena, dt_inflow *, x->paths.n);
+    x->first = dt_arena_array(r->arena, int64_t, x->paths.n);
+    for (int i = 0; i < x->paths.n; i++) {
+        dt_status *s = index_file(x, i);
+        if (s)
+            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
+    }
+    dt_status_append(&missing, bad);
+    if (!missing && x->count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
+    return missing;
+}
+
+/* ---- examples ---- */
+
+static dt_status *in_record(dt_status *s, const dt_examples *x, const place *p, int64_t row)
+{
+    if (!s)
+        return NULL;
+    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", x->paths.v[p->file],
+                               (long long)(row - x->first[p->file]), dt_status_text(s));
+    dt_status_free(s);
+    return named;
+}
+
+/* The record's bytes: lent by *buffer, or by what was unpacked. */
+static dt_status *fetch(const dt_examples *x, int64_t row, dt_str *buffer, const char **bytes)
+{
+    const place *p = &x->place[row];
+    const char *path = x->paths.v[p->file];
+    *bytes = dt_str_text(&x->unpacked) + p->offset;
+    if (!x->file[p->file])
+        return NULL;
+    char *room = dt_try_alloc((size_t)p->length + DT_TFRECORD_FOOTER);
+    if (!room)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", path, (long long)p->length);
+    dt_status *s = dt_inflow_pread(x->file[p->file], room, p->length + DT_TFRECORD_FOOTER, p->offset);
+    if (!s && !dt_tfrecord_verify(room, p->length))
+        s = dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", path,
+                    (long long)(row - x->first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
+    dt_str_release(buffer);
+    *buffer = (dt_str){.data = room, .size = (size_t)p->length};
+    *bytes = room;
+    return s;
+}
+
+/* Element e of one example. */
+static dt_status *decode(const dt_examples *x, int e, int64_t row, void *out)
+{
+    dt_str buffer = {0};
+    dt_parsed_example parsed = {0};
+    const char *bytes, *why = "";
+    const place *p = &x->place[row];
+    dt_status *s = fetch(x, row, &buffer, &bytes);
+    if (!s && !dt_parsed_example_read(&parsed, bytes, (size_t)p->length, &why))
+        s = in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), x, p, row);
+    else if (!s)
+        s = in_record(dt_feature_read(&parsed, x->feature[e], &x->stored[e].type, out), x, p, row);
+    dt_parsed_example_release(&parsed);
+    dt_str_release(&buffer);
+    return s;
+}
+
+/* The first example is looked at, so that a wrong shape or name is told before training. */
+static dt_status *try_first(const dt_examples *x)
+{
+    dt_status *s = NULL;
+    for (int e = 0; e < x->n && !s; e++) {
+        void *room = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);
+        s = room ? decode(x, e, 0, room) : dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for an example of '%s'", x->stored[e].name);
+        s = dt_at(s, &x->stored[e].at);
+        free(room);
+    }
+    return s;
+}
+
+/* ---- the format ---- */
+
+static void close_part(dt_examples *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; x->file && i < x->paths.n; i++)
+        dt_inflow_close(x->file[i]);
+    for (int e = 0; e < x->n; e++)
+        free(x->rows[e]);
+    dt_paths_release(&x->paths);
+    dt_str_release(&x->unpacked);
+    free(x->place);
+    pthread_mutex_destroy(&x->loading);
+}
+
+static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
+{
+    const dt_tree *element = ((const struct tfrecord *)r->args)->element;
+    x->stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->feature = dt_arena_array(r->arena, const char *, element->n);
+    x->rows = dt_arena_array(r->arena, void *, element->n);
+    for (; x->n < element->n; x->n++) {
+        const dt_entry *e = &element->entry[x->n];
+        dt_stored *s = &x->stored[x->n];
+        DT_TRY(read_element(r->arena, e, &s->type, &x->feature[x->n]));
+        s->name = e->key;
+        s->at = e->value->at;
+        s->file = dt_arena_strdup(r->arena, x->paths.v[0]);
+    }
+    return NULL;
+}
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
+{
+    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    pthread_mutex_init(&x->loading, NULL);
+    dt_status *s = dt_files_find(r, r->tree, &x->paths);
+    if (!s)
+        s = name_elements(r, x);
+    if (!s)
+        s = index_files(r, x);
+    if (!s)
+        s = try_first(x);
+    if (s) {
+        close_part(x);
+        x = NULL;
+    }
+    *out = x;
+    return s;
+}
+
+static int elements(const dt_examples *x, const dt_stored **stored)
+{
+    *stored = x->stored;
+    return x->n;
+}
+
+static int64_t count(const dt_examples *x)
+{
+    return x->count;
+}
+
+static dt_status *load(dt_examples *x, int e, int64_t bytes)
+{
+    char *rows = dt_try_alloc((size_t)(bytes * x->count) + 1);
+    dt_status *s = NULL;
+    if (!rows)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", x->stored[e].file,
+                       (long long)(bytes * x->count));
+    for (int64_t i = 0; i < x->count && !s; i++)
+        s = decode(x, e, i, rows + i * bytes);
+    if (s)
+        free(rows);
+    else
+        x->rows[e] = rows;
+    return s;
+}
+
+static dt_status *whole(dt_examples *x, int e, const void **rows)
+{
+    int64_t bytes = dt_type_bytes(&x->stored[e].type), all;
+    dt_status *s = NULL;
+    pthread_mutex_lock(&x->loading);
+    if (!x->rows[e] && dt_mul_fits(bytes, x->count, &all) && all <= LARGEST_WHOLE)
+        s = load(x, e, bytes);
+    *rows = x->rows[e];
+    pthread_mutex_unlock(&x->loading);
+    return dt_at(s, &x->stored[e].at);
+}
+
+static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+{
+    return dt_at(decode(x, e, row, out), &x->stored[e].at);
+}
+
+const dt_format dt_format_tfrecord = {
+    .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; gzip and zlib too"},
+    .fields = fields,
+    .size = sizeof(struct tfrecord),
+    .check = check,
+    .open = open_part,
+    .elements = elements,
+    .count = count,
+    .whole = whole,
+    .read = read_row,
+    .close = close_part,
+};

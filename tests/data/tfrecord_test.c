@@ -1,0 +1,209 @@
+/* The formats tfrecord and text, as jobs use them: values, and the catalogue of bad examples (D66, D68 to D74). */
+#define HERE "build/tmp/data-tfrecord"
+#include "files.h"
+#include "records.h"
+
+/* Example i: x = i + {0, 0.25, 0.5, 0.75}, y = i, raw = 3 bytes of i. */
+static void add_numbered(dt_str *file, int i)
+{
+    dt_str features = {0};
+    const float x[4] = {(float)i, (float)i + 0.25f, (float)i + 0.5f, (float)i + 0.75f};
+    const unsigned char raw[3] = {(unsigned char)i, (unsigned char)i, (unsigned char)i};
+    add_floats(&features, "x", x, 4);
+    add_integers(&features, "y", &(int64_t){i}, 1, i % 2);
+    add_string(&features, "raw", raw, 3);
+    add_example(file, &features);
+}
+
+static void write_numbered(const char *name, int first, int n, bool gzip)
+{
+    dt_str s = {0}, z = {0};
+    for (int i = 0; i < n; i++)
+        add_numbered(&s, first + i);
+    if (gzip)
+        add_gzip(&z, s.data, s.size);
+    write_str(name, gzip ? &z : &s);
+    dt_str_release(gzip ? &s : &z);
+}
+
+#define ELEMENTS "element: {x: {shape: [2, 2]}, label: {dtype: int32, feature: y}, raw: {shape: [3], dtype: uint8}}"
+
+static void check_numbered(const char *train, int n)
+{
+    dt_dataset *d = NULL;
+    dt_type type;
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: %s, " ELEMENTS ", global_batch_size: 8}", train));
+    assert_int_equal(dt_dataset_examples(d), n);
+    float *x = read_all(d, dt_dataset_find(d, "x"), &type);
+    assert_true(dt_type_equal(&type, &(dt_type){.dtype = DT_FLOAT32, .rank = 3, .dim = {n, 2, 2}}));
+    int32_t *label = read_all(d, dt_dataset_find(d, "label"), &type);
+    uint8_t *raw = read_all(d, dt_dataset_find(d, "raw"), &type);
+    for (int i = 0; i < n; i++) {
+        assert_true(x[4 * i] == (float)i && x[4 * i + 3] == (float)i + 0.75f);
+        assert_int_equal(label[i], i);
+        assert_int_equal(raw[3 * i + 2], i);
+    }
+    free(x);
+    free(label);
+    free(raw);
+    dt_dataset_unref(d);
+}
+
+static void test_examples_of_one_file_a_list_and_a_pattern(void **state)
+{
+    (void)state;
+    write_numbered("a.tfrecord", 0, 10, false);
+    check_numbered(HERE "/a.tfrecord", 10);
+    write_numbered("p-00000-of-00002", 0, 3, false);
+    write_numbered("p-00001-of-00002", 3, 4, true);
+    check_numbered("'" HERE "/p-*'", 7);
+    check_numbered("[" HERE "/p-00000-of-00002, " HERE "/p-00001-of-00002]", 7);
+}
+
+/* What validate and training say of a file with one record that holds these bytes (NULL: an example with these features). */
+static dt_status *open_record(const void *bytes, size_t n, dt_str *features)
+{
+    dt_str s = {0};
+    dt_dataset *d = NULL;
+    if (features)
+        add_example(&s, features);
+    else
+        add_record(&s, bytes, n);
+    write_str("t.tfrecord", &s);
+    dt_status *bad = dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/t.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 1}");
+    dt_dataset_unref(d);
+    return bad;
+}
+
+static void test_records_that_are_no_examples(void **state)
+{
+    dt_str groups = {0};
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        dt_str_putc(&groups, '\x0b'); /* start-group of field 1 */
+    expect_fault("D66", open_record("", 0, NULL), DT_E_EXAMPLE, 65, "t.tfrecord: record 0: feature 'x' is missing");
+    expect_fault("D68", open_record("hello, world", 12, NULL), DT_E_EXAMPLE, 65, "t.tfrecord: record 0: is not a tf.Example");
+    expect_fault("D69", open_record("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01 ", 13, NULL), DT_E_EXAMPLE, 65, "(varint too long)");
+    expect_fault("D70", open_record("\x0a\x7f\x0a\x01", 4, NULL), DT_E_EXAMPLE, 65, "is not a tf.Example");
+    expect_fault("D71", open_record(groups.data, groups.size, NULL), DT_E_EXAMPLE, 65, "is not a tf.Example");
+    dt_str_release(&groups);
+}
+
+static void test_features_that_do_not_fit(void **state)
+{
+    dt_str f = {0};
+    const float three[3] = {1, 2, 3};
+    (void)state;
+    add_integers(&f, "label", &(int64_t){1}, 1, true);
+    expect_fault("D72", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is missing; it has: label");
+    add_string(&f, "x", "abc", 3);
+    expect_fault("D73", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is bytes_list, expected float_list");
+    add_floats(&f, "x", three, 3);
+    expect_fault("D74", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' has 3 values, expected 4");
+}
+
+static void test_a_later_record_is_named_when_it_is_read(void **state)
+{
+    dt_str s = {0}, f = {0};
+    dt_dataset *d = NULL;
+    dt_feed *feed = NULL;
+    dt_batch b;
+    const float one = 1;
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_numbered(&s, i);
+    add_floats(&f, "x", &one, 1);
+    add_example(&s, &f);
+    write_str("late.tfrecord", &s);
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/late.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 4}"));
+    OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
+    expect_fault("record 3", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65, "late.tfrecord: record 3: feature 'x' has 1 values, expected 4");
+    dt_feed_close(feed);
+    dt_dataset_unref(d);
+}
+
+/* Bits flipped in the payload, its checksum made right again: the parser answers, whatever it is given. */
+static void test_flipped_examples_are_answered(void **state)
+{
+    dt_str record = {0}, f = {0};
+    const float x[4] = {1, 2, 3, 4};
+    (void)state;
+    add_floats(&f, "x", x, 4);
+    add_integers(&f, "y", &(int64_t){-1}, 1, true);
+    add_message(&record, 1, &f);
+    for (size_t i = 0; i < record.size * 8; i++) {
+        record.data[i / 8] = (char)(record.data[i / 8] ^ 1 << i % 8);
+        dt_status_free(open_record(record.data, record.size, NULL));
+        record.data[i / 8] = (char)(record.data[i / 8] ^ 1 << i % 8);
+    }
+    for (size_t n = 0; n < record.size; n++)
+        dt_status_free(open_record(record.data, n, NULL));
+    dt_str_release(&record);
+}
+
+static void test_words_of_the_job(void **state)
+{
+    dt_dataset *d = NULL;
+    (void)state;
+    expect_fault("no file", dt_dataset_open(&d, "{format: tfrecord, train: nope.tfrecord, element: {x: {}}, global_batch_size: 1}"), DT_E_NO_INPUT, 66,
+                 "nope.tfrecord");
+    expect_fault("no element", dt_dataset_open(&d, "{format: tfrecord, train: a, element: {}, global_batch_size: 1}"), DT_E_DATASET_KEYS, 78,
+                 "at least one element");
+    expect_fault("no train", dt_dataset_open(&d, "{format: tfrecord, element: {x: {}}, global_batch_size: 1}"), DT_E_DATASET_KEYS, 78,
+                 "lacks 'train'");
+}
+
+/* ---- text ---- */
+
+static void test_text_gives_windows_and_the_next_characters(void **state)
+{
+    dt_dataset *d = NULL;
+    dt_type type;
+    (void)state;
+    write_file("t.txt", "hello, h\xc3\xa9!", 11); /* 10 characters; codes in order: ' ' ! , e h l o é */
+    OK(dt_dataset_open(&d, "{format: text, train: " HERE "/t.txt, element: {tokens: {shape: [3]}}, global_batch_size: 2}"));
+    assert_int_equal(dt_dataset_examples(d), 3);
+    int32_t *tokens = read_all(d, dt_dataset_find(d, "tokens"), &type), *targets = read_all(d, dt_dataset_find(d, "targets"), &type);
+    const int32_t all[10] = {4, 3, 5, 5, 6, 2, 0, 4, 7, 1};
+    for (int i = 0; i < 9; i++) {
+        assert_int_equal(tokens[i], all[i]);
+        assert_int_equal(targets[i], all[i + 1]);
+    }
+    free(tokens);
+    free(targets);
+    OK(dt_dataset_check_labels(d, dt_dataset_find(d, "targets"), 8));
+    expect_fault("classes", dt_dataset_check_labels(d, dt_dataset_find(d, "targets"), 7), DT_E_LABEL_RANGE, 65, "outside [0, 7)");
+    dt_dataset_unref(d);
+}
+
+static void test_text_that_cannot_be_read(void **state)
+{
+    dt_dataset *d = NULL;
+    (void)state;
+    write_file("bad.txt", "abc\xff", 4);
+    write_file("ab.txt", "abababab", 8);
+    write_file("other.txt", "abc", 3);
+    expect_fault("UTF-8", dt_dataset_open(&d, "{format: text, train: " HERE "/bad.txt, element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+                 DT_E_DATA_FILE, 65, "bad.txt: not UTF-8 at byte 3");
+    expect_fault("short", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
+                 DT_E_DATA_EMPTY, 65, "8 characters make no example of 8");
+    expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "
+                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
+    expect_fault("names", dt_dataset_open(&d, "{format: text, train: a, element: {words: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATASET_KEYS, 78,
+                 "'tokens'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern),
+        cmocka_unit_test(test_records_that_are_no_examples),
+        cmocka_unit_test(test_features_that_do_not_fit),
+        cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),
+        cmocka_unit_test(test_flipped_examples_are_answered),
+        cmocka_unit_test(test_words_of_the_job),
+        cmocka_unit_test(test_text_gives_windows_and_the_next_characters),
+        cmocka_unit_test(test_text_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
