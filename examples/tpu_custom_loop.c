@@ -1,0 +1,91 @@
+/* tpu_custom_loop.c: a training step on a TPUStrategy, over data sets that a function makes for each host. */
+#include <dtrain.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct step { dt_model *model; dt_optimizer *optimizer; dt_loss *loss; };
+
+/* Random examples, one at a time for each replica, without end. */
+static dt_status *dataset_fn(const dt_input_context *ctx, void *user, dt_dataset **out)
+{
+    dt_status *s = NULL;
+    dt_values *examples = NULL;
+    dt_tensor *x = NULL, *y = NULL;
+    float features[2 * 5];
+    int64_t labels[2];
+
+    (void)ctx, (void)user;
+    srand(1);
+    for (int i = 0; i < 2 * 5; i++)
+        features[i] = (float)rand() / (float)RAND_MAX;
+    for (int i = 0; i < 2; i++)
+        labels[i] = rand() % 2;
+    DT_GO(s, dt_tensor_create(&x, DT_FLOAT32, 2, (const int64_t[]){ 2, 5 }, features));
+    DT_GO(s, dt_tensor_create(&y, DT_INT64, 2, (const int64_t[]){ 2, 1 }, labels));
+    DT_GO(s, dt_values_create(&examples));
+    DT_GO(s, dt_values_set(examples, "features", x));
+    DT_GO(s, dt_values_set(examples, "labels", y));
+    DT_GO(s, dt_dataset_from_tensor_slices(out, examples));
+    DT_GO(s, dt_dataset_repeat(out, *out, -1));
+    DT_GO(s, dt_dataset_batch(out, *out, 1, true));
+out:
+    dt_values_unref(examples);
+    dt_tensor_unref(y);
+    dt_tensor_unref(x);
+    return s;
+}
+
+/* features (B, 5), labels (B, 1) */
+static void step_fn(dt_trace *t, void *user)
+{
+    const struct step *my = user;
+    dt_value logits = dt_model_call(my->model, dt_arg(t, "features"), DT_TRAINING);  /* (B, 2) */
+    dt_value loss = dt_loss_call(my->loss, dt_arg(t, "labels"), logits);  /* (B): one loss per example */
+
+    dt_optimizer_apply(my->optimizer, dt_gradient(loss, dt_model_trainable(my->model)));
+    dt_return(t, "loss", loss);
+}
+
+int main(void)
+{
+    dt_status *s = NULL;
+    dt_resolver *resolver = NULL;
+    const dt_topology *topology;  /* lent */
+    dt_strategy *strategy = NULL;
+    struct step my = {0};
+    dt_dist_dataset *dist_dataset = NULL;
+    dt_iterator *iterator = NULL;
+    dt_function *train_step = NULL;
+    dt_values *inputs = NULL, *result = NULL;
+    dt_tensor *losses = NULL;
+
+    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_GO(s, dt_tpu_connect(resolver));
+    DT_GO(s, dt_tpu_initialize(resolver, &topology));
+    DT_GO(s, dt_tpu_strategy(&strategy, resolver, NULL));
+    DT_SCOPE(strategy) {
+        DT_GO(s, dt_model_create(&my.model, "- Input: {shape: [5]}\n- Dense: {units: 2}\n"));
+        DT_GO(s, dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 0.1}"));
+        DT_GO(s, dt_loss_create(&my.loss, "SparseCategoricalCrossentropy: {from_logits: true, reduction: none}"));
+    }
+    DT_GO(s, dt_strategy_distribute_datasets_from_function(strategy, dataset_fn, NULL, NULL, &dist_dataset));
+    DT_GO(s, dt_iterator_create(&iterator, dist_dataset));
+    DT_GO(s, dt_function_create(&train_step, step_fn, &my));
+    DT_GO(s, dt_iterator_next(iterator, &inputs));
+    DT_GO(s, dt_strategy_run(strategy, train_step, inputs, &result));
+    DT_GO(s, dt_strategy_gather(strategy, result, "loss", 0, &losses));
+    printf("%lld losses on %d replicas\n", (long long)dt_tensor_dim(losses, 0), dt_strategy_replicas(strategy));
+out:
+    dt_tensor_unref(losses);
+    dt_values_unref(result);
+    dt_values_unref(inputs);
+    dt_function_unref(train_step);
+    dt_iterator_unref(iterator);
+    dt_dist_dataset_unref(dist_dataset);
+    dt_loss_unref(my.loss);
+    dt_optimizer_unref(my.optimizer);
+    dt_model_unref(my.model);
+    dt_strategy_unref(strategy);
+    dt_resolver_unref(resolver);
+    return dt_report(s);
+}
