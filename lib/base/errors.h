@@ -109,6 +109,10 @@ DT_ERROR(TOO_MANY_REPLICAS, 43, 78, "ValueError", "more replicas than fit",
 DT_ERROR(DEVICE_ORDER, 44, 78, "ValueError", "no ring through these replicas",
     "Rings of neighbours exist where a replica takes all cores of its chips, every stride is 1, and the replicas fill the slice.\n"
     "Leave device_order_mode at auto, which takes rings where they exist and the order of coordinates elsewhere.")
+DT_ERROR(NOT_PARTITIONED, 45, 78, "ValueError", "input neither split nor replicated",
+    "With `spmd_partitioning: true` and several logical devices a replica, every input must say where it lies: cut into tiles, one for\n"
+    "each device, or whole on all of them.\n\n"
+    "    partition: {image: {split: [1, 2, 4, 1]}, label: replicate}")
 DT_ERROR(MISSING_DEVICES, 46, 78, "AssertionError", "the slice lacks devices",
     "Some places of the slice's mesh have no device. Replicas are then runs of cores in the order of hosts; that needs a\n"
     "computation_stride of ones, and enough cores.")

@@ -35,7 +35,8 @@ struct dt_job { /* the public handle */
 
     uint64_t seed;
     int shards;                  /* `reproducible`; 0: none */
-    const dt_tree *partition;    /* without effect so far; NULL: none */
+    const dt_tree *partition;    /* NULL: none */
+    dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */
     dt_place backend_at;
     dt_strategy_spec strategy;
@@ -85,6 +86,11 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
+
+/* What `partition` says, against data, model and strategy: all faults. */
+dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
+/* A value with the note that `partition` has for its name; `job` is a dt_job. */
+dt_value dt_job_annotate(const void *job, const char *name, dt_value x);
 
 #endif
 

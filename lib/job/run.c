@@ -59,6 +59,11 @@ static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_open_data(j));
     DT_TRY(open_model(j, o, s));
+    if (j->partition && s->strategy->logical > 1) {
+        j->annotates = s->strategy;
+        s->model->annotate = dt_job_annotate;
+        s->model->annotate_user = j;
+    }
     if (training)
         s->optimizer = dt_optimizer_over(&j->compile.optimizer);
     s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,

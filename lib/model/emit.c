@@ -40,6 +40,8 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     call.weight = weight;
     call.out = &layer->out;
     dt_value y = layer->row->call(&call);
+    if (m->annotate)
+        y = m->annotate(m->annotate_user, layer->name, y);
     dt_trace_path(c->trace, before);
     return y;
 }

@@ -410,6 +410,9 @@ struct dt_model {
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner;                   /* train's */
+    /* What becomes of a layer's output, and of an input, by name; NULL: nothing. */
+    dt_value (*annotate)(const void *user, const char *name, dt_value x);
+    const void *annotate_user;
     dt_digest *digest;              /* of dt_model_weights_sha256 */
 };
 /* The weight of that path; an error that names the nearest. */

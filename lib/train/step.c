@@ -12,7 +12,8 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
 {
     const dt_element *elements;
     dt_dataset_elements(t->o.data, &elements);
-    return dt_trace_declare(trace, elements[element].name, &elements[element].type);
+    dt_value x = dt_trace_declare(trace, elements[element].name, &elements[element].type);
+    return t->o.model->annotate ? t->o.model->annotate(t->o.model->annotate_user, elements[element].name, x) : x;
 }
 
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)

@@ -112,7 +112,9 @@ static void run_reduce(const golden_case *c, verdict *v)
     dt_tensor *got = NULL;
     dt_status *bad = dt_strategy_reduce(s, op, values, "x", axis_of(json_object_get(c->in, "axis")), &got);
 
-    if (c->error && !is_mean_of_integers(c, op)) {
+    if (c->error && !json_is_array(json_object_get(c->in, "value"))) {
+        expect_error_of(v, bad, "ValueError", NULL, 0); /* the original prints the tensor, ours names it */
+    } else if (c->error && !is_mean_of_integers(c, op)) {
         expect_error(v, bad);
     } else {
         expect_ok(v, "reduce", bad);
