@@ -26,13 +26,14 @@ dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_
     return dt_emit(x.trace, &dt_op_slice, &x, 1, &a);
 }
 
+/* By halves: what is joined first is copied as often as there are halvings, not n times. */
 dt_value dt_concatenate(const dt_value *x, int n, int axis)
 {
     dt_axis_attr a = { axis };
-    dt_value y = x[0];
-    for (int i = 1; i < n; i++)
-        y = dt_emit(y.trace, &dt_op_concatenate, (dt_value[]){ y, x[i] }, 2, &a);
-    return y;
+    if (n <= 1)
+        return x[0];
+    dt_value in[2] = { dt_concatenate(x, n / 2, axis), dt_concatenate(x + n / 2, n - n / 2, axis) };
+    return dt_emit(in[0].trace ? in[0].trace : in[1].trace, &dt_op_concatenate, in, 2, &a);
 }
 
 dt_value dt_reverse(dt_value x, uint32_t dims)

@@ -73,11 +73,18 @@ static dt_value zero_state(dt_value x, int64_t units)
     return dt_splat(x.trace, &state, 0);
 }
 
-/* Step t of (B, T, columns), as (B, columns). */
-static dt_value take_step(dt_value x, int64_t t)
+/* The n steps of (B, n, columns), as (B, columns) each. By halves, so that their gradients come together in as many rounds as there are
+ * halvings: each step padded to the length of all would take memory for n * n steps. */
+static void split_steps(dt_value x, int64_t n, dt_value *out)
 {
-    dt_type type = dt_type_of_value(x);
-    return dt_reshape(dt_slice_axis(x, 1, t, 1, 1), 2, (int64_t[]){ type.dim[0], type.dim[2] });
+    dt_type t = dt_type_of_value(x);
+    int64_t half = n / 2;
+    if (n <= 1) {
+        *out = dt_reshape(x, 2, (int64_t[]){ t.dim[0], t.dim[2] });
+        return;
+    }
+    split_steps(dt_slice_axis(x, 1, 0, half, 1), half, out);
+    split_steps(dt_slice_axis(x, 1, half, n - half, 1), n - half, out + half);
 }
 
 /* (B, T, units) of the outputs (B, units) of T steps. */
@@ -96,7 +103,7 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
     int64_t steps = dt_dim(c->x, 1);
     bool two = r->use_bias && cell->two_biases && cell->two_biases(r);
     dt_cell_step s = { .args = r, .recurrent = c->weight[1] };
-    dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps);
+    dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps), *in = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps);
     dt_value x = dt_matmul(c->x, c->weight[0]); /* (B, T, gates * units) */
     if (r->use_bias)
         x = dt_add(x, bias_row(c->weight[2], 0));
@@ -104,8 +111,9 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
         s.bias = bias_row(c->weight[2], 1);
     for (int i = 0; i < cell->states; i++)
         s.state[i] = zero_state(x, r->units);
+    split_steps(x, steps, in);
     for (int64_t t = 0; t < steps; t++) {
-        s.x = take_step(x, r->go_backwards ? steps - 1 - t : t);
+        s.x = in[r->go_backwards ? steps - 1 - t : t];
         cell->step(&s);
         y[t] = s.state[0];
     }
