@@ -9,8 +9,9 @@ dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, d
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out); /* "max size=[1,2,2,1] stride=[1,2,2,1]" */
 
 /*
- * Visits windows: windows_begin(), then for each element of the result the elements of x under its window, in row-major order:
+ * Visits, for each element of the result, the elements of x under its window, in row-major order:
  *
+ *     dt_windows w = dt_windows_begin(attr, &x.type, &y.type);
  *     for (int64_t i = 0; i < w.n; i++, dt_windows_next(&w))
  *         for (int64_t at = dt_windows_first(&w); at >= 0; at = dt_windows_another(&w))
  *             ... x[at] ...

@@ -70,7 +70,8 @@ static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_s
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
     dt_status *status = dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                                "the output of %s would be of size zero or less: a window of %s does not fit into %s (strides %s, dilation_rate %s, padding %s)",
+                                "the output of %s would be of size zero or less: a window of %s does not fit into %s "
+                                "(strides %s, dilation_rate %s, padding %s)",
                                 kind, dt_str_text(&size), dt_str_text(&in), dt_str_text(&stride), dt_str_text(&dilation),
                                 dt_paddings_causal[s->padding]);
     dt_str_release(&in);
@@ -119,7 +120,8 @@ static dt_status *stretched_twice(const dt_layer_build *b, const dt_space *s)
     dt_str stride = { 0 }, dilation = { 0 };
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
-    dt_status *status = dt_fail(DT_E_RANGE, &b->at, "strides above 1 and a dilation_rate above 1 do not go together, got strides %s and dilation_rate %s",
+    dt_status *status = dt_fail(DT_E_RANGE, &b->at,
+                                "strides above 1 and a dilation_rate above 1 do not go together, got strides %s and dilation_rate %s",
                                 dt_str_text(&stride), dt_str_text(&dilation));
     dt_str_release(&stride);
     dt_str_release(&dilation);

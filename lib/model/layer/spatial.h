@@ -23,7 +23,7 @@ typedef struct dt_space {
     int padding;
 } dt_space;
 
-/* MODEL_SHAPE at the layer unless `in` is of floats (whatever `any` is false) and has n spatial dimensions between B and channels. */
+/* MODEL_SHAPE at the layer unless `in` is of floats and has n spatial dimensions between B and channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
 /* The n numbers of an argument: one stands for all of them; `usual` (n numbers) where it is not given. RANGE when their count differs. */
 dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n, const int64_t *usual, int64_t *out) DT_MUST_USE;
