@@ -189,6 +189,21 @@ DT_API int dt_strategy_num_hosts(const dt_strategy *s);             /* hosts of 
 DT_API int dt_strategy_replicas_per_host(const dt_strategy *s);     /* num_replicas_per_host; 0 where one replica spans hosts */
 DT_API const char *dt_strategy_host_device(const dt_strategy *s);   /* host of replica 0: where reduce and gather put results; lent */
 DT_API dt_strategy *dt_get_strategy(void); /* the current one, lent */
+DT_API bool dt_has_strategy(void);         /* another one than the default strategy is current */
+/* In a scope, and in a function called by dt_merge_call; not in a step function, nor outside of all scopes. */
+DT_API bool dt_in_cross_replica_context(void);
+/* Where code runs when it is not in cross-replica context. */
+typedef struct dt_replica_context {
+    const dt_strategy *strategy;        /* lent */
+    struct dt_trace *trace;             /* of the step function that runs; NULL: outside, the default context */
+    int num_replicas_in_sync;
+    int replica_id_in_sync_group;       /* 0 in the default context; -1 in a step function, which is recorded for all: dt_replica_id */
+} dt_replica_context;
+/* get_replica_context: false in cross-replica context. */
+DT_API bool dt_get_replica_context(dt_replica_context *out);
+/* experimental_set_strategy: current in this thread outside of scopes from now on, as if its scope were never left. NULL, or the default strategy: none.
+ * An error within a scope or a step function. */
+DT_API dt_status *dt_set_strategy(dt_strategy *s) DT_CHECKED;
 
 /* scope(): in the block, `strategy` is current and variables are created distributed. Left on every way out, goto too. An error on
  * entering (another strategy's scope is open) is returned by the next call in the block that can fail. */
@@ -276,6 +291,10 @@ DT_API dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out
 DT_API dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) DT_CHECKED;
 /* The same with an entry of `values`: of a distributed one, copy i gets the i-th. */
 DT_API dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values, const char *name) DT_CHECKED;
+/* Changes rows of a plain variable, or of every copy of a MirroredVariable with aggregation NONE or ONLY_FIRST_REPLICA: row index[i] of the first
+ * dimension by updates[i]. DT_SCATTER_MUL and the others act on each element. */
+typedef enum dt_scatter { DT_SCATTER_UPDATE, DT_SCATTER_ADD, DT_SCATTER_SUB, DT_SCATTER_MUL, DT_SCATTER_DIV, DT_SCATTER_MIN, DT_SCATTER_MAX } dt_scatter;
+DT_API dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *index, const dt_tensor *updates) DT_CHECKED;
 
 /* ---- topologies and device assignments ---------------------------------------------------------------------------- */
 

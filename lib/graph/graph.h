@@ -246,7 +246,8 @@ void dt_trace_destroy(dt_trace *t); /* takes NULL */
  * in the order of first use: read variables in statements of their own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
-/* Whether t is a trace of this thread that has not ended. If not, the thread's next public call says so, unless t is NULL. */
+bool dt_trace_lives(const dt_trace *t); /* a trace of this thread that has not ended */
+/* The same. If not, the thread's next public call says so, unless t is NULL. */
 bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
 /* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */

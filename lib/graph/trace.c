@@ -53,6 +53,11 @@ static bool is_live(const dt_trace *t)
     return p != NULL;
 }
 
+bool dt_trace_lives(const dt_trace *t)
+{
+    return t && is_live(t);
+}
+
 bool dt_trace_is_live(const dt_trace *t)
 {
     if (!t || is_live(t))

@@ -30,7 +30,11 @@ void dt_merge_call(const dt_merge *m, void (*fn)(const dt_merge *m))
 {
     for (int i = 0; m && m->out && i < m->n_out; i++)
         m->out[i] = none;
-    if (!m || !dt_trace_is_live(m->trace) || dt_trace_error(m->trace))
+    if (!m || !dt_trace_lives(m->trace)) {
+        dt_status_keep(dt_fail(DT_E_SCOPE, NULL, "dt_merge_call is for the replica context that is running: its trace is none, or that of a step that has ended"));
+        return;
+    }
+    if (dt_trace_error(m->trace))
         return;
     dt_status *s = check_call(m, fn != NULL);
     if (s)

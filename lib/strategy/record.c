@@ -27,7 +27,9 @@ static dt_status *trace_step(const dt_function *f, const dt_step_call *c, dt_gra
         dt_trace_declare(t, c->args->entry[i].name, &type);
     }
     dt_context before = dt_context_enter(DT_IN_REPLICA);
+    dt_trace *outer = dt_context_trace(t);
     f->step(t, f->user);
+    dt_context_trace(outer);
     dt_context_enter(before);
     dt_trace_fail(t, dt_status_kept()); /* a scope entered by the step, a value kept from another one */
     return dt_trace_end(t, out);
@@ -49,6 +51,15 @@ static bool is_merged(const dt_node *n)
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
 }
 
+/* The value of a variable after the step: each replica's own copy, whatever was assigned. */
+static bool is_update(const dt_graph *g, int node)
+{
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update == node)
+            return true;
+    return false;
+}
+
 /* Constants, and arguments that were given once, come back single; everything computed comes back per replica. */
 static bool *single_results(const dt_graph *g, const bool *distributed)
 {
@@ -59,6 +70,7 @@ static bool *single_results(const dt_graph *g, const bool *distributed)
         single[i] = (n->op == &dt_op_constant && !dt_type_has_batch(&n->type)) || is_merged(n);
         for (int k = 0; k < g->n_args; k++)
             single[i] |= g->arg[k].node == g->result[i].node && !distributed[k];
+        single[i] &= !is_update(g, g->result[i].node);
     }
     return single;
 }

@@ -11,9 +11,11 @@ enum { MAX_DEPTH = 64 };
 
 typedef struct context {
     dt_strategy *fallback; /* the default strategy, made when first asked for */
+    dt_strategy *global;   /* dt_set_strategy's; NULL: none */
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
+    dt_trace *trace;       /* of the step function that runs */
 } context;
 
 static _Thread_local context current;
@@ -27,6 +29,7 @@ static void forget(void *thread)
     const context *c = thread;
     dt_status_free(dt_status_kept());
     dt_strategy_unref(c->fallback);
+    dt_strategy_unref(c->global);
 }
 
 static void make_key(void)
@@ -59,6 +62,13 @@ dt_context dt_context_now(void)
     return current.where;
 }
 
+dt_trace *dt_context_trace(dt_trace *t)
+{
+    dt_trace *before = current.trace;
+    current.trace = t;
+    return before;
+}
+
 dt_context dt_context_enter(dt_context c)
 {
     dt_context before = current.where;
@@ -70,9 +80,49 @@ dt_strategy *dt_get_strategy(void)
 {
     if (current.depth > 0)
         return current.entered[current.depth - 1];
+    if (current.global)
+        return current.global;
     if (!current.fallback)
         keep_error(dt_strategy_open(&current.fallback, &(dt_strategy_spec){ .row = &dt_strategy_default_ }));
     return current.fallback;
+}
+
+bool dt_has_strategy(void)
+{
+    const dt_strategy *s = dt_get_strategy();
+    return s && s->row != &dt_strategy_default_;
+}
+
+bool dt_in_cross_replica_context(void)
+{
+    return current.where == DT_IN_MERGE || (current.where == DT_OUTSIDE && (current.depth > 0 || current.global));
+}
+
+bool dt_get_replica_context(dt_replica_context *out)
+{
+    const dt_strategy *s = dt_get_strategy();
+
+    if (dt_in_cross_replica_context() || !s)
+        return false;
+    if (out)
+        *out = (dt_replica_context){ .strategy = s, .trace = current.trace, .num_replicas_in_sync = s->replicas,
+                                     .replica_id_in_sync_group = current.trace ? -1 : 0 };
+    return true;
+}
+
+dt_status *dt_set_strategy(dt_strategy *s)
+{
+    DT_TRY(dt_status_kept());
+    if (current.depth > 0 || current.where != DT_OUTSIDE)
+        return dt_fail(DT_E_SCOPE, NULL, "dt_set_strategy must not be called inside a scope, nor in a step function");
+    forget_at_end();
+    if (s && s->row != &dt_strategy_default_)
+        dt_strategy_ref(s);
+    else
+        s = NULL;
+    dt_strategy_unref(current.global);
+    current.global = s;
+    return NULL;
 }
 
 /* ---- entering and leaving ---- */
@@ -80,7 +130,7 @@ dt_strategy *dt_get_strategy(void)
 /* Another strategy's scope must not be open; the default strategy's own may hold any. */
 dt_status *dt_scope_fits(const dt_strategy *s)
 {
-    const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : NULL;
+    const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : current.global;
 
     if (!outer || outer == s || outer->row == &dt_strategy_default_)
         return NULL;

@@ -53,6 +53,7 @@ void dt_strategy_unref(dt_strategy *s)
 dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_mirrored_strategy", "handle to fill"));
     if (n < 0)
         return dt_fail(DT_E_RANGE, NULL, "the number of devices must be at least 0, got %d", n);
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .devices = devices, .n_devices = devices ? n : 0 });
@@ -61,6 +62,7 @@ dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, i
 dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
     if (!device)
         device = ""; /* which says what a name looks like */
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_one_device, .devices = &device, .n_devices = 1 });
@@ -69,6 +71,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 dt_status *dt_default_strategy(dt_strategy **out)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_default_strategy", "handle to fill"));
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
 }
 
@@ -92,17 +95,17 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_w
 
 const char *dt_strategy_type(const dt_strategy *s)
 {
-    return s->row->kind.name;
+    return s ? s->row->kind.name : NULL;
 }
 
 int dt_strategy_replicas(const dt_strategy *s)
 {
-    return s->replicas;
+    return s ? s->replicas : 0;
 }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica)
 {
-    return replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
+    return s && replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
 }
 
 int dt_strategy_input_workers(const dt_strategy *s)
@@ -140,10 +143,19 @@ static const char *backend_of(const dt_strategy *s)
     return s->resolver && s->resolver->topology && !chips ? "cpu" : s->row->backend;
 }
 
+dt_status *dt_strategy_is_here(const dt_strategy *s)
+{
+    if (!s->elsewhere)
+        return NULL;
+    return dt_fail(DT_E_NO_DEVICE, NULL, "no device '%s', where replica %d should run; this machine has CPU devices", s->device_name[s->elsewhere - 1],
+                   s->elsewhere - 1);
+}
+
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
     dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL };
 
+    DT_TRY(dt_strategy_is_here(s));
     if (!s->device)
         DT_TRY(dt_device_open(&s->device, dt_backend_find(backend_of(s)), &o));
     *out = s->device;

@@ -62,6 +62,7 @@ struct dt_strategy { /* the public handle */
     int logical;                 /* devices of a replica */
     char **logical_name;         /* [replicas][logical], full names; NULL: device_name */
     bool spmd;
+    int elsewhere;               /* 1 + the first replica whose device this machine does not have; 0: all are here */
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
     dt_device *device;
@@ -75,11 +76,15 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
+/* NO_DEVICE when it was made over devices that this machine does not have, which is found out when something is to run. */
+dt_status *dt_strategy_is_here(const dt_strategy *s) DT_MUST_USE;
 /* Where this thread is, apart from scopes: in a step function no scope can be entered, and so nothing run or reduced. */
 typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;
 dt_context dt_context_now(void);
 /* Returns what was. */
 dt_context dt_context_enter(dt_context c);
+/* The step function's trace from now on, NULL: none; returns the one before. */
+dt_trace *dt_context_trace(dt_trace *t);
 /* The error of using what belongs to `s` in the scope of another strategy; NULL: none. */
 dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 

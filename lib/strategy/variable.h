@@ -13,6 +13,8 @@ static inline bool dt_variable_is_on_read(const dt_variable *v)
 dt_view dt_variable_copy(const dt_variable *v, int replica);
 /* "NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA" */
 const char *dt_aggregation_name(int aggregation);
+/* Whether `call` may read or write v from outside of step functions: v is there, and no other strategy's scope is open. */
+dt_status *dt_variable_outside(const dt_variable *v, const char *call) DT_MUST_USE;
 /* An error naming `call` when v is NULL. */
 dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* In the scope of the variable's strategy: another's must not be open, nor a step function be running. */
-static dt_status *check_context(const dt_variable *v, const char *call)
+dt_status *dt_variable_outside(const dt_variable *v, const char *call)
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, call));
@@ -55,7 +55,7 @@ dt_status *dt_variable_value(dt_variable *v, dt_tensor **out)
 {
     dt_tensor *t = NULL;
 
-    DT_TRY(check_context(v, "dt_variable_value"));
+    DT_TRY(dt_variable_outside(v, "dt_variable_value"));
     DT_TRY(dt_want(out, "dt_variable_value", "handle to fill"));
     DT_TRY(check_readable(v));
     if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
@@ -187,7 +187,7 @@ static writing begin(dt_variable *v, dt_write how)
 
 dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value)
 {
-    DT_TRY(check_context(v, "dt_variable_set"));
+    DT_TRY(dt_variable_outside(v, "dt_variable_set"));
     DT_TRY(dt_want(value, "dt_variable_set", "value"));
     writing w = begin(v, how);
     return write_single(&w, value);
@@ -211,7 +211,7 @@ static dt_status *write_each(writing *w, const dt_value_entry *e)
 
 dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values, const char *name)
 {
-    DT_TRY(check_context(v, "dt_variable_set_from"));
+    DT_TRY(dt_variable_outside(v, "dt_variable_set_from"));
     DT_TRY(dt_want(values, "dt_variable_set_from", "values"));
     DT_TRY(dt_want(name, "dt_variable_set_from", "name"));
     const dt_value_entry *e = dt_values_find(values, name);

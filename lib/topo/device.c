@@ -94,6 +94,8 @@ static dt_status *read_part(reader *r, const char *part)
 
 dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out)
 {
+    if (!text)
+        return dt_fail(DT_E_DEVICE_NAME, at, "a device without a name: write CPU:0");
     *out = (dt_device_name){.job = "localhost"};
     reader r = {.text = text, .at = at, .out = out};
     char part[64];

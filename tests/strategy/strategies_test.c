@@ -60,18 +60,38 @@ static void test_any_number_of_replicas(void **state)
     }
 }
 
+static void step_without_results(dt_trace *t, void *user)
+{
+    (void)t, (void)user;
+}
+
+/* As in the original: such a strategy can be made and asked, but nothing runs on it. */
+static void test_devices_elsewhere_are_found_out_by_run(void **state)
+{
+    (void)state;
+    const char *const names[] = { "CPU:0", "GPU:1" };
+    dt_strategy *s = NULL;
+    dt_function *f = NULL;
+
+    OK(dt_mirrored_strategy(&s, names, 2));
+    assert_string_equal(dt_strategy_device(s, 1), "/job:localhost/replica:0/task:0/device:GPU:1");
+    OK(dt_function_create(&f, step_without_results, NULL));
+    fails(dt_strategy_run(s, f, NULL, NULL), DT_E_NO_DEVICE, "GPU:1");
+    dt_function_unref(f);
+    dt_strategy_unref(s);
+}
+
 static void test_bad_devices_are_refused(void **state)
 {
     (void)state;
     extern const dt_strategy_row dt_strategy_mirrored;
-    const char *const twice[] = { "CPU:0", "CPU:1", "cpu:0" }, *const gpu[] = { "GPU:0" }, *const wrong[] = { "CPU" };
+    const char *const twice[] = { "CPU:0", "CPU:1", "cpu:0" }, *const none[] = { NULL }, *const wrong[] = { "CPU" };
     dt_strategy *s = NULL;
 
     fails(dt_mirrored_strategy(&s, twice, 3), DT_E_DEVICE_TWICE, "'cpu:0' is listed twice");
-    fails(dt_mirrored_strategy(&s, gpu, 1), DT_E_NO_DEVICE, "GPU:0");
+    fails(dt_mirrored_strategy(&s, none, 1), DT_E_DEVICE_NAME, "without a name");
     fails(dt_mirrored_strategy(&s, wrong, 1), DT_E_DEVICE_NAME, "CPU");
     fails(dt_mirrored_strategy(&s, twice, -1), DT_E_RANGE, "at least 0, got -1");
-    fails(dt_one_device_strategy(&s, "GPU:0"), DT_E_NO_DEVICE, "GPU:0");
     fails(dt_one_device_strategy(&s, NULL), DT_E_DEVICE_NAME, "");
     fails(dt_strategy_open(&s, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .replicas = DT_MAX_REPLICAS + 1 }), DT_E_RANGE,
           "at most 65536, got 65537");
@@ -254,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_named_devices_get_their_full_names),
         cmocka_unit_test(test_no_names_are_one_device_per_core),
         cmocka_unit_test(test_any_number_of_replicas),
+        cmocka_unit_test(test_devices_elsewhere_are_found_out_by_run),
         cmocka_unit_test(test_bad_devices_are_refused),
         cmocka_unit_test(test_workers_are_numbered_one_after_the_other),
         cmocka_unit_test(test_bad_workers_are_refused),
