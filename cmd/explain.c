@@ -27,7 +27,7 @@ static int run(const struct call *call)
             return out_error(call->out, usage_error(call, "no error has the number '%s'", cut_word(code).text));
         if (i)
             out_text(call->out, "\n");
-        out_text(call->out, text);
+        out_page(call->out, text);
     }
     return 0;
 }

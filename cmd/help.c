@@ -21,9 +21,9 @@ static void put_group(FILE *to, const char *group)
 void usage_print(FILE *to)
 {
     fputs("Train models on one core or on a simulated pod, from one YAML file.\n\n"
-          "  dtrain fit configs/quickstart.yaml              train; the same again goes on where it stopped\n"
-          "  dtrain validate configs/quickstart.yaml         all errors of a job, without training\n"
-          "  dtrain topology --tpu v3-8                      a slice and its cores, drawn\n\n", to);
+          "  dtrain fit configs/quickstart.yaml         train; the same again goes on\n"
+          "  dtrain validate configs/quickstart.yaml    all errors of a job at once\n"
+          "  dtrain topology --tpu v3-8                 a slice and its cores, drawn\n\n", to);
     static const char *const groups[] = {"Work", "Check", "Look", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         put_group(to, groups[i]);
@@ -93,7 +93,7 @@ void help_show(struct out *out, const struct verb *verb)
         verb_print(page.to, verb);
     else
         usage_print(page.to);
-    out_text(out, text_bytes(&page));
+    out_page(out, text_bytes(&page));
     text_close(&page);
 }
 

@@ -12,7 +12,8 @@
 #include "text.h"
 #include "verb.h"
 
-enum { LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
+/* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
+enum { ECHO_WIDTH = 2, LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
@@ -77,7 +78,7 @@ dt_status *out_open(struct out *out, const struct common *common)
     return NULL;
 }
 
-int out_bar_width(void)
+static int terminal_width(void)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
@@ -85,6 +86,11 @@ int out_bar_width(void)
     if (width <= 0)
         width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_WIDTH;
     return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
+}
+
+int out_bar_width(void)
+{
+    return terminal_width() - ECHO_WIDTH;
 }
 
 const char *out_ellipsis(const struct out *out)
@@ -125,7 +131,7 @@ static void wipe(struct out *out)
         return;
     struct text t;
     text_open(&t);
-    fprintf(t.to, "\r%*s\r", out->bar, "");
+    fprintf(t.to, "\r%*s\r", out->bar + ECHO_WIDTH, "");
     write_out(out, text_bytes(&t));
     text_close(&t);
     out->bar = 0;
@@ -136,6 +142,19 @@ void out_text(struct out *out, const char *text)
     wipe(out);
     write_out(out, text);
     write_log(out, text);
+}
+
+void out_page(struct out *out, const char *text)
+{
+    struct text t;
+    if (!isatty(STDOUT_FILENO)) {
+        out_text(out, text);
+        return;
+    }
+    text_open(&t);
+    put_wrapped(t.to, text, terminal_width());
+    out_text(out, text_bytes(&t));
+    text_close(&t);
 }
 
 /* The text of a format, fit for a terminal. */

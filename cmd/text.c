@@ -132,6 +132,59 @@ void put_shortest(FILE *to, double value)
     fputs(digits, to);
 }
 
+enum { LONG_LINE = 90 };
+
+/* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a line that is prose. */
+static int hanging_indent(const char *line, int n)
+{
+    int lead = (int)strspn(line, " "), indent = lead;
+    for (int i = lead + 2; i < n; i++)
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
+            indent = i;
+    return indent;
+}
+
+static void wrap_line(FILE *to, const char *line, int n, int columns)
+{
+    int indent = hanging_indent(line, n), room = columns;
+    indent = indent > columns / 2 ? 4 : indent;
+    while (n > room) {
+        int end = room;
+        while (end > indent && line[end] != ' ')
+            end--;
+        if (end <= (int)strspn(line, " "))
+            break; /* a word that is too long */
+        fprintf(to, "%.*s\n%*s", end, line, indent, "");
+        n -= end + 1;
+        line += end + 1;
+        room = columns - indent;
+    }
+    fprintf(to, "%.*s\n", n, line);
+}
+
+/* A line of prose that was broken because it was long enough goes on in the next one. */
+static bool goes_on(const char *line, const char *end)
+{
+    return *line != ' ' && end - line > LONG_LINE && *end && end[1] && !strchr(" \n", end[1]);
+}
+
+void put_wrapped(FILE *to, const char *text, int columns)
+{
+    while (*text) {
+        struct text line;
+        text_open(&line);
+        for (bool more = true; more; fputs(more ? " " : "", line.to)) {
+            const char *end = text + strcspn(text, "\n");
+            more = goes_on(text, end);
+            fwrite(text, 1, (size_t)(end - text), line.to);
+            text = *end ? end + 1 : end;
+        }
+        const char *whole = text_bytes(&line);
+        wrap_line(to, whole, (int)strlen(whole), columns);
+        text_close(&line);
+    }
+}
+
 size_t text_columns(const char *text)
 {
     size_t n = 0;

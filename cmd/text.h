@@ -22,6 +22,7 @@ void put_bytes(FILE *to, double bytes);      /* 1.6 MiB */
 void put_value(FILE *to, double value);      /* a loss or a metric: 0.0713, 1.2e-05, n/a */
 void put_time(FILE *to, double seconds);     /* 0:02, 1:02:03 */
 void put_shortest(FILE *to, double value);   /* the shortest decimal that reads back as value */
+void put_wrapped(FILE *to, const char *text, int columns); /* lines broken at blanks; what goes on stands below the line's last column */
 size_t text_columns(const char *text);       /* characters, UTF-8 counted once */
 /* Bytes of the UTF-8 character at text and its code; 0 where there is none. */
 size_t text_next(const char *text, uint32_t *code);

@@ -769,7 +769,9 @@ typedef struct dt_event {
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
     double virtual_s;                       /* simulated seconds of the step; 0: no virtual clock */
-    const dt_metric *metrics;               /* step, epoch, eval; end: of the last epoch, also when it was trained before */
+    /* step, epoch, eval; end: of the last epoch, also when it was trained before. A step's loss is that of its batch, its other metrics are those
+     * of the epoch so far. */
+    const dt_metric *metrics;
     int n_metrics;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate: "validation" */
