@@ -161,7 +161,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
-    z->program = dt_partition(c->bare ? c->bare : c->folded.graph, &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
+    z->program = dt_partition(c->bare ? c->bare : c->folded.graph,
+                              &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
     dt_status *s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
                                                                     .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
     if (s)

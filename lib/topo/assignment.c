@@ -141,7 +141,8 @@ static dt_status *too_many(const plan *p, int64_t replicas)
 static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p)
 {
     static const int64_t ones[4] = {1, 1, 1, 1};
-    const int64_t *shape = spec->computation_shape ? spec->computation_shape : ones, *stride = spec->computation_stride ? spec->computation_stride : ones;
+    const int64_t *shape = spec->computation_shape ? spec->computation_shape : ones;
+    const int64_t *stride = spec->computation_stride ? spec->computation_stride : ones;
     DT_TRY(check_rank("computation_shape", spec->computation_shape ? spec->shape_rank : 4));
     DT_TRY(check_rank("computation_stride", spec->computation_stride ? spec->stride_rank : 4));
     DT_TRY(check_positive("computation_shape", shape));

@@ -234,8 +234,10 @@ static json_t *observed(const char *key, const json_t *want, dt_strategy *s)
         return strcmp(dt_strategy_type(current), "tpu") == 0 ? json_deep_copy(want) : json_string(dt_strategy_type(current));
     if (strcmp(key, "is_this_strategy") == 0)
         return json_boolean(current == s);
-    if (strcmp(key, "has_strategy") == 0 || strcmp(key, "in_cross_replica_context") == 0)
-        return json_boolean(current == s);
+    if (strcmp(key, "has_strategy") == 0)
+        return json_boolean(dt_has_strategy());
+    if (strcmp(key, "in_cross_replica_context") == 0)
+        return json_boolean(dt_in_cross_replica_context());
     if (strcmp(key, "num_replicas_in_sync") == 0)
         return json_integer(dt_strategy_replicas(current));
     if (strcmp(key, "get_replica_context") == 0 || strcmp(key, "replica_id") == 0)
