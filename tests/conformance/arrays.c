@@ -138,6 +138,21 @@ static array sum(const array *a)
     return out;
 }
 
+static array filled(const array *like, dt_dtype dtype, double x)
+{
+    array out = make(dtype, like->rank, like->dim);
+    for (int64_t i = 0; i < out.n; i++)
+        out.v[i] = x;
+    return out;
+}
+
+static array cast(const array *a, dt_dtype dtype)
+{
+    array out = make(dtype, a->rank, a->dim);
+    memcpy(out.v, a->v, (size_t)a->n * sizeof *a->v);
+    return out;
+}
+
 static array per_replica_batch_size(reader *r, const array *global)
 {
     int64_t size = 0;
@@ -156,12 +171,20 @@ static array call(reader *r, const char *name)
 {
     array a = expression(r, 0), out;
 
+    if (strncmp(name, "tf.", 3) == 0)
+        name += 3;
     if (!accept(r, ")"))
         out = fail(r, "a call without its )");
     else if (strcmp(name, "range") == 0)
         out = count(1, &(int64_t){ (int64_t)a.v[0] });
-    else if (strcmp(name, "sum") == 0)
+    else if (strcmp(name, "sum") == 0 || strcmp(name, "reduce_sum") == 0)
         out = sum(&a);
+    else if (strcmp(name, "zeros") == 0 || strcmp(name, "ones") == 0)
+        out = filled(&a, DT_FLOAT32, name[0] == 'o');
+    else if (strcmp(name, "float32") == 0 || strcmp(name, "float64") == 0)
+        out = cast(&a, name[5] == '3' ? DT_FLOAT32 : DT_FLOAT64);
+    else if (strcmp(name, "int32") == 0 || strcmp(name, "int64") == 0)
+        out = cast(&a, name[3] == '3' ? DT_INT32 : DT_INT64);
     else if (strcmp(name, "ctx.get_per_replica_batch_size") == 0)
         out = per_replica_batch_size(r, &a);
     else

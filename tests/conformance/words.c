@@ -215,15 +215,15 @@ static lambda *lambda_of(const call *c)
     const char *text = c->n > 0 ? c->arg[0] : "";
     lambda *l = calloc(1, sizeof *l);
 
-    if (strncmp(text, "lambda x:", 9) == 0)
-        text += 9;
+    if (strncmp(text, "lambda x:", 9) == 0 || strncmp(text, "x -> ", 5) == 0)
+        text = strpbrk(text, ":>") + 1;
     *l = (lambda){ c->w, strdup(text) };
     keep(c->w, l->text);
     keep(c->w, l);
     return l;
 }
 
-/* The result's shape, from two elements whose unknown dimensions are 2 and 3: what differs is unknown. */
+/* The result's shape, from two elements whose unknown dimensions, and values, are 2 and 3: what differs is unknown. */
 static bool infer(const lambda *l, const dt_spec *in, dt_spec *out)
 {
     array result[2] = { { 0 }, { 0 } };
@@ -234,6 +234,8 @@ static bool infer(const lambda *l, const dt_spec *in, dt_spec *out)
         for (int i = 0; i < in->rank; i++)
             x.n *= x.dim[i] = in->shape[i] < 0 ? 2 + k : in->shape[i];
         x.v = calloc((size_t)x.n + 1, sizeof *x.v);
+        for (int64_t i = 0; i < x.n; i++)
+            x.v[i] = 2 + k; /* sizes may come from values too: range(x) */
         const names n = { .x = &x, .c = l->w->context };
         const char *why;
         dt_status *s = NULL;
@@ -296,8 +298,10 @@ static dt_status *build_chain(words *w, const char *text, dt_dataset **d)
 static dt_status *apply_concatenate(const call *c, dt_dataset **d)
 {
     dt_dataset *other = NULL;
-    dt_status *s = c->n == 1 ? build_chain(c->w, c->arg[0], &other) : broken(c->w, c->name, "one pipeline is needed");
+    dt_status *s = c->n == 1 ? build_chain(c->w, c->arg[0], &other) : NULL;
 
+    if (c->n < 1) /* with itself */
+        s = dt_dataset_concatenate(d, *d, *d);
     if (!s && other)
         s = dt_dataset_concatenate(d, *d, other);
     dt_dataset_unref(other);
@@ -324,12 +328,17 @@ static dt_status *apply_zip(const call *c, dt_dataset **d)
     return s;
 }
 
+/* Without a text, each element as a data set of its own. */
 static dt_status *expand(const dt_values *element, void *user, dt_dataset **result)
 {
     const lambda *l = user;
     const dt_tensor *x = dt_values_local(element, dt_values_name(element, 0), 0);
     char number[24], *text = calloc(strlen(l->text) * sizeof number + 1, 1);
 
+    if (!*l->text) {
+        free(text);
+        return dt_dataset_from_tensors(result, element);
+    }
     snprintf(number, sizeof number, "%lld", (long long)dt_tensor_item(x));
     for (const char *p = l->text; *p; p++) {
         bool alone = *p == 'x' && (p == l->text || !isalnum((unsigned char)p[-1])) && !isalnum((unsigned char)p[1]);
@@ -360,7 +369,11 @@ static dt_status *apply_interleave(const call *c, dt_dataset **d)
     DT_GO(s, dt_values_create(&v));
     DT_GO(s, dt_tensor_create(&zero, DT_INT64, 0, NULL, NULL));
     DT_GO(s, dt_values_set(v, "value", zero));
-    DT_GO(s, expand(v, l, &sample));
+    if (!*l->text)
+        while (n < 8 && dt_dataset_element_spec(*d, n, &spec[n]))
+            n++;
+    else
+        DT_GO(s, expand(v, l, &sample));
     while (sample && n < 8 && dt_dataset_element_spec(sample, n, &spec[n]))
         n++;
     if (n > 0)
@@ -512,7 +525,7 @@ dt_status *words_build(words *w, const json_t *pipeline, dt_dataset **d)
 
     json_array_foreach((json_t *)pipeline, i, word) {
         if (json_is_string(word))
-            s = words_apply(w, json_string_value(word), d);
+            s = apply_option(w, json_string_value(word)) ? NULL : build_chain(w, json_string_value(word), d);
         if (s || w->v->differences)
             break;
     }
