@@ -73,7 +73,8 @@ dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pi
         return dt_fail(DT_E_INPUT_MODE, NULL, "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
     dt_dist_pipes *d = allocate(s, workers_of(s, o));
     dt_share share = { d->workers, d->replicas, 0, o->auto_shard_policy, o->rebatch, o->no_fallback };
-    tell(d, o, dt_resolve_policy(p, &share, &files), files);
+    dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
+    tell(d, o, policy, files);
     for (; share.worker < d->workers && !bad; share.worker++)
         bad = dt_pipe_for_worker(&d->pipe[share.worker], (dt_pipe *)p, &share);
     if (bad) {
