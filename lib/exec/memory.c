@@ -119,43 +119,41 @@ static int larger_first(const void *a, const void *b)
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
-static int by_offset(const void *a, const void *b)
+/* The lowest gap among the blocks that live at the same time; placed[n] in order of offsets. */
+static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n)
 {
-    const dt_slot *x = *(dt_slot *const *)a, *y = *(dt_slot *const *)b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* The lowest gap among the placed blocks that live at the same time. */
-static int64_t lowest_gap(const dt_slot *s, dt_slot **placed, int n, dt_slot **beside)
-{
-    int m = 0;
     int64_t at = 0;
 
-    for (int i = 0; i < n; i++)
-        if (placed[i]->first <= s->last && s->first <= placed[i]->last)
-            beside[m++] = placed[i];
-    qsort(beside, (size_t)m, sizeof *beside, by_offset);
-    for (int i = 0; i < m; i++) {
-        if (beside[i]->offset - at >= s->bytes)
+    for (int i = 0; i < n; i++) {
+        if (placed[i]->first > s->last || s->first > placed[i]->last)
+            continue;
+        if (placed[i]->offset - at >= s->bytes)
             break;
-        at = larger(at, sum(beside[i]->offset, beside[i]->bytes));
+        at = larger(at, sum(placed[i]->offset, placed[i]->bytes));
     }
     return at;
 }
 
+/* Takes s among the n placed ones, behind those of smaller offsets. */
+static void insert(dt_slot **placed, int n, dt_slot *s)
+{
+    for (; n > 0 && placed[n - 1]->offset > s->offset; n--)
+        placed[n] = placed[n - 1];
+    placed[n] = s;
+}
+
 static void place_blocks(dt_exec *x, block *blocks, int n)
 {
-    dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed), **beside = dt_alloc((size_t)(n + 1) * sizeof *beside);
+    dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed);
 
     qsort(blocks, (size_t)n, sizeof *blocks, larger_first);
     for (int i = 0; i < n; i++) {
         dt_slot *s = &x->slot[blocks[i].node];
-        s->offset = lowest_gap(s, placed, i, beside);
-        placed[i] = s;
+        s->offset = lowest_gap(s, placed, i);
+        insert(placed, i, s);
         x->arena_bytes = larger(x->arena_bytes, sum(s->offset, s->bytes));
     }
     free(placed);
-    free(beside);
 }
 
 void dt_plan_memory(dt_exec *x)
