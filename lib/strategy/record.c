@@ -45,9 +45,13 @@ static bool *distributed_arguments(const dt_graph *g, const dt_values *args)
     return distributed;
 }
 
-/* A number that a function in cross-replica context made is one for all. */
-static bool is_merged(const dt_node *n)
+/* What dt_merge_reduce made is one value for all: a merged sum, or the quotient of two. */
+static bool is_merged(const dt_graph *g, int node)
 {
+    const dt_node *n = &g->node[node];
+
+    if (n->op == &dt_op_divide)
+        return is_merged(g, n->in[0]) && is_merged(g, n->in[1]);
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
 }
 
@@ -67,7 +71,7 @@ static bool *single_results(const dt_graph *g, const bool *distributed)
 
     for (int i = 0; i < g->n_results; i++) {
         const dt_node *n = &g->node[g->result[i].node];
-        single[i] = (n->op == &dt_op_constant && !dt_type_has_batch(&n->type)) || is_merged(n);
+        single[i] = (n->op == &dt_op_constant && !dt_type_has_batch(&n->type)) || is_merged(g, g->result[i].node);
         for (int k = 0; k < g->n_args; k++)
             single[i] |= g->arg[k].node == g->result[i].node && !distributed[k];
         single[i] &= !is_update(g, g->result[i].node);
