@@ -88,12 +88,12 @@ DT_ERROR(PARTITION, 37, 78, "ValueError", "annotation of a value",
     "`partition` says for inputs, targets and layers how their values lie on the logical devices of a replica: `replicate`,\n"
     "`{split: [1, 2, 4, 1]}` (parts per dimension) or `{assign: 1}` (one device).")
 DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
-    "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v2-8 or v3-8, with sim: before\n"
+    "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v3-8 or v3-32, with sim: before\n"
     "it. The message names the nearest that exist. An empty name means this machine's own TPU; without one, a simulated v3-8.\n\n"
     "    cluster_resolver: {tpu: sim:v3-8}\n\n"
     "'dtrain topology --tpu v3-8' draws it.")
 DT_ERROR(UNKNOWN_SLICE_OPTION, 41, 64, "ValueError", "unknown slice on the command line",
-    "--tpu names a slice of a pod: the chips' generation and the number of cores, v2-8 or v3-8; sim: before it may be left out.\n"
+    "--tpu names a slice of a pod: the chips' generation and the number of cores, v3-8 or v3-32; sim: before it may be left out.\n"
     "The message names the nearest that exist.\n\n"
     "    dtrain topology --tpu v3-8")
 DT_ERROR(COMPUTATION_SHAPE, 42, 78, "ValueError", "computation_shape does not fit",

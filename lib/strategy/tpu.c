@@ -28,7 +28,7 @@ static const char *const numerics[] = { "exact", "chip", NULL };
 static const char *const orders[] = { "auto", "ring", "mesh", NULL };
 
 static const dt_field resolver_fields[] = {
-    DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v2-8 or sim:v3-8; \"\": this machine's own"),
+    DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v3-8, sim:v3-32, ...; \"\": this machine's own"),
     DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32 throughout; chip: products as the chip rounds them"),
     DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
            .help = "devices that a chip shows"),

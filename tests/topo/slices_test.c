@@ -61,15 +61,15 @@ static void test_unknown_slices_name_the_nearest(void **state)
 {
     (void)state;
     static const struct { const char *name, *text; } rows[] = {
-        {"v3-9", "unknown slice 'v3-9'; the nearest is v3-8"},
-        {"v3-99999999999999999999", "unknown slice 'v3-99999999999999999999'; the nearest is v3-8"},
+        {"v3-9", "unknown slice 'v3-9'; the nearest are v3-8 and v3-32"},
+        {"v3-99999999999999999999", "unknown slice 'v3-99999999999999999999'; the nearest is v3-32"},
         {"v3-", "unknown slice 'v3-'; the nearest is v3-8"},
         {"v3", "unknown slice 'v3'; the nearest is v3-8"},
-        {"v9-8", "unknown slice 'v9-8'; there are v2-8 and v3-8"},
-        {"pony", "unknown slice 'pony'; there are v2-8 and v3-8"},
-        {"sim:", "unknown slice 'sim:'; there are v2-8 and v3-8"},
-        {"", "unknown slice ''; there are v2-8 and v3-8"},
-        {"v3:3x3", "unknown slice 'v3:3x3'; the nearest is v3-8"},
+        {"v9-8", "unknown slice 'v9-8'; there are v2-8, v3-8, v2-32 and v3-32"},
+        {"pony", "unknown slice 'pony'; there are v2-8, v3-8, v2-32 and v3-32"},
+        {"sim:", "unknown slice 'sim:'; there are v2-8, v3-8, v2-32 and v3-32"},
+        {"", "unknown slice ''; there are v2-8, v3-8, v2-32 and v3-32"},
+        {"v3:3x3", "unknown slice 'v3:3x3'; the nearest are v3-8 and v3-32"},
         {"v3:4x4x", "'v3:4x4x' is not of the form AxB or AxBxC"},
         {"v3:", "'v3:' is not of the form AxB or AxBxC"},
         {"v3:2", "'v3:2' is not of the form AxB or AxBxC"},
@@ -79,7 +79,7 @@ static void test_unknown_slices_name_the_nearest(void **state)
         {"0x0", "'0x0': every size must be at least 1, got 0"},
         {"-2x2", "'-2x2': every size must be at least 1, got -2"},
         {"1000000x1000000", "'1000000x1000000' does not say which chips; write v3:2x2 or v3-8"},
-        {"v3:1000000x1000000", "unknown slice 'v3:1000000x1000000'; the nearest is v3-8"},
+        {"v3:1000000x1000000", "unknown slice 'v3:1000000x1000000'; the nearest is v3-32"},
         {"v3:4294967296x4294967296", "'v3:4294967296x4294967296': the number of chips is out of range"},
         {"v3:99999999999999999999x1", "'v3:99999999999999999999x1': size 99999999999999999999 is out of range"},
     };
@@ -116,8 +116,9 @@ static void test_slices_count_chips_and_hosts(void **state)
     int n;
     const dt_slice *all = dt_slices(&n);
     for (int i = 0; i < n; i++) {
-        assert_int_equal(dt_slice_chips(&all[i]), 4);
-        assert_int_equal(dt_slice_hosts(&all[i]), 1);
+        int cores = atoi(strchr(all[i].name, '-') + 1); /* as the name has it */
+        assert_int_equal(dt_slice_chips(&all[i]), cores / 2);
+        assert_int_equal(dt_slice_hosts(&all[i]), cores / 8);
     }
     const dt_slice large = {"large", dt_chip_find("v3"), {8, 16, 1}, {false}, false}, small = {"small", dt_chip_find("v2"), {1, 1, 1}, {false}, false};
     assert_int_equal(dt_slice_hosts(&large), 32);
