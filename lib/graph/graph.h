@@ -267,6 +267,8 @@ const char *dt_trace_path(dt_trace *t, const char *path);
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type);
 /* The value of a variable at the start of the step, or after dt_assign. */
 dt_value dt_read(dt_trace *t, dt_variable *v);
+/* At the start of the step, whatever was assigned since. */
+dt_value dt_read_first(dt_trace *t, dt_variable *v);
 /* Its value from now on and after the step; types must agree. */
 void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 

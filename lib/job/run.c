@@ -262,6 +262,13 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     dt_checkpoint c = {0};
     dt_dataset *data = NULL;
     dt_part part;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_predict", "job"));
+    DT_TRY(dt_want(q, "dt_job_predict", "request"));
+    DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
+    if (!q->input)
+        DT_TRY(dt_want(q->split, "dt_job_predict", "split or input"));
+    options = or_none(options);
     dt_status *bad = open_part(j, q, &data, &part);
     if (!bad)
         bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, options, &c);

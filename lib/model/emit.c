@@ -72,7 +72,25 @@ const dt_variables *dt_model_trainable(const dt_model *m)
 
 void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
 {
-    dt_gradients_of(loss, of, n, out);
+    if (n > 0 && of && out)
+        dt_gradients_of(loss, of, n, out);
+    else if (loss.trace && n != 0)
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "gradients with respect to %d values were asked for, %s", n,
+                                          of ? out ? "which is no number of them" : "and no place for them given" : "and none given"));
+}
+
+/* A loss computed before an update of the variable depends on the value that it read: the first. */
+static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g)
+{
+    dt_arena *arena = dt_trace_arena(loss.trace);
+    dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n), *both = dt_arena_array(arena, dt_value, 2 * (size_t)v->n);
+    for (int i = 0; i < v->n; i++) {
+        x[2 * i] = dt_read(loss.trace, v->v[i]);
+        x[2 * i + 1] = dt_read_first(loss.trace, v->v[i]);
+    }
+    dt_gradients_of(loss, x, 2 * v->n, both);
+    for (int i = 0; i < v->n; i++)
+        g[i] = both[2 * i].trace ? both[2 * i] : both[2 * i + 1];
 }
 
 dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
@@ -84,12 +102,8 @@ dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
         dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "a gradient was asked for with respect to no variables"));
         return nothing;
     }
-    dt_arena *arena = dt_trace_arena(loss.trace);
-    dt_value *x = dt_arena_array(arena, dt_value, variables->n);
-    dt_value *g = dt_arena_array(arena, dt_value, variables->n);
-    for (int i = 0; i < variables->n; i++)
-        x[i] = dt_read(loss.trace, variables->v[i]);
-    dt_gradients_of(loss, x, variables->n, g);
+    dt_value *g = dt_arena_array(dt_trace_arena(loss.trace), dt_value, variables->n);
+    gradients_of_variables(loss, variables, g);
     return (dt_gradients){ variables, g, loss.trace };
 }
 

@@ -136,14 +136,24 @@ dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_valu
     return loss;
 }
 
+/* A loss is there; else the trace of the prediction, if that has one, has failed. */
+static bool is_there(const dt_loss *l, dt_value prediction)
+{
+    if (!l && prediction.trace)
+        dt_trace_fail(prediction.trace, dt_want(l, "dt_loss_call", "loss"));
+    return l != NULL;
+}
+
 dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction)
 {
+    if (!is_there(l, prediction))
+        return (dt_value){ 0 };
     return dt_loss_emit(&l->named, &(dt_loss_call_args){ l->named.args, target, prediction }, (dt_value){ 0 });
 }
 
 dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction, dt_value weight)
 {
-    if (!weight.trace)
+    if (!weight.trace || !is_there(l, prediction))
         return (dt_value){ 0 };
     return dt_loss_emit(&l->named, &(dt_loss_call_args){ l->named.args, target, prediction }, weight);
 }

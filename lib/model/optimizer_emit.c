@@ -169,9 +169,13 @@ static dt_trace *trace_of(const dt_gradients *g)
 void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
 {
     const dt_variables *v = gradients.variables;
-    dt_trace *t = v ? trace_of(&gradients) : NULL;
+    dt_trace *t = v && gradients.value ? trace_of(&gradients) : NULL;
     if (!v || (gradients.trace && dt_trace_error(gradients.trace)))
         return; /* said already */
+    if (!o) {
+        dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));
+        return;
+    }
     if (!t) {
         dt_trace_fail(gradients.trace,
                       dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));

@@ -25,9 +25,13 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
 dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path)
 {
     dt_variable *v = NULL;
-    if (!t || dt_trace_error(t))
+    if (!dt_trace_is_live(t) || dt_trace_error(t))
         return (dt_value){ 0 };
-    dt_status *s = dt_model_find_weight(m, path, &v);
+    dt_status *s = dt_want(m, "dt_model_weight", "model");
+    if (!s)
+        s = dt_want(path, "dt_model_weight", "path");
+    if (!s)
+        s = dt_model_find_weight(m, path, &v);
     if (s)
         dt_trace_fail(t, s);
     return s ? (dt_value){ 0 } : dt_read(t, v);

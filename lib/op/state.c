@@ -103,6 +103,14 @@ dt_value dt_read(dt_trace *t, dt_variable *v)
     return s ? dt_value_of(t, s->now) : none;
 }
 
+dt_value dt_read_first(dt_trace *t, dt_variable *v)
+{
+    if (!dt_trace_is_live(t) || t->error)
+        return none;
+    const dt_trace_state *s = state_of(t, v);
+    return s ? dt_value_of(t, s->node) : none;
+}
+
 static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
 {
     return dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_text_of(type).s, v->path,

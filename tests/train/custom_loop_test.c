@@ -260,6 +260,72 @@ static void test_optimizers_train_variables_of_ones_own(void **state)
     }
 }
 
+/* Both losses read the variable before the first update: each is differentiated by what it read. */
+static void two_losses(dt_trace *t, void *user)
+{
+    const line *my = user;
+    dt_value w = dt_variable_read(t, my->slope), first = dt_multiply(w, dt_constant(t, 2)), second = dt_multiply(w, dt_constant(t, 3));
+
+    dt_optimizer_apply(my->optimizer, dt_gradient(first, my->all));
+    dt_optimizer_apply(my->optimizer, dt_gradient(second, my->all));
+}
+
+static void test_two_losses_of_one_variable(void **state)
+{
+    (void)state;
+    line my = { .slope = zero("slope") };
+    dt_strategy *s = strategy_of(&(setup){ .replicas = 1 });
+    dt_tensor *value = NULL;
+    dt_function *f = NULL;
+
+    OK(dt_variables_create(&my.all, &my.slope, 1));
+    OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 1}"));
+    OK(dt_function_create(&f, two_losses, &my));
+    OK(dt_strategy_run(s, f, NULL, NULL));
+    OK(dt_variable_value(my.slope, &value));
+    assert_true(dt_tensor_item(value) == -5);
+    dt_function_unref(f);
+    dt_tensor_unref(value);
+    dt_variables_unref(my.all);
+    dt_optimizer_unref(my.optimizer);
+    dt_variable_unref(my.slope);
+    dt_strategy_unref(s);
+}
+
+/* One wrong use each; `user` says which. */
+static void misuse(dt_trace *t, void *user)
+{
+    dt_value x = dt_constant(t, 1), g;
+
+    switch (*(int *)user) {
+    case 0: dt_gradient(x, NULL); break;
+    case 1: dt_gradient_values(x, NULL, 1, &g); break;
+    case 2: dt_gradient_values(x, &x, 1, NULL); break;
+    case 3: dt_gradient_values(x, &x, -1, &g); break;
+    case 4: dt_model_weight(t, NULL, "dense/kernel"); break;
+    case 5: dt_loss_call(NULL, x, x); break;
+    case 6: dt_gradient(dt_replica_id(t), NULL); break;
+    }
+    dt_return(t, "x", x);
+}
+
+static void test_wrong_use_in_a_step(void **state)
+{
+    (void)state;
+    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+
+    for (int i = 0; i < 7; i++) {
+        dt_function *f = NULL;
+        OK(dt_function_create(&f, misuse, &i));
+        dt_status *bad = dt_strategy_run(s, f, NULL, NULL);
+        if (!bad)
+            fail_msg("wrong use %d is no error", i);
+        dt_status_free(bad);
+        dt_function_unref(f);
+    }
+    dt_strategy_unref(s);
+}
+
 /* ---- predicting ---- */
 
 /* The mean squared error that evaluate tells is that of the predictions, for any number of replicas and whatever batch is last. */
@@ -337,6 +403,8 @@ int main(void)
         cmocka_unit_test(test_gradients_of_any_values),
         cmocka_unit_test(test_what_has_no_gradient),
         cmocka_unit_test(test_optimizers_train_variables_of_ones_own),
+        cmocka_unit_test(test_two_losses_of_one_variable),
+        cmocka_unit_test(test_wrong_use_in_a_step),
         cmocka_unit_test(test_predictions_are_what_evaluate_judges),
         cmocka_unit_test(test_predict_wants_the_input),
     };
