@@ -5,7 +5,7 @@
  *     worker 1:  p0 p1 | p2                 replicas are counted worker by worker
  *
  * A replica without a piece gets no rows, so that all replicas take part in every step. Where all shapes are known there can be no
- * piece without rows, and the step is not given; endless data has none that lack.
+ * piece without rows, and the step is not given; endless data has none that lack. What is known is asked of the data set as it was given.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pi
         dt_dist_pipes_destroy(d);
         return bad;
     }
-    d->full_steps = dt_spec_is_static(&d->pipe[0]->spec) || dt_pipe_count(p) == DT_ENDLESS;
+    d->full_steps = dt_spec_is_static(&p->spec) || dt_pipe_count(p) == DT_ENDLESS;
     *out = d;
     return NULL;
 }

@@ -96,18 +96,16 @@ const dt_transform dt_transform_rebatch = {
     .release = release,
 };
 
-/* Pieces of one size are known where whole batches of a known size divide into them. */
-static int64_t known_rows(const dt_item_spec *in, const int64_t *sizes, int n)
+/* Pieces of one size are known where others are dropped, or whole batches of a known size divide into them. */
+static int64_t known_rows(const dt_item_spec *in, const struct rebatch *a)
 {
-    int64_t rows, sum = 0;
+    int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);
-    bool unknown = s || rows < 0;
+    bool known = !s && size > 0 && (a->drop || (rows >= 0 && rows % size == 0));
     dt_status_free(s);
-    for (int i = 0; i < n; i++) {
-        unknown |= sizes[i] != sizes[0];
-        sum += sizes[i];
-    }
-    return !unknown && sum > 0 && rows % sum == 0 ? sizes[0] : DT_UNKNOWN_DIM;
+    for (int i = 1; i < a->n; i++)
+        known &= a->sizes[i] == size;
+    return known ? size : DT_UNKNOWN_DIM;
 }
 
 dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n, bool drop_remainder)
@@ -115,7 +113,7 @@ dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int
     struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
     memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
     return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch, &in, 1, &args,
-                                                dt_spec_with_rows(&in->spec, known_rows(&in->spec, sizes, n))});
+                                                dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
 }
 
 static dt_status *check_sizes(const int64_t *sizes, int n)
