@@ -146,6 +146,8 @@ dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn
 dt_status *dt_input_context_per_replica_batch_size(const dt_input_context *c, int64_t global_batch_size, int64_t *out)
 {
     DT_TRY(dt_status_kept());
+    if (!c || !out || global_batch_size < 0)
+        return dt_fail(DT_E_GLOBAL_BATCH, NULL, "no input context, no place for the result, or a negative global batch size");
     if (c->num_replicas_in_sync < 1 || global_batch_size % c->num_replicas_in_sync)
         return dt_fail(DT_E_GLOBAL_BATCH, NULL, "the global batch size %lld is not divisible by num_replicas_in_sync %d",
                        (long long)global_batch_size, c->num_replicas_in_sync);

@@ -249,6 +249,9 @@ static void test_arguments_that_cannot_be(void **state)
     expect_fault("names", dt_dataset_read_files(&out, d, NULL), DT_E_PIPELINE, 78, "names of files");
     expect_fault("records", dt_dataset_parse_example(&out, d, NULL, 0), DT_E_PIPELINE, 78, "records");
     assert_null(out);
+    expect_fault("share", dt_dataset_auto_shard(&out, d, NULL), DT_E_SHARD, 78, "which worker's share");
+    expect_fault("share", dt_dataset_for_worker(&out, d, &(dt_input_share){0}), DT_E_SHARD, 78, "worker 0 of 0");
+    expect_fault("sizes", dt_batch_sizes_for_worker(4, NULL, NULL), DT_E_SHARD, 78, "which worker's sizes");
     dt_str none = {0};
     OK(dt_dataset_shard(&out, d, DT_SHARD_HINT, DT_SHARD_HINT));
     expect_fault("hint", elements(out, 0, &none), DT_E_SHARD_HINT, 78, "HINT");

@@ -134,25 +134,36 @@ static dt_status *check_share(const dt_share *q)
     return NULL;
 }
 
+/* What the public header's form says, checked. */
+static dt_status *read_share(const dt_input_share *share, dt_share *out)
+{
+    if (!share)
+        return dt_fail(DT_E_SHARD, NULL, "it is not told which worker's share is wanted");
+    *out = (dt_share){share->workers, share->replicas, share->worker, share->options.auto_shard_policy, share->options.rebatch,
+                      share->options.no_fallback};
+    return check_share(out);
+}
+
+/* The share itself is not cut for replicas, whatever it says of them. */
 dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in, const dt_input_share *share)
 {
-    const dt_share q = {share->workers, 1, share->worker, share->options.auto_shard_policy, share->options.rebatch,
-                        share->options.no_fallback};
+    dt_input_share one = share ? *share : (dt_input_share){0};
     int64_t files;
+    dt_share q;
     dt_pipe *p;
+    one.replicas = 1;
     DT_TRY(dt_pipeline_input(in, "auto_shard"));
-    DT_TRY(check_share(&q));
+    DT_TRY(read_share(share ? &one : NULL, &q));
     DT_TRY(dt_pipe_auto_shard(&p, in->pipe, &q, dt_resolve_policy(in->pipe, &q, &files)));
     return dt_dataset_adopt(out, p);
 }
 
 dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in, const dt_input_share *share)
 {
-    const dt_share q = {share->workers, share->replicas, share->worker, share->options.auto_shard_policy, share->options.rebatch,
-                        share->options.no_fallback};
+    dt_share q;
     dt_pipe *p;
     DT_TRY(dt_pipeline_input(in, "for_worker"));
-    DT_TRY(check_share(&q));
+    DT_TRY(read_share(share, &q));
     DT_TRY(dt_pipe_for_worker(&p, in->pipe, &q));
     return dt_dataset_adopt(out, p);
 }
