@@ -59,7 +59,7 @@ static dt_status *check_core_shape(const int64_t *shape, int rank)
         s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have the 3 dimensions [replicas, logical devices, 4], got %d: %s", rank,
                     dt_str_text(&text));
     else if (shape[2] != 4)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have 4 coordinates for each logical device, got the shape %s", dt_str_text(&text));
+        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have 4 coordinates in its last dimension (-1), got the shape %s", dt_str_text(&text));
     else if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &n) || n > MOST_CORES)
         s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment has 0 to %d logical devices, got the shape %s", MOST_CORES, dt_str_text(&text));
     dt_str_release(&text);

@@ -270,6 +270,32 @@ static void test_another_model_does_not_take_the_weights(void **state)
     dt_status_free(s);
 }
 
+/* ---- logical devices ---- */
+
+static void test_partition_is_checked_against_logical_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *partition;
+        int number;
+        const char *text;
+    } cases[] = {
+        {"partition={x: {split: [1, 4]}, y: replicate}", DT_E_SPLIT, "split makes 4 parts, but a replica has 2 logical devices"},
+        {"partition={x: {assign: 0}, y: replicate}", DT_E_LOGICAL_DEVICE, "with spmd_partitioning no value is assigned"},
+        {"partition={x: replicate}", DT_E_NOT_PARTITIONED, "input 'y' is neither split nor replicated"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const overrides[] = {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
+                                         "strategy.spmd_partitioning=true", cases[i].partition};
+        dt_job *job = NULL;
+        dt_status *s = dt_job_open(&job, &(dt_job_source){.path = "tests/jobs/tpu.yaml", .overrides = overrides, .n_overrides = 3});
+        assert_int_equal(dt_status_number(s), cases[i].number);
+        assert_non_null(strstr(dt_status_text(s), cases[i].text));
+        dt_status_free(s);
+        dt_job_unref(job);
+    }
+}
+
 /* ---- data ---- */
 
 static void test_data_against_model(void **state)
@@ -403,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_train),
         cmocka_unit_test(test_training_learns),
+        cmocka_unit_test(test_partition_is_checked_against_logical_devices),
         cmocka_unit_test(test_one_hash_for_all_placements),
         cmocka_unit_test(test_one_hash_for_all_placements_of_convolutions),
         cmocka_unit_test(test_one_hash_for_all_placements_of_shards),
