@@ -71,6 +71,38 @@ static void test_a_saved_model_goes_on(void **state)
     dt_dataset_unref(d);
 }
 
+/* Slots of every form: of one or more per variable, beside the variables, factored, running means. */
+static void test_the_state_of_any_optimizer_comes_back(void **state)
+{
+    (void)state;
+    static const char *const optimizers[] = {
+        "Adam: {use_ema: true, ema_momentum: 0.9}", "SGD: {momentum: 0.9, nesterov: true}", "Nadam: {}", "Adafactor: {}",
+        "RMSprop: {centered: true, momentum: 0.5}",
+        "SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 2, decay_rate: 0.5}}}",
+    };
+    dt_dataset *d = data();
+
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        dt_strategy *s = replicas(2);
+        dt_model *m = compiled(s), *loaded = NULL;
+        char whole[65], again[65];
+
+        OK(dt_model_compile(m, "{optimizer: {%s}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}", optimizers[i]));
+        train(m, d, 2, whole);
+        OK(dt_model_save(m, HERE "/optimizer"));
+        DT_SCOPE(s)
+            OK(dt_model_load(&loaded, HERE "/optimizer"));
+        train(m, d, 2, whole);
+        train(loaded, d, 2, again);
+        if (strcmp(whole, again) != 0)
+            fail_msg("%s: trains otherwise after loading", optimizers[i]);
+        dt_model_unref(m);
+        dt_model_unref(loaded);
+        dt_strategy_unref(s);
+    }
+    dt_dataset_unref(d);
+}
+
 static void test_a_model_need_not_be_compiled(void **state)
 {
     (void)state;
@@ -149,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_saved_model_goes_on),
+        cmocka_unit_test(test_the_state_of_any_optimizer_comes_back),
         cmocka_unit_test(test_a_model_need_not_be_compiled),
         cmocka_unit_test(test_checkpoints_of_runs_load),
         cmocka_unit_test(test_what_is_no_saved_model),
