@@ -817,6 +817,19 @@ DT_API dt_value dt_activation_call(dt_value x, const char *format, ...) DT_FORMA
  * shape, "mean_with_sample_weight" divides by the sum of weights, "sum_over_batch_size" by the number of samples, also of those of weight 0. */
 DT_API dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction, dt_value weight);
 
+/*
+ * A metric by itself, as in `metrics` ("AUC: {curve: PR}", "TopKCategoricalAccuracy: {k: 3}", "Mean"): sums over all it has seen, in double.
+ * Mean and Sum take values as they come: as the prediction, without a target.
+ */
+typedef struct dt_meter dt_meter;
+DT_API dt_status *dt_meter_create(dt_meter **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+DT_API void dt_meter_unref(dt_meter *m);
+/* Adds examples; weight: (B) or as the outputs are, NULL: all 1. */
+DT_API dt_status *dt_meter_update(dt_meter *m, const dt_tensor *target, const dt_tensor *prediction, const dt_tensor *weight) DT_CHECKED;
+/* float32: a scalar, or one number per threshold or class; 0 before the first update. */
+DT_API dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out) DT_CHECKED;
+DT_API dt_status *dt_meter_reset(dt_meter *m) DT_CHECKED;
+
 /* Learning-rate schedules, as in an optimizer's `learning_rate`: "CosineDecay: {initial_learning_rate: 0.1, decay_steps: 1000}". */
 typedef struct dt_rate_schedule dt_rate_schedule;
 DT_API dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);

@@ -31,7 +31,7 @@ static const dt_field fields[] = {
 double dt_mean_of_sum(const void *args, const double *sum, double examples)
 {
     (void)args;
-    return examples > 0 ? sum[0] / examples : NAN;
+    return examples != 0 ? sum[0] / examples : 0;
 }
 
 /* What `accuracy` means: the loss says, else the number of outputs. */
@@ -60,10 +60,23 @@ static const char *given_name(const dt_named *n)
     return NULL;
 }
 
+/* fit adds up one number an example. */
+static dt_status *check_row(const dt_named *named)
+{
+    const dt_metric_row *row = (const dt_metric_row *)named->kind;
+    if (row->alone)
+        return dt_fail(DT_E_METRICS, &named->at, "%s has nothing to compare: it is for loops of your own", named->kind->name);
+    if (row->parts)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &named->at, "metric %s is not implemented for fit yet", named->kind->name),
+                          "dt_meter_create has it, for loops of your own");
+    return NULL;
+}
+
 static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const char *accuracy, dt_metric_use *out)
 {
     dt_named named;
     DT_TRY(read_row(arena, t, &named));
+    DT_TRY(check_row(&named));
     const char *key = given_name(&named);
     dt_place at = named.at;
     if (named.kind == &dt_metric_accuracy.kind) {

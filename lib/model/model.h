@@ -200,11 +200,14 @@ extern const char *const dt_reductions[];
 /* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
     int reduction; /* dt_reduction */
+    const char *name;
 } dt_loss_head;
+#define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
 #define DT_LOSS_FIELDS(type) \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
                   .help = "sum_over_batch_size: sum of losses / number of samples; fit divides by the global batch"), \
-    DT_NOT_YET("name"), DT_NOT_YET("dtype")
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "of a metric: the key in the history"), DT_NOT_YET("dtype")
+extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[], dt_sparse_categorical_crossentropy_fields[];
 
 typedef struct dt_loss_call_args {
     const void *args;
@@ -252,16 +255,34 @@ struct dt_loss { /* the public handle */
 
 /* ---- metrics ---- */
 
-/* A metric is `sums` sums over examples, added up over batches and replicas, and a function of the sums: exact however batches divide. */
+/* What a metric that is no mean adds up: each part a scalar or a vector, over all examples. */
+#define DT_METRIC_PARTS 8
+typedef struct dt_metric_parts {
+    const void *args;
+    dt_value target, prediction;
+    dt_value weight;                /* of examples, (B) or more; no value: all 1 */
+    dt_value part[DT_METRIC_PARTS]; /* to be filled */
+    int n;
+} dt_metric_parts;
+
+/*
+ * Metrics are sums over examples, added up over batches and replicas in double, and a function of the sums: exact however batches divide.
+ * Most are means: `update` gives a value per example (or per output, of which the mean counts). The others have `parts` and `results`.
+ */
 typedef struct dt_metric_row {
     dt_kind kind;
-    int sums;                                              /* 0: `accuracy`, which stands for another row until compile */
+    int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
+    bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
     dt_check_fn *check;
-    dt_value (*update)(const dt_loss_call_args *c);        /* float (B, sums), or (B) when sums is 1: per example */
-    double (*result)(const void *args, const double *sum, double examples); /* examples 0: NaN */
+    dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
+    double (*result)(const void *args, const double *sum, double examples); /* examples: or the sum of their weights; 0: the result is 0 */
+    void (*parts)(dt_metric_parts *m);
+    int (*n_sums)(const void *args);                       /* numbers in all parts; NULL: as many as came */
+    /* From the sums of all parts, one after the other: how many results, at most n, in out. */
+    int (*results)(const void *args, const double *sum, int n, double *out);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* sum / examples: the `result` of most rows. */
+/* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
 /* ---- learning-rate schedules ---- */

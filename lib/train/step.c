@@ -39,7 +39,8 @@ static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *
 
     for (int i = 0; i < t->o.compile->n_metrics; i++) {
         const dt_metric_use *m = &t->o.compile->metric[i];
-        dt_value rows = m->row->update(&(dt_loss_call_args){ .args = m->args, .target = f->target, .prediction = f->prediction });
+        dt_value rows = dt_mean_per_example(
+            m->row->update(&(dt_loss_call_args){ .args = m->args, .target = f->target, .prediction = f->prediction }));
         char name[32];
         snprintf(name, sizeof name, "sums/%d", i);
         dt_return(trace, name, sum_of_rows(rows));

@@ -7,6 +7,8 @@
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies it by (1 - p_t)^gamma, p_t being what was given to
  * the label that is true; with class balancing labels 1 count alpha, labels 0 count 1 - alpha.
  */
+#include <assert.h>
+
 #include "model/model.h"
 
 struct crossentropy {
@@ -16,12 +18,14 @@ struct crossentropy {
     int64_t axis;
 };
 
+static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has room for these arguments");
+
 #define CROSSENTROPY_FIELDS                                                                                                             \
     DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the sigmoid"),                                     \
     DT_REAL(struct crossentropy, label_smoothing, .help = "moves targets this much of the way to 1/2"),                                 \
     DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the outputs that are averaged")
 
-static const dt_field fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
+const dt_field dt_binary_crossentropy_fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
 static dt_value from_logits(dt_value y, dt_value x)
 {
@@ -58,7 +62,7 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_binary_crossentropy = {
-    .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", fields, sizeof(struct crossentropy),
+    .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_crossentropy", "bce", NULL } },
     .accuracy = "BinaryAccuracy",
     .check = dt_check_same_shape,

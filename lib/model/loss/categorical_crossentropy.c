@@ -6,6 +6,8 @@
  *
  * The focal form (T. Lin et al., Focal Loss for Dense Object Detection, 2017) multiplies each class's part by alpha (1 - p)^gamma.
  */
+#include <assert.h>
+
 #include "model/model.h"
 
 struct crossentropy {
@@ -16,12 +18,14 @@ struct crossentropy {
     int64_t axis;
 };
 
+static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has room for these arguments");
+
 #define CROSSENTROPY_FIELDS                                                                                                             \
     DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),                                     \
     DT_REAL(struct crossentropy, label_smoothing, .help = "moves this much of y to all classes evenly"),                                \
     DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the classes")
 
-static const dt_field fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
+const dt_field dt_categorical_crossentropy_fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
 /* Both with the classes last, y smoothed. False: there is no such axis. */
 static bool arrange(const dt_loss_call_args *c, dt_value *y, dt_value *p)
@@ -59,7 +63,7 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_categorical_crossentropy = {
-    .kind = { "CategoricalCrossentropy", "-sum of y log p, one-hot targets", fields, sizeof(struct crossentropy),
+    .kind = { "CategoricalCrossentropy", "-sum of y log p, one-hot targets", dt_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_crossentropy", NULL } },
     .accuracy = "CategoricalAccuracy",
     .check = dt_check_one_hot,

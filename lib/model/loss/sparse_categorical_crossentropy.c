@@ -4,6 +4,8 @@
  * Probabilities are clipped to [1e-7, 1 - 1e-7] first and divided by their sum then: the other order of the categorical form is Keras'
  * too. So log p serves as logits. Straight after a softmax its input is the logits. Samples of class ignore_class do not count.
  */
+#include <assert.h>
+
 #include "model/model.h"
 
 struct crossentropy {
@@ -12,7 +14,9 @@ struct crossentropy {
     int64_t axis, ignore_class;
 };
 
-static const dt_field fields[] = {
+static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has room for these arguments");
+
+const dt_field dt_sparse_categorical_crossentropy_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
     DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),
     DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "of the classes: the last one"),
@@ -49,7 +53,7 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
-    .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class numbers", fields, sizeof(struct crossentropy),
+    .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "sparse_categorical_crossentropy", NULL } },
     .sparse = true,
     .accuracy = "SparseCategoricalAccuracy",

@@ -1,6 +1,24 @@
-/* Accuracy, written `accuracy` by most: the accuracy that fits the loss. It stands for another row; compile.c puts that in its place. */
+/*
+ * Accuracy. In a job, and written `accuracy` by most, it is the accuracy that fits the loss: it stands for another row, and compile.c puts that
+ * in its place. By itself it is the share of outputs that equal their targets.
+ */
 #include "model/model.h"
 
+static const dt_field fields[] = {
+    DT_TEXT(dt_loss_head, name, .help = "the key in the history"),
+    DT_NOT_YET("dtype"),
+    DT_END
+};
+
+static dt_value equal(const dt_loss_call_args *c)
+{
+    dt_type type = dt_type_of_value(c->prediction);
+    dt_dtype dtype = dt_dtype_is_float(type.dtype) ? type.dtype : DT_FLOAT32;
+    return dt_convert(dt_compare(c->prediction, dt_targets_like(c->target, c->prediction), DT_EQ), dtype);
+}
+
 const dt_metric_row dt_metric_accuracy = {
-    .kind = { "Accuracy", "the one of the accuracies that fits the loss", NULL, 0, (const char *const[]){ "accuracy", "acc", NULL } },
+    .kind = { "Accuracy", "the one of the accuracies that fits the loss", fields, sizeof(dt_loss_head), (const char *const[]){ "accuracy", "acc", NULL } },
+    .update = equal,
+    .result = dt_mean_of_sum,
 };

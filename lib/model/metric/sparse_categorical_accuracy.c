@@ -11,11 +11,13 @@ static const dt_field fields[] = {
     DT_END
 };
 
+/* (B, ...) of (B, ..., classes) */
 static dt_value update(const dt_loss_call_args *c)
 {
-    dt_value label = dt_convert(dt_class_numbers(c->target), DT_INT32); /* (B) */
+    dt_type type = dt_type_of_value(c->prediction);
+    dt_value label = dt_convert(dt_reshape(c->target, type.rank - 1, type.dim), DT_INT32);
     dt_value hit = dt_compare(label, dt_argmax(c->prediction, -1), DT_EQ);
-    return dt_convert(hit, dt_type_of_value(c->prediction).dtype);
+    return dt_convert(hit, type.dtype);
 }
 
 const dt_metric_row dt_metric_sparse_categorical_accuracy = {

@@ -1,0 +1,112 @@
+/* See confusion.h. */
+#include "model/metric/confusion.h"
+
+double dt_ratio(double a, double b)
+{
+    return b == 0 ? 0 : a / b;
+}
+
+double *dt_confusion_even(dt_arena *arena, int n)
+{
+    double *t = dt_arena_array(arena, double, n);
+    for (int i = 0; i < n; i++)
+        t[i] = n == 1 ? 0.5 : i * 1.0 / (n - 1);
+    return t;
+}
+
+/* (..., C, C): x_j in [i][j] for other, x_i for own */
+static void make_pairs(dt_value x, dt_value *own, dt_value *other)
+{
+    dt_type type = dt_type_of_value(x), pairs = type;
+    int8_t dims[DT_MAX_RANK];
+    pairs.dim[pairs.rank++] = type.dim[type.rank - 1];
+    for (int i = 0; i < type.rank; i++)
+        dims[i] = (int8_t)i;
+    *own = dt_broadcast_in_dim(x, &pairs, dims);
+    dims[type.rank - 1] = (int8_t)type.rank;
+    *other = dt_broadcast_in_dim(x, &pairs, dims);
+}
+
+static dt_value as_number(dt_value truth, dt_dtype dtype)
+{
+    return dt_convert(truth, dtype);
+}
+
+dt_value dt_top_k_mask(dt_value x, int64_t k)
+{
+    dt_value own, other;
+    make_pairs(x, &own, &other);
+    dt_type pairs = dt_type_of_value(own), index = pairs;
+    index.dtype = DT_INT32;
+    dt_value before = dt_compare(dt_iota(x.trace, &index, pairs.rank - 1), dt_iota(x.trace, &index, pairs.rank - 2), DT_LT);
+    dt_value larger = as_number(dt_compare(other, own, DT_GT), pairs.dtype), equal = as_number(dt_compare(other, own, DT_EQ), pairs.dtype);
+    dt_value ahead = dt_add(larger, dt_multiply(equal, as_number(before, pairs.dtype)));
+    dt_value rank = dt_reduce(ahead, DT_REDUCE_SUM, 1u << (pairs.rank - 1));
+    return as_number(dt_compare(rank, dt_like(rank, (double)k), DT_LT), pairs.dtype);
+}
+
+/* The numbers as a vector of x's dtype. */
+static dt_value vector(dt_value x, const double *number, int n)
+{
+    dt_value *each = dt_arena_array(dt_trace_arena(x.trace), dt_value, n);
+    dt_type one = dt_type_of(dt_type_of_value(x).dtype, 1, (int64_t[]){ 1 });
+    for (int i = 0; i < n; i++)
+        each[i] = dt_splat(x.trace, &one, number[i]);
+    return dt_concatenate(each, n, 0);
+}
+
+/* All elements in one row, (N) */
+static dt_value flat(dt_value x)
+{
+    dt_type type = dt_type_of_value(x);
+    int64_t n = 1;
+    for (int i = 0; i < type.rank; i++)
+        n *= type.dim[i];
+    return dt_reshape(x, 1, &n);
+}
+
+/* The outputs that are looked at. */
+static dt_value choose(const dt_confusion_plan *plan, dt_value x)
+{
+    return plan->class_id < 0 ? x : dt_slice_axis(x, dt_type_of_value(x).rank - 1, plan->class_id, 1, 1);
+}
+
+static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p)
+{
+    if (plan->class_id >= 0 && (p->rank < 2 || plan->class_id >= p->dim[p->rank - 1]))
+        return dt_fail(DT_E_LABELS, NULL, "class_id %lld is no class of predictions with %d dimensions", (long long)plan->class_id, p->rank);
+    return NULL;
+}
+
+/* (N, T) of (N) or (T) */
+static dt_value spread(dt_value x, const dt_type *table, int dim)
+{
+    return dt_broadcast_in_dim(x, table, (int8_t[]){ (int8_t)dim });
+}
+
+void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m)
+{
+    dt_value p = m->prediction, y = dt_targets_like(m->target, p);
+    dt_type type = dt_type_of_value(p);
+    dt_status *s = check_class(plan, &type);
+    if (s) {
+        dt_trace_fail(p.trace, s);
+        return;
+    }
+    dt_value one = dt_like(p, 1), w = m->weight.trace ? dt_weights_like(m->weight, p) : one;
+    if (plan->top_k) {
+        dt_value mask = dt_top_k_mask(p, plan->top_k);
+        p = dt_add(dt_multiply(p, mask), dt_multiply(dt_like(p, -1e10), dt_subtract(one, mask)));
+    }
+    p = flat(choose(plan, p));
+    y = flat(choose(plan, y));
+    w = flat(choose(plan, w));
+    dt_type table = dt_type_of(type.dtype, 2, (int64_t[]){ dt_type_of_value(p).dim[0], plan->n });
+    dt_value says = dt_convert(dt_compare(spread(p, &table, 0), spread(vector(p, plan->threshold, plan->n), &table, 1), DT_GT), type.dtype);
+    dt_value is = dt_convert(dt_compare(y, dt_like(y, 0), DT_NE), type.dtype), all = dt_like(says, 1);
+    dt_value positive = spread(dt_multiply(w, is), &table, 0), negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table, 0);
+    const dt_value counted[] = { dt_multiply(positive, says), dt_multiply(negative, says), dt_multiply(negative, dt_subtract(all, says)),
+                                 dt_multiply(positive, dt_subtract(all, says)) };
+    for (int i = 0; i < 4; i++)
+        m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
+}

@@ -1,0 +1,28 @@
+/*
+ * Counts of right and wrong decisions at each of T thresholds, over all outputs of all examples, times their weights:
+ *
+ *     true positives [T], false positives [T], true negatives [T], false negatives [T]
+ *
+ * An output above the threshold says 1; a label that is not 0 is 1.
+ */
+#ifndef DT_MODEL_METRIC_CONFUSION_H
+#define DT_MODEL_METRIC_CONFUSION_H
+
+#include "model/model.h"
+
+typedef struct dt_confusion_plan {
+    int n;            /* thresholds */
+    const double *threshold;
+    int64_t top_k;    /* outputs that are not among the k largest say 0; 0: all may */
+    int64_t class_id; /* the only class that is looked at; -1: all */
+} dt_confusion_plan;
+
+/* Adds the four parts. */
+void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
+/* n thresholds from 0 to 1, in equal steps; in `arena`. */
+double *dt_confusion_even(dt_arena *arena, int n);
+/* (..., C): 1.0 for the k largest of the last dimension, of equals the first */
+dt_value dt_top_k_mask(dt_value x, int64_t k);
+double dt_ratio(double a, double b); /* a / b, and 0 for b = 0 */
+
+#endif

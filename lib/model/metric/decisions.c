@@ -1,0 +1,154 @@
+/*
+ * Metrics of decisions at thresholds: counts (TruePositives, ...), Precision and Recall, and the best of one at a given value of another.
+ */
+#include "model/metric/confusion.h"
+
+/* ---- thresholds as they are given ---- */
+
+struct decisions {
+    const char *name;
+    dt_reals thresholds;
+    bool has_thresholds, has_top_k, has_class_id;
+    int64_t top_k, class_id;
+};
+
+#define THRESHOLDS                                                                                                                     \
+    DT_REALS(struct decisions, thresholds, .max = 1, .set = 1 + offsetof(struct decisions, has_thresholds),                            \
+             .help = "one, or a list; 0.5 by default, none with top_k"),                                                               \
+    DT_TEXT(struct decisions, name, .help = "the key in the history"), DT_NOT_YET("dtype")
+
+static const dt_field count_fields[] = { THRESHOLDS, DT_END };
+static const dt_field share_fields[] = {
+    THRESHOLDS,
+    DT_INT(struct decisions, top_k, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_top_k), .help = "only the k largest outputs can say 1"),
+    DT_INT(struct decisions, class_id, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_class_id), .help = "looks at this class alone"),
+    DT_END
+};
+
+static int thresholds_of(const void *args)
+{
+    const struct decisions *d = args;
+    return d->has_thresholds ? d->thresholds.n : 1;
+}
+
+static int sums(const void *args)
+{
+    return 4 * thresholds_of(args);
+}
+
+static void count(dt_metric_parts *m)
+{
+    const struct decisions *d = m->args;
+    const double preset = d->has_top_k ? -1e10 : 0.5;
+    const dt_confusion_plan plan = {
+        .n = thresholds_of(d), .threshold = d->has_thresholds ? d->thresholds.v : &preset,
+        .top_k = d->has_top_k ? d->top_k : 0, .class_id = d->has_class_id ? d->class_id : -1,
+    };
+    dt_confusion_emit(&plan, m);
+}
+
+static int take(const void *args, const double *sum, int part, double *out)
+{
+    int n = thresholds_of(args);
+    for (int i = 0; i < n; i++)
+        out[i] = sum[part * n + i];
+    return n;
+}
+
+/* a / (a + b) at each threshold */
+static int share(const void *args, const double *sum, int a, int b, double *out)
+{
+    int n = thresholds_of(args);
+    for (int i = 0; i < n; i++)
+        out[i] = dt_ratio(sum[a * n + i], sum[a * n + i] + sum[b * n + i]);
+    return n;
+}
+
+enum { TP, FP, TN, FN };
+
+#define DECISIONS(row, class_name, alias, words, table, expression)                                                                    \
+    static int row##_results(const void *args, const double *sum, int n, double *out)                                                   \
+    {                                                                                                                                   \
+        (void)n;                                                                                                                        \
+        return expression;                                                                                                              \
+    }                                                                                                                                   \
+    const dt_metric_row dt_metric_##row = {                                                                                             \
+        .kind = { class_name, words, table, sizeof(struct decisions), (const char *const[]){ alias, NULL } },                           \
+        .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = row##_results,                                         \
+    };
+
+DECISIONS(true_positives, "TruePositives", "true_positives", "labels 1 said to be 1", count_fields, take(args, sum, TP, out))
+DECISIONS(false_positives, "FalsePositives", "false_positives", "labels 0 said to be 1", count_fields, take(args, sum, FP, out))
+DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "labels 0 said to be 0", count_fields, take(args, sum, TN, out))
+DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "labels 1 said to be 0", count_fields, take(args, sum, FN, out))
+DECISIONS(precision, "Precision", "precision", "share of labels 1 among those said to be 1", share_fields, share(args, sum, TP, FP, out))
+DECISIONS(recall, "Recall", "recall", "share of labels 1 that are said to be 1", share_fields, share(args, sum, TP, FN, out))
+
+/* ---- one value at another ---- */
+
+struct trade {
+    const char *name;
+    double value;
+    int64_t num_thresholds, class_id;
+    bool has_class_id;
+};
+
+#define TRADE_FIELDS(key)                                                                                                              \
+    { .kind = DT_FIELD_REAL, .name = key, .offset = offsetof(struct trade, value), .required = true, .max = 1, .help = "at least this" }, \
+    DT_INT(struct trade, num_thresholds, .preset = "200", .min = 1, .max = 100000, .help = "in equal steps from 0 to 1"),               \
+    DT_INT(struct trade, class_id, .max = INFINITY, .set = 1 + offsetof(struct trade, has_class_id), .help = "looks at this class alone"), \
+    DT_TEXT(struct trade, name, .help = "the key in the history"), DT_NOT_YET("dtype"), DT_END
+
+static int trade_sums(const void *args)
+{
+    return 4 * (int)((const struct trade *)args)->num_thresholds;
+}
+
+static void count_for_trade(dt_metric_parts *m)
+{
+    const struct trade *t = m->args;
+    int n = (int)t->num_thresholds;
+    const dt_confusion_plan plan = { .n = n, .threshold = dt_confusion_even(dt_trace_arena(m->prediction.trace), n),
+                                     .class_id = t->has_class_id ? t->class_id : -1 };
+    dt_confusion_emit(&plan, m);
+}
+
+typedef struct quotient {
+    int a, b; /* a / (a + b) of those counts */
+} quotient;
+
+/* The largest `best` among thresholds where `held` is at least the value. */
+static int best_where(const void *args, const double *sum, quotient held, quotient best, double *out)
+{
+    const struct trade *t = args;
+    int n = (int)t->num_thresholds;
+    out[0] = 0;
+    for (int i = 0; i < n; i++) {
+        double h = dt_ratio(sum[held.a * n + i], sum[held.a * n + i] + sum[held.b * n + i]);
+        double b = dt_ratio(sum[best.a * n + i], sum[best.a * n + i] + sum[best.b * n + i]);
+        if ((float)h >= (float)t->value && b > out[0])
+            out[0] = b;
+    }
+    return 1;
+}
+
+static const quotient sensitivity = { TP, FN }, specificity = { TN, FP }, precision = { TP, FP };
+
+#define TRADE(row, class_name, alias, key, words, held, best)                                                                          \
+    static const dt_field row##_fields[] = { TRADE_FIELDS(key) };                                                                       \
+    static int row##_results(const void *args, const double *sum, int n, double *out)                                                   \
+    {                                                                                                                                   \
+        (void)n;                                                                                                                        \
+        return best_where(args, sum, held, best, out);                                                                                  \
+    }                                                                                                                                   \
+    const dt_metric_row dt_metric_##row = {                                                                                             \
+        .kind = { class_name, words, row##_fields, sizeof(struct trade), (const char *const[]){ alias, NULL } },                        \
+        .check = dt_check_same_shape, .parts = count_for_trade, .n_sums = trade_sums, .results = row##_results,                         \
+    };
+
+TRADE(sensitivity_at_specificity, "SensitivityAtSpecificity", "sensitivity_at_specificity", "specificity",
+      "the best sensitivity at a specificity", specificity, sensitivity)
+TRADE(specificity_at_sensitivity, "SpecificityAtSensitivity", "specificity_at_sensitivity", "sensitivity",
+      "the best specificity at a sensitivity", sensitivity, specificity)
+TRADE(precision_at_recall, "PrecisionAtRecall", "precision_at_recall", "recall", "the best precision at a recall", sensitivity, precision)
+TRADE(recall_at_precision, "RecallAtPrecision", "recall_at_precision", "precision", "the best recall at a precision", precision, sensitivity)

@@ -1,0 +1,83 @@
+/* Metrics that are means of losses, with the arguments of those; and what is like one: the root of the squared error, the cosine. */
+#include "model/model.h"
+
+struct plain {
+    dt_loss_head head;
+};
+
+static const dt_field plain_fields[] = { DT_LOSS_FIELDS(struct plain), DT_END };
+
+#define OF_LOSS(row, loss, class_name, words, table, size, check_, ...)                                                                \
+    static dt_value row##_update(const dt_loss_call_args *c)                                                                            \
+    {                                                                                                                                   \
+        return dt_loss_##loss.rows(c);                                                                                                  \
+    }                                                                                                                                   \
+    const dt_metric_row dt_metric_##row = {                                                                                             \
+        .kind = { class_name, words, table, size, (const char *const[]){ __VA_ARGS__, NULL } },                                         \
+        .sums = 1, .check = check_, .update = row##_update, .result = dt_mean_of_sum,                                                   \
+    };
+#define PLAIN(row, loss, class_name, words, ...) \
+    OF_LOSS(row, loss, class_name, words, plain_fields, sizeof(struct plain), dt_check_same_shape, __VA_ARGS__)
+
+PLAIN(mean_squared_error, mean_squared_error, "MeanSquaredError", "mean of (y - p)^2", "mean_squared_error", "mse", "MSE")
+PLAIN(mean_absolute_error, mean_absolute_error, "MeanAbsoluteError", "mean of |y - p|", "mean_absolute_error", "mae", "MAE")
+PLAIN(mean_absolute_percentage_error, mean_absolute_percentage_error, "MeanAbsolutePercentageError", "mean of 100 |y - p| / |y|",
+      "mean_absolute_percentage_error", "mape", "MAPE")
+PLAIN(mean_squared_logarithmic_error, mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "mean of (log(y + 1) - log(p + 1))^2",
+      "mean_squared_logarithmic_error", "msle", "MSLE")
+PLAIN(log_cosh_error, log_cosh, "LogCoshError", "mean of log cosh(p - y)", "logcosh", "log_cosh")
+PLAIN(kl_divergence, kl_divergence, "KLDivergence", "sum of y log(y / p)", "kl_divergence", "kld")
+PLAIN(poisson, poisson, "Poisson", "mean of p - y log p", "poisson")
+PLAIN(hinge, hinge, "Hinge", "mean of max(1 - y p, 0)", "hinge")
+PLAIN(squared_hinge, squared_hinge, "SquaredHinge", "mean of max(1 - y p, 0)^2", "squared_hinge")
+PLAIN(categorical_hinge, categorical_hinge, "CategoricalHinge", "the margin of the right class", "categorical_hinge")
+OF_LOSS(binary_crossentropy, binary_crossentropy, "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields,
+        DT_LOSS_ARGS_SIZE, dt_check_same_shape, "binary_crossentropy", "bce")
+OF_LOSS(categorical_crossentropy, categorical_crossentropy, "CategoricalCrossentropy", "-sum of y log p, one-hot targets",
+        dt_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_one_hot, "categorical_crossentropy")
+OF_LOSS(sparse_categorical_crossentropy, sparse_categorical_crossentropy, "SparseCategoricalCrossentropy",
+        "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_sparse,
+        "sparse_categorical_crossentropy")
+
+/* ---- the root of the squared error ---- */
+
+static dt_value squared_error(const dt_loss_call_args *c)
+{
+    dt_value e = dt_subtract(c->prediction, dt_targets_like(c->target, c->prediction));
+    return dt_multiply(e, e);
+}
+
+static double root(const void *args, const double *sum, double examples)
+{
+    return sqrt(dt_mean_of_sum(args, sum, examples));
+}
+
+const dt_metric_row dt_metric_root_mean_squared_error = {
+    .kind = { "RootMeanSquaredError", "root of the mean of (y - p)^2", plain_fields, sizeof(struct plain),
+              (const char *const[]){ "root_mean_squared_error", "rmse", NULL } },
+    .sums = 1, .check = dt_check_same_shape, .update = squared_error, .result = root,
+};
+
+/* ---- the cosine ---- */
+
+struct cosine {
+    const char *name;
+    int64_t axis;
+};
+
+static const dt_field cosine_fields[] = {
+    DT_INT(struct cosine, axis, .preset = "-1", .help = "of the vectors that are compared"),
+    DT_TEXT(struct cosine, name, .help = "the key in the history"),
+    DT_NOT_YET("dtype"),
+    DT_END
+};
+
+static dt_value cosine(const dt_loss_call_args *c)
+{
+    return dt_cosine_similarity(c->target, c->prediction, ((const struct cosine *)c->args)->axis);
+}
+
+const dt_metric_row dt_metric_cosine_similarity = {
+    .kind = { "CosineSimilarity", "the cosine between y and p", cosine_fields, sizeof(struct cosine), (const char *const[]){ "cosine_similarity", NULL } },
+    .sums = 1, .check = dt_check_same_shape, .update = cosine, .result = dt_mean_of_sum,
+};
