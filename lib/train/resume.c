@@ -73,7 +73,10 @@ static dt_status *resume_newest(run *r, bool must)
     dt_checkpoint c = { 0 };
 
     s = dt_checkpoint_newest(&c, r->q->directory, &warnings);
-    warn_all(r, warnings);
+    if (s)
+        dt_status_free(warnings); /* it tells them itself */
+    else
+        warn_all(r, warnings);
     if (!s && c.path)
         s = go_on_from(r, &c);
     else if (!s && must)
