@@ -793,7 +793,7 @@ typedef struct dt_run_options {
     volatile int *save;        /* set by a signal handler: save and go on; cleared by fit */
 } dt_run_options;
 
-/* Trains as the job says. TEMPFAIL (75) when stopped after saving. */
+/* Trains as the job says; options NULL: all 0. TEMPFAIL (75) when stopped after saving, or before the first step. */
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
