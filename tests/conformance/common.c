@@ -7,14 +7,19 @@
 
 static dt_status *mirrored(dt_strategy **out, int n)
 {
-    char name[64][16];
-    const char *devices[64];
+    enum { MOST = 4096, NAME = 16 };
+    int count = n < 0 || n > MOST ? MOST + 1 : n; /* refused by the library */
+    char *names = calloc((size_t)count + 1, NAME);
+    const char **devices = calloc((size_t)count + 1, sizeof *devices);
 
-    for (int i = 0; i < n && i < 64; i++) {
-        snprintf(name[i], sizeof name[i], "CPU:%d", i);
-        devices[i] = name[i];
+    for (int i = 0; i < count; i++) {
+        snprintf(names + (size_t)i * NAME, NAME, "CPU:%d", i);
+        devices[i] = names + (size_t)i * NAME;
     }
-    return dt_mirrored_strategy(out, devices, n);
+    dt_status *s = dt_mirrored_strategy(out, devices, count);
+    free(devices);
+    free(names);
+    return s;
 }
 
 dt_strategy *strategy_of(verdict *v, const json_t *strategy)

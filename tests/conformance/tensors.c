@@ -166,10 +166,12 @@ static json_t *json_of_element(const dt_tensor *t, size_t i)
 
 json_t *json_of_tensor(const dt_tensor *t)
 {
-    json_t *shape = json_array(), *data = json_array();
+    json_t *shape, *data;
 
     if (!t)
         return json_null();
+    shape = json_array();
+    data = json_array();
     for (int i = 0; i < dt_tensor_rank(t); i++)
         json_array_append_new(shape, json_integer(dt_tensor_dim(t, i)));
     for (int64_t i = 0; i < dt_tensor_elements(t); i++)
