@@ -128,6 +128,71 @@ static void test_texts_with_nothing_in_them(void **state)
     free_things(&t);
 }
 
+/* ---- step functions ---- */
+
+typedef struct step_things {
+    dt_model *model;
+    dt_loss *loss;
+    dt_optimizer *optimizer;
+    int which;
+} step_things;
+
+/* Wrong calls, one a step; what they give goes on to right ones. */
+static void misuse(dt_trace *t, void *user)
+{
+    const step_things *my = user;
+    const char *none = NULL;
+    dt_value x = dt_arg(t, "x"), y = dt_model_call(my->model, x, DT_TRAINING), zero = { 0 }, loss = dt_reduce_mean(y, DT_NO_AXIS);
+
+    switch (my->which) {
+    case 0: y = dt_model_call(NULL, x, DT_TRAINING); break;
+    case 1: y = dt_loss_call(NULL, y, y); break;
+    case 2: y = dt_arg(t, none); break;
+    case 3: dt_return(t, none, y); break;
+    case 4: dt_optimizer_apply(NULL, dt_gradient(loss, dt_model_trainable(my->model))); break;
+    case 5: dt_optimizer_apply(my->optimizer, dt_gradient(loss, NULL)); break;
+    case 6: dt_optimizer_apply(my->optimizer, dt_gradient(loss, dt_model_trainable(NULL))); break;
+    case 7: y = dt_loss_call(my->loss, y, zero); break;
+    case 8: y = dt_model_weight(t, NULL, "out/kernel"); break;
+    case 9: y = dt_model_weight(t, my->model, none); break;
+    case 10: y = dt_arg(t, "nothing of this name"); break;
+    case 11: y = dt_add(y, zero); break;
+    case 12: y = dt_loss_call(my->loss, zero, y); break;
+    case 13: dt_optimizer_apply(my->optimizer, (dt_gradients){ 0 }); break; /* of no trace that could be told */
+    default: break;
+    }
+    dt_return(t, "y", dt_multiply(y, y));
+}
+
+static void test_wrong_calls_in_step_functions(void **state)
+{
+    (void)state;
+    step_things my = { 0 };
+    dt_values *args = NULL;
+    dt_tensor *x = NULL;
+
+    OK(dt_model_create(&my.model, LAYERS));
+    OK(dt_loss_create(&my.loss, "MeanSquaredError"));
+    OK(dt_optimizer_create(&my.optimizer, "SGD"));
+    OK(dt_values_create(&args));
+    OK(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){ 6, 4 }, NULL));
+    OK(dt_values_set(args, "x", x));
+    for (my.which = 0; my.which <= 14; my.which++) {
+        dt_function *f = NULL;
+        OK(dt_function_create(&f, misuse, &my));
+        dt_status *s = dt_strategy_run(dt_get_strategy(), f, args, NULL);
+        if (dt_status_code(s) == 70 || (s == NULL) != (my.which >= 13))
+            fail_msg("wrong call %d: %s", my.which, s ? dt_status_text(s) : "no error");
+        dt_status_free(s);
+        dt_function_unref(f);
+    }
+    dt_tensor_unref(x);
+    dt_values_unref(args);
+    dt_optimizer_unref(my.optimizer);
+    dt_loss_unref(my.loss);
+    dt_model_unref(my.model);
+}
+
 /* ---- strategies ---- */
 
 static dt_strategy *mirrored(int n)
@@ -198,7 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null_where_something_is_needed), cmocka_unit_test(test_questions_about_nothing),
-        cmocka_unit_test(test_texts_with_nothing_in_them), cmocka_unit_test(test_models_of_another_strategy),
+        cmocka_unit_test(test_texts_with_nothing_in_them), cmocka_unit_test(test_wrong_calls_in_step_functions), cmocka_unit_test(test_models_of_another_strategy),
         cmocka_unit_test(test_waiting_errors_come_first),
     };
     return cmocka_run_group_tests_name("train/misuse", tests, clean_folder, NULL);
