@@ -302,6 +302,24 @@ static void test_wrong_preset_is_an_internal_error(void **state)
     dt_arena_destroy(arena);
 }
 
+/* null is no wish for what is not there yet. */
+static void test_not_yet(void **state)
+{
+    (void)state;
+    static const dt_field fields[] = {DT_NOT_YET("seed"), DT_END};
+    dt_arena *arena = dt_arena_create();
+    dt_source none = source_of("{seed: null}"), some = source_of("{seed: 7}");
+    dt_tree *t;
+    char unused;
+    assert_null(dt_tree_parse(arena, &none, &t));
+    assert_null(dt_fields_read(arena, fields, t, NULL, "Zeros", &unused));
+    assert_null(dt_tree_parse(arena, &some, &t));
+    dt_status *s = dt_fields_read(arena, fields, t, NULL, "Zeros", &unused);
+    check_fault(s, &(expected){"not yet", DT_E_UNKNOWN_KEY, 1, 2, "unknown key 'seed' in Zeros", "not implemented yet"});
+    dt_status_free(s);
+    dt_arena_destroy(arena);
+}
+
 /* A key of which one value is done anyway takes that value, however it is written, and no other. */
 static void test_only_values(void **state)
 {
@@ -371,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_a_number_for_a_list),
         cmocka_unit_test(test_wrong_preset_is_an_internal_error),
+        cmocka_unit_test(test_not_yet),
         cmocka_unit_test(test_only_values),
         cmocka_unit_test(test_kinds_as_name_and_as_mapping),
     };
