@@ -851,6 +851,21 @@ DT_API dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name,
 /* With use_ema, the variables become their running means (finalize_variable_values); nothing else. */
 DT_API dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables) DT_CHECKED;
 
+/* Initial values, as in `kernel_initializer`: "GlorotUniform", "RandomNormal: {stddev: 0.1}". */
+typedef struct dt_drawing {
+    uint64_t seed;
+    dt_dtype dtype; /* DT_FLOAT32 or DT_FLOAT64 */
+    int rank;
+    const int64_t *shape;
+} dt_drawing;
+/* Draws a tensor; the same seed and shape give the same values. */
+DT_API dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
+/* {"fan_in", "fan_out", ...} for that shape, as JSON: of scaled ones also "mode", "scale", "distribution", and "limit" (uniform), "target_stddev",
+ * "underlying_stddev" and "cut_at" (normal, cut at 2 deviations); free it. */
+DT_API dt_status *dt_initializer_facts(char **json, const dt_drawing *what, const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
+/* Its arguments as JSON, in Keras' words; free it. */
+DT_API dt_status *dt_initializer_config(char **json, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
+
 /* ---- looking around ----------------------------------------------------------------------------------------------- */
 
 typedef struct dt_topology_request {

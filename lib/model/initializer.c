@@ -17,6 +17,12 @@ dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *pr
     return dt_named_read(arena, rows, n, "initializer", t, out);
 }
 
+dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type)
+{
+    const dt_initializer *row = (const dt_initializer *)initializer->kind;
+    return row->check ? row->check(type) : NULL;
+}
+
 /* Kernels are (receptive field ..., inputs, outputs); a vector has as many inputs as outputs. */
 static void find_fans(const dt_type *type, double *fan_in, double *fan_out)
 {
@@ -26,6 +32,17 @@ static void find_fans(const dt_type *type, double *fan_in, double *fan_out)
         field *= (double)type->dim[i];
     *fan_in = rank == 0 ? 1 : field * (double)type->dim[rank == 1 ? 0 : rank - 2];
     *fan_out = rank == 0 ? 1 : field * (double)type->dim[rank - 1];
+}
+
+void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j)
+{
+    const dt_initializer *row = (const dt_initializer *)initializer->kind;
+    dt_draw d = { .row = row, .type = *type };
+    find_fans(type, &d.fan_in, &d.fan_out);
+    dt_json_double(j, "fan_in", d.fan_in);
+    dt_json_double(j, "fan_out", d.fan_out);
+    if (row->facts)
+        row->facts(initializer->args, &d, j);
 }
 
 dt_random dt_draw_at(const dt_draw *d, int64_t i)

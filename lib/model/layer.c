@@ -34,6 +34,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
     };
     DT_TRY(check_size(b, w, &spec->type));
     DT_TRY(dt_initializer_read(b->arena, w->initializer, w->preset, &spec->initializer));
+    DT_TRY(dt_initializer_check(&spec->initializer, &spec->type));
     b->n_weights++;
     return NULL;
 }

@@ -52,10 +52,16 @@ struct dt_initializer {
     void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
     const void *preset; /* the row's own constants: rows may share a fill */
     bool whole;         /* fill makes all elements at once, or they would not fit together */
+    dt_status *(*check)(const dt_type *type); /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
+    void (*facts)(const void *args, const dt_draw *d, dt_json *j); /* entries that say what is drawn from; NULL: the arguments do */
 };
 const dt_kind *const *dt_initializers(int *n);
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
+/* What the row's check says of a variable of that type. */
+dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
+/* Fans, and limits or deviations of what is drawn, as entries of JSON. */
+void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
 /* Draws a variable's value anew; integers become 0. */
 void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v);
 

@@ -1,0 +1,36 @@
+/* Identity: `gain` on the diagonal of a matrix, 0 elsewhere. */
+#include "model/model.h"
+
+struct identity {
+    double gain;
+};
+
+static const dt_field fields[] = {
+    DT_REAL(struct identity, gain, .preset = "1", .help = "on the diagonal"),
+    DT_END
+};
+
+static dt_status *check(const dt_type *type)
+{
+    if (type->rank == 2)
+        return NULL;
+    dt_str shape = { 0 };
+    dt_shape_print(type, &shape);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "Identity makes matrices, of 2 dimensions; shape %s has %d", dt_str_text(&shape), type->rank);
+    dt_str_release(&shape);
+    return s;
+}
+
+static void fill(const void *args, const dt_draw *d, double *out)
+{
+    double gain = ((const struct identity *)args)->gain;
+    int64_t columns = d->type.rank == 2 ? d->type.dim[1] : 1;
+    for (int64_t i = 0; i < d->n; i++)
+        out[i] = (d->first + i) / columns == (d->first + i) % columns ? gain : 0;
+}
+
+const dt_initializer dt_initializer_identity = {
+    .kind = { "Identity", "gain on the diagonal", fields, sizeof(struct identity), (const char *const[]){ "identity", "IdentityInitializer", NULL } },
+    .fill = fill,
+    .check = check,
+};
