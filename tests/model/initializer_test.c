@@ -83,7 +83,7 @@ static void test_initializers_are_those_recorded(void **state)
     json_array_foreach(cases, i, c) {
         const char *class_name = text_of(json_object_get(c, "in"), "class"), *op = text_of(c, "op");
         bool formula = strcmp(op, "initializer_formula") == 0;
-        if (!is_known(rows, n, class_name) || strcmp(op, "initializer_defaults") == 0) {
+        if (!is_known(rows, n, class_name) || strcmp(op, "initializer_defaults") == 0 || json_object_get(c, "error")) {
             tally_skip(&t, class_name);
             continue;
         }
