@@ -44,13 +44,13 @@ static int distance(const char *a, int m, const char *b, int n)
 
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
 {
-    size_t length = strlen(name);
+    size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST)
         return NULL;
     int best = (int)(length + 1) / 3 + 1; /* one more than is near */
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
-        size_t other = strlen(names[i]);
+        size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;
         if (other > LONGEST)
             continue;
         int d = distance(name, (int)length, names[i], (int)other);

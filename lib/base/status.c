@@ -209,7 +209,7 @@ DT_API dt_status *dt_status_create(int number, const char *format, ...)
     dt_status *s = create(dt_error_find(number) ? (dt_error)number : DT_E_INTERNAL, NULL);
     va_list args;
     va_start(args, format);
-    s->text = printable(format, args);
+    s->text = format ? printable(format, args) : dt_strdup("");
     va_end(args);
     return s;
 }

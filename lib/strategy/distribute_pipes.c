@@ -157,7 +157,12 @@ dt_status *dt_input_context_per_replica_batch_size(const dt_input_context *c, in
 
 char *dt_input_context_text(const dt_input_context *c, char *text, size_t size)
 {
-    snprintf(text, size, "tf.distribute.InputContext(input pipeline id %d, total: %d)", c->input_pipeline_id, c->num_input_pipelines);
+    const dt_input_context none = { 0 };
+
+    if (!c)
+        c = &none;
+    if (text)
+        snprintf(text, size, "tf.distribute.InputContext(input pipeline id %d, total: %d)", c->input_pipeline_id, c->num_input_pipelines);
     return text;
 }
 

@@ -149,6 +149,8 @@ bool dt_sharding_of(dt_value x, dt_sharding *out)
 {
     const dt_sharding_attr *a = attr_of(x);
 
+    if (!out)
+        return a != NULL;
     *out = (dt_sharding){ .kind = a ? (dt_sharding_kind)a->kind : DT_SHARDING_NONE };
     if (out->kind == DT_SHARDING_OTHER) {
         out->rank = a->rank;
@@ -177,7 +179,7 @@ bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t size[8
     dt_sharding s;
     dt_type t = dt_type_of_value(x);
 
-    if (!dt_sharding_of(x, &s) || logical_device < 0)
+    if (!dt_sharding_of(x, &s) || logical_device < 0 || !begin || !size)
         return false;
     whole_tile(&t, begin, size);
     if (s.kind == DT_SHARDING_REPLICATED)

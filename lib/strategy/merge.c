@@ -13,6 +13,8 @@ static dt_status *check_call(const dt_merge *m, bool has_function)
         return dt_fail(DT_E_SCOPE, NULL, "dt_merge_call is for replica context, and this function runs in cross-replica context already");
     if (!has_function)
         return dt_want(NULL, "dt_merge_call", "function");
+    if (m->n_in < 0 || m->n_out < 0)
+        return dt_fail(DT_E_MISUSE, NULL, "dt_merge_call got %d values and %d results; neither can be negative", m->n_in, m->n_out);
     if ((m->n_in > 0 && !m->in) || (m->n_out > 0 && !m->out))
         return dt_want(NULL, "dt_merge_call", "list of values");
     return NULL;

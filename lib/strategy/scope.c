@@ -163,7 +163,7 @@ dt_scope dt_scope_enter(dt_strategy *strategy)
 
 void dt_scope_leave(dt_scope *scope)
 {
-    if (!scope->entered)
+    if (!scope || !scope->entered)
         return;
     current.depth--;
     dt_strategy_unref(scope->entered);

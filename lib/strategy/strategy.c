@@ -5,6 +5,7 @@
 
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
 {
+    DT_TRY(dt_want(out, spec->row->kind.name, "place for the strategy"));
     dt_strategy *s = dt_alloc(sizeof *s);
 
     s->refs = 1;

@@ -11,7 +11,8 @@
 DT_API void dt_topology_mesh_shape(const dt_topology *t, int shape[4])
 {
     static const int none[4];
-    memcpy(shape, t ? t->mesh : none, sizeof none);
+    if (shape)
+        memcpy(shape, t ? t->mesh : none, sizeof none);
 }
 
 DT_API int dt_topology_tasks(const dt_topology *t)

@@ -65,6 +65,7 @@ static dt_status *from_machine(dt_resolver *r, const lookup *how)
 
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at)
 {
+    DT_TRY(dt_want(out, "dt_tpu_resolver", "place for the resolver"));
     dt_resolver *r = dt_alloc(sizeof *r);
     const lookup how = {unknown, at};
     r->refs = 1;

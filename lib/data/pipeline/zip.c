@@ -75,7 +75,9 @@ static dt_item_spec join_specs(dt_pipe *const *in, int n)
 dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n)
 {
     dt_pipe *pipes[DT_MOST_INPUTS];
-    if (!in || n < 1 || n > DT_MOST_INPUTS)
+    if (!in)
+        return dt_fail(DT_E_PIPELINE, NULL, "zip: there is no list of data sets");
+    if (n < 1 || n > DT_MOST_INPUTS)
         return dt_fail(DT_E_PIPELINE, NULL, "zip: 1 to %d data sets, got %d", DT_MOST_INPUTS, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_pipeline_input(in[i], "zip"));
