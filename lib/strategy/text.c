@@ -193,7 +193,17 @@ static void print_shape(const dt_type *t, dt_str *out)
 /* NumPy does not name the dtypes that a list of such numbers would have anyway. */
 static bool is_plain(const dt_type *t)
 {
-    return t->dtype == DT_FLOAT64 || (dt_type_elements(t) > 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL));
+    return dt_type_elements(t) > 0 && (t->dtype == DT_FLOAT64 || t->dtype == DT_INT64 || t->dtype == DT_BOOL);
+}
+
+/* Of arrays without elements NumPy names the shape, where "[]" does not tell it. */
+static void print_nothing(const dt_type *t, dt_str *out)
+{
+    dt_str_puts(out, "[]");
+    if (t->rank == 1)
+        return;
+    dt_str_puts(out, ", shape=");
+    print_shape(t, out);
 }
 
 void dt_text_array(const dt_view *v, const char *comma, dt_str *out)
@@ -208,9 +218,13 @@ void dt_text_array(const dt_view *v, const char *comma, dt_str *out)
         print_scalar(v, out);
         return;
     }
-    look l = look_of(v, (int)sizeof head - 1);
     dt_str_puts(&array, head);
-    print_axis(&l, 0, 0, &array);
+    if (dt_type_elements(&v->type) == 0) {
+        print_nothing(&v->type, &array);
+    } else {
+        look l = look_of(v, (int)sizeof head - 1);
+        print_axis(&l, 0, 0, &array);
+    }
     if (!is_plain(&v->type))
         dt_str_printf(&array, ", dtype=%s", dt_dtype_name(v->type.dtype));
     dt_str_putc(&array, ')');
