@@ -75,6 +75,7 @@ static dt_graph *freeze(dt_trace *t)
     free(root);
     free(order);
     t->arena = NULL;
+    t->n_states = 0; /* the graph keeps the variables now */
     return g;
 }
 

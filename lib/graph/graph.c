@@ -5,8 +5,11 @@
 
 void dt_graph_destroy(dt_graph *g)
 {
-    if (g)
-        dt_arena_destroy(g->arena); /* the graph itself lies in it */
+    if (!g)
+        return;
+    for (int i = 0; i < g->n_states; i++)
+        dt_variable_unref(g->state[i].variable);
+    dt_arena_destroy(g->arena); /* the graph itself lies in it */
 }
 
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena)

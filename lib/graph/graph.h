@@ -101,7 +101,7 @@ typedef struct dt_named_node {
 } dt_named_node;
 
 typedef struct dt_state {
-    dt_variable *variable; /* lent: whoever runs the graph keeps it alive */
+    dt_variable *variable; /* the graph keeps it alive */
     int node;              /* its value at the start of the step */
     int update;            /* its value after the step, -1: unchanged */
 } dt_state;

@@ -75,6 +75,8 @@ void dt_trace_destroy(dt_trace *t)
     dt_status_free(t->error);
     free(t->node);
     free(t->arg);
+    for (int i = 0; i < t->n_states; i++)
+        dt_variable_unref(t->state[i].variable);
     free(t->state);
     free(t->result);
     free(t->slot);

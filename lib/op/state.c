@@ -92,6 +92,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
         return NULL;
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states] = (dt_trace_state){ v, start.node, start.node };
+    v->refs++; /* a step function may let go of what it made */
     return &t->state[t->n_states++];
 }
 

@@ -73,18 +73,6 @@ static dt_status *spread_only(dt_compiled *c, const bool *distributed)
     return NULL;
 }
 
-static void keep_variables(const dt_graph *g)
-{
-    for (int i = 0; i < g->n_states; i++)
-        g->state[i].variable->refs++;
-}
-
-static void drop_variables(const dt_graph *g)
-{
-    for (int i = 0; i < g->n_states; i++)
-        dt_variable_unref(g->state[i].variable);
-}
-
 /* A later trace may give a variable copies: then this one was compiled for something else. */
 static void note_copies(dt_compiled *c)
 {
@@ -107,7 +95,6 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_status *s;
 
     *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards };
-    keep_variables(step);
     c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
     s = simplify(&c->step);
     if (!s)
@@ -143,7 +130,6 @@ void dt_compiled_destroy(dt_compiled *c)
     for (int i = 0; c->joined && i < c->step->n_results; i++)
         free(c->joined[i]);
     free(c->joined);
-    drop_variables(c->step);
     dt_graph_destroy(c->step);
     dt_graph_destroy(c->folded.graph);
     dt_graph_destroy(c->bare);

@@ -18,7 +18,7 @@ static dt_value toy_variable(dt_trace *t, int v)
 {
     const dt_type type = toy_rows(3);
     dt_value start = toy_make(t, &type, 100 + v);
-    variables[v] = (dt_variable){ .refs = 1, .type = type };
+    variables[v] = (dt_variable){ .refs = 2, .type = type }; /* the table's and the trace's */
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states++] = (dt_trace_state){ &variables[v], start.node, start.node };
     return start;

@@ -78,6 +78,10 @@ static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_va
     case 46: return dt_strategy_run(s, NULL, NULL, NULL);
     case 47: return dt_values_set_per_replica(v, "x", &t, -1);
     case 48: return dt_values_set_per_replica(v, "x", &t, 0);
+    case 49: return dt_multi_worker_mirrored_strategy(NULL, NULL);
+    case 50: return dt_tpu_resolver(NULL, "sim:v3-8");
+    case 51: return dt_tpu_strategy(NULL, NULL, NULL);
+    case 52: return dt_experimental_tpu_strategy(NULL, NULL, NULL);
     }
     return NULL;
 }
@@ -92,7 +96,7 @@ static void test_every_call_says_what_is_missing(void **state)
     (void)state;
     give(v, "x", count_from(0, 3));
     OK(dt_variable_create(&x, t, NULL));
-    for (int i = 0; i <= 48; i++) {
+    for (int i = 0; i <= 52; i++) {
         dt_status *bad = calls(i, s, v, t, x);
         if (!bad)
             fail_msg("call %d is not refused", i);
@@ -131,6 +135,12 @@ static void test_questions_about_nothing_have_answers(void **state)
     assert_null(dt_variable_text(NULL));
     assert_int_equal(dt_variables_count(NULL), 0);
     assert_null(dt_variables_at(NULL, 0));
+    assert_null(dt_nearest(NULL, NULL, 0));
+    assert_null(dt_nearest("a", &(const char *){ NULL }, 1));
+    assert_false(dt_sharding_of((dt_value){ 0 }, NULL));
+    assert_null(dt_input_context_text(NULL, NULL, 0));
+    dt_topology_mesh_shape(NULL, NULL);
+    dt_scope_leave(NULL);
     dt_tensor_unref(no_tensor);
     dt_values_unref(no_values);
     dt_variable_unref(no_variable);
@@ -185,6 +195,9 @@ static void misuses(dt_trace *t, void *user)
     case 18: dt_trace_fail(t, dt_status_create(17, "the step does not like it")); break;
     case 19: dt_trace_fail(t, dt_variable_set(k->variable, DT_ASSIGN, NULL)); break; /* for outside */
     case 20: dt_trace_fail(t, dt_set_strategy(NULL)); break;
+    case 21: dt_merge_call(&(dt_merge){ .trace = t, .n_in = -1, .n_out = -1 }, reduces_in_merge); break;
+    case 22: dt_return(t, "x", dt_scalar(t, (dt_dtype)-1, 1)); break;
+    case 23: dt_return(t, "x", dt_scalar(t, (dt_dtype)99, 1)); break;
     default: break;
     }
 }
@@ -199,11 +212,11 @@ static void test_steps_fail_with_their_error(void **state)
     (void)state;
     DT_SCOPE(s)
         OK(dt_variable_create(&k.variable, one, NULL));
-    for (k.mode = 0; k.mode <= 21; k.mode++) {
+    for (k.mode = 0; k.mode <= 24; k.mode++) {
         dt_function *f = NULL;
         OK(dt_function_create(&f, misuses, &k));
         dt_status *bad = dt_strategy_run(s, f, NULL, &out);
-        bool fine = k.mode == 0 || k.mode == 21;
+        bool fine = k.mode == 0 || k.mode == 24;
         if (fine != !bad)
             fail_msg("step %d: %s", k.mode, bad ? dt_status_text(bad) : "not refused");
         dt_status_free(bad);
@@ -233,6 +246,35 @@ static void test_traces_that_have_ended_are_found_out(void **state)
     dt_return(k.trace, "x", k.value);
     fails(dt_values_create(&v), DT_E_TRACE_VALUE, "after it was recorded");
     dt_function_unref(f);
+    dt_strategy_unref(s);
+}
+
+/* What a step function makes and lets go of lives as long as what was recorded. */
+static void lets_go(dt_trace *t, void *user)
+{
+    dt_variable *v = NULL;
+
+    dt_trace_fail(t, dt_variable_create(&v, user, NULL));
+    dt_return(t, "x", dt_variable_assign_add(t, v, dt_constant(t, 1)));
+    dt_variable_unref(v);
+}
+
+static void test_variables_that_a_step_lets_go_of_stay(void **state)
+{
+    dt_strategy *s = mirrored(2);
+    dt_tensor *one = scalar(1);
+    dt_function *f = NULL;
+    dt_values *out = NULL;
+
+    (void)state;
+    OK(dt_function_create(&f, lets_go, one));
+    for (int run = 1; run <= 2; run++) {
+        OK(dt_strategy_run(s, f, NULL, &out));
+        assert_true(dt_tensor_item(dt_values_local(out, "x", 1)) == 1 + run);
+    }
+    dt_values_unref(out);
+    dt_function_unref(f);
+    dt_tensor_unref(one);
     dt_strategy_unref(s);
 }
 
@@ -281,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_questions_about_nothing_have_answers),
         cmocka_unit_test(test_steps_fail_with_their_error),
         cmocka_unit_test(test_traces_that_have_ended_are_found_out),
+        cmocka_unit_test(test_variables_that_a_step_lets_go_of_stay),
         cmocka_unit_test(test_things_of_another_strategy_are_refused),
     };
     return cmocka_run_group_tests_name("misuse", tests, NULL, NULL);
