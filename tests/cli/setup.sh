@@ -64,13 +64,14 @@ wait_for() {
     echo "no '$1' in $2 after a minute"
 }
 
-# ended PID: waits for a run in the background, a minute at most; its exit code, 137 where it had to be killed.
+# ended PID: waits for a run in the background, a minute at most; its exit code, 137 where it had to be killed. The watch holds no pipe
+# of the case (3) open.
 ended() {
     (for _ in $(seq 600); do
         sleep 0.1
         kill -0 "$1" || exit
     done
-    kill -9 "$1") 2>/dev/null &
+    kill -9 "$1") 2>/dev/null 3<&- &
     wait "$1"
 }
 

@@ -34,6 +34,10 @@ for signal in TERM INT; do
     "$DTRAIN" fit "$tiny" fit.epochs=10000000 --json --every-step >"$TEST_DIR/pipe" 2>"$TEST_DIR/err" &
     run=$!
     exec 3<"$TEST_DIR/pipe"
+    for _ in $(seq 600); do
+        ls "$TEST_DIR"/run/ckpt/step-*[0-9] >"$TEST_DIR/ls" 2>&1 && break
+        sleep 0.1
+    done
     for _ in $(seq 100); do # until the pipe is full, which some systems do not tell
         grep -q pipe "/proc/$run/wchan" && break
         sleep 0.1
