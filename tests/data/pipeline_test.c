@@ -244,7 +244,7 @@ static void test_arguments_that_cannot_be(void **state)
     expect_fault("shards", dt_dataset_shard(&out, d, 0, 0), DT_E_SHARD, 78, "at least 1, got 0");
     expect_fault("index", dt_dataset_shard(&out, d, 5, 5), DT_E_SHARD, 78, "0 to 4, got 5");
     expect_fault("prefetch", dt_dataset_prefetch(&out, d, -2), DT_E_PIPELINE, 78, "got -2");
-    expect_fault("zip", dt_dataset_zip(&out, NULL, 2), DT_E_PIPELINE, 78, "1 to 64 data sets");
+    expect_fault("zip", dt_dataset_zip(&out, NULL, 2), DT_E_PIPELINE, 78, "no list of data sets");
     expect_fault("files", dt_dataset_list_files(&out, NULL, 0), DT_E_PIPELINE, 78, "at least one");
     expect_fault("names", dt_dataset_read_files(&out, d, NULL), DT_E_PIPELINE, 78, "names of files");
     expect_fault("records", dt_dataset_parse_example(&out, d, NULL, 0), DT_E_PIPELINE, 78, "records");
