@@ -1,6 +1,14 @@
 /* Initialisers by themselves: they hold nothing, so a fragment is all there is of one. */
 #include "train/train.h"
 
+/* One call: what is made of the initialiser that a fragment names. */
+typedef struct request {
+    const char *function, *format;
+    void *out;
+    const dt_drawing *what; /* NULL where no shape matters */
+    dt_status *(*use)(const dt_named *named, const struct request *r);
+} request;
+
 static dt_status *read_fragment(dt_arena *arena, const char *format, va_list args, dt_named *out)
 {
     dt_tree *tree = NULL;
@@ -8,8 +16,26 @@ static dt_status *read_fragment(dt_arena *arena, const char *format, va_list arg
     return dt_initializer_read(arena, tree, NULL, out);
 }
 
-static dt_status *check_shape(const dt_drawing *what)
+static dt_status *answer(const request *r, va_list args)
 {
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(r->out, r->function, "place for the result"));
+    DT_TRY(dt_want(r->format, r->function, "fragment"));
+    dt_arena *arena = dt_arena_create();
+    dt_named named;
+    dt_status *s = read_fragment(arena, r->format, args, &named);
+    if (!s)
+        s = r->use(&named, r);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+/* ---- what is made ---- */
+
+static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *type)
+{
+    const dt_drawing *what = r->what;
+    DT_TRY(dt_want(what, r->function, "shape"));
     if (what->dtype != DT_FLOAT32 && what->dtype != DT_FLOAT64)
         return dt_fail(DT_E_TENSOR, NULL, "initial values are floats");
     if (what->rank < 0 || what->rank > DT_MAX_RANK || (what->rank > 0 && !what->shape))
@@ -17,93 +43,69 @@ static dt_status *check_shape(const dt_drawing *what)
     for (int i = 0; i < what->rank; i++)
         if (what->shape[i] < 0)
             return dt_fail(DT_E_TENSOR, NULL, "dimension %d is %lld; none is negative", i, (long long)what->shape[i]);
-    return NULL;
+    *type = dt_type_of(what->dtype, what->rank, what->shape);
+    return dt_initializer_check(named, type);
 }
 
-static dt_status *draw(const dt_named *named, const dt_drawing *what, dt_tensor **out)
+static dt_status *draw(const dt_named *named, const request *r)
 {
-    dt_type type = dt_type_of(what->dtype, what->rank, what->shape);
+    dt_type type;
     dt_variable *v = NULL;
-    DT_TRY(dt_initializer_check(named, &type));
+    DT_TRY(type_wanted(named, r, &type));
     DT_TRY(dt_variable_alloc(&v, "value", &type, false));
-    dt_initialize(named, what->seed, v);
-    dt_status *s = dt_tensor_create(out, type.dtype, type.rank, type.dim, v->data);
+    dt_initialize(named, r->what->seed, v);
+    dt_status *s = dt_tensor_create(r->out, type.dtype, type.rank, type.dim, v->data);
     dt_variable_unref(v);
     return s;
 }
 
-static dt_status *describe(const dt_named *named, const dt_drawing *what, char **json)
+static dt_status *describe(const dt_named *named, const request *r)
 {
-    dt_type type = dt_type_of(what->dtype, what->rank, what->shape);
+    dt_type type;
     dt_str text = { 0 };
     dt_json j = { .out = &text };
-    DT_TRY(dt_initializer_check(named, &type));
+    DT_TRY(type_wanted(named, r, &type));
     dt_json_open(&j, NULL, '{');
     dt_initializer_describe(named, &type, &j);
     dt_json_close(&j, '}');
-    *json = dt_str_take(&text);
+    *(char **)r->out = dt_str_take(&text);
     return NULL;
 }
 
+static dt_status *configure(const dt_named *named, const request *r)
+{
+    dt_str text = { 0 };
+    dt_json j = { .out = &text };
+    dt_config_print(named, &j, NULL);
+    *(char **)r->out = dt_str_take(&text);
+    return NULL;
+}
+
+/* ---- the calls ---- */
+
 dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...)
 {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(out, "dt_initializer_draw", "place for the tensor"));
-    DT_TRY(dt_want(what, "dt_initializer_draw", "shape"));
-    DT_TRY(dt_want(format, "dt_initializer_draw", "fragment"));
-    DT_TRY(check_shape(what));
-    dt_arena *arena = dt_arena_create();
-    dt_named named;
     va_list args;
     va_start(args, format);
-    dt_status *s = read_fragment(arena, format, args, &named);
+    dt_status *s = answer(&(request){ "dt_initializer_draw", format, out, what, draw }, args);
     va_end(args);
-    if (!s)
-        s = draw(&named, what, out);
-    dt_arena_destroy(arena);
     return s;
 }
 
 dt_status *dt_initializer_facts(char **json, const dt_drawing *what, const char *format, ...)
 {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(json, "dt_initializer_facts", "place for the text"));
-    DT_TRY(dt_want(what, "dt_initializer_facts", "shape"));
-    DT_TRY(dt_want(format, "dt_initializer_facts", "fragment"));
-    DT_TRY(check_shape(what));
-    dt_arena *arena = dt_arena_create();
-    dt_named named;
     va_list args;
     va_start(args, format);
-    dt_status *s = read_fragment(arena, format, args, &named);
+    dt_status *s = answer(&(request){ "dt_initializer_facts", format, json, what, describe }, args);
     va_end(args);
-    if (!s)
-        s = describe(&named, what, json);
-    dt_arena_destroy(arena);
     return s;
-}
-
-static void print_config(const dt_named *named, char **json)
-{
-    dt_str text = { 0 };
-    dt_json j = { .out = &text };
-    dt_config_print(named, &j, NULL);
-    *json = dt_str_take(&text);
 }
 
 dt_status *dt_initializer_config(char **json, const char *format, ...)
 {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(json, "dt_initializer_config", "place for the text"));
-    DT_TRY(dt_want(format, "dt_initializer_config", "fragment"));
-    dt_arena *arena = dt_arena_create();
-    dt_named named;
     va_list args;
     va_start(args, format);
-    dt_status *s = read_fragment(arena, format, args, &named);
+    dt_status *s = answer(&(request){ "dt_initializer_config", format, json, NULL, configure }, args);
     va_end(args);
-    if (!s)
-        print_config(&named, json);
-    dt_arena_destroy(arena);
     return s;
 }
