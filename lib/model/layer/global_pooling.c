@@ -49,14 +49,7 @@ static dt_value call_average(const dt_layer_call *c)
     return dt_reshape(dt_divide(sum, dt_like(sum, cells)), c->out->rank, c->out->dim);
 }
 
-#define POOLING(n, kind_, name, about, function)                                                            \
-    static dt_status *build_##name(dt_layer_build *b)                                                       \
-    {                                                                                                       \
-        return build(b, kind_, n);                                                                          \
-    }                                                                                                       \
-    const dt_layer dt_layer_##name = {                                                                      \
-        .kind = { kind_, about, fields, sizeof(struct global_pooling), NULL }, .build = build_##name, .call = function, \
-    };
+#define POOLING(n, kind_, name, about, call_) DT_LAYER_OF_RANK(n, kind_, name, about, struct global_pooling, fields, build, call_)
 POOLING(1, "GlobalMaxPooling1D", global_max_pooling1d, "the largest value of each channel, over steps", call_max)
 POOLING(2, "GlobalMaxPooling2D", global_max_pooling2d, "the largest value of each channel, over images", call_max)
 POOLING(3, "GlobalMaxPooling3D", global_max_pooling3d, "the largest value of each channel, over volumes", call_max)

@@ -72,14 +72,7 @@ static dt_value call_average(const dt_layer_call *c)
     return dt_divide(sum, dt_broadcast_to(count, &out));
 }
 
-#define POOLING(n, kind_, name, about, function)                                                     \
-    static dt_status *build_##name(dt_layer_build *b)                                                \
-    {                                                                                                \
-        return build(b, kind_, n);                                                                   \
-    }                                                                                                \
-    const dt_layer dt_layer_##name = {                                                               \
-        .kind = { kind_, about, fields, sizeof(struct pooling), NULL }, .build = build_##name, .call = function, \
-    };
+#define POOLING(n, kind_, name, about, call_) DT_LAYER_OF_RANK(n, kind_, name, about, struct pooling, fields, build, call_)
 POOLING(1, "MaxPooling1D", max_pooling1d, "the largest value under a window over steps", call_max)
 POOLING(2, "MaxPooling2D", max_pooling2d, "the largest value under a window over images", call_max)
 POOLING(3, "MaxPooling3D", max_pooling3d, "the largest value under a window over volumes", call_max)

@@ -84,4 +84,14 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 /* Bias (weight `bias`, when there is one) and activation. */
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
+/* The row of a layer that exists for 1, 2 and 3 spatial dimensions (n): build_, fields and call are the file's, the same for all. */
+#define DT_LAYER_OF_RANK(n, kind_, name, about, args, fields_, build_, call_)                                  \
+    static dt_status *build_##name(dt_layer_build *b)                                                          \
+    {                                                                                                          \
+        return build_(b, kind_, n);                                                                            \
+    }                                                                                                          \
+    const dt_layer dt_layer_##name = {                                                                         \
+        .kind = { kind_, about, fields_, sizeof(args), NULL }, .build = build_##name, .call = call_,           \
+    };
+
 #endif

@@ -150,14 +150,8 @@ static dt_value call_cropping(const dt_layer_call *c)
     return pad(c, &a, -1);
 }
 
-#define ROW(n, kind_, name, about, which)                                                                                        \
-    static dt_status *build_##name(dt_layer_build *b)                                                                            \
-    {                                                                                                                            \
-        return build_##which(b, kind_, n);                                                                                       \
-    }                                                                                                                            \
-    const dt_layer dt_layer_##name = {                                                                                           \
-        .kind = { kind_, about, which##_fields, sizeof(struct ends), NULL }, .build = build_##name, .call = call_##which,        \
-    };
+#define ROW(n, kind_, name, about, which) \
+    DT_LAYER_OF_RANK(n, kind_, name, about, struct ends, which##_fields, build_##which, call_##which)
 ROW(1, "ZeroPadding1D", zero_padding1d, "zeros before and behind steps", padding)
 ROW(2, "ZeroPadding2D", zero_padding2d, "zeros around images", padding)
 ROW(3, "ZeroPadding3D", zero_padding3d, "zeros around volumes", padding)
