@@ -44,6 +44,14 @@ dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s)
     return dt_view_rows(x, rows_each * from, rows_each * (to - from));
 }
 
+void dt_segment_stack_rule(const dt_type *out, dt_rule *rule)
+{
+    rule->in[0][0] = rule->in[1][0] = -1;
+    for (int d = out->rank - 1; d > 0; d--)
+        rule->out[d] = rule->out[d - 1];
+    rule->out[0] = -1;
+}
+
 void dt_segment_print(const dt_segment_attr *a, dt_str *out)
 {
     dt_str_printf(out, "%s %d", a->cut == DT_CUT_SHARDS ? "shards" : "replicas", (int)a->count);

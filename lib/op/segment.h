@@ -17,6 +17,8 @@ dt_segment_attr dt_segment_attr_of(const dt_fold_call *c);
 int64_t dt_segment_border(const dt_call *c, int s);
 /* The rows of x that belong to segment s. */
 dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s);
+/* From the rule of an op that sums over rows to that of the op for each segment: rows stay whole, results have a dimension before theirs. */
+void dt_segment_stack_rule(const dt_type *out, dt_rule *rule);
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
 
 #endif

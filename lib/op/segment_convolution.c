@@ -31,10 +31,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 {
     const dt_segment_attr *a = attr;
     dt_convolution_rule(in, &a->convolution, rule);
-    rule->in[0][0] = rule->in[1][0] = -1;
-    for (int d = out->rank - 1; d > 0; d--)
-        rule->out[d] = rule->out[d - 1];
-    rule->out[0] = -1;
+    dt_segment_stack_rule(out, rule);
 }
 
 static void eval(const dt_call *c)
