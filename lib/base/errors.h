@@ -67,8 +67,8 @@ DT_ERROR(EXTENDS, 31, 78, "ValueError", "base of a job",
     "may have no base of its own: so every key has one of two places. Mappings are merged key by key; one whose `type` changes is\n"
     "replaced whole.")
 DT_ERROR(SUBSTITUTION, 32, 78, "ValueError", "substitution without a value",
-    "Texts of a job may hold {name}, {run_dir}, ${VARIABLE} and ${VARIABLE:-default}, and nothing else in such brackets. A variable\n"
-    "that the environment does not have needs a default.\n\n"
+    "Texts of a job may hold {name}, {run_dir}, ${VARIABLE} and ${VARIABLE:-default}, inside Repeat the variables of its `for`, and\n"
+    "nothing else in such brackets. A variable that the environment does not have needs a default.\n\n"
     "    output: {dir: \"${SCRATCH:-runs}/{name}\"}")
 DT_ERROR(JOB_NAME, 33, 78, "ValueError", "name of a job",
     "The name of a job becomes a part of paths, so it consists of letters, digits, '.', '_' and '-', and does not begin with a dot.\n"
@@ -177,7 +177,8 @@ DT_ERROR(NOT_YET, 64, 78, "ValueError", "not implemented yet",
     "never ignored: what is trained is what the job says. The message says what there is in its place.")
 DT_ERROR(MODEL_LAYERS, 65, 78, "ValueError", "list of layers",
     "A sequential model is a list of layers. Its first layer, and only that, is an Input, which names the data element that the model\n"
-    "is fed and says its shape, without the batch dimension.\n\n"
+    "is fed and says its shape, without the batch dimension. A Repeat stands for its layers, once for each turn: the lists of its\n"
+    "variables have one length.\n\n"
     "    layers:\n"
     "      - Input: {name: image, shape: [28, 28]}\n"
     "      - Flatten\n"

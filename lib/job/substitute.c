@@ -1,6 +1,6 @@
 /*
  * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}. Every other {word} is an error, so
- * that a misspelt one does not become a directory. The name is found first, then output.dir, which may use it, then all others,
+ * that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace. The name is found first, then output.dir, which may use it, then all others,
  * which may use both. What is substituted is not looked at again.
  *
  * The environment is input as files are: its values must be UTF-8 without control characters, and all texts together may not
@@ -14,8 +14,15 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200 };
 
+/* The variables of a Repeat, inside another one's. */
+typedef struct scope {
+    const dt_tree *variables;
+    const struct scope *outer;
+} scope;
+
 typedef struct substitution {
     dt_arena *arena;
+    const scope *scope;         /* of what is looked at */
     const char *name, *run_dir; /* NULL: cannot be used here */
     const dt_tree *done[2];     /* nodes that were looked at before */
     size_t bytes;               /* grown so far */
@@ -42,6 +49,14 @@ static size_t word_length(const char *from, const char *to)
 
 /* ---- {name} ---- */
 
+static bool is_variable(const scope *s, const char *word)
+{
+    for (; s; s = s->outer)
+        if (dt_tree_get(s->variables, word))
+            return true;
+    return false;
+}
+
 static dt_status *unknown(const dt_place *at, const char *word)
 {
     static const char *const known[] = {"name", "run_dir"};
@@ -54,6 +69,10 @@ static dt_status *put_word(const substitution *c, const dt_place *at, const char
 {
     bool is_name = strcmp(word, "name") == 0;
     const char *value = is_name ? c->name : c->run_dir;
+    if (is_variable(c->scope, word)) {
+        dt_str_printf(out, "{%s}", word);
+        return NULL;
+    }
     if (!is_name && strcmp(word, "run_dir") != 0)
         return unknown(at, word);
     if (!value)
@@ -175,7 +194,22 @@ static dt_status *substitute_text(substitution *c, dt_tree *t)
 
 /* ---- the tree ---- */
 
-/* Recursion is bounded by the depth of trees. `match` holds patterns, whose brackets are their own. */
+static dt_status *substitute(substitution *c, dt_tree *t);
+
+/* What stands under a key. `match` holds patterns, whose brackets are their own; a Repeat has variables of its own. */
+static dt_status *substitute_entry(substitution *c, const dt_entry *e)
+{
+    const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
+    const scope *outer = c->scope, inner = {variables, outer};
+    if (strcmp(e->key, "match") == 0)
+        return NULL;
+    c->scope = variables ? &inner : outer;
+    dt_status *faults = substitute(c, e->value);
+    c->scope = outer;
+    return faults;
+}
+
+/* Recursion is bounded by the depth of trees. */
 static dt_status *substitute(substitution *c, dt_tree *t)
 {
     dt_status *faults = NULL;
@@ -183,11 +217,8 @@ static dt_status *substitute(substitution *c, dt_tree *t)
         return NULL;
     if (t->kind == DT_TREE_SCALAR)
         return substitute_text(c, t);
-    for (int i = 0; i < t->n; i++) {
-        bool pattern = t->kind == DT_TREE_MAP && strcmp(t->entry[i].key, "match") == 0;
-        if (!pattern)
-            dt_status_append(&faults, substitute(c, t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i]));
-    }
+    for (int i = 0; i < t->n; i++)
+        dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : substitute(c, t->item[i]));
     return faults;
 }
 

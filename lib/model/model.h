@@ -192,6 +192,8 @@ typedef struct dt_model_spec {
     int64_t parameters;
 } dt_model_spec;
 
+/* The list of layers with every Repeat written out. All faults. */
+dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out) DT_MUST_USE;
 /* Reads the list of layers (a job's model.layers). All faults that can be told apart are returned; they name layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
 

@@ -1,7 +1,7 @@
 /*
  * Reading a model: the list of layers becomes a checked specification.
  *
- *     list item ──▶ layer, name ──▶ shapes and weights, layer by layer
+ *     list ── repeat.c ──▶ list without Repeat;  list item ──▶ layer, name ──▶ shapes and weights, layer by layer
  *
  * Every item is read and named before any shape is looked at, so that a job's faults come in one run; shapes are followed up to the
  * first layer that cannot be built, since nothing is known behind it.
@@ -201,6 +201,7 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place 
     if (!layers || layers->kind == DT_TREE_NULL || (layers->kind == DT_TREE_LIST && layers->n == 0))
         return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, layers ? &layers->at : at, "the model has no layers"), "the first one is an Input");
     DT_TRY(dt_tree_expect(layers, DT_TREE_LIST, "layers"));
+    DT_TRY(dt_layers_expand(arena, layers, &layers));
     reader r = make_reader(arena, layers);
     dt_status *s = NULL;
     for (int i = 0; i < layers->n; i++)

@@ -276,6 +276,26 @@ static void test_substitutions_get_their_type_from_the_field(void **state)
     expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_WRONG_TYPE, "epochs: expected an integer, got 'here'", "job.yaml:21:15");
 }
 
+/* The variables of a Repeat are left to the model, in its layers alone. */
+static void test_repeats_have_variables(void **state)
+{
+    (void)state;
+    dt_job *job;
+    write_job("job.yaml", 15, "    - Repeat: {for: {i: [0, 1], units: [5, 6]}, layers: [{Dense: {name: \"{name}_{i}\", units: \"{units}\"}}]}");
+    ok(open_job(&job, &(opening){.name = "job.yaml"}));
+    assert_int_equal(job->model.n_layers, 4);
+    assert_string_equal(job->model.layer[2].name, "tiny_1");
+    assert_int_equal(job->model.layer[2].out.dim[1], 6);
+    dt_job_unref(job);
+    ok(open_job(&job, &(opening){.name = "job.yaml", .override = {"model.layers.1.Repeat.for.units.1=9"}}));
+    assert_int_equal(job->model.layer[2].out.dim[1], 9);
+    dt_job_unref(job);
+    write_job("job.yaml", 15, "    - Repeat: {for: {i: [0]}, layers: [{ReLU: {name: \"{j}\"}}]}");
+    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_SUBSTITUTION, "unknown substitution '{j}'", "job.yaml:15:54");
+    write_job("job.yaml", 16, "    - Dense: {units: 3, name: \"d_{i}\"}");
+    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_SUBSTITUTION, "unknown substitution '{i}'", "job.yaml:16:31");
+}
+
 static void test_bad_substitutions(void **state)
 {
     (void)state;
@@ -472,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_bad_overrides),
         cmocka_unit_test(test_substitutions),
         cmocka_unit_test(test_substitutions_get_their_type_from_the_field),
+        cmocka_unit_test(test_repeats_have_variables),
         cmocka_unit_test(test_bad_substitutions),
         cmocka_unit_test(test_substitutions_are_bounded),
         cmocka_unit_test(test_a_job_extends_its_base),
