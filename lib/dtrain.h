@@ -710,6 +710,14 @@ DT_API dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_valu
 /* Whole, on one of them; never with SPMD partitioning. */
 DT_API dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id);
 
+/*
+ * The same said of a variable, once and outside of step functions: every step of the strategy that reads it from now on has it lie like that. What
+ * an optimizer keeps of it follows. The variable is the strategy's, or a plain one, as the weights of models are; the last word counts.
+ */
+DT_API dt_status *dt_strategy_split_variable(dt_strategy *s, dt_variable *v, const int64_t *partition_dimensions, int n) DT_CHECKED;
+DT_API dt_status *dt_strategy_replicate_variable(dt_strategy *s, dt_variable *v) DT_CHECKED;
+DT_API dt_status *dt_strategy_assign_variable(dt_strategy *s, dt_variable *v, int logical_device_id) DT_CHECKED;
+
 /* What was recorded, in the words of XLA's OpSharding. */
 typedef enum dt_sharding_kind { DT_SHARDING_NONE, DT_SHARDING_OTHER, DT_SHARDING_MAXIMAL, DT_SHARDING_REPLICATED } dt_sharding_kind;
 typedef struct dt_sharding {

@@ -67,6 +67,8 @@ struct dt_variable { /* declared in dtrain.h */
     void *data;        /* aligned to 64, type's elements, row-major */
     dt_variable *stack;      /* all replicas' copies; NULL: one for all */
     bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
+    void *sharding;          /* how it lies on the logical devices of a replica, a dt_sharding_attr of room op, owned; NULL: nothing is said */
+    unsigned revision;       /* counts what a compiled step depends on: copies of its own, another sharding */
     struct dt_strategy *strategy; /* whose scope it was made in; NULL: a plain one */
     int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
     void (*forget)(dt_variable *v); /* gives up what the maker has hung on it; NULL: nothing */
@@ -275,6 +277,8 @@ void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 /* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
+/* Logical devices of a replica: 1 unless set. What is said of variables for so many is noted where they are read. */
+void dt_trace_set_logical(dt_trace *t, int logical);
 /* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set: any. */
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /* Whether the function that is traced runs in cross-replica context; returns what was. */

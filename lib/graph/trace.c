@@ -27,7 +27,7 @@ dt_trace *dt_trace_create(const char *name)
     t->arena = dt_arena_create();
     t->name = dt_arena_strdup(t->arena, name);
     t->path = "";
-    t->replicas = 1;
+    t->replicas = t->logical = 1;
     t->rows = -1;
     t->generation = ++live.begun;
     t->below = live.top;
@@ -106,6 +106,11 @@ void dt_trace_fail(dt_trace *t, dt_status *s)
 void dt_trace_set_replicas(dt_trace *t, int replicas)
 {
     t->replicas = replicas;
+}
+
+void dt_trace_set_logical(dt_trace *t, int logical)
+{
+    t->logical = logical;
 }
 
 int dt_trace_replicas(const dt_trace *t)

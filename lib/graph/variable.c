@@ -48,6 +48,7 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas)
         memcpy((char *)v->stack->data + (size_t)r * bytes, v->data, bytes);
     free(v->data);
     v->data = v->stack->data;
+    v->revision++;
     return NULL;
 }
 
@@ -61,6 +62,7 @@ void dt_variable_unref(dt_variable *v)
         dt_variable_unref(v->stack);
     else
         free(v->data);
+    free(v->sharding);
     free(v->path);
     free(v);
 }

@@ -150,6 +150,9 @@ dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
+/* From now on steps whose replicas have as many logical devices as attr speaks of (REPLICATED: any number) read the variable through that note;
+ * NULL: without one. */
+void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
 /* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace NULL where it does not depend on x[i].
  * Emits into the trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */

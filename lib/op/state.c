@@ -2,6 +2,9 @@
  * What goes into a trace: arguments and variables. The functions are declared in graph.h; they stand here because they make rows
  * of the op table, and a room knows only the rooms above it.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "graph/trace.h"
 #include "op/op.h"
 #include "op/shapes.h"
@@ -96,12 +99,45 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
     return &t->state[t->n_states++];
 }
 
+void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr)
+{
+    void *kept = attr ? dt_alloc(sizeof *attr) : NULL;
+    if (kept)
+        memcpy(kept, attr, sizeof *attr);
+    free(v->sharding);
+    v->sharding = kept;
+    v->revision++;
+}
+
+/* Whether a note speaks of a replica of so many devices. */
+static bool speaks_of(const dt_sharding_attr *a, int logical)
+{
+    int64_t parts = 1;
+    for (int d = 0; d < a->rank; d++)
+        parts *= a->parts[d];
+    return a->kind == DT_SHARDING_OTHER ? parts == logical : a->device < logical;
+}
+
+/* What a variable is at the start of the step: its node, or one note straight on it. Passes' traces know of no logical devices: the notes
+ * are in their graphs already. */
+static dt_value start_of(dt_trace *t, const dt_trace_state *s)
+{
+    const dt_value own = dt_value_of(t, s->node);
+    const dt_sharding_attr *said = s->variable->sharding;
+    if (!said || t->logical <= 1 || !speaks_of(said, t->logical))
+        return own;
+    const char *before = dt_trace_path(t, "");
+    const dt_value noted = dt_annotate(own, said);
+    dt_trace_path(t, before);
+    return noted;
+}
+
 dt_value dt_read(dt_trace *t, dt_variable *v)
 {
     if (!dt_trace_is_live(t) || t->error)
         return none;
     const dt_trace_state *s = state_of(t, v);
-    return s ? dt_value_of(t, s->now) : none;
+    return !s ? none : s->now == s->node ? start_of(t, s) : dt_value_of(t, s->now);
 }
 
 dt_value dt_read_first(dt_trace *t, dt_variable *v)
@@ -109,7 +145,7 @@ dt_value dt_read_first(dt_trace *t, dt_variable *v)
     if (!dt_trace_is_live(t) || t->error)
         return none;
     const dt_trace_state *s = state_of(t, v);
-    return s ? dt_value_of(t, s->node) : none;
+    return s ? start_of(t, s) : none;
 }
 
 static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)

@@ -73,18 +73,18 @@ static dt_status *spread_only(dt_compiled *c, const bool *distributed)
     return NULL;
 }
 
-/* A later trace may give a variable copies: then this one was compiled for something else. */
-static void note_copies(dt_compiled *c)
+/* A later trace may give a variable copies, a call another sharding: then this one was compiled for something else. */
+static void note_revisions(dt_compiled *c)
 {
-    c->has_copies = dt_arena_array(c->arena, bool, c->step->n_states + 1);
+    c->revision = dt_arena_array(c->arena, unsigned, c->step->n_states + 1);
     for (int i = 0; i < c->step->n_states; i++)
-        c->has_copies[i] = c->step->state[i].variable->stack != NULL;
+        c->revision[i] = c->step->state[i].variable->revision;
 }
 
 bool dt_compiled_is_stale(const dt_compiled *c)
 {
     for (int i = 0; i < c->step->n_states; i++)
-        if (c->has_copies[i] != (c->step->state[i].variable->stack != NULL))
+        if (c->revision[i] != c->step->state[i].variable->revision)
             return true;
     return false;
 }
@@ -99,7 +99,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     s = simplify(&c->step);
     if (!s)
         s = dt_diverge_variables(c->step, o->distributed, strategy->replicas);
-    note_copies(c);
+    note_revisions(c);
     if (!s)
         s = fold(c, o->distributed);
     if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {

@@ -21,7 +21,7 @@ struct dt_compiled {
     dt_folded folded;       /* graph NULL: it has no folded form */
     dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
     const dt_spread *arg, *result; /* by argument and result */
-    bool *has_copies;       /* [states] of the step: compiled for one copy per replica */
+    unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     int shards;
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */

@@ -101,7 +101,7 @@ typedef struct dt_compile_options {
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;
 void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
-/* Whether a variable of the step has got a copy for each replica since: then it must be traced anew. */
+/* Whether a variable of the step has got a copy for each replica, or another sharding, since: then it must be traced anew. */
 bool dt_compiled_is_stale(const dt_compiled *c);
 /* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without compiling. *x may be NULL. */
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;

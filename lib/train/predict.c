@@ -26,6 +26,7 @@ static dt_status *trace_forward(const prediction *p, dt_graph **out)
 
     dt_dataset_elements(p->data, &elements);
     dt_trace_set_replicas(t, p->model->strategy->replicas);
+    dt_trace_set_logical(t, p->model->strategy->logical);
     dt_value input = dt_trace_declare(t, elements[p->match.input].name, &elements[p->match.input].type);
     dt_return(t, "prediction", dt_model_emit(p->model, input, DT_INFERENCE));
     return dt_trace_end(t, out);

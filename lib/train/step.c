@@ -82,6 +82,7 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     dt_trace *trace = dt_trace_create(names[kind]);
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
+    dt_trace_set_logical(trace, t->o.strategy->logical);
     forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE);
     if (kind == DT_STEP_FORWARD) {
         dt_return(trace, "prediction", f.prediction);

@@ -2,6 +2,7 @@
 #include "kit.h"
 
 #include "op/op.h"
+#include "strategy/split.h"
 
 /* A v3-8 whose replicas have a chip each: 4 replicas of 2 logical devices. */
 static dt_strategy *chips(bool spmd)
@@ -210,9 +211,9 @@ static void test_annotations_that_are_refused(void **state)
         dt_error id;
         const char *part;
     } rows[] = {
-        { { .parts = { 2, 1 }, .n = 2, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions [2,1] has 2 numbers, but a value of shape (4) has 1 dimension" },
-        { { .parts = { 3 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions[0] is 3: dimension 0, of size 4," },
-        { { .parts = { 4 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "[4] over 1 dimensions make 4 parts, but a replica has 2 logical devices" },
+        { { .parts = { 2, 1 }, .n = 2, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions [2,1] has 2 numbers, but the value of shape (4) has 1 dimension" },
+        { { .parts = { 3 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions[0] is 3, but dimension 0 of the value of shape (4) cannot be cut into 3 equal parts" },
+        { { .parts = { 4 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "[4] makes 4 parts, but a replica has 2 logical devices: the value is of shape (4)" },
         { { .parts = { 0 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "must be at least 1, got 0" },
         { { .device = 2 }, false, DT_E_LOGICAL_DEVICE, "no logical device 2 to assign a value to: a replica has 2" },
         { { .device = 2 }, true, DT_E_LOGICAL_DEVICE, "with SPMD partitioning no value is assigned" },
@@ -247,6 +248,196 @@ static void test_annotations_out_of_place(void **state)
     assert_false(dt_tile_of((dt_value){ 0 }, 0, begin, size));
     dt_values_unref(args);
     dt_strategy_unref(other);
+}
+
+/* ---- variables ---- */
+
+static dt_variable *weight(dt_strategy *s, int64_t n)
+{
+    dt_variable *v = NULL;
+    dt_tensor *t = count_from(1, n);
+    dt_scope in = dt_scope_enter(s);
+
+    OK(dt_variable_create(&v, t, &(dt_variable_options){ .name = "w", .aggregation = DT_AGGREGATE_MEAN }));
+    dt_scope_leave(&in);
+    dt_tensor_unref(t);
+    return v;
+}
+
+/* y = x w, w -= d sum(y) / dw: reads w three times. */
+typedef struct learner {
+    dt_variable *w;
+    int traced, first, second; /* nodes of the reads, ... */
+    dt_sharding seen;
+} learner;
+
+static void learn(dt_trace *t, void *user)
+{
+    learner *l = user;
+    dt_value w = dt_variable_read(t, l->w), again = dt_variable_read(t, l->w), g = { 0 };
+    dt_value y = dt_multiply(dt_arg(t, "x"), w);
+
+    l->traced++;
+    l->first = w.node;
+    l->second = again.node;
+    dt_sharding_of(w, &l->seen);
+    dt_gradients_of(dt_reduce_sum(y, DT_NO_AXIS), &w, 1, &g);
+    dt_return(t, "y", y);
+    dt_variable_assign_sub(t, l->w, g);
+}
+
+static void learn_once(dt_strategy *s, dt_function *f, const double *want)
+{
+    dt_values *args = values(), *out = NULL;
+
+    give(args, "x", count_from(0, 4));
+    OK(dt_strategy_run(s, f, args, &out));
+    is_local(out, "y", 1, SHAPE(4), want);
+    dt_values_unref(args);
+    dt_values_unref(out);
+}
+
+static void test_variables_are_read_through_one_note(void **state)
+{
+    (void)state;
+    const int64_t two = 2;
+    dt_strategy *s = chips(true);
+    learner l = { .w = weight(s, 4) };
+    dt_function *f = NULL;
+
+    OK(dt_function_create(&f, learn, &l));
+    learn_once(s, f, X(0, 2, 6, 12));
+    assert_int_equal(l.seen.kind, DT_SHARDING_NONE);
+    OK(dt_strategy_split_variable(s, l.w, &two, 1)); /* what was compiled without knowing is compiled anew */
+    learn_once(s, f, X(0, 1, 2, 3));
+    assert_int_equal(l.traced, 2);
+    assert_int_equal(l.seen.kind, DT_SHARDING_OTHER);
+    assert_int_equal(l.seen.tile_dimensions[0], 2);
+    assert_int_equal(l.first, l.second);
+    learn_once(s, f, X(0, 0, -2, -6));
+    assert_int_equal(l.traced, 2);
+    OK(dt_strategy_replicate_variable(s, l.w)); /* the last word counts */
+    learn_once(s, f, X(0, -1, -6, -15));
+    assert_int_equal(l.traced, 3);
+    assert_int_equal(l.seen.kind, DT_SHARDING_REPLICATED);
+    dt_function_unref(f);
+    dt_variable_unref(l.w);
+    dt_strategy_unref(s);
+}
+
+/* Gradient and update of a variable in a trace for so many logical devices: how many notes. */
+static int count_notes(dt_variable *v, int logical)
+{
+    dt_trace *t = dt_trace_create("step");
+    dt_graph *g = NULL;
+    dt_value din = { 0 };
+    int notes = 0;
+
+    dt_trace_set_logical(t, logical);
+    dt_value w = dt_read(t, v);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(w, w), DT_NO_AXIS), &w, 1, &din);
+    dt_assign(t, v, dt_subtract(dt_read(t, v), din));
+    dt_return(t, "before", dt_read_first(t, v));
+    OK(dt_trace_end(t, &g));
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->node[i].op == &dt_op_sharding) {
+            notes++;
+            assert_int_equal(g->node[i].in[0], g->state[0].node);
+            assert_int_equal(g->result[0].node, i);
+            assert_string_equal(g->node[i].path, "");
+        }
+    dt_graph_destroy(g);
+    return notes;
+}
+
+static void test_notes_stand_straight_on_variables(void **state)
+{
+    (void)state;
+    const int64_t two = 2;
+    dt_strategy *s = chips(false);
+    dt_variable *v = weight(s, 4);
+
+    assert_int_equal(count_notes(v, 2), 0);
+    OK(dt_strategy_split_variable(s, v, &two, 1));
+    assert_int_equal(count_notes(v, 2), 1);
+    assert_int_equal(count_notes(v, 4), 0); /* said for replicas of two devices */
+    assert_int_equal(count_notes(v, 1), 0);
+    OK(dt_strategy_assign_variable(s, v, 1));
+    assert_int_equal(count_notes(v, 2), 1);
+    assert_int_equal(count_notes(v, 1), 0);
+    OK(dt_strategy_replicate_variable(s, v));
+    assert_int_equal(count_notes(v, 2), 1);
+    dt_variable_unref(v);
+    dt_strategy_unref(s);
+}
+
+static void test_weights_of_models_are_plain_variables(void **state)
+{
+    (void)state;
+    const int64_t parts[2] = { 1, 2 };
+    dt_strategy *s = chips(true);
+    dt_variable *plain = NULL;
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (const int64_t[]){ 3, 4 });
+
+    OK(dt_variable_alloc(&plain, "dense/kernel", &type, true));
+    OK(dt_strategy_split_variable(s, plain, parts, 2));
+    assert_int_equal(count_notes(plain, 2), 1);
+    dt_variable_unref(plain);
+    dt_strategy_unref(s);
+}
+
+static void test_splits_of_variables_that_are_refused(void **state)
+{
+    (void)state;
+    dt_strategy *s = chips(true), *other = chips(true), *cpus = mirrored(2);
+    dt_variable *v = weight(s, 6);
+
+    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 2, 1 }, 2), DT_E_SPLIT,
+          "partition_dimensions [2,1] has 2 numbers, but variable 'w' of shape (6) has 1 dimension");
+    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 4 }, 1), DT_E_SPLIT,
+          "partition_dimensions[0] is 4, but dimension 0 of variable 'w' of shape (6) cannot be cut into 4 equal parts");
+    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 3 }, 1), DT_E_SPLIT,
+          "partition_dimensions [3] makes 3 parts, but a replica has 2 logical devices: variable 'w' is of shape (6)");
+    fails(dt_strategy_split_variable(s, v, NULL, 1), DT_E_SPLIT, "must be given, 1 numbers of at least 1");
+    fails(dt_strategy_assign_variable(s, v, 0), DT_E_LOGICAL_DEVICE, "with SPMD partitioning no value is assigned");
+    fails(dt_strategy_replicate_variable(other, v), DT_E_LOGICAL_DEVICE, "variable 'w' was made in the scope of another strategy (sim:v3-8)");
+    fails(dt_strategy_replicate_variable(cpus, v), DT_E_LOGICAL_DEVICE, "a mirrored strategy has no logical devices");
+    fails(dt_strategy_replicate_variable(NULL, v), DT_E_LOGICAL_DEVICE, "there is no strategy");
+    fails(dt_strategy_replicate_variable(s, NULL), DT_E_MISUSE, "dt_strategy_replicate_variable got no variable");
+    assert_int_equal(count_notes(v, 2), 0);
+    dt_variable_unref(v);
+    dt_strategy_unref(cpus);
+    dt_strategy_unref(other);
+    dt_strategy_unref(s);
+}
+
+/* ---- ways to split ---- */
+
+static void test_ways_to_split(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t dim[4];
+        int rank, logical;
+        const char *text;
+    } rows[] = {
+        { { 32, 64, 64, 3 }, 4, 8, "10 ways to split (32, 64, 64, 3) in 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
+        { { DT_BATCH, 64, 64, 3 }, 4, 8, "4 ways to split (B, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
+        { { 384, 6, 64 }, 3, 2, "3 ways to split (384, 6, 64) in 2: [1,1,2], [1,2,1], [2,1,1]" },
+        { { 65, 384 }, 2, 2, "1 way to split (65, 384) in 2: [1,2]" },
+        { { 65 }, 1, 2, "(65) cannot be split in 2; replicate it" },
+        { { DT_BATCH }, 1, 2, "(B) cannot be split in 2; replicate it" },
+        { { 0 }, 0, 2, "() cannot be split in 2; replicate it" },
+        { { 12 }, 1, 12, "1 way to split (12) in 12: [12]" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
+        dt_str text = { 0 };
+        dt_split_ways(&type, rows[i].logical, &text);
+        assert_string_equal(dt_str_text(&text), rows[i].text);
+        dt_str_release(&text);
+    }
 }
 
 /* ---- in the graph ---- */
@@ -295,6 +486,11 @@ int main(void)
         cmocka_unit_test(test_values_of_each_replica_can_be_annotated),
         cmocka_unit_test(test_annotations_that_are_refused),
         cmocka_unit_test(test_annotations_out_of_place),
+        cmocka_unit_test(test_variables_are_read_through_one_note),
+        cmocka_unit_test(test_notes_stand_straight_on_variables),
+        cmocka_unit_test(test_weights_of_models_are_plain_variables),
+        cmocka_unit_test(test_splits_of_variables_that_are_refused),
+        cmocka_unit_test(test_ways_to_split),
         cmocka_unit_test(test_annotations_are_in_the_graph_and_its_gradient),
     };
     return cmocka_run_group_tests_name("logical", tests, NULL, NULL);

@@ -1,0 +1,146 @@
+/*
+ * What a split must be like, and which would do. Ways to split are all the products of the number of devices over the dimensions
+ * that divide, so few that they can be walked.
+ */
+#include "strategy/split.h"
+
+#include <string.h>
+
+#include "topo/list.h"
+
+enum { MOST_SHOWN = 4 };
+
+/* ---- ways ---- */
+
+typedef struct way {
+    int64_t parts[DT_MAX_RANK], most; /* parts of a dimension */
+} way;
+
+/* The walk: one way at hand, the best so far in order. */
+typedef struct walk {
+    const dt_type *type;
+    way now, best[MOST_SHOWN];
+    int kept, n;
+} walk;
+
+/* The most even first; among equals later dimensions are cut more. */
+static bool is_before(const way *a, const way *b, int rank)
+{
+    if (a->most != b->most)
+        return a->most < b->most;
+    for (int d = 0; d < rank; d++)
+        if (a->parts[d] != b->parts[d])
+            return a->parts[d] < b->parts[d];
+    return false;
+}
+
+static void keep(walk *w)
+{
+    int at = w->kept < MOST_SHOWN ? w->kept++ : MOST_SHOWN - 1;
+
+    w->n++;
+    if (w->n > MOST_SHOWN && !is_before(&w->now, &w->best[at], w->type->rank))
+        return;
+    for (; at > 0 && is_before(&w->now, &w->best[at - 1], w->type->rank); at--)
+        w->best[at] = w->best[at - 1];
+    w->best[at] = w->now;
+}
+
+/* Deals `left` devices out to dimension d and those after it. */
+static void deal(walk *w, int d, int64_t left)
+{
+    int64_t most = w->now.most;
+
+    if (d == w->type->rank) {
+        if (left == 1)
+            keep(w);
+        return;
+    }
+    for (int64_t parts = 1; parts <= left; parts++) {
+        bool divides = parts == 1 || (w->type->dim[d] >= 0 && w->type->dim[d] % parts == 0);
+        if (left % parts != 0 || !divides)
+            continue;
+        w->now.parts[d] = parts;
+        w->now.most = parts > most ? parts : most;
+        deal(w, d + 1, left / parts);
+    }
+    w->now.most = most;
+}
+
+void dt_split_ways(const dt_type *type, int logical, dt_str *out)
+{
+    walk w = { .type = type };
+
+    deal(&w, 0, logical);
+    if (w.n == 0) {
+        dt_shape_print(type, out);
+        dt_str_printf(out, " cannot be split in %d; replicate it", logical);
+        return;
+    }
+    dt_str_printf(out, "%d way%s to split ", w.n, w.n == 1 ? "" : "s");
+    dt_shape_print(type, out);
+    dt_str_printf(out, " in %d: ", logical);
+    for (int i = 0; i < w.kept; i++) {
+        dt_str_puts(out, i ? ", " : "");
+        dt_list_print(out, w.best[i].parts, type->rank);
+    }
+    dt_str_puts(out, w.n > w.kept ? ", ..." : "");
+}
+
+/* ---- checks ---- */
+
+static dt_status *check_rank(const dt_split *s, const char *shape)
+{
+    int rank = s->type->rank;
+
+    if (s->n == rank)
+        return NULL;
+    return dt_fail(DT_E_SPLIT, NULL, "%s has %d number%s, but %s of shape %s has %d dimension%s", s->what, s->n, s->n == 1 ? "" : "s", s->of, shape,
+                   rank, rank == 1 ? "" : "s");
+}
+
+static dt_status *check_sizes(const dt_split *s, const char *shape)
+{
+    for (int d = 0; d < s->n; d++) {
+        int64_t parts = s->parts[d], size = s->type->dim[d];
+        if (parts < 1)
+            return dt_fail(DT_E_SPLIT, NULL, "%s[%d] must be at least 1, got %lld", s->name, d, (long long)parts);
+        if (size >= 0 && size % parts != 0)
+            return dt_fail(DT_E_SPLIT, NULL, "%s[%d] is %lld, but dimension %d of %s of shape %s cannot be cut into %lld equal parts", s->name, d,
+                           (long long)parts, d, s->of, shape, (long long)parts);
+    }
+    return NULL;
+}
+
+static dt_status *check_product(const dt_split *s, const char *shape)
+{
+    int64_t product = 1;
+
+    for (int d = 0; d < s->n; d++)
+        if (!dt_mul_fits(product, s->parts[d], &product))
+            return dt_fail(DT_E_SPLIT, NULL, "%s makes more parts than can be counted, but a replica has %d logical device%s: %s is of shape %s",
+                           s->what, s->logical, s->logical == 1 ? "" : "s", s->of, shape);
+    if (product == s->logical)
+        return NULL;
+    return dt_fail(DT_E_SPLIT, NULL, "%s makes %lld part%s, but a replica has %d logical device%s: %s is of shape %s", s->what, (long long)product,
+                   product == 1 ? "" : "s", s->logical, s->logical == 1 ? "" : "s", s->of, shape);
+}
+
+dt_status *dt_split_check(const dt_split *s)
+{
+    dt_str shape = { 0 }, ways = { 0 };
+
+    dt_shape_print(s->type, &shape);
+    dt_status *bad = check_rank(s, dt_str_text(&shape));
+    if (!bad)
+        bad = check_sizes(s, dt_str_text(&shape));
+    if (!bad)
+        bad = check_product(s, dt_str_text(&shape));
+    if (bad) {
+        dt_split_ways(s->type, s->logical, &ways);
+        bad = dt_suggest(bad, "%s", dt_str_text(&ways));
+    }
+    dt_str_release(&shape);
+    dt_str_release(&ways);
+    return bad;
+}

@@ -1,0 +1,23 @@
+/* Splits before they are recorded: what can be cut how, in the words of whoever asked. */
+#ifndef DT_STRATEGY_SPLIT_H
+#define DT_STRATEGY_SPLIT_H
+
+#include "graph/graph.h"
+
+typedef struct dt_split {
+    const char *what;     /* "partition_dimensions [1,2]", "split": the list of parts, in messages */
+    const char *name;     /* of that list alone */
+    const char *of;       /* "the value", "'image'" */
+    const dt_type *type;
+    const int64_t *parts; /* [n] */
+    int n, logical;       /* devices of a replica */
+} dt_split;
+
+/* In tf.distribute's order: as many parts as dimensions, sizes that are known divisible, as many tiles as devices. SPLIT, saying which splits
+ * there are. */
+dt_status *dt_split_check(const dt_split *s) DT_MUST_USE;
+/* "4 ways to split (B, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], ...", the most even first. A batch dimension stays whole: only the run knows
+ * whether it can be cut. */
+void dt_split_ways(const dt_type *type, int logical, dt_str *out);
+
+#endif
