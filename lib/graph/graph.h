@@ -20,7 +20,7 @@
 #include "base/str.h"
 
 #define DT_MAX_RANK 8
-#define DT_MAX_IN 4
+#define DT_MAX_IN 5
 #define DT_BATCH (-1)
 
 /* ---- types ---- */

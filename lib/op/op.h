@@ -82,6 +82,10 @@ typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_ki
 typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
 typedef struct dt_all_reduce_attr { int32_t op, merged; } dt_all_reduce_attr; /* dt_reduce_op; merged: in a dt_merge_call, one value for all */
 
+typedef struct dt_attention_attr { double scale; int64_t window; int32_t causal, of; } dt_attention_attr; /* attention, attention_grad: its input `of` */
+typedef struct dt_norm_attr { double epsilon; } dt_norm_attr;                           /* layer_norm, its gradients */
+typedef struct dt_gelu_attr { int64_t approximate; } dt_gelu_attr;                      /* by tanh; gelu, gelu_grad */
+
 /* custom_call @Sharding: parts by dimension of OTHER, the device of MAXIMAL; what does not belong to the kind is 0. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
@@ -133,6 +137,21 @@ dt_value dt_example_id(dt_trace *t);                          /* (B) of int32: t
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
 /* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
+
+/* ---- builders of composites (build_composite.c) ---- */
+
+/* 0, 1, ... for the queries (.., T, N, H): (.., T) of int32. */
+dt_value dt_positions(dt_value query);
+typedef struct dt_attention_how {
+    double scale;      /* of scores: 1 / sqrt(H) as a rule */
+    bool causal;       /* no query looks at keys behind its position */
+    int64_t window;    /* none looks at keys this far away or further; 0: at any */
+    dt_value position; /* (.., T) of integers: which key stands where each query does; no value: dt_positions */
+} dt_attention_how;
+/* query (.., T, N, H), key (.., S, N, H), value (.., S, N, V): (.., T, N, V); see op/attention.c. */
+dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how);
+dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon); /* over the last dimension */
+dt_value dt_gelu(dt_value x, bool approximate);
 
 /* ---- builders of spatial ops (build_spatial.c) ---- */
 

@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-enum { MOST_IN = 3 };
+enum { MOST_IN = 5 };
 
 typedef struct infer_case {
     const dt_op *op;
@@ -240,6 +240,8 @@ static void test_composite_constraints(void **state)
 {
     (void)state;
     dt_all_reduce_attr sum = { .op = DT_SUM }, mean = { .op = DT_MEAN };
+    dt_attention_attr looking = { .scale = 1 }, no_input = { .scale = 1, .of = 3 };
+    dt_norm_attr norm = { 1e-3 };
     const infer_case cases[] = {
         { &dt_op_softmax, NULL, { "i32[B,3]" }, "(C1) wants floats" },
         { &dt_op_softmax, NULL, { "f32[B]" }, "(C2) wants classes in the last dimension, got f32[B]" },
@@ -252,6 +254,26 @@ static void test_composite_constraints(void **state)
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,3]", "f32[B]" }, "(C3)" },
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,3]", "i1[B]" }, "(C3)" },
         { &dt_op_softmax_cross_entropy_grad, NULL, { "f32[B,3]", "i32[B]", "f32[]" }, "(C4) wants dy f32[B], got f32[]" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,4]", "f32[B,5]" },
+          "(C1) wants floats of one dtype and integers, got f32[B,5,2,3], f32[B,6,2,3], f32[B,6,2,4] and f32[B,5]" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f64[B,6,2,3]", "f32[B,6,2,4]", "i32[B,5]" }, "(C1)" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,4]", "f32[B,6,2,4]", "i32[B,5]" },
+          "(C2) cannot join queries f32[B,5,2,3], keys f32[B,6,2,4], values f32[B,6,2,4] and positions i32[B,5]" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,1,3]", "f32[B,6,1,3]", "i32[B,5]" }, "(C2)" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[6,2,3]", "f32[6,2,3]", "i32[B,5]" }, "(C2)" },
+        { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,3]", "i32[B,6]" }, "(C2)" },
+        { &dt_op_attention, &looking, { "f32[B,2,3]", "f32[B,2,3]", "f32[B,2,3]", "i32[B]" }, "(C2)" },
+        { &dt_op_attention, &looking, { "f32[5,3]", "f32[5,3]", "f32[5,3]", "i32[5]" }, "(C2)" },
+        { &dt_op_attention, &looking, { "f32[5,2,3]", "f32[0,2,3]", "f32[0,2,3]", "i32[5]" }, "(C3) wants keys to look at" },
+        { &dt_op_attention_grad, &looking, { "f32[5,2,3]", "f32[6,2,3]", "f32[6,2,4]", "f32[5,2,3]", "i32[5]" }, "(C4) wants dy f32[5,2,4], got f32[5,2,3]" },
+        { &dt_op_attention_grad, &no_input, { "f32[5,2,3]", "f32[6,2,3]", "f32[6,2,4]", "f32[5,2,4]", "i32[5]" }, "(C4)" },
+        { &dt_op_layer_norm, &norm, { "i32[B,3]", "i32[3]", "i32[3]" }, "(C1) wants floats" },
+        { &dt_op_layer_norm, &norm, { "f32[B]", "f32[3]", "f32[3]" }, "(C1) wants features in the last dimension, got f32[B]" },
+        { &dt_op_layer_norm, &norm, { "f32[B,3]", "f32[3]", "f32[2]" }, "(C2) wants a vector f32[3], got f32[2]" },
+        { &dt_op_layer_norm_grad, &norm, { "f32[B,3]", "f32[2]", "f32[B,3]" }, "(C2)" },
+        { &dt_op_layer_norm_grad, &norm, { "f32[B,3]", "f32[3]", "f32[B,2]" }, "(C3) wants dy f32[B,3], got f32[B,2]" },
+        { &dt_op_layer_norm_scale_grad, &norm, { "f32[B,3]", "f32[3]" }, "(C2) wants dy f32[B,3], got f32[3]" },
+        { &dt_op_gelu, &(dt_gelu_attr){ 0 }, { "i32[3]" }, "(C1) wants floats" },
         { &dt_op_all_reduce, &sum, { "f32[B,3]" }, "(C1) cannot add f32[B,3] over replicas, whose batches differ in size" },
         { &dt_op_all_reduce, &sum, { "i1[]" }, "(C2) wants numbers" },
         { &dt_op_all_reduce, &mean, { "i32[]" }, "(C2) wants floats" },
@@ -329,6 +351,8 @@ static void test_rules_by_hand(void **state)
     dt_broadcast_attr bias = { type_of("f32[B,3]"), { 1, -1 } }, stretch = { type_of("f32[B,3]"), { 0, 1, -1 } };
     dt_reduce_attr middle = { DT_REDUCE_SUM, 2 };
     dt_axis_attr last = { 1 };
+    dt_attention_attr looking = { .scale = 1, .causal = 1 };
+    dt_norm_attr norm = { 1e-3 };
     dt_segment_attr cut = { .count = 4, .reduce = { DT_REDUCE_SUM, 3 }, .dot = { .n_contract = 1 }, .type = type_of("f32[B,3]") };
     const rule_case cases[] = {
         { { &dt_op_add, NULL, { "f32[B,3]", "f32[B,3]" }, NULL }, "ab,ab->ab" },
@@ -352,6 +376,13 @@ static void test_rules_by_hand(void **state)
         { { &dt_op_segment_dot_general, &cut, { "f32[B,2]", "f32[B,3]" }, NULL }, ".a,.b->.ab" },
         { { &dt_op_segment_broadcast, &cut, { "f32[4,3]" }, NULL }, ".b->.b" },
         { { &dt_op_tree_sum, NULL, { "f32[4,3]" }, NULL }, ".a->a" },
+        { { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,4]", "i32[B,5]" }, NULL }, "abc.,a.c.,a.cd,ab->abcd" },
+        { { &dt_op_attention_grad, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,4]", "f32[B,5,2,4]", "i32[B,5]" }, NULL },
+          "abc.,a.c.,a.cd,abcd,ab->abc." },
+        { { &dt_op_layer_norm, &norm, { "f32[B,2,3]", "f32[3]", "f32[3]" }, NULL }, "ab.,.,.->ab." },
+        { { &dt_op_layer_norm_grad, &norm, { "f32[B,2,3]", "f32[3]", "f32[B,2,3]" }, NULL }, "ab.,.,ab.->ab." },
+        { { &dt_op_layer_norm_scale_grad, &norm, { "f32[B,2,3]", "f32[B,2,3]" }, NULL }, "ab.,ab.->." },
+        { { &dt_op_gelu, &(dt_gelu_attr){ 0 }, { "f32[B,3]" }, NULL }, "ab->ab" },
         { { &dt_op_gather, NULL, { "f32[9,3]", "i32[B,2]" }, NULL }, ".c,ab->abc" },
         { { &dt_op_scatter_add, &(dt_rows_attr){ 9 }, { "f32[B,2,3]", "i32[B,2]" }, NULL }, "abc,ab->.c" },
     };
@@ -407,6 +438,7 @@ static void test_attributes_as_text(void **state)
     dt_dot_attr each = { .n_batch = 1, .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } };
     dt_axis_attr axis = { 1 };
     dt_all_reduce_attr mean = { .op = DT_MEAN };
+    dt_attention_attr looking = { .scale = 0.5, .window = 3, .causal = 1, .of = 1 };
     dt_segment_attr sums = { .count = 8, .reduce = { DT_REDUCE_SUM, 1 } }, dots = { .cut = DT_CUT_SHARDS, .count = 8, .dot = dense };
     const struct {
         const dt_op *op;
@@ -429,6 +461,11 @@ static void test_attributes_as_text(void **state)
         { &dt_op_argmax, &axis, "axis=1" },
         { &dt_op_get_dimension_size, &axis, "axis=1" },
         { &dt_op_all_reduce, &mean, "mean" },
+        { &dt_op_attention, &looking, "scale=0.5 causal window=3" },
+        { &dt_op_attention_grad, &looking, "key scale=0.5 causal window=3" },
+        { &dt_op_layer_norm, &(dt_norm_attr){ 1e-3 }, "epsilon=0.001" },
+        { &dt_op_gelu, &(dt_gelu_attr){ 1 }, "tanh" },
+        { &dt_op_gelu_grad, &(dt_gelu_attr){ 0 }, "erf" },
         { &dt_op_segment_reduce, &sums, "replicas 8 sum dims=[0]" },
         { &dt_op_segment_dot_general, &dots, "shards 8 contracting [1]x[0]" },
         { &dt_op_segment_broadcast, &sums, "replicas 8" },

@@ -46,6 +46,9 @@ typedef struct sample {
         dt_reverse_attr reverse;
         dt_convolution_attr convolution;
         dt_reduce_window_attr window;
+        dt_attention_attr attention;
+        dt_norm_attr norm;
+        dt_gelu_attr gelu;
     } attr;
 } sample;
 
@@ -302,6 +305,72 @@ static inline void make_cross_entropy(sample *s)
     }
 }
 
+/* Positions are drawn below the number of keys. */
+static inline void make_attention(sample *s)
+{
+    dt_type lead = random_type(s, 0);
+    int64_t t = 1 + below(s, 4), keys = 1 + below(s, 4), heads = 1 + below(s, 3), key_size = 1 + below(s, 3);
+    if (lead.rank > 2)
+        lead.rank = 2;
+    lead = dt_type_of(DT_FLOAT64, lead.rank, lead.dim);
+    dt_type q = lead, position = lead;
+    q.rank += 3;
+    q.dim[lead.rank] = t, q.dim[lead.rank + 1] = heads, q.dim[lead.rank + 2] = key_size;
+    s->in[0] = s->in[1] = q;
+    s->in[1].dim[lead.rank] = keys;
+    s->in[2] = s->in[1];
+    s->in[2].dim[lead.rank + 2] = 1 + below(s, 3);
+    position.dtype = DT_INT32;
+    position.dim[position.rank++] = t;
+    s->in[3] = position;
+    s->fill[3] = FILL_CLASS;
+    s->classes = keys;
+    s->attr.attention = (dt_attention_attr){ .scale = 0.5, .causal = coin(s), .window = coin(s) ? 1 + below(s, 3) : 0 };
+}
+
+static inline void make_attention_grad(sample *s)
+{
+    make_attention(s);
+    s->in[4] = s->in[3];
+    s->in[3] = s->in[0];
+    s->in[3].dim[s->in[0].rank - 1] = s->in[2].dim[s->in[0].rank - 1];
+    s->fill[3] = FILL_NORMAL;
+    s->fill[4] = FILL_CLASS;
+    s->attr.attention.of = below(s, 3);
+}
+
+static inline dt_type features_of(const dt_type *x)
+{
+    return dt_type_of(x->dtype, 1, &x->dim[x->rank - 1]);
+}
+
+/* Some features, so that rows of equal ones, where a gradient bends, are rare. */
+static inline void make_norm(sample *s)
+{
+    s->in[0] = random_type(s, 2);
+    s->in[0].dim[s->in[0].rank - 1] = 2 + below(s, 3);
+    s->in[1] = s->in[2] = features_of(&s->in[0]);
+    s->attr.norm.epsilon = 0.1;
+}
+
+static inline void make_norm_grad(sample *s)
+{
+    make_norm(s);
+    s->in[2] = s->in[0];
+}
+
+static inline void make_norm_scale_grad(sample *s)
+{
+    make_norm(s);
+    s->in[1] = s->in[0];
+}
+
+static inline void make_gelu(sample *s)
+{
+    make_elementwise(s);
+    s->attr.gelu.approximate = coin(s);
+}
+
 static inline void make_gather(sample *s)
 {
     dt_type index = random_type(s, 0), table = dt_scalar_type(DT_FLOAT64);
@@ -526,7 +595,9 @@ static const struct {
     { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum }, { &dt_op_pad, make_pad }, { &dt_op_slice, make_slice },
     { &dt_op_concatenate, make_concatenate }, { &dt_op_reverse, make_reverse }, { &dt_op_convolution, make_convolution },
     { &dt_op_segment_convolution, make_segment_convolution }, { &dt_op_reduce_window, make_windows },
-    { &dt_op_select_and_scatter, make_scatter },
+    { &dt_op_select_and_scatter, make_scatter }, { &dt_op_attention, make_attention }, { &dt_op_attention_grad, make_attention_grad },
+    { &dt_op_layer_norm, make_norm }, { &dt_op_layer_norm_grad, make_norm_grad }, { &dt_op_layer_norm_scale_grad, make_norm_scale_grad },
+    { &dt_op_gelu, make_gelu }, { &dt_op_gelu_grad, make_gelu },
 };
 
 /* A sample in float64 whose result type is inferred; NULL, or why the op refuses it. */

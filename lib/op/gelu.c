@@ -1,0 +1,49 @@
+/*
+ * gelu: y = x times the share of a normal distribution below x:
+ *
+ *     y = x (1 + erf(x / sqrt(2))) / 2
+ *     y = x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))        approximate: x (1 + tanh z) / 2 with half that z
+ *
+ * The sigmoid keeps its digits where 1 + tanh is nearly 0.
+ *
+ * (C1) x is of floats.
+ *
+ * A composite of element-wise ops, kept whole so that nobody stores what lies between. D. Hendrycks, K. Gimpel, Gaussian Error Linear
+ * Units (2016).
+ */
+#include "op/gelu.h"
+
+#include <math.h>
+
+#include "op/elementwise.h"
+
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_emit(g->trace, &dt_op_gelu_grad, (dt_value[]){ g->in[0], g->dout }, 2, g->node->attr);
+}
+
+static double by_erf(double x)
+{
+    return 0.5 * x * erfc(-x / M_SQRT2);
+}
+
+static double by_tanh(double x)
+{
+    return x / (1 + exp(-2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, ((const dt_gelu_attr *)c->node->attr)->approximate ? by_tanh : by_erf, NULL);
+}
+
+void dt_gelu_print(const void *attr, dt_str *out)
+{
+    dt_str_puts(out, ((const dt_gelu_attr *)attr)->approximate ? "tanh" : "erf");
+}
+
+const dt_op dt_op_gelu = {
+    .name = "gelu", .about = "x times the share of a normal distribution below x", .n_in = 1, .attr_size = sizeof(dt_gelu_attr),
+    .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .print = dt_gelu_print,
+};

@@ -1,0 +1,35 @@
+/*
+ * gelu_grad: the gradient of gelu, of x and dy. With P(x) the share of a normal distribution below x, s the sigmoid of z(x):
+ *
+ *     dx = dy (P(x) + x e^(-x^2 / 2) / sqrt(2 pi))
+ *     dx = dy (s + x s (1 - s) z'(x)), z'(x) = 2 sqrt(2 / pi) (1 + 3 * 0.044715 x^2)        approximate
+ *
+ * (C1) x and dy have one type (C2) of floats.
+ */
+#include "op/gelu.h"
+
+#include <math.h>
+
+#include "op/elementwise.h"
+
+static double by_erf(double x, double dy)
+{
+    return dy * (0.5 * erfc(-x / M_SQRT2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI));
+}
+
+/* Where s (1 - s) is 0, the square of x may be infinite. */
+static double by_tanh(double x, double dy)
+{
+    double scale = 2 * sqrt(2 / M_PI), s = 1 / (1 + exp(-scale * (x + 0.044715 * x * x * x))), slope = s * (1 - s);
+    return dy * (slope == 0 ? s : s + x * slope * scale * (1 + 3 * 0.044715 * x * x));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_binary(c, ((const dt_gelu_attr *)c->node->attr)->approximate ? by_tanh : by_erf, NULL);
+}
+
+const dt_op dt_op_gelu_grad = {
+    .name = "gelu_grad", .about = "its gradient", .n_in = 2, .attr_size = sizeof(dt_gelu_attr), .elementwise = true, .linear = 2,
+    .infer = dt_infer_floats, .rule = dt_rule_elementwise, .eval = eval, .print = dt_gelu_print,
+};
