@@ -14,7 +14,7 @@ static void zeros(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_zeros = {
-    .kind = { .name = "Zeros", .about = "all 0", .aliases = (const char *const[]){ "zeros", NULL } },
+    .kind = { .name = "Zeros", .about = "all 0", .aliases = (const char *const[]){ "zeros", "zero", NULL } },
     .fill = zeros,
 };
 
@@ -25,7 +25,7 @@ static void ones(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_ones = {
-    .kind = { .name = "Ones", .about = "all 1", .aliases = (const char *const[]){ "ones", NULL } },
+    .kind = { .name = "Ones", .about = "all 1", .aliases = (const char *const[]){ "ones", "one", NULL } },
     .fill = ones,
 };
 

@@ -20,7 +20,7 @@ static void uniform(const void *args, const dt_draw *d, double *out)
 
 const dt_initializer dt_initializer_random_uniform = {
     .kind = { "RandomUniform", "uniform in [minval, maxval)", uniform_fields, sizeof(struct uniform),
-              (const char *const[]){ "random_uniform", NULL } },
+              (const char *const[]){ "random_uniform", "uniform", NULL } },
     .fill = uniform,
 };
 
@@ -42,7 +42,7 @@ static void normal(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_random_normal = {
-    .kind = { "RandomNormal", "normal", normal_fields, sizeof(struct normal), (const char *const[]){ "random_normal", NULL } },
+    .kind = { "RandomNormal", "normal", normal_fields, sizeof(struct normal), (const char *const[]){ "random_normal", "normal", NULL } },
     .fill = normal,
 };
 
