@@ -28,10 +28,12 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
 {
     const dt_layer_spec *layer = &m->spec.layer[i];
     dt_layer_call call = *c;
-    dt_value weight[DT_MAX_WEIGHTS];
+    dt_value weight[DT_MAX_WEIGHTS + DT_MAX_BORROWED];
     const char *before = dt_trace_path(c->trace, layer->name);
     for (int k = 0; k < layer->n_weights; k++)
         weight[k] = dt_read(c->trace, m->weight[first + k]);
+    for (int k = 0; k < layer->n_borrowed; k++)
+        weight[layer->n_weights + k] = dt_read(c->trace, m->weight[layer->borrowed[k]]);
     call.args = layer->args;
     call.made = layer->made;
     call.name = layer->name;

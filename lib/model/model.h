@@ -91,7 +91,8 @@ typedef struct dt_layer_head {
     DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
     DT_NOT_YET("dtype")
 
-#define DT_MAX_WEIGHTS 16
+#define DT_MAX_WEIGHTS 32
+#define DT_MAX_BORROWED 2
 /* What a layer is told when shapes are checked, and what it answers. */
 typedef struct dt_layer_build {
     dt_arena *arena;
@@ -102,6 +103,10 @@ typedef struct dt_layer_build {
     dt_type out;          /* to be filled */
     int n_weights;        /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
+    int n_earlier;        /* layers before this one */
+    const struct dt_layer_spec *earlier;
+    int n_borrowed;       /* to be filled: dt_layer_borrow adds one */
+    int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
     const void *made;     /* may be filled: what call wants to know besides args; in `arena` */
 } dt_layer_build;
 
@@ -116,6 +121,9 @@ typedef struct dt_weight_request {
 } dt_weight_request;
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
+/* Makes a weight of an earlier layer this one's too, behind its own: `path` is the weight's, or that of the layer or part whose only one it is.
+ * WEIGHT at the path when there is no such weight. */
+dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
 /* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B included. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 /* The same with exactly `rank` dimensions: `shape` names them. */
@@ -126,7 +134,7 @@ typedef struct dt_layer_call {
     const void *args, *made; /* as build left them */
     dt_value x;
     const char *name;
-    const dt_value *weight; /* in the order of build */
+    const dt_value *weight; /* in the order of build, the borrowed ones last */
     dt_variable *const *variable; /* the same, to be assigned what is kept from step to step: equal on all replicas */
     const dt_type *out;     /* as build said */
     uint64_t seed;          /* the model's */
@@ -170,8 +178,9 @@ typedef struct dt_layer_spec {
     const char *name;
     dt_place at;
     dt_type in, out;
-    int n_weights;
+    int n_weights, n_borrowed;
     const dt_weight_spec *weight;
+    const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
 } dt_layer_spec;
 

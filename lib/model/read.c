@@ -130,7 +130,8 @@ static dt_status *build_layer(reader *r, int i, const dt_type *in)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at, .in = *in };
+    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at, .in = *in,
+                           .n_earlier = r->built, .earlier = r->layer };
     dt_status *s = row->build(b);
     if (!s)
         s = check_example(b);
@@ -138,7 +139,8 @@ static dt_status *build_layer(reader *r, int i, const dt_type *in)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
         .row = row, .args = b->args, .name = b->name, .at = b->at,
-        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight, .made = b->made,
+        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed,
+        .made = b->made,
     };
     r->built++;
     return NULL;

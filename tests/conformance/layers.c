@@ -2,6 +2,8 @@
  * One layer at a time: a model of it alone is given the recorded weights, and a step function returns y, and the gradients of
  * sum(y * cotangent) with respect to the input and the weights; what the layer keeps of the batches it saw is read afterwards.
  *
+ * A case may have a list of `layers` instead of one `class`: weights then have their whole paths.
+ *
  * Cases of refused layers record no configuration, but their messages name it ("`rate=1.5`", "kernel shape=(5, 5, 1, 1)"): that is read
  * back from there.
  */
@@ -123,8 +125,19 @@ static json_t *input_of(const json_t *x)
     return json_pack("{s:{s:s,s:o,s:O}}", "Input", "name", "x", "shape", shape, "dtype", json_object_get(x, "dtype"));
 }
 
+static dt_status *make_whole(layer_case *l, const json_t *layers)
+{
+    char *text = json_dumps(layers, JSON_COMPACT);
+    dt_status *s = dt_model_create(&l->model, "%s", text);
+    free(text);
+    return s;
+}
+
 static dt_status *make_model(layer_case *l)
 {
+    const json_t *layers = json_object_get(l->c->in, "layers");
+    if (layers)
+        return make_whole(l, layers);
     const json_t *x = json_object_get(l->c->in, "x");
     const char *class_name = json_string_value(json_object_get(l->c->in, "class"));
     json_t *config = config_of(l->c), *input = input_of(x);
@@ -137,9 +150,10 @@ static dt_status *make_model(layer_case *l)
     return s;
 }
 
-static void weight_path(char *path, size_t size, const json_t *weight)
+static void weight_path(const layer_case *l, char *path, size_t size, const json_t *weight)
 {
-    snprintf(path, size, "layer/%s", json_string_value(json_object_get(weight, "path")));
+    bool whole = json_object_get(l->c->in, "layers") != NULL;
+    snprintf(path, size, "%s%s", whole ? "" : "layer/", json_string_value(json_object_get(weight, "path")));
 }
 
 static void set_weights(layer_case *l)
@@ -148,7 +162,7 @@ static void set_weights(layer_case *l)
     size_t i;
     json_array_foreach(weights, i, w) {
         char path[256];
-        weight_path(path, sizeof path, w);
+        weight_path(l, path, sizeof path, w);
         dt_tensor *t = tensor_of(l->v, json_object_get(w, "value"));
         expect_ok(l->v, path, t ? dt_model_set_weight(l->model, path, t) : NULL);
         dt_tensor_unref(t);
@@ -226,7 +240,7 @@ static void expect_gradients(layer_case *l, const dt_values *results)
         expect_tensor(l->v, "dx", json_object_get(l->c->out, "dx"), dt_values_local(results, "dx", 0), gradients);
     json_array_foreach(list, i, w) {
         char path[256];
-        weight_path(path, sizeof path, w);
+        weight_path(l, path, sizeof path, w);
         expect_tensor(l->v, path, json_object_get(w, "value"), dt_values_local(results, path, 0), gradients);
     }
 }
@@ -238,7 +252,7 @@ static void expect_state(layer_case *l)
     json_array_foreach(list, i, w) {
         char path[256];
         dt_tensor *t = NULL;
-        weight_path(path, sizeof path, w);
+        weight_path(l, path, sizeof path, w);
         expect_ok(l->v, path, dt_model_get_weight(l->model, path, &t));
         expect_tensor(l->v, path, json_object_get(w, "value"), t, PRODUCTS);
         dt_tensor_unref(t);

@@ -35,6 +35,25 @@ static void test_weights_are_keras(void **state)
         { SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 3, value_dim: 4, output_shape: 7, use_gate: true, use_bias: false}",
           "multi_head_attention/query/kernel (6, 2, 3)\nmulti_head_attention/key/kernel (6, 2, 3)\nmulti_head_attention/gate/kernel (6, 2, 4)\n"
           "multi_head_attention/value/kernel (6, 2, 4)\nmulti_head_attention/attention_output/kernel (2, 4, 7)\n(B, 5, 7)", 224 },
+        { SEQUENCE "- TransformerDecoder: {intermediate_dim: 4, num_heads: 2, name: d}",
+          "d/self_attention/query/kernel (6, 2, 3)\nd/self_attention/query/bias (2, 3)\nd/self_attention/key/kernel (6, 2, 3)\n"
+          "d/self_attention/key/bias (2, 3)\nd/self_attention/value/kernel (6, 2, 3)\nd/self_attention/value/bias (2, 3)\n"
+          "d/self_attention/attention_output/kernel (2, 3, 6)\nd/self_attention/attention_output/bias (6)\n"
+          "d/self_attention_layer_norm/gamma (6)\nd/self_attention_layer_norm/beta (6)\nd/feedforward_intermediate_dense/kernel (6, 4)\n"
+          "d/feedforward_intermediate_dense/bias (4)\nd/feedforward_output_dense/kernel (4, 6)\nd/feedforward_output_dense/bias (6)\n"
+          "d/feedforward_layer_norm/gamma (6)\nd/feedforward_layer_norm/beta (6)\n(B, 5, 6)", 250 },
+        { SEQUENCE "- TransformerEncoder: {intermediate_dim: 1, num_heads: 5, name: e, dropout: 0.1, trainable: false}",
+          "e/self_attention_layer/query/kernel (6, 5, 1) *\ne/self_attention_layer/query/bias (5, 1) *\ne/self_attention_layer/key/kernel (6, 5, 1) *\n"
+          "e/self_attention_layer/key/bias (5, 1) *\ne/self_attention_layer/value/kernel (6, 5, 1) *\ne/self_attention_layer/value/bias (5, 1) *\n"
+          "e/self_attention_layer/attention_output/kernel (5, 1, 6) *\ne/self_attention_layer/attention_output/bias (6) *\n"
+          "e/self_attention_layer/seed_generator/step () *\ne/self_attention_layer_norm/gamma (6) *\ne/self_attention_layer_norm/beta (6) *\n"
+          "e/self_attention_dropout/seed_generator/step () *\ne/feedforward_layer_norm/gamma (6) *\ne/feedforward_layer_norm/beta (6) *\n"
+          "e/feedforward_intermediate_dense/kernel (6, 1) *\ne/feedforward_intermediate_dense/bias (1) *\n"
+          "e/feedforward_output_dense/kernel (1, 6) *\ne/feedforward_output_dense/bias (6) *\ne/feedforward_dropout/seed_generator/step () *\n"
+          "(B, 5, 6)", 184 },
+        { SEQUENCE "- PositionEmbedding: {sequence_length: 9}", "position_embedding/embeddings (9, 6)\n(B, 5, 6)", 54 },
+        { WORDS "- TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 7, embedding_dim: 2, name: e}\n- Tied: {to: e/token_embedding}",
+          "e/token_embedding/embeddings (9, 2)\ne/position_embedding/embeddings (7, 2)\n(B, 5, 9)", 32 },
         { SEQUENCE "- LSTM: {units: 3, return_sequences: true}",
           "lstm/lstm_cell/kernel (6, 12)\nlstm/lstm_cell/recurrent_kernel (3, 12)\nlstm/lstm_cell/bias (12)\n(B, 5, 3)", 120 },
         { SEQUENCE "- GRU: {units: 3}", "gru/gru_cell/kernel (6, 9)\ngru/gru_cell/recurrent_kernel (3, 9)\ngru/gru_cell/bias (2, 9)\n(B, 3)", 99 },
@@ -106,6 +125,21 @@ static void test_refusals(void **state)
         { SEQUENCE "- MultiHeadAttention: {num_heads: 0, key_dim: 2}", DT_E_RANGE, "num_heads must be at least 1, got 0" },
         { SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 3]}", DT_E_NOT_YET,
           "output_shape of 2 dimensions is not implemented yet; it is one number" },
+        { VECTOR "- TransformerDecoder: {intermediate_dim: 2, num_heads: 2}", DT_E_MODEL_SHAPE,
+          "input 0 of TransformerDecoder has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
+        { SEQUENCE "- TransformerEncoder: {intermediate_dim: 2, num_heads: 7}", DT_E_MODEL_SHAPE,
+          "TransformerEncoder has 7 heads for 6 features: a head needs at least one" },
+        { SEQUENCE "- TransformerDecoder: {intermediate_dim: 2, num_heads: 2, kernel_initializer: glorot}", DT_E_UNKNOWN_NAME, "unknown initializer 'glorot'" },
+        { SEQUENCE "- PositionEmbedding: {sequence_length: 4}", DT_E_MODEL_SHAPE, "a sequence has 5 steps, sequence_length is 4" },
+        { WORDS "- TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 4, embedding_dim: 2}", DT_E_MODEL_SHAPE,
+          "a sequence has 5 steps, sequence_length is 4" },
+        { SEQUENCE "- TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 5, embedding_dim: 2}", DT_E_MODEL_SHAPE,
+          "TokenAndPositionEmbedding wants (B, steps), numbers of words; its input has 3 dimensions" },
+        { VECTOR "- Dense: {units: 6, name: d}\n- Tied: {to: e}", DT_E_WEIGHT, "no layer before 'tied' has a weight 'e'" },
+        { VECTOR "- Dense: {units: 6, name: d}\n- Tied: {to: d}", DT_E_WEIGHT, "'d' has 2 weights: name one of them" },
+        { VECTOR "- Dense: {units: 6, name: d}\n- Tied: {to: d/bias}", DT_E_MODEL_SHAPE,
+          "'d/bias' is f32[6]; Tied wants a table of rows of 6 for its input, f32[B,6]" },
+        { VECTOR "- Tied: {to: d}\n- Dense: {units: 6, name: d}", DT_E_WEIGHT, "no layer before 'tied' has a weight 'd'" },
         { VECTOR "- LSTM: {units: 2}", DT_E_MODEL_SHAPE, "input 0 of LSTM has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
         { SEQUENCE "- GRU: {units: 2, stateful: true}", DT_E_UNKNOWN_KEY, "unknown key 'stateful' in GRU" },
         { "- Input: {shape: [5000, 1]}\n- GRU: {units: 2}", DT_E_MODEL_SIZE, "GRU is unrolled, for at most 4096 steps; the input has 5000" },

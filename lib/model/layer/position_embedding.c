@@ -1,0 +1,114 @@
+/*
+ * PositionEmbedding: a learned vector for each place of a sequence, whatever stands there: (B, T, D) of any values to (B, T, D).
+ * TokenAndPositionEmbedding: words by their numbers, plus that: (B, T) of integers to (B, T, D). Both are KerasHub's.
+ */
+#include "model/layer/parts.h"
+
+/* ---- PositionEmbedding ---- */
+
+struct position {
+    dt_layer_head head;
+    int64_t sequence_length;
+    const dt_tree *initializer;
+};
+
+static const dt_field position_fields[] = {
+    DT_INT(struct position, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "places; a sequence may have fewer"),
+    DT_TREE(struct position, initializer, .help = "default glorot_uniform"),
+    DT_LAYER_FIELDS(struct position),
+    DT_END
+};
+
+static dt_status *check_length(const dt_layer_build *b, int64_t places)
+{
+    if (b->in.dim[1] <= places)
+        return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "a sequence has %lld steps, sequence_length is %lld", (long long)b->in.dim[1], (long long)places);
+}
+
+static dt_status *build_positions(dt_layer_build *b)
+{
+    const struct position *p = b->args;
+    DT_TRY(dt_layer_wants_exactly(b, "PositionEmbedding", 3, "(B, steps, features)"));
+    DT_TRY(check_length(b, p->sequence_length));
+    b->out = b->in;
+    return dt_layer_weight(b, &(dt_weight_request){
+        .name = "embeddings", .dtype = b->in.dtype, .rank = 2, .dim = { p->sequence_length, b->in.dim[2] },
+        .initializer = p->initializer, .preset = "glorot_uniform",
+    });
+}
+
+static dt_value call_positions(const dt_layer_call *c)
+{
+    dt_type type = dt_type_of_value(c->x);
+    return dt_broadcast_to(dt_slice_axis(c->weight[0], 0, 0, type.dim[1], 1), &type);
+}
+
+const dt_layer dt_layer_position_embedding = {
+    .kind = { "PositionEmbedding", "a learned vector for each place of a sequence", position_fields, sizeof(struct position), NULL },
+    .build = build_positions,
+    .call = call_positions,
+};
+
+/* ---- TokenAndPositionEmbedding ---- */
+
+struct embedding {
+    dt_layer_head head;
+    int64_t vocabulary_size, sequence_length, embedding_dim;
+    const dt_tree *embeddings_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct embedding, vocabulary_size, .min = 1, .max = 0x1p31, .required = true, .help = "words: the largest number is one less"),
+    DT_INT(struct embedding, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "places; a sequence may have fewer"),
+    DT_INT(struct embedding, embedding_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a vector"),
+    DT_TREE(struct embedding, embeddings_initializer, .preset = "uniform", .help = "of both tables"),
+    DT_LAYER_FIELDS(struct embedding),
+    DT_ONLY("tie_weights", "true"), DT_ONLY("mask_zero", "false"),
+    DT_END
+};
+
+typedef struct parts {
+    dt_part token, position;
+} parts;
+
+static dt_status *build_parts(dt_layer_build *b, parts *p)
+{
+    const struct embedding *e = b->args;
+    DT_TRY(dt_part_build(b, &(dt_part_request){
+        .row = &dt_layer_embedding, .name = "token_embedding", .in = b->in,
+        .arg = { { "input_dim", dt_part_int(b, e->vocabulary_size) }, { "output_dim", dt_part_int(b, e->embedding_dim) },
+                 { "embeddings_initializer", e->embeddings_initializer } },
+    }, &p->token));
+    return dt_part_build(b, &(dt_part_request){
+        .row = &dt_layer_position_embedding, .name = "position_embedding", .in = p->token.out,
+        .arg = { { "sequence_length", dt_part_int(b, e->sequence_length) }, { "initializer", e->embeddings_initializer } },
+    }, &p->position);
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct embedding *e = b->args;
+    parts *p = dt_arena_new(b->arena, parts);
+    if (b->in.rank != 2)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "TokenAndPositionEmbedding wants (B, steps), numbers of words; its input has %d dimensions",
+                       b->in.rank);
+    DT_TRY(check_length(b, e->sequence_length));
+    DT_TRY(build_parts(b, p));
+    b->made = p;
+    b->out = p->token.out;
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const parts *p = c->made;
+    dt_value tokens = dt_part_call(c, &p->token, c->x);
+    return dt_add(tokens, dt_part_call(c, &p->position, tokens));
+}
+
+const dt_layer dt_layer_token_and_position_embedding = {
+    .kind = { "TokenAndPositionEmbedding", "words by number, plus where they stand", fields, sizeof(struct embedding), NULL },
+    .build = build,
+    .call = call,
+};

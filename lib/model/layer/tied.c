@@ -1,0 +1,52 @@
+/*
+ * Tied: y = x Wᵀ, where W is a weight of a layer before: (B, ..., D) to (B, ..., V) with a table (V, D). It has no weight of its own, so
+ * what is learned here and there adds up in one; a language model's scores by its own embedding are the use of it.
+ *
+ *     - Tied: {name: logits, to: embed/token_embedding}
+ *
+ * In Keras it is ReversibleEmbedding called with reverse=True. O. Press, L. Wolf, Using the Output Embedding to Improve Language Models (2017).
+ */
+#include "model/model.h"
+#include "op/shapes.h"
+
+struct tied {
+    dt_layer_head head;
+    const dt_tree *to;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct tied, to, .as = DT_TREE_SCALAR, .required = true, .help = "a weight, or the layer that has it: embed/token_embedding"),
+    DT_LAYER_FIELDS(struct tied),
+    DT_END
+};
+
+static dt_status *no_table(const dt_layer_build *b, const dt_tree *to, const dt_type *w)
+{
+    return dt_fail(DT_E_MODEL_SHAPE, &to->at, "'%.80s' is %s; Tied wants a table of rows of %lld for its input, %s", to->text,
+                   dt_text_of(w).s, (long long)b->in.dim[b->in.rank - 1], dt_text_of(&b->in).s);
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct tied *t = b->args;
+    dt_type w;
+    DT_TRY(dt_layer_wants(b, "Tied", 2));
+    DT_TRY(dt_layer_borrow(b, t->to, &w));
+    if (w.rank != 2 || w.dim[1] != b->in.dim[b->in.rank - 1] || w.dtype != b->in.dtype)
+        return no_table(b, t->to, &w);
+    b->out = b->in;
+    b->out.dim[b->in.rank - 1] = w.dim[0];
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    int last = dt_type_of_value(c->x).rank - 1;
+    return dt_dot_general(c->x, c->weight[0], &(dt_dot_attr){ .n_contract = 1, .lhs_contract = { (int8_t)last }, .rhs_contract = { 1 } });
+}
+
+const dt_layer dt_layer_tied = {
+    .kind = { "Tied", "the product with a table of an earlier layer, transposed", fields, sizeof(struct tied), NULL },
+    .build = build,
+    .call = call,
+};
