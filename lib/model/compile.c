@@ -72,7 +72,22 @@ static dt_status *check_row(const dt_named *named)
     return NULL;
 }
 
-static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const char *accuracy, dt_metric_use *out)
+/* Whether the loss has its `from_logits` set. */
+static bool takes_logits(const dt_named *loss)
+{
+    for (const dt_field *f = loss->kind ? loss->kind->fields : NULL; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "from_logits") == 0)
+            return *(const bool *)((const char *)loss->args + f->offset);
+    return false;
+}
+
+/* What metrics take over from the rest of `compile`. */
+typedef struct beside {
+    const char *accuracy;
+    bool from_logits;
+} beside;
+
+static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const beside *c, dt_metric_use *out)
 {
     dt_named named;
     DT_TRY(read_row(arena, t, &named));
@@ -80,13 +95,16 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const char *acc
     const char *key = given_name(&named);
     dt_place at = named.at;
     if (named.kind == &dt_metric_accuracy.kind) {
-        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = accuracy, .at = at };
+        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = c->accuracy, .at = at };
         key = strcmp(named.written, "acc") == 0 ? "acc" : "accuracy";
         DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));
     }
     if (!key)
         key = dt_snake_case(arena, named.kind->name);
-    *out = (dt_metric_use){ (const dt_metric_row *)named.kind, named.args, key, at };
+    const dt_metric_row *row = (const dt_metric_row *)named.kind;
+    if (row->follow)
+        row->follow(named.args, c->from_logits);
+    *out = (dt_metric_use){ row, named.args, key, at };
     return NULL;
 }
 
@@ -101,7 +119,7 @@ static dt_status *check_key(const dt_metric_use *use, int i)
     return NULL;
 }
 
-static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const char *accuracy, dt_compile_spec *out)
+static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const beside *c, dt_compile_spec *out)
 {
     if (!t || t->kind == DT_TREE_NULL)
         return NULL;
@@ -109,7 +127,7 @@ static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const char *ac
     dt_metric_use *use = dt_arena_array(arena, dt_metric_use, t->n);
     dt_status *faults = NULL;
     for (int i = 0; i < t->n; i++) {
-        dt_status *s = read_metric(arena, t->item[i], accuracy, &use[out->n_metrics]);
+        dt_status *s = read_metric(arena, t->item[i], c, &use[out->n_metrics]);
         if (!s)
             s = check_key(use, out->n_metrics);
         if (!s)
@@ -168,7 +186,8 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
         dt_status_append(&s, dt_optimizer_read(arena, c.optimizer, &out->optimizer));
     if (c.loss)
         dt_status_append(&s, read_loss(arena, c.loss, &out->loss));
-    dt_status_append(&s, read_metrics(arena, c.metrics, fitting_accuracy(&out->loss, output), out));
+    const beside beside_it = { fitting_accuracy(&out->loss, output), takes_logits(&out->loss) };
+    dt_status_append(&s, read_metrics(arena, c.metrics, &beside_it, out));
     dt_status_append(&s, check_precision(c.precision));
     out->target = c.target;
     if (c.target)

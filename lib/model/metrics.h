@@ -6,6 +6,7 @@ DT_METRIC_ROW(mean_absolute_percentage_error) DT_METRIC_ROW(mean_squared_logarit
 DT_METRIC_ROW(cosine_similarity) DT_METRIC_ROW(r2_score) DT_METRIC_ROW(kl_divergence) DT_METRIC_ROW(poisson)
 DT_METRIC_ROW(hinge) DT_METRIC_ROW(squared_hinge) DT_METRIC_ROW(categorical_hinge)
 DT_METRIC_ROW(binary_crossentropy) DT_METRIC_ROW(categorical_crossentropy) DT_METRIC_ROW(sparse_categorical_crossentropy)
+DT_METRIC_ROW(perplexity)
 DT_METRIC_ROW(true_positives) DT_METRIC_ROW(false_positives) DT_METRIC_ROW(true_negatives) DT_METRIC_ROW(false_negatives)
 DT_METRIC_ROW(precision) DT_METRIC_ROW(recall) DT_METRIC_ROW(sensitivity_at_specificity) DT_METRIC_ROW(specificity_at_sensitivity)
 DT_METRIC_ROW(precision_at_recall) DT_METRIC_ROW(recall_at_precision) DT_METRIC_ROW(auc) DT_METRIC_ROW(f1_score) DT_METRIC_ROW(fbeta_score)

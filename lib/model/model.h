@@ -257,6 +257,8 @@ dt_value dt_sum_last(dt_value x);                                      /* (B, ..
 dt_value dt_mean_last(dt_value x);
 dt_value dt_mean_per_example(dt_value x);                              /* (B) of (B, ...) */
 dt_value dt_clip_between(dt_value x, double low, double high);         /* passes the gradient at both limits */
+/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight after a softmax by its input. */
+dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
 dt_value dt_clip_probability(dt_value p);                              /* to [1e-7, 1 - 1e-7], Keras' epsilon */
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
@@ -291,6 +293,7 @@ typedef struct dt_metric_row {
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
     dt_check_fn *check;
+    void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
     dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
     double (*result)(const void *args, const double *sum, double examples); /* examples: or the sum of their weights; 0: the result is 0 */
     void (*parts)(dt_metric_parts *m);

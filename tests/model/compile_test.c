@@ -70,6 +70,33 @@ static void test_accuracy_fits_the_loss(void **state)
         }
 }
 
+/* Perplexity looks at the very crossentropy that is the loss, unless it is told otherwise. */
+static void test_perplexity_follows_the_loss(void **state)
+{
+    (void)state;
+    static const struct { const char *logits, *metric; bool same; } rows[] = {
+        { "true", "Perplexity", true }, { "false", "perplexity", true },
+        { "true", "{Perplexity: {from_logits: false}}", false }, { "false", "{Perplexity: {from_logits: true, name: p}}", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_compile_spec c;
+        dt_graph *g = NULL;
+        ok(read_compile(arena, dt_arena_printf(arena, "{optimizer: adam, loss: {SparseCategoricalCrossentropy: {from_logits: %s}}, metrics: [%s]}",
+                                               rows[i].logits, rows[i].metric), 3, &c));
+        dt_trace *t = dt_trace_create("metric");
+        dt_type label = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH }), scores = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 });
+        dt_value y = dt_trace_declare(t, "y", &label), p = dt_trace_declare(t, "p", &scores);
+        dt_value loss = ((const dt_loss_row *)c.loss.kind)->rows(&(dt_loss_call_args){ c.loss.args, y, p });
+        dt_value value = c.metric[0].row->update(&(dt_loss_call_args){ c.metric[0].args, y, p });
+        assert_int_equal(loss.node == value.node, rows[i].same);
+        dt_return(t, "loss", loss);
+        ok(dt_trace_end(t, &g));
+        dt_graph_destroy(g);
+        dt_arena_destroy(arena);
+    }
+}
+
 static void test_bad_compiles_are_refused(void **state)
 {
     (void)state;
@@ -120,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_whole_compile),
         cmocka_unit_test(test_keras_defaults),
         cmocka_unit_test(test_accuracy_fits_the_loss),
+        cmocka_unit_test(test_perplexity_follows_the_loss),
         cmocka_unit_test(test_bad_compiles_are_refused),
         cmocka_unit_test(test_all_faults_come_at_once),
     };

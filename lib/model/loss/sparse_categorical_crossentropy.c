@@ -25,10 +25,18 @@ const dt_field dt_sparse_categorical_crossentropy_fields[] = {
 };
 
 /* (B, ...) of (B, ..., classes), also from (B, ..., 1) */
-static dt_value labels(const dt_loss_call_args *c)
+static dt_value labels(dt_value target, dt_value prediction)
 {
-    dt_type type = dt_type_of_value(c->prediction);
-    return dt_reshape(c->target, type.rank - 1, type.dim);
+    dt_type type = dt_type_of_value(prediction);
+    return dt_reshape(target, type.rank - 1, type.dim);
+}
+
+dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits)
+{
+    dt_value logits = from_logits ? prediction : dt_logits_of(prediction, &dt_op_softmax);
+    if (!logits.trace)
+        logits = dt_log(dt_clip_probability(prediction));
+    return dt_softmax_cross_entropy(logits, labels(target, prediction));
 }
 
 static dt_value mask(const dt_loss_call_args *c)
@@ -36,19 +44,17 @@ static dt_value mask(const dt_loss_call_args *c)
     const struct crossentropy *x = c->args;
     if (!x->ignores)
         return (dt_value){ 0 };
-    dt_value y = labels(c);
+    dt_value y = labels(c->target, c->prediction);
     return dt_compare(y, dt_like(y, (double)x->ignore_class), DT_NE);
 }
 
 static dt_value rows(const dt_loss_call_args *c)
 {
     const struct crossentropy *x = c->args;
-    dt_value logits = x->from_logits ? c->prediction : dt_logits_of(c->prediction, &dt_op_softmax), y = labels(c), valid = mask(c);
-    if (!logits.trace)
-        logits = dt_log(dt_clip_probability(c->prediction));
+    dt_value y = labels(c->target, c->prediction), valid = mask(c);
     if (!valid.trace)
-        return dt_softmax_cross_entropy(logits, y);
-    dt_value loss = dt_softmax_cross_entropy(logits, dt_select(valid, y, dt_like(y, 0)));
+        return dt_sparse_crossentropy(y, c->prediction, x->from_logits);
+    dt_value loss = dt_sparse_crossentropy(dt_select(valid, y, dt_like(y, 0)), c->prediction, x->from_logits);
     return dt_select(valid, loss, dt_like(loss, 0));
 }
 
