@@ -70,7 +70,7 @@ static dt_graph *freeze(dt_trace *t)
         .arg = freeze_named(t, t->arg, t->n_args, became),
         .state = freeze_states(t, became),
         .result = freeze_named(t, t->result, t->n_results, became),
-        .n_values = t->n_nodes, .became = became,
+        .batch_parts = t->batch_parts, .n_values = t->n_nodes, .became = became,
     };
     free(root);
     free(order);

@@ -116,6 +116,7 @@ typedef struct dt_graph {
     const dt_named_node *arg;    /* in order of declaration */
     const dt_state *state;
     const dt_named_node *result;
+    int batch_parts;   /* -k in a type is k * B / batch_parts; 1 but in programs that cut the batch over devices (op/mesh.h) */
     int n_values;      /* of the trace that made it */
     const int *became; /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
 } dt_graph;
@@ -231,6 +232,9 @@ struct dt_op {
     void (*print)(const void *attr, dt_str *out);        /* without blanks around it; NULL: no attributes to show */
     dt_value (*stack)(const dt_fold_call *c);   /* over inputs with one more, leading dimension; NULL: none, or element-wise */
     dt_value (*segment)(const dt_fold_call *c); /* over stacked rows, one result per segment; NULL: none */
+    size_t result_type; /* where in attr a dt_type is the result's: 1 + its offset; 0: nowhere */
+    const struct dt_partition_row *over_devices; /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
+    const struct dt_across_row *across;          /* collectives over devices (op/across.h); NULL: it is none */
 };
 
 /* The rule with -1 everywhere. */
@@ -290,6 +294,9 @@ bool dt_trace_set_merging(dt_trace *t, bool merging);
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
 int dt_trace_count(const dt_trace *t);             /* nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
+/* The graph's batch_parts. */
+void dt_trace_set_batch_parts(dt_trace *t, int parts);
+int dt_trace_batch_parts(const dt_trace *t);
 /* Copies node `i` of g with new inputs (attributes, path included). */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
 /* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */

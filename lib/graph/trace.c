@@ -27,7 +27,7 @@ dt_trace *dt_trace_create(const char *name)
     t->arena = dt_arena_create();
     t->name = dt_arena_strdup(t->arena, name);
     t->path = "";
-    t->replicas = t->logical = 1;
+    t->replicas = t->logical = t->batch_parts = 1;
     t->rows = -1;
     t->generation = ++live.begun;
     t->below = live.top;
@@ -116,6 +116,16 @@ void dt_trace_set_logical(dt_trace *t, int logical)
 int dt_trace_replicas(const dt_trace *t)
 {
     return t && is_live(t) ? t->replicas : 1;
+}
+
+void dt_trace_set_batch_parts(dt_trace *t, int parts)
+{
+    t->batch_parts = parts;
+}
+
+int dt_trace_batch_parts(const dt_trace *t)
+{
+    return t->batch_parts;
 }
 
 void dt_trace_set_rows(dt_trace *t, int64_t rows)

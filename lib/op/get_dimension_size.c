@@ -8,6 +8,7 @@
  * Only x's type is read, so nothing has to be moved; x counts as whole, since a part has another size.
  */
 #include "op/cells.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 static dt_status *infer(dt_infer *q)
@@ -40,8 +41,27 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
+/* Over devices x may lie in any way: its whole size is known when the program is made. */
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)out, (void)attr;
+    for (int d = 0; d < in[0].rank; d++)
+        rule->in[0][d] = (int8_t)d;
+}
+
+static dt_value emit_size(dt_partition_call *c)
+{
+    const dt_axis_attr *a = c->node->attr;
+    dt_type whole = dt_type_at(&c->type[0], c->batch);
+    c->out.partial = 0;
+    return dt_scalar(c->trace, DT_INT32, (double)whole.dim[a->axis]);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_size };
+
 const dt_op dt_op_get_dimension_size = {
     .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1,
     .attr_size = sizeof(dt_axis_attr), .varying = true,
     .infer = infer, .rule = rule, .cost = dt_cost_none, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

@@ -52,7 +52,7 @@ static dt_status *view_copy(dt_view *out, const dt_view *from)
 static dt_status *bind_argument(machine *m, int arg, int replica, const dt_view *given)
 {
     const dt_named_node *a = &m->graph->arg[arg];
-    dt_type type = dt_type_at(&m->graph->node[a->node].type, m->env[replica].batch);
+    dt_type type = dt_type_at(&m->graph->node[a->node].type, m->env[replica].batch / m->graph->batch_parts);
     if (!dt_type_equal(&type, &given->type))
         return dt_fail(DT_E_MODEL_SHAPE, NULL, "argument '%s' of replica %d is %s, the graph takes %s", a->name, replica,
                        dt_text_of(&given->type).s, dt_text_of(&type).s);
@@ -103,7 +103,7 @@ static dt_status *evaluate(machine *m, int i, int replica)
 {
     const dt_node *n = &m->graph->node[i];
     value *out = value_at(m, i, replica);
-    dt_type type = dt_type_at(&n->type, m->env[replica].batch);
+    dt_type type = dt_type_at(&n->type, m->env[replica].batch / m->graph->batch_parts);
     dt_view in[DT_MAX_IN];
     for (int k = 0; k < n->n_in; k++)
         in[k] = value_at(m, n->in[k], replica)->view;

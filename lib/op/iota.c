@@ -50,5 +50,5 @@ static void print(const void *attr, dt_str *out)
 
 const dt_op dt_op_iota = {
     .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .attr_size = sizeof(dt_iota_attr),
-    .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .result_type = 1 + offsetof(dt_iota_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
 };

@@ -52,5 +52,5 @@ static void print(const void *attr, dt_str *out)
 const dt_op dt_op_segment_broadcast = {
     .name = "segment_broadcast", .about = "to every row the entry of its segment", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .result_type = 1 + offsetof(dt_segment_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
 };

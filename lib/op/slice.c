@@ -6,6 +6,7 @@
  * (C2) The batch stays whole.
  */
 #include "op/cells.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 static bool is_whole(const dt_slice_attr *a, const dt_type *x, int d)
@@ -111,7 +112,21 @@ static void print(const void *attr, dt_str *out)
     dt_str_putc(out, ']');
 }
 
+/* Over devices: what is taken whole is what a device holds. */
+static dt_value emit_local(dt_partition_call *c)
+{
+    dt_slice_attr a = *(const dt_slice_attr *)c->node->attr;
+    dt_type local = dt_type_of_value(c->in[0]);
+    for (int d = 0; d < local.rank; d++)
+        if (is_whole(&a, &c->type[0], d))
+            a.dim[d].size = local.dim[d];
+    return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
+}
+
+static const dt_partition_row over_devices = { .emit = emit_local };
+
 const dt_op dt_op_slice = {
     .name = "slice", .about = "a part of every dimension", .n_in = 1, .attr_size = sizeof(dt_slice_attr), .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .over_devices = &over_devices,
 };

@@ -172,6 +172,7 @@ void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
 
 void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map)
 {
+    dt_trace_set_batch_parts(t, g->batch_parts);
     for (int i = 0; i < g->n_args; i++)
         map[g->arg[i].node] = dt_trace_declare(t, g->arg[i].name, &g->node[g->arg[i].node].type);
     for (int i = 0; i < g->n_states; i++)

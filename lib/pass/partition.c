@@ -66,7 +66,7 @@ static int units_of(const dt_cutter *c, int i)
         return 1;
     if (c->o->can_split && !c->o->can_split(c->g, i))
         return 1;
-    return n->type.dim[0] < 0 ? units_for_rows(c->o->batch) : units_for_elements(&n->type);
+    return n->type.dim[0] < 0 ? units_for_rows(c->p->batch) : units_for_elements(&n->type);
 }
 
 /* ---- the preamble ---- */
@@ -269,7 +269,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
         .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1),
     };
 
-    *p = (dt_program){ .graph = graph, .batch = options->batch, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
+    *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
     absorb_segments(&c);

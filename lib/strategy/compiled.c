@@ -3,7 +3,7 @@
  * of sizes is kept: a full batch, the last one, evaluation's.
  *
  *     traced step -> simplify -> fold -> shards -> simplify          once
- *                                             -> partition -> compile   per size
+ *                    (-> spmd -> expand, on several logical devices) -> partition -> compile   per size
  */
 #include "strategy/compiled.h"
 
@@ -117,6 +117,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
 static void release_size(dt_sized *z)
 {
     dt_executable_release(&z->executable);
+    dt_graph_destroy(z->unrolled);
+    dt_spmd_destroy(z->spmd);
     dt_arena_destroy(z->arena);
     *z = (dt_sized){ 0 };
 }
@@ -140,6 +142,26 @@ void dt_compiled_destroy(dt_compiled *c)
 
 /* ---- sizes ---- */
 
+/* Placement is not meaning: under `reproducible` the logical devices are left out, as where nothing says what they should hold. */
+static bool uses_logical_devices(const dt_compiled *c)
+{
+    return c->bare && c->strategy->logical > 1 && c->shards == 0;
+}
+
+static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
+{
+    if (!uses_logical_devices(c))
+        return NULL;
+    DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){ .devices = c->strategy->logical, .batch = z->rows }));
+    DT_TRY(dt_spmd_expand(z->spmd, &z->unrolled));
+    return simplify(&z->unrolled);
+}
+
+static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
+{
+    return z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+}
+
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 {
     dt_device *device = NULL;
@@ -147,10 +169,12 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
-    z->program = dt_partition(c->bare ? c->bare : c->folded.graph,
-                              &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
-    dt_status *s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
-                                                                    .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
+    dt_status *s = cut_over_devices(c, z);
+    if (!s) {
+        z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
+        s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
+                                                             .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
+    }
     if (s)
         release_size(z);
     return s;
@@ -225,7 +249,9 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     if (!c->folded.graph)
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
     DT_TRY(find_size(c, rows, &z));
-    if (strcmp(stage, "program") == 0)
+    if (strcmp(stage, "program") == 0 && z->spmd)
+        dt_spmd_print(z->spmd, out);
+    else if (strcmp(stage, "program") == 0)
         dt_program_print(z->program, out);
     else
         dt_exec_print(z->executable.exec, out);

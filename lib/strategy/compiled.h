@@ -2,6 +2,7 @@
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H
 
+#include "pass/spmd.h"
 #include "strategy/strategy.h"
 
 enum { DT_SIZES = 16 }; /* executables kept */
@@ -10,6 +11,8 @@ enum { DT_SIZES = 16 }; /* executables kept */
 typedef struct dt_sized {
     int64_t rows;
     dt_arena *arena;
+    dt_spmd *spmd;          /* cut over the logical devices; NULL: a replica computes as one */
+    dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_program *program;
     dt_executable executable;
 } dt_sized;

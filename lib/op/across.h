@@ -1,0 +1,67 @@
+/*
+ * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of the table. One file each in op/across,
+ * one row in op/acrosses.h. They have three meanings that must agree:
+ *
+ *   eval    in lockstep: in[d] is what device d holds, env->replica the device whose result is wanted (the interpreter runs a program so)
+ *   plain   within one memory space: the same in slices, joins and sums, since all devices' values are at hand (pass/spmd/expand.c)
+ *   bytes   what a device receives over links
+ */
+#ifndef DT_OP_ACROSS_H
+#define DT_OP_ACROSS_H
+
+#include "op/mesh.h"
+#include "op/op.h"
+
+#define DT_ACROSS(name) extern const dt_op dt_op_across_##name;
+#include "op/acrosses.h"
+#undef DT_ACROSS
+
+/* Shared by all: an op uses what its file names. */
+typedef struct dt_across_attr {
+    dt_mesh mesh;
+    dt_mesh_axes axes;      /* who takes part: the devices that differ in these axes only */
+    int32_t kind;      /* dt_reduce_kind */
+    int32_t dim, to;   /* dimensions */
+    int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
+    double fill;       /* what lies beyond the first and the last device */
+} dt_across_attr;
+
+/* One device's share of an op, all devices' inputs being values of one trace. */
+typedef struct dt_plain_call {
+    const dt_node *node;
+    const dt_value *in; /* [devices] */
+    int device;
+} dt_plain_call;
+
+/* The part of a dt_op row that only collectives have. */
+struct dt_across_row {
+    dt_value (*plain)(const dt_plain_call *c);
+    /* Bytes that a device receives, of an input of the concrete type `in`. */
+    double (*bytes)(const dt_across_attr *a, const dt_type *in);
+};
+
+/* The input where nothing is to be done (no axes). `attr` is filled as its builder says; the mesh is always given. */
+dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
+
+/* ---- for op/across ---- */
+
+/* Who takes part with `device`: *n of them, by rank. */
+int dt_across_rank(const dt_across_attr *a, int device);
+int dt_across_peer(const dt_across_attr *a, int device, int rank);
+/* out[at ..] = in[from ..], `size` cells of it, by dimension. */
+typedef struct dt_block { int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK]; } dt_block;
+void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
+/* The block that is all of x. */
+dt_block dt_whole_block(const dt_type *x);
+/* y's cells joined with x's from cell index `from` on: y = kind(y, x). */
+void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind);
+void dt_across_print(const void *attr, dt_str *out);
+void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
+
+/* Part `part` of `parts` equal ones of dimension `dim`, which may be the batch. */
+dt_value dt_part_of(dt_value x, int dim, int part, int parts);
+/* n values one behind the other along `dim`, which may be the batch. */
+dt_value dt_join_parts(const dt_value *x, int n, int dim);
+dt_value dt_reduce_pair(dt_value a, dt_value b, int kind);
+
+#endif

@@ -1,0 +1,49 @@
+/* all_gather over devices: what those along `axes` hold, one behind the other along `dim`, by rank. */
+#include "op/across.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_across_attr *a = q->attr;
+    q->out = q->in[0];
+    q->out.dim[a->dim] *= dt_mesh_parts(&a->mesh, a->axes);
+    return NULL;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    for (int r = 0; r < dt_mesh_parts(&a->mesh, a->axes); r++) {
+        const dt_view *x = &c->in[dt_across_peer(a, c->env->replica, r)];
+        dt_block b = dt_whole_block(&x->type);
+        b.at[a->dim] = r * x->type.dim[a->dim];
+        dt_copy_block(&c->out, x, &b);
+    }
+}
+
+static dt_value plain(const dt_plain_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    int n = dt_mesh_parts(&a->mesh, a->axes);
+    dt_value *part = dt_arena_array(dt_trace_arena(c->in[0].trace), dt_value, n);
+    for (int r = 0; r < n; r++)
+        part[r] = c->in[dt_across_peer(a, c->device, r)];
+    return dt_join_parts(part, n, a->dim);
+}
+
+static double bytes(const dt_across_attr *a, const dt_type *in)
+{
+    return (double)dt_type_bytes(in) * (dt_mesh_parts(&a->mesh, a->axes) - 1);
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_across_print(attr, out);
+    dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
+}
+
+static const struct dt_across_row row = { plain, bytes };
+
+const dt_op dt_op_across_all_gather = {
+    .name = "all_gather", .about = "what all devices hold, joined along a dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr),
+    .collective = true, .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+};

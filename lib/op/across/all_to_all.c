@@ -1,0 +1,56 @@
+/* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; everybody sends a part to everybody. */
+#include "op/across.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_across_attr *a = q->attr;
+    int n = dt_mesh_parts(&a->mesh, a->axes);
+    q->out = q->in[0];
+    q->out.dim[a->dim] *= n;
+    q->out.dim[a->to] /= n;
+    return NULL;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    int own = dt_across_rank(a, c->env->replica);
+    for (int r = 0; r < dt_mesh_parts(&a->mesh, a->axes); r++) {
+        const dt_view *x = &c->in[dt_across_peer(a, c->env->replica, r)];
+        dt_block b = dt_whole_block(&x->type);
+        b.size[a->to] = c->out.type.dim[a->to];
+        b.from[a->to] = own * b.size[a->to];
+        b.at[a->dim] = r * x->type.dim[a->dim];
+        dt_copy_block(&c->out, x, &b);
+    }
+}
+
+static dt_value plain(const dt_plain_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    int n = dt_mesh_parts(&a->mesh, a->axes), own = dt_across_rank(a, c->device);
+    dt_value *part = dt_arena_array(dt_trace_arena(c->in[0].trace), dt_value, n);
+    for (int r = 0; r < n; r++)
+        part[r] = dt_part_of(c->in[dt_across_peer(a, c->device, r)], a->to, own, n);
+    return dt_join_parts(part, n, a->dim);
+}
+
+static double bytes(const dt_across_attr *a, const dt_type *in)
+{
+    double n = dt_mesh_parts(&a->mesh, a->axes);
+    return (double)dt_type_bytes(in) * (n - 1) / n;
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    const dt_across_attr *a = attr;
+    dt_across_print(attr, out);
+    dt_str_printf(out, " dim=%d to dim=%d", a->dim, a->to);
+}
+
+static const struct dt_across_row row = { plain, bytes };
+
+const dt_op dt_op_across_all_to_all = {
+    .name = "all_to_all", .about = "cut along another dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+};

@@ -1,0 +1,54 @@
+/*
+ * Meshes and layouts: how a value lies on the devices that compute one program.
+ *
+ * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A layout says for every dimension of
+ * a value which axes cut it; axes that cut no dimension hold copies. Axes of one dimension cut it in their order, the first
+ * one major, so that a part is a run of neighbours and its number is the rank of the device among those axes.
+ *
+ *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6], devices 4..7 hold [:, 6:12]
+ *
+ * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or their maximum).
+ *
+ * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts being the most pieces that any value's
+ * batch is cut into, so that every part of the batch has a size. The whole batch is then -k * parts.
+ */
+#ifndef DT_OP_MESH_H
+#define DT_OP_MESH_H
+
+#include "graph/graph.h"
+
+enum { DT_MAX_AXES = 12 };
+
+typedef struct dt_mesh {
+    int32_t n;
+    int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
+} dt_mesh;
+
+/* Axes as a set: bit a is axis a. */
+typedef uint32_t dt_mesh_axes;
+
+int dt_mesh_devices(const dt_mesh *m);
+/* In how many parts these axes cut: the product of their sizes. */
+int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
+/* Number of the device among those that differ from it in `axes` only. */
+int dt_mesh_rank(const dt_mesh *m, int device, dt_mesh_axes axes);
+/* That one of them whose rank is `rank`. */
+int dt_mesh_peer(const dt_mesh *m, int device, dt_mesh_axes axes, int rank);
+/* "{0,2}" */
+void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out);
+
+typedef struct dt_layout {
+    dt_mesh_axes axes[DT_MAX_RANK];
+    dt_mesh_axes partial;
+    int32_t kind; /* dt_reduce_kind of what is partial */
+} dt_layout;
+
+bool dt_layout_equal(const dt_layout *a, const dt_layout *b);
+/* All axes that cut a dimension. */
+dt_mesh_axes dt_layout_axes(const dt_layout *l);
+/* What a device holds of a value of type `whole`; parts as above. */
+dt_type dt_layout_type(const dt_type *whole, const dt_layout *l, const dt_mesh *m, int64_t parts);
+/* "[-, {0}, {1,2}]", " partial sum over {0}"; "whole" where nothing is cut. */
+void dt_layout_print(const dt_layout *l, int rank, dt_str *out);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in 4; the mesh has an axis for every prime
+ * factor, here [2,2,2], and the first 2 goes to dimension 1, the others to dimension 2.
+ */
+#include <string.h>
+
+#include "pass/spmd/spmd_impl.h"
+
+static const dt_sharding_attr *note_of(const dt_node *n)
+{
+    return n->op == &dt_op_sharding ? n->attr : NULL;
+}
+
+bool dt_spmd_is_annotated(const dt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        if (note_of(&g->node[i]))
+            return true;
+    return false;
+}
+
+/* ---- the mesh ---- */
+
+static void add_primes(dt_mesh *m, int64_t parts, int *left)
+{
+    for (int p = 2; p <= parts; p++)
+        while (parts % p == 0 && *left % p == 0 && m->n < DT_MAX_AXES) {
+            m->size[m->n++] = p;
+            parts /= p;
+            *left /= p;
+        }
+}
+
+dt_mesh dt_spmd_mesh(const dt_graph *g, int devices)
+{
+    dt_mesh m = { 0 };
+    int left = devices;
+    for (int i = 0; i < g->n_nodes && m.n == 0; i++) {
+        const dt_sharding_attr *a = note_of(&g->node[i]);
+        for (int d = 0; a && a->kind == DT_SHARDING_OTHER && d < a->rank; d++)
+            add_primes(&m, a->parts[d], &left);
+    }
+    add_primes(&m, left, &left);
+    return m;
+}
+
+/* ---- layouts ---- */
+
+/* The axes of sizes whose product is `parts`, the first ones that are free. */
+static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, dt_mesh_axes *taken)
+{
+    dt_mesh_axes axes = 0;
+    for (int a = 0; a < m->n; a++)
+        if (!(*taken >> a & 1) && parts % m->size[a] == 0) {
+            axes |= (dt_mesh_axes)1 << a;
+            parts /= m->size[a];
+        }
+    if (parts != 1)
+        return 0;
+    *taken |= axes;
+    return axes;
+}
+
+static dt_layout read_note(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a)
+{
+    dt_layout l = { 0 };
+    dt_mesh_axes taken = 0;
+    for (int d = 0; a->kind == DT_SHARDING_OTHER && d < a->rank; d++) {
+        dt_mesh_axes axes = take_axes(&w->mesh, a->parts[d], &taken);
+        if (dt_spmd_divides(w, &n->type, d, axes))
+            l.axes[d] = axes;
+    }
+    return l;
+}
+
+void dt_spmd_read_notes(dt_spmd_work *w)
+{
+    for (int i = 0; i < w->g->n_nodes; i++) {
+        const dt_node *n = &w->g->node[i];
+        const dt_sharding_attr *a = note_of(n);
+        if (!a)
+            continue;
+        w->layout[i] = read_note(w, n, a);
+        w->fixed[i] = true;
+        const dt_node *of = &w->g->node[n->in[0]];
+        if (of->op == &dt_op_variable || of->op == &dt_op_parameter) {
+            w->layout[n->in[0]] = w->layout[i]; /* what is said of the value is said of what it is read from */
+            w->fixed[n->in[0]] = true;
+        }
+    }
+}

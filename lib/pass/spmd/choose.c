@@ -1,0 +1,134 @@
+/*
+ * How an op is split. Propagation says where its operands shall lie; where they disagree there are several ways to split the op, and each is weighed: the
+ * bytes that must travel so that the inputs lie as it wants, those that bring the result to where it shall lie, and a share of the
+ * work, which is less the more the op is split. The last way is always right: everybody has everything and computes it.
+ */
+#include <string.h>
+
+#include "pass/spmd/spmd_impl.h"
+
+/* What a link moves while a device works: 1 byte for 200 operations, or 16 bytes of its own memory. */
+static const double flops_per_byte = 200, memory_per_byte = 16;
+
+enum { MOST_WAYS = DT_MAX_IN + 4 };
+
+typedef struct way {
+    dt_mesh_axes factor[DT_MAX_FACTORS];
+} way;
+
+/* ---- partial sums that an op can hand on ---- */
+
+int dt_spmd_kind(const dt_node *n)
+{
+    if (n->op == &dt_op_reduce)
+        return ((const dt_reduce_attr *)n->attr)->kind;
+    return n->op == &dt_op_segment_reduce ? ((const dt_segment_attr *)n->attr)->reduce.kind : DT_REDUCE_SUM;
+}
+
+static bool hands_on(const dt_node *n)
+{
+    bool is_sum = dt_spmd_kind(n) == DT_REDUCE_SUM;
+    bool is_float = dt_dtype_is_float(n->type.dtype);
+    bool is_pad = n->op == &dt_op_pad && ((const dt_pad_attr *)n->attr)->value != 0;
+    return is_float && is_sum && !is_pad && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+}
+
+dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)
+{
+    const dt_node *n = &w->g->node[i];
+    dt_mesh_axes partial = n->n_in > 0 ? w->made[n->in[0]].layout.partial : 0;
+    if (!partial || w->fixed[i] || !hands_on(n))
+        return 0;
+    for (int k = 0; k < n->n_in; k++) {
+        const dt_layout *l = &w->made[n->in[k]].layout;
+        if (l->partial != partial || l->kind != DT_REDUCE_SUM)
+            return 0;
+    }
+    return partial;
+}
+
+/* ---- ways ---- */
+
+static void finish(const dt_spmd_work *w, int i, way *y)
+{
+    dt_mesh_axes partial = dt_spmd_handed_on(w, i);
+    for (int f = 0; f < DT_MAX_FACTORS; f++)
+        if (y->factor[f] & partial)
+            y->factor[f] = 0;
+    dt_spmd_drop_factors(w, i, y->factor);
+}
+
+static int list_ways(const dt_spmd_work *w, int i, way *list)
+{
+    const dt_node *node = &w->g->node[i];
+    int n = 0;
+    memset(list, 0, MOST_WAYS * sizeof *list);
+    dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor); /* the result's, and what inputs add */
+    for (int k = 0; k < node->n_in; k++)
+        dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
+    n++;
+    for (int k = 0; k < node->n_in; k++) /* the inputs', and what the result adds */
+        dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
+    dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);
+    dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n++].factor);
+    for (int k = 0; k < node->n_in; k++)
+        dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n++].factor);
+    n++;
+    for (int y = 0; y < n; y++)
+        finish(w, i, &list[y]);
+    return n;
+}
+
+/* ---- their costs ---- */
+
+static double work_of(const dt_spmd_work *w, const dt_node *n)
+{
+    dt_view in[DT_MAX_IN];
+    dt_cost cost = { 0 };
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = (dt_view){ .type = dt_type_at(&w->g->node[n->in[k]].type, w->batch) };
+    dt_call c = { .node = n, .in = in, .out = { .type = dt_type_at(&n->type, w->batch) } };
+    if (n->op->cost)
+        n->op->cost(&c, &cost);
+    else
+        cost.bytes = (double)dt_type_bytes(&c.out.type);
+    return cost.flops / flops_per_byte + cost.bytes / memory_per_byte;
+}
+
+static dt_mesh_axes all_factors(const way *y)
+{
+    dt_mesh_axes all = 0;
+    for (int f = 0; f < DT_MAX_FACTORS; f++)
+        all |= y->factor[f];
+    return all;
+}
+
+static double cost_of(const dt_spmd_work *w, int i, const way *y)
+{
+    const dt_node *n = &w->g->node[i];
+    dt_mesh_axes partial = dt_spmd_handed_on(w, i);
+    double bytes = work_of(w, n) / dt_mesh_parts(&w->mesh, all_factors(y));
+    for (int k = 0; k < n->n_in; k++) {
+        dt_layout want = dt_spmd_by_factors(w, i, k, y->factor);
+        want.partial = partial;
+        bytes += dt_spmd_convert_bytes(w, &w->g->node[n->in[k]].type, &w->made[n->in[k]].layout, &want);
+    }
+    dt_layout out = dt_spmd_by_factors(w, i, -1, y->factor);
+    out.partial = n->op->over_devices ? 0 : dt_spmd_summed(w, i, y->factor);
+    return bytes + dt_spmd_convert_bytes(w, &n->type, &out, &w->layout[i]);
+}
+
+void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
+{
+    way list[MOST_WAYS];
+    int n = list_ways(w, i, list), best = 0;
+    double least = cost_of(w, i, &list[0]);
+    for (int y = 1; y < n; y++) {
+        double cost = cost_of(w, i, &list[y]);
+        if (cost < least) {
+            least = cost;
+            best = y;
+        }
+    }
+    memcpy(factor, list[best].factor, sizeof list[best].factor);
+}

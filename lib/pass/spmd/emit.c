@@ -1,0 +1,237 @@
+/*
+ * The program that every device runs: node by node of the whole graph, the inputs brought to where the op wants them (convert.c), the op on what a device holds,
+ * partial sums added up at once, unless the one reader can add to them first.
+ *
+ * Arguments and variables are arguments of the program, results and new values of variables its results: what a device holds of them.
+ */
+#include "pass/spmd/spmd_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l)
+{
+    if (!v.trace)
+        return;
+    for (int had = w->cap; had <= v.node;) {
+        DT_GROW(w->lies, w->cap, v.node + 1);
+        DT_GROW(w->note, w->cap_notes, w->cap);
+        for (; had < w->cap; had++)
+            w->note[had] = NULL;
+    }
+    w->lies[v.node] = *l;
+}
+
+/* ---- one op ---- */
+
+static const dt_node *node_at(const dt_spmd_work *w, int i)
+{
+    return &w->g->node[i];
+}
+
+static bool was_split(const dt_spmd_work *w, int i)
+{
+    dt_mesh_axes any = dt_layout_axes(&w->layout[i]);
+    for (int k = 0; k < node_at(w, i)->n_in; k++)
+        any |= dt_layout_axes(&w->made[node_at(w, i)->in[k]].layout);
+    return any != 0;
+}
+
+static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *factor)
+{
+    const dt_node *n = node_at(w, i);
+    dt_partition_call c = { .trace = w->t, .node = n, .mesh = &w->mesh, .batch = w->batch, .parts = w->parts };
+    dt_mesh_axes partial = dt_spmd_handed_on(w, i);
+    memcpy(c.factor, factor, sizeof c.factor);
+    for (int k = 0; k < n->n_in; k++) {
+        c.type[k] = node_at(w, n->in[k])->type;
+        c.in_layout[k] = dt_spmd_by_factors(w, i, k, factor);
+        c.in_layout[k].partial = partial;
+        c.in[k] = dt_spmd_convert(w, &w->made[n->in[k]], &c.type[k], &c.in_layout[k]);
+    }
+    c.out = dt_spmd_by_factors(w, i, -1, factor);
+    c.out.partial = partial | dt_spmd_summed(w, i, factor);
+    c.out.kind = dt_spmd_kind(n);
+    return c;
+}
+
+/* The one reader may get partial sums: it could add to them, or hand them on. */
+static bool can_wait(const dt_spmd_work *w, int i)
+{
+    const dt_node *n = w->uses[i] == 1 && w->reader[i] >= 0 ? node_at(w, w->reader[i]) : NULL;
+    return n && !w->fixed[w->reader[i]] && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+}
+
+/* Partial sums become parts where they shall lie in parts by these axes, else sums. */
+static void settle(dt_spmd_work *w, int i)
+{
+    dt_made *m = &w->made[i];
+    dt_layout to = m->layout;
+    to.partial = 0;
+    for (int d = 0; d < node_at(w, i)->type.rank; d++)
+        if ((to.axes[d] & ~w->layout[i].axes[d]) == 0)
+            to.axes[d] |= w->layout[i].axes[d] & m->layout.partial;
+    m->value = dt_spmd_convert(w, m, &node_at(w, i)->type, &to);
+    m->layout = to;
+}
+
+static void emit_op(dt_spmd_work *w, int i)
+{
+    const dt_node *n = node_at(w, i);
+    const dt_partition_row *row = n->op->over_devices;
+    dt_mesh_axes factor[DT_MAX_FACTORS], any = 0;
+    dt_spmd_choose(w, i, factor);
+    dt_partition_call c = call_of(w, i, factor);
+    dt_value v = row && row->emit ? row->emit(&c) : dt_partition_same(&c);
+    w->made[i] = (dt_made){ v, c.out };
+    dt_spmd_lies(w, v, &c.out);
+    for (int f = 0; f < DT_MAX_FACTORS; f++)
+        any |= factor[f];
+    if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op != &dt_op_get_dimension_size)
+        w->note[v.node] = "replicated, then computed";
+    if (c.out.partial && (!can_wait(w, i) || c.out.kind != DT_REDUCE_SUM))
+        settle(w, i);
+}
+
+static void emit_note(dt_spmd_work *w, int i)
+{
+    int of = node_at(w, i)->in[0];
+    w->made[i] = (dt_made){ dt_spmd_convert(w, &w->made[of], &node_at(w, i)->type, &w->layout[i]), w->layout[i] };
+}
+
+static void emit_leaf(dt_spmd_work *w, int i, const char *name)
+{
+    dt_type type = dt_layout_type(&node_at(w, i)->type, &w->layout[i], &w->mesh, w->parts);
+    w->made[i] = (dt_made){ dt_trace_declare(w->t, name, &type), w->layout[i] };
+    dt_spmd_lies(w, w->made[i].value, &w->layout[i]);
+}
+
+/* ---- the program ---- */
+
+static void declare(dt_spmd_work *w)
+{
+    for (int i = 0; i < w->g->n_args; i++)
+        emit_leaf(w, w->g->arg[i].node, w->g->arg[i].name);
+    for (int i = 0; i < w->g->n_states; i++)
+        emit_leaf(w, w->g->state[i].node, dt_arena_printf(w->arena, "@%s", w->g->state[i].variable->path));
+}
+
+static void emit_nodes(dt_spmd_work *w)
+{
+    for (int i = 0; i < w->g->n_nodes; i++) {
+        const char *before = dt_trace_path(w->t, node_at(w, i)->path);
+        if (w->made[i].value.trace)
+            continue;
+        if (node_at(w, i)->op == &dt_op_sharding)
+            emit_note(w, i);
+        else
+            emit_op(w, i);
+        dt_trace_path(w->t, before);
+    }
+}
+
+static void give_back(dt_spmd_work *w, const char *name, int node, const dt_layout *as)
+{
+    dt_return(w->t, name, dt_spmd_convert(w, &w->made[node], &node_at(w, node)->type, as));
+}
+
+static void export(dt_spmd_work *w, dt_spmd *s)
+{
+    for (int i = 0; i < w->g->n_results; i++) {
+        s->result[i] = w->made[w->g->result[i].node].layout;
+        s->result[i].partial = 0;
+        give_back(w, w->g->result[i].name, w->g->result[i].node, &s->result[i]);
+    }
+    for (int i = 0; i < w->g->n_states; i++)
+        if (w->g->state[i].update >= 0)
+            give_back(w, dt_arena_printf(w->arena, "@%s", w->g->state[i].variable->path), w->g->state[i].update, &s->state[i]);
+}
+
+static void keep_layouts(const dt_spmd_work *w, dt_spmd *s)
+{
+    s->layout = dt_arena_array(s->arena, dt_layout, s->local->n_nodes + 1);
+    s->note = dt_arena_array(s->arena, const char *, s->local->n_nodes + 1);
+    for (int v = 0; v < s->local->n_values && v < w->cap; v++)
+        if (s->local->became[v] >= 0) {
+            s->layout[s->local->became[v]] = w->lies[v];
+            s->note[s->local->became[v]] = w->note[v];
+        }
+}
+
+static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
+{
+    w->t = dt_trace_create(w->g->name);
+    dt_trace_set_batch_parts(w->t, (int)w->parts);
+    declare(w);
+    emit_nodes(w);
+    export(w, s);
+    dt_status *bad = dt_trace_end(w->t, &s->local);
+    if (!bad)
+        keep_layouts(w, s);
+    free(w->lies);
+    free(w->note);
+    return bad;
+}
+
+/* ---- setting up ---- */
+
+static void read_graph(dt_spmd_work *w)
+{
+    int n = w->g->n_nodes + 1;
+    w->rule = dt_arena_array(w->arena, dt_rule, n);
+    w->layout = dt_arena_array(w->arena, dt_layout, n);
+    w->fixed = dt_arena_array(w->arena, bool, n);
+    w->made = dt_arena_array(w->arena, dt_made, n);
+    w->reader = dt_arena_array(w->arena, int, n);
+    w->uses = dt_graph_uses(w->g, w->arena);
+    for (int i = 0; i < w->g->n_nodes; i++) {
+        const dt_node *node = node_at(w, i);
+        dt_type in[DT_MAX_IN];
+        w->reader[i] = -1;
+        for (int k = 0; k < node->n_in; k++) {
+            in[k] = node_at(w, node->in[k])->type;
+            w->reader[node->in[k]] = i;
+        }
+        dt_partition_rule(node, in, &w->rule[i]);
+    }
+}
+
+static void keep_ends(const dt_spmd_work *w, dt_spmd *s)
+{
+    s->arg = dt_arena_array(s->arena, dt_layout, w->g->n_args + 1);
+    s->state = dt_arena_array(s->arena, dt_layout, w->g->n_states + 1);
+    s->result = dt_arena_array(s->arena, dt_layout, w->g->n_results + 1);
+    for (int i = 0; i < w->g->n_args; i++)
+        s->arg[i] = w->layout[w->g->arg[i].node];
+    for (int i = 0; i < w->g->n_states; i++)
+        s->state[i] = w->layout[w->g->state[i].node];
+}
+
+dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_spmd *s = dt_arena_new(arena, dt_spmd);
+    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o->devices), .batch = o->batch };
+
+    *s = (dt_spmd){ .arena = arena, .whole = g, .mesh = w.mesh, .batch = o->batch };
+    read_graph(&w);
+    dt_spmd_read_notes(&w);
+    dt_spmd_propagate(&w);
+    w.parts = dt_mesh_parts(&w.mesh, w.batch_axes);
+    keep_ends(&w, s);
+    dt_status *bad = emit_program(&w, s);
+    dt_arena_destroy(w.arena);
+    if (bad)
+        dt_spmd_destroy(s);
+    else
+        *out = s;
+    return bad;
+}
+
+void dt_spmd_destroy(dt_spmd *s)
+{
+    if (!s)
+        return;
+    dt_graph_destroy(s->local);
+    dt_arena_destroy(s->arena);
+}

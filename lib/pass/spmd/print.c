@@ -1,0 +1,65 @@
+/* The text of a program over devices: where each value lies, what collectives move, where everything was replicated. */
+#include "pass/spmd/spmd_impl.h"
+
+static double bytes_of(const dt_spmd *s, int i)
+{
+    const dt_node *n = &s->local->node[i];
+    dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
+    return n->op->across->bytes(n->attr, &in);
+}
+
+static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
+{
+    const dt_spmd *s = user;
+    dt_str_puts(out, "  {");
+    dt_layout_print(&s->layout[i], g->node[i].type.rank, out);
+    dt_str_putc(out, '}');
+    if (g->node[i].op->across)
+        dt_str_printf(out, " [%.0f bytes]", bytes_of(s, i));
+    if (s->note[i])
+        dt_str_printf(out, " [%s]", s->note[i]);
+}
+
+typedef struct total {
+    int n;
+    double bytes;
+} total;
+
+static total total_of(const dt_spmd *s, const dt_op *op)
+{
+    total t = { 0 };
+    for (int i = 0; i < s->local->n_nodes; i++)
+        if (s->local->node[i].op == op) {
+            t.n++;
+            t.bytes += bytes_of(s, i);
+        }
+    return t;
+}
+
+static void print_totals(const dt_spmd *s, dt_str *out)
+{
+    static const dt_op *const ops[] = {
+#define DT_ACROSS(name) &dt_op_across_##name,
+#include "op/acrosses.h"
+#undef DT_ACROSS
+    };
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        total t = ops[k]->across ? total_of(s, ops[k]) : (total){ 0 };
+        if (t.bytes > 0)
+            dt_str_printf(out, "  %-18s %5d   %.0f bytes a device\n", ops[k]->name, t.n, t.bytes);
+    }
+}
+
+void dt_spmd_print(const dt_spmd *s, dt_str *out)
+{
+    int devices = dt_mesh_devices(&s->mesh);
+    dt_str_printf(out, "program for each of %d logical devices, mesh [", devices);
+    for (int a = 0; a < s->mesh.n; a++)
+        dt_str_printf(out, "%s%d", a ? ", " : "", s->mesh.size[a]);
+    dt_str_printf(out, "], B = %lld", (long long)s->batch);
+    if (s->local->batch_parts > 1)
+        dt_str_printf(out, " in %d parts", s->local->batch_parts);
+    dt_str_puts(out, "\n");
+    print_totals(s, out);
+    dt_graph_print_notes(s->local, print_place, (void *)s, out);
+}

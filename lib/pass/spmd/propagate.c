@@ -1,0 +1,189 @@
+/*
+ * Propagation: from the values that notes speak of to all others, forwards and backwards, until nothing changes.
+ *
+ * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Told layouts are never changed, found ones only
+ * grow, nodes are visited in their order: so the outcome is the same every time. A cut is made only where it is even. Of two operands that
+ * would cut different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
+ *
+ * A variable lies as its new value does, and the other way round.
+ */
+#include "pass/spmd/spmd_impl.h"
+
+static const dt_node *node_at(const dt_spmd_work *w, int i)
+{
+    return &w->g->node[i];
+}
+
+static int operand(const dt_spmd_work *w, int i, int k)
+{
+    return k < 0 ? i : node_at(w, i)->in[k];
+}
+
+static int factor_of(const dt_spmd_work *w, int i, int k, int d)
+{
+    return k < 0 ? w->rule[i].out[d] : w->rule[i].in[k][d];
+}
+
+bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes)
+{
+    if (t->dim[d] >= 0)
+        return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
+    if (w->parts && (axes & ~w->batch_axes))
+        return false; /* in how many parts the batch lies is settled */
+    return w->batch % dt_mesh_parts(&w->mesh, axes | w->batch_axes) == 0;
+}
+
+/* ---- factors of one op ---- */
+
+static void merge(dt_mesh_axes *factor, int f, dt_mesh_axes axes)
+{
+    dt_mesh_axes others = 0;
+    for (int i = 0; i < DT_MAX_FACTORS; i++)
+        others |= i == f ? 0 : factor[i];
+    if (!(axes & others) && (factor[f] & axes) == factor[f])
+        factor[f] = axes;
+}
+
+void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor)
+{
+    for (int d = 0; d < node_at(w, operand(w, i, k))->type.rank; d++) {
+        int f = factor_of(w, i, k, d);
+        if (f >= 0 && layout->axes[d])
+            merge(factor, f, layout->axes[d]);
+    }
+}
+
+static bool fits(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor, int f)
+{
+    const dt_type *t = &node_at(w, operand(w, i, k))->type;
+    for (int d = 0; d < t->rank; d++)
+        if (factor_of(w, i, k, d) == f && !dt_spmd_divides(w, t, d, factor[f]))
+            return false;
+    return true;
+}
+
+static bool can(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f)
+{
+    const dt_partition_row *row = node_at(w, i)->op->over_devices;
+    dt_partition_call c = { .node = node_at(w, i), .mesh = &w->mesh, .batch = w->batch, .parts = w->parts };
+    if (!row || !row->can)
+        return true;
+    for (int k = 0; k < node_at(w, i)->n_in; k++)
+        c.type[k] = node_at(w, operand(w, i, k))->type;
+    c.factor[f] = factor[f];
+    return row->can(&c);
+}
+
+void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
+{
+    for (int f = 0; f < DT_MAX_FACTORS; f++) {
+        bool good = !factor[f] || can(w, i, factor, f);
+        for (int k = -1; factor[f] && k < node_at(w, i)->n_in; k++)
+            good = good && fits(w, i, k, factor, f);
+        factor[f] = good ? factor[f] : 0;
+    }
+}
+
+dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor)
+{
+    dt_layout l = { 0 };
+    for (int d = 0; d < node_at(w, operand(w, i, k))->type.rank; d++) {
+        int f = factor_of(w, i, k, d);
+        l.axes[d] = f >= 0 ? factor[f] : 0;
+    }
+    return l;
+}
+
+dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor)
+{
+    dt_mesh_axes in = 0;
+    dt_layout out = dt_spmd_by_factors(w, i, -1, factor);
+    for (int k = 0; k < node_at(w, i)->n_in; k++) {
+        dt_layout l = dt_spmd_by_factors(w, i, k, factor);
+        in |= dt_layout_axes(&l);
+    }
+    return in & ~dt_layout_axes(&out);
+}
+
+/* What all operands agree on: told ones first, then inputs, then the result. */
+static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
+{
+    int n_in = node_at(w, i)->n_in;
+    if (w->fixed[i])
+        dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
+    for (int told = 1; told >= 0; told--)
+        for (int k = 0; k < n_in; k++)
+            if (w->fixed[operand(w, i, k)] == told)
+                dt_spmd_add_factors(w, i, k, &w->layout[operand(w, i, k)], factor);
+    if (!w->fixed[i])
+        dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
+    dt_spmd_drop_factors(w, i, factor);
+}
+
+/* ---- values ---- */
+
+static dt_mesh_axes other_axes(const dt_layout *l, int d)
+{
+    dt_layout rest = *l;
+    rest.axes[d] = 0;
+    return dt_layout_axes(&rest);
+}
+
+/* A found layout grows. */
+static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
+{
+    bool grew = false;
+    const dt_type *t = &node_at(w, v)->type;
+    for (int d = 0; !w->fixed[v] && d < t->rank; d++) {
+        dt_mesh_axes now = w->layout[v].axes[d], next = by->axes[d];
+        if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) || !dt_spmd_divides(w, t, d, next))
+            continue;
+        w->layout[v].axes[d] = next;
+        w->batch_axes |= t->dim[d] < 0 ? next : 0;
+        grew = true;
+    }
+    return grew;
+}
+
+static bool visit(dt_spmd_work *w, int i, bool forwards)
+{
+    dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
+    bool grew = false;
+    agree(w, i, factor);
+    for (int k = forwards ? -1 : 0; k < (forwards ? 0 : node_at(w, i)->n_in); k++) {
+        dt_layout l = dt_spmd_by_factors(w, i, k, factor);
+        grew |= grow(w, operand(w, i, k), &l);
+    }
+    return grew;
+}
+
+static bool tie_states(dt_spmd_work *w)
+{
+    bool grew = false;
+    for (int s = 0; s < w->g->n_states; s++) {
+        int v = w->g->state[s].node, u = w->g->state[s].update;
+        if (u >= 0)
+            grew |= grow(w, u, &w->layout[v]) | grow(w, v, &w->layout[u]);
+    }
+    return grew;
+}
+
+static void count_batch_axes(dt_spmd_work *w)
+{
+    for (int i = 0; i < w->g->n_nodes; i++)
+        for (int d = 0; d < node_at(w, i)->type.rank; d++)
+            w->batch_axes |= node_at(w, i)->type.dim[d] < 0 ? w->layout[i].axes[d] : 0;
+}
+
+void dt_spmd_propagate(dt_spmd_work *w)
+{
+    bool grew = true;
+    count_batch_axes(w);
+    while (grew) { /* layouts only grow */
+        grew = tie_states(w);
+        for (int i = 0; i < w->g->n_nodes; i++)
+            grew |= visit(w, i, true);
+        for (int i = w->g->n_nodes - 1; i >= 0; i--)
+            grew |= visit(w, i, false);
+    }
+}

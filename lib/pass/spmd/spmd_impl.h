@@ -1,0 +1,72 @@
+/* The inside of the partition over devices. */
+#ifndef DT_PASS_SPMD_IMPL_H
+#define DT_PASS_SPMD_IMPL_H
+
+#include "pass/spmd.h"
+
+/* A value of the whole graph as devices hold it. */
+typedef struct dt_made {
+    dt_value value;
+    dt_layout layout;
+} dt_made;
+
+typedef struct dt_spmd_work {
+    const dt_graph *g;
+    dt_arena *arena;      /* scratch */
+    dt_mesh mesh;
+    int64_t batch, parts;
+    dt_rule *rule;        /* by node */
+    dt_layout *layout;    /* by node: where it shall lie */
+    bool *fixed;          /* by node: told so, not found */
+    int *uses, *reader;   /* by node; reader: the last node that reads it */
+    dt_mesh_axes batch_axes;   /* all that cut a batch */
+    dt_trace *t;          /* the program under construction */
+    dt_made *made;        /* by node */
+    int cap, cap_notes;   /* of the following, by node of the trace */
+    dt_layout *lies;
+    const char **note;
+} dt_spmd_work;
+
+/* ---- meshes, notes (annotations.c) ---- */
+
+/* The mesh of `devices` on which the notes of g are cut without going round corners: the first note's parts, in their order, as prime axes. */
+dt_mesh dt_spmd_mesh(const dt_graph *g, int devices);
+/* layout and fixed of all nodes that the notes speak of. */
+void dt_spmd_read_notes(dt_spmd_work *w);
+
+/* ---- where everything lies (propagate.c) ---- */
+
+/* Whether dimension d of node i can be cut by `axes`: evenly, always. */
+bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
+void dt_spmd_propagate(dt_spmd_work *w);
+/* Adds to factor[] what layout says of operand k of node i (-1: its result), as far as it fits in. */
+void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor);
+/* The layout of operand k of node i (-1: its result) that the factors make. */
+dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
+/* Factors that node i cannot be split by as they are become whole. */
+void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
+/* Axes of factors that the inputs of node i have and its result lacks. */
+dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor);
+
+/* ---- from one layout to another (convert.c) ---- */
+
+/* The value laid out as `to`. Steps are emitted; their layouts are noted. */
+dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole, const dt_layout *to);
+/* Bytes that a device receives for that: an estimate for choosing. */
+double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from, const dt_layout *to);
+
+/* ---- how each op is split (choose.c) ---- */
+
+/* The factors that node i is split by: those that cost least, given where its inputs lie. */
+void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
+/* How what an op leaves partial is to be joined (dt_reduce_kind). */
+int dt_spmd_kind(const dt_node *n);
+/* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
+dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
+
+/* ---- the program (emit.c) ---- */
+
+/* Notes where value v lies. */
+void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l);
+
+#endif

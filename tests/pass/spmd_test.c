@@ -1,0 +1,226 @@
+/*
+ * Partition over devices: random steps with random notes over random numbers of devices give what the reference interpreter says of the whole
+ * step, run both ways: the program of one device in lockstep on all, and all devices' work as one graph.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "pass/spmd.h"
+#include "../support/outcome.h"
+
+static void must(dt_status *s, uint64_t seed)
+{
+    if (s)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
+}
+
+/* ---- notes ---- */
+
+/* A random way to cut a value of that type over the devices evenly; false: this draw found none. */
+static bool draw_parts(dt_random *r, const dt_type *t, int64_t rows, int devices, dt_sharding_attr *a)
+{
+    *a = (dt_sharding_attr){ .kind = DT_SHARDING_OTHER, .rank = t->rank };
+    for (int d = 0; d < t->rank; d++)
+        a->parts[d] = 1;
+    for (int left = devices, p = 2; left > 1; p = left % p ? p + 1 : p) {
+        if (left % p)
+            continue;
+        int d = t->rank > 0 ? (int)dt_random_below(r, (uint64_t)t->rank) : 0;
+        int64_t size = t->rank == 0 ? 1 : t->dim[d] < 0 ? rows : t->dim[d];
+        if (t->rank == 0 || size % (a->parts[d] * p))
+            return false;
+        a->parts[d] *= p;
+        left /= p;
+    }
+    return true;
+}
+
+static dt_value annotate(dt_random *r, dt_value v, int64_t rows, int devices)
+{
+    dt_type t = dt_type_of_value(v);
+    dt_sharding_attr a = { .kind = DT_SHARDING_REPLICATED };
+    if (dt_random_below(r, 8) == 0)
+        return dt_annotate(v, &a);
+    if (dt_random_below(r, 3) == 0 && draw_parts(r, &t, rows, devices, &a))
+        return dt_annotate(v, &a);
+    return v;
+}
+
+/* g with notes on some of its values. */
+static dt_graph *annotated(const dt_graph *g, uint64_t seed, int64_t rows, int devices)
+{
+    dt_random r = dt_random_stream(seed, "notes", 0);
+    dt_trace *t = dt_trace_create(g->name);
+    dt_value *map = calloc((size_t)g->n_nodes + 1, sizeof *map);
+    dt_graph *out = NULL;
+    dt_trace_import(t, g, map);
+    for (int i = 0; i < g->n_nodes; i++) {
+        dt_value in[DT_MAX_IN];
+        for (int k = 0; k < g->node[i].n_in; k++)
+            in[k] = map[g->node[i].in[k]];
+        map[i] = annotate(&r, map[i].trace ? map[i] : dt_emit_like(t, g, i, in), rows, devices);
+    }
+    dt_trace_export(t, g, map);
+    must(dt_trace_end(t, &out), seed);
+    free(map);
+    return out;
+}
+
+/* ---- a step, cut ---- */
+
+typedef struct cut {
+    random_graph *g;
+    dt_folded folded;
+    dt_graph *noted, *expanded;
+    dt_spmd *spmd;
+    feed f;
+    dt_view *arg;
+} cut;
+
+static cut make(random_kind kind, uint64_t seed)
+{
+    static const int sizes[] = { 1, 2, 3, 4, 6, 8, 12, 16, 2, 4, 8 };
+    static const int64_t rows[] = { 4, 8, 12, 6, 16, 24, 5 };
+    dt_random r = dt_random_stream(seed, "devices", 0);
+    int devices = sizes[dt_random_below(&r, 11)];
+    int64_t batch[2] = { rows[dt_random_below(&r, 7)], 0 };
+    cut c = { .g = random_graph_draw(kind, seed) };
+    int replicas = 1 + (int)dt_random_below(&r, 2);
+    if (replicas == 2)
+        batch[1] = batch[0];
+    must(dt_fold(c.g->graph, c.g->distributed, replicas, &c.folded), seed);
+    c.f = feed_make(c.g, seed, replicas, batch);
+    c.noted = annotated(c.folded.graph, seed, c.f.total, devices);
+    must(dt_spmd_create(&c.spmd, c.noted, &(dt_spmd_options){ .devices = devices, .batch = c.f.total }), seed);
+    must(dt_spmd_expand(c.spmd, &c.expanded), seed);
+    c.arg = feed_folded(&c.f, &c.folded);
+    return c;
+}
+
+static void release(cut *c)
+{
+    views_release(c->arg, c->f.n_args);
+    feed_release(&c->f);
+    dt_graph_destroy(c->expanded);
+    dt_spmd_destroy(c->spmd);
+    dt_graph_destroy(c->noted);
+    dt_graph_destroy(c->folded.graph);
+    random_graph_destroy(c->g);
+}
+
+static void expect_whole(const cut *c, const dt_interpretation *oracle)
+{
+    dt_env env = feed_env(&c->f);
+    dt_interpretation is;
+    must(dt_interpret(c->expanded, &env, 1, &c->f.total, c->arg, &is), c->g->seed);
+    expect_outcome(c->g, &c->f, oracle, &(outcome){ .result = is.result, .update = is.update, .spread = c->folded.result }, 1e-4);
+    dt_interpretation_release(&is);
+}
+
+/* ---- in lockstep: the program of one device, on all of them ---- */
+
+static dt_view part_of(const cut *c, const dt_view *whole, const dt_layout *l, int device)
+{
+    dt_view part = { .type = whole->type };
+    dt_block b = { 0 };
+    for (int d = 0; d < whole->type.rank; d++) {
+        b.size[d] = part.type.dim[d] /= dt_mesh_parts(&c->spmd->mesh, l->axes[d]);
+        b.from[d] = b.size[d] * dt_mesh_rank(&c->spmd->mesh, device, l->axes[d]);
+    }
+    part.data = malloc((size_t)dt_type_bytes(&part.type) + 1);
+    dt_copy_block(&part, whole, &b);
+    return part;
+}
+
+static dt_view *parts_of_args(const cut *c, int devices)
+{
+    const dt_graph *g = c->noted;
+    int n = g->n_args + g->n_states;
+    dt_view *arg = calloc((size_t)(devices * n) + 1, sizeof *arg);
+    for (int device = 0; device < devices; device++) {
+        for (int i = 0; i < g->n_args; i++)
+            arg[device * n + i] = part_of(c, &c->arg[i], &c->spmd->arg[i], device);
+        for (int i = 0; i < g->n_states; i++) {
+            dt_view whole = { g->state[i].variable->type, g->state[i].variable->data };
+            arg[device * n + g->n_args + i] = part_of(c, &whole, &c->spmd->state[i], device);
+        }
+    }
+    return arg;
+}
+
+static void expect_part(const cut *c, const dt_view *is, const dt_view *whole, const dt_layout *l, int device, const char *what)
+{
+    dt_view part = part_of(c, whole, l, device);
+    double d = views_difference(is, &part);
+    if (!(d < 1e-4))
+        fail_msg("seed %llu, device %d: %s differs by %g from the expanded graph", (unsigned long long)c->g->seed, device, what, d);
+    free(part.data);
+}
+
+static void expect_lockstep(const cut *c)
+{
+    const dt_graph *g = c->noted, *local = c->spmd->local;
+    int devices = dt_mesh_devices(&c->spmd->mesh);
+    dt_view *arg = parts_of_args(c, devices);
+    int64_t batch[16];
+    dt_env env = feed_env(&c->f);
+    dt_interpretation is, whole;
+    for (int i = 0; i < devices; i++)
+        batch[i] = c->f.total;
+    must(dt_interpret(local, &env, devices, batch, arg, &is), c->g->seed);
+    must(dt_interpret(c->expanded, &env, 1, &c->f.total, c->arg, &whole), c->g->seed);
+    for (int device = 0; device < devices; device++) {
+        const dt_view *result = &is.result[device * local->n_results];
+        for (int i = 0; i < g->n_results; i++)
+            expect_part(c, result++, &whole.result[i], &c->spmd->result[i], device, g->result[i].name);
+        for (int i = 0; i < g->n_states; i++)
+            if (g->state[i].update >= 0)
+                expect_part(c, result++, &whole.update[i], &c->spmd->state[i], device, g->state[i].variable->path);
+    }
+    dt_interpretation_release(&is);
+    dt_interpretation_release(&whole);
+    views_release(arg, devices * local->n_args);
+}
+
+static void test_random_steps(void **state)
+{
+    (void)state;
+    uint64_t first = 7000, n = 1000;
+    if (getenv("SPMD_SEED")) {
+        first = strtoull(getenv("SPMD_SEED"), NULL, 10);
+        n = 1;
+    }
+    int collectives = 0;
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        cut c = make((random_kind)(seed % 2), seed);
+        if (n == 1) {
+            dt_str text = { 0 };
+            dt_spmd_print(c.spmd, &text);
+            puts(dt_str_text(&text));
+            dt_str_release(&text);
+        }
+        dt_interpretation oracle = oracle_run(c.g, &c.f);
+        expect_whole(&c, &oracle);
+        expect_lockstep(&c);
+        for (int i = 0; i < c.spmd->local->n_nodes; i++)
+            collectives += c.spmd->local->node[i].op->across != NULL;
+        dt_interpretation_release(&oracle);
+        release(&c);
+    }
+    print_message("seeds %llu to %llu: %d collectives\n", (unsigned long long)first, (unsigned long long)(first + n - 1), collectives);
+    assert_true(n == 1 || collectives > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
