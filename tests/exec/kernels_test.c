@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "op/across.h"
 #include "op/cells.h"
 
 /* ---- single ops ---- */
@@ -133,6 +134,29 @@ static dt_value tree_of_numbers(setting *s)
     return dt_emit(s->t, &dt_op_tree_sum, &x, 1, NULL);
 }
 static dt_value turned(setting *s) { return dt_transpose(s->matrix, (int[]){ 1, 0 }); }
+static dt_value turned_cube(setting *s) { return dt_transpose(s->cube, (int[]){ 0, 2, 1 }); }
+static dt_value turned_bytes(setting *s) { return dt_transpose(dt_reshape(s->byte, 3, (int64_t[]){ -1, 2, 3 }), (int[]){ 0, 2, 1 }); }
+static dt_value sliced(setting *s) { return dt_slice_axis(s->cube, 1, 1, 2, 1); }
+static dt_value sliced_twice(setting *s) { return dt_slice_axis(dt_slice_axis(s->cube, 2, 1, 2, 2), 1, 0, 2, 2); }
+static dt_value sliced_rows(setting *s) { return dt_slice_axis(s->matrix, 0, 1, 2, 3); }
+static dt_value sliced_bytes(setting *s) { return dt_slice_axis(s->byte, 1, 3, 2, 1); }
+static dt_value joined(setting *s) { return dt_concatenate((dt_value[]){ s->cube, sliced(s) }, 2, 1); }
+static dt_value joined_at_the_end(setting *s) { return dt_concatenate((dt_value[]){ s->rows, s->logits }, 2, 1); }
+static dt_value joined_below(setting *s) { return dt_concatenate((dt_value[]){ s->square, s->square }, 2, 0); }
+static dt_value padded_by(dt_value x, int d, int64_t low, int64_t high, int64_t interior)
+{
+    dt_pad_attr a = { .value = -2.5 };
+    a.dim[d].low = low;
+    a.dim[d].high = high;
+    a.dim[d].interior = interior;
+    return dt_pad(x, &a);
+}
+static dt_value padded(setting *s) { return padded_by(padded_by(s->cube, 1, 1, 2, 0), 2, 0, 3, 1); }
+static dt_value padded_below(setting *s) { return padded_by(s->square, 0, 2, 1, 2); }
+static dt_value cut_off(setting *s) { return padded_by(padded_by(s->square, 0, -2, 3, 2), 1, 2, -4, 1); }
+static dt_value all_cut_off(setting *s) { return padded_by(s->square, 0, -7, 9, 0); }
+static dt_value part_of_rows(setting *s) { return dt_part_of(dt_reshape(s->cube, 2, (int64_t[]){ -3, 4 }), 0, 1, 3); }
+static dt_value joined_rows(setting *s) { return dt_join_parts((dt_value[]){ s->logits, s->target }, 2, 0); }
 static dt_value best(setting *s) { return dt_argmax(s->logits, 1); }
 static dt_value best_of_cube(setting *s) { return dt_argmax(s->cube, 2); }
 static dt_value best_of_ties(setting *s) { return dt_argmax(dt_maximum(s->logits, dt_like(s->logits, 0.5)), 1); }
@@ -193,7 +217,11 @@ static const row rows[] = {
     { "alias", reshaped },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
-    { "eval", tree_of_numbers }, { "eval", turned },
+    { "eval", tree_of_numbers }, { "transpose", turned },
+    { "transpose", turned_cube }, { "transpose", turned_bytes }, { "slice", sliced }, { "slice", sliced_twice }, { "slice", sliced_rows },
+    { "slice", sliced_bytes }, { "concatenate", joined }, { "concatenate", joined_at_the_end }, { "concatenate", joined_below },
+    { "pad", padded }, { "pad", padded_below }, { "pad", cut_off }, { "pad", all_cut_off }, { "rows_part", part_of_rows },
+    { "rows_join", joined_rows },
     { "argmax", best }, { "argmax", best_of_cube }, { "argmax", best_of_ties }, { "argmax", best_with_nan }, { "eval", best_inside },
     { "eval", best_of_vector }, { "eval", best_byte },
 };

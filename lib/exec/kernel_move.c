@@ -1,0 +1,241 @@
+/*
+ * What only moves elements: slice, concatenate, pad, transpose, and the parts and joins of a batch. The result is made of boxes, each with a source:
+ *
+ *     concatenate(a, b)      [ box of a | box of b ]
+ *     pad(x)                 a value everywhere, then the box of x
+ *
+ * A box is copied run by run: what lies together in both goes with one memcpy. A piece is the boxes, clipped to its rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec_impl.h"
+#include "op/across.h"
+#include "op/cells.h"
+
+/* Element (i0, i1, ...) of the box, i < size, lies at `to` + sum of i * to_step in the result and at `from` + sum of i * from_step in the source. */
+typedef struct box {
+    int in;
+    int rank;
+    int64_t first, every;   /* its rows in the result: first + i0 * every */
+    int64_t size[DT_MAX_RANK], to_step[DT_MAX_RANK], from_step[DT_MAX_RANK];
+    int64_t to, from;
+} box;
+
+typedef struct moves {
+    int n;
+    box box[2];
+    bool fills;
+    double fill;
+} moves;
+
+static const dt_type *in_type(const dt_exec *x, int node, int k)
+{
+    return &x->type[x->g->node[node].in[k]];
+}
+
+/* All of input k, at the start of the result. */
+static box box_of(const dt_exec *x, int node, int k)
+{
+    const dt_type *in = in_type(x, node, k);
+    box b = { .in = x->g->node[node].in[k], .rank = in->rank, .every = 1 };
+    dt_strides(in, b.from_step);
+    dt_strides(&x->type[node], b.to_step);
+    memcpy(b.size, in->dim, sizeof b.size);
+    return b;
+}
+
+/* Dimensions that lie together in both become one, so that runs are long; dimension 0 stays, which pieces cut. */
+static void merge_dimensions(box *b)
+{
+    for (int d = b->rank - 2; d >= 1; d--) {
+        int next = d + 1;
+        if (b->to_step[d] != b->to_step[next] * b->size[next] || b->from_step[d] != b->from_step[next] * b->size[next])
+            continue;
+        b->size[d] *= b->size[next];
+        b->to_step[d] = b->to_step[next];
+        b->from_step[d] = b->from_step[next];
+        for (int i = next; i < b->rank - 1; i++) {
+            b->size[i] = b->size[i + 1];
+            b->to_step[i] = b->to_step[i + 1];
+            b->from_step[i] = b->from_step[i + 1];
+        }
+        b->rank--;
+    }
+}
+
+static dt_status *keep(dt_step *step, moves m)
+{
+    for (int i = 0; i < m.n; i++)
+        merge_dimensions(&m.box[i]);
+    step->state = dt_alloc(sizeof m);
+    *(moves *)step->state = m;
+    return NULL;
+}
+
+/* ---- what each op moves ---- */
+
+static dt_status *prepare_slice(dt_exec *x, dt_step *step)
+{
+    const dt_slice_attr *a = x->g->node[step->node].attr;
+    box b = box_of(x, step->node, 0);
+    for (int d = 0; d < b.rank; d++) {
+        b.from += a->dim[d].start * b.from_step[d];
+        b.from_step[d] *= a->dim[d].stride;
+        b.size[d] = x->type[step->node].dim[d];
+    }
+    return keep(step, (moves){ .n = 1, .box = { b } });
+}
+
+static moves side_by_side(const dt_exec *x, int node, int axis)
+{
+    moves m = { .n = 2, .box = { box_of(x, node, 0), box_of(x, node, 1) } };
+    m.box[1].to = m.box[0].size[axis] * m.box[1].to_step[axis];
+    m.box[1].first = axis == 0 ? m.box[0].size[0] : 0;
+    return m;
+}
+
+static dt_status *prepare_concatenate(dt_exec *x, dt_step *step)
+{
+    const dt_axis_attr *a = x->g->node[step->node].attr;
+    return keep(step, side_by_side(x, step->node, (int)a->axis));
+}
+
+static dt_status *prepare_rows_join(dt_exec *x, dt_step *step)
+{
+    return keep(step, side_by_side(x, step->node, 0));
+}
+
+static dt_status *prepare_rows_part(dt_exec *x, dt_step *step)
+{
+    const dt_across_attr *a = x->g->node[step->node].attr;
+    box b = box_of(x, step->node, 0);
+    b.size[0] = x->type[step->node].dim[0];
+    b.from = a->dim * b.size[0] * b.from_step[0];
+    return keep(step, (moves){ .n = 1, .box = { b } });
+}
+
+static dt_status *prepare_transpose(dt_exec *x, dt_step *step)
+{
+    const dt_transpose_attr *a = x->g->node[step->node].attr;
+    box b = box_of(x, step->node, 0), of = b;
+    for (int d = 0; d < b.rank; d++) {
+        b.size[d] = of.size[a->perm[d]];
+        b.from_step[d] = of.from_step[a->perm[d]];
+    }
+    return keep(step, (moves){ .n = 1, .box = { b } });
+}
+
+/* Elements 0 .. n-1 go to low + i * (interior + 1), where that is within `size`. */
+static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size)
+{
+    int64_t low = a->dim[d].low, every = a->dim[d].interior + 1;
+    int64_t skip = low < 0 ? (-low + every - 1) / every : 0, first = low + skip * every;
+    int64_t fit = first < size ? (size - 1 - first) / every + 1 : 0;
+    b->size[d] -= skip;
+    b->size[d] = b->size[d] < 0 ? 0 : b->size[d] < fit ? b->size[d] : fit;
+    b->from += skip * b->from_step[d];
+    b->to += first * b->to_step[d];
+    b->to_step[d] *= every;
+    if (d == 0) {
+        b->first = first;
+        b->every = every;
+    }
+}
+
+static dt_status *prepare_pad(dt_exec *x, dt_step *step)
+{
+    const dt_pad_attr *a = x->g->node[step->node].attr;
+    box b = box_of(x, step->node, 0);
+    for (int d = 0; d < b.rank; d++)
+        place_padded(&b, d, a, x->type[step->node].dim[d]);
+    return keep(step, (moves){ .n = 1, .box = { b }, .fills = true, .fill = a->value });
+}
+
+/* ---- moving ---- */
+
+static void copy_strided(char *to, const char *from, const box *b, size_t size)
+{
+    int d = b->rank - 1;
+    for (int64_t i = 0; i < b->size[d]; i++)
+        memcpy(to + (size_t)(i * b->to_step[d]) * size, from + (size_t)(i * b->from_step[d]) * size, size);
+}
+
+static void copy_floats(float *to, const float *from, const box *b)
+{
+    int d = b->rank - 1;
+    for (int64_t i = 0; i < b->size[d]; i++)
+        to[i * b->to_step[d]] = from[i * b->from_step[d]];
+}
+
+static void copy_run(char *to, const char *from, const box *b, size_t size)
+{
+    int d = b->rank - 1;
+    if (b->to_step[d] == 1 && b->from_step[d] == 1)
+        memcpy(to, from, (size_t)b->size[d] * size);
+    else if (size == sizeof(float))
+        copy_floats((float *)to, (const float *)from, b);
+    else
+        copy_strided(to, from, b, size);
+}
+
+static void copy_box(char *to, const char *from, const box *b, size_t size)
+{
+    dt_walk w = { 0 };
+    for (int d = 0; d < b->rank - 1; d++)
+        dt_walk_add(&w, b->size[d], b->to_step[d], b->from_step[d]);
+    if (b->size[b->rank - 1] == 0)
+        return;
+    for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
+        copy_run(to + (size_t)w.at[0] * size, from + (size_t)w.at[1] * size, b, size);
+}
+
+/* Only what falls on rows lo .. hi - 1 of the result. */
+static void clip(box *b, int64_t lo, int64_t hi)
+{
+    int64_t skip = lo > b->first ? (lo - b->first + b->every - 1) / b->every : 0;
+    int64_t end = hi > b->first ? (hi - b->first + b->every - 1) / b->every : 0;
+    b->size[0] = (end < b->size[0] ? end : b->size[0]) - skip;
+    b->size[0] = b->size[0] < 0 ? 0 : b->size[0];
+    b->to += skip * b->to_step[0];
+    b->from += skip * b->from_step[0];
+}
+
+static void fill_rows(const dt_kernel_call *c, double value)
+{
+    const dt_exec *x = c->x;
+    dt_view out = { .type = x->type[c->step->node], .data = x->at[c->step->node] };
+    out = dt_view_rows(&out, c->lo, c->hi - c->lo);
+    for (int64_t i = 0, n = dt_type_elements(&out.type); i < n; i++)
+        dt_cell_set_double(&out, i, value);
+}
+
+static void run_moves(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    const moves *m = c->step->state;
+    size_t size = dt_dtype_size(x->type[c->step->node].dtype);
+    if (m->fills)
+        fill_rows(c, m->fill);
+    for (int i = 0; i < m->n; i++) {
+        box b = m->box[i];
+        clip(&b, c->lo, c->hi);
+        copy_box((char *)x->at[c->step->node] + (size_t)b.to * size, (const char *)x->at[b.in] + (size_t)b.from * size, &b, size);
+    }
+}
+
+static bool has_dimensions(const dt_graph *g, int node)
+{
+    return g->node[node].type.rank > 0;
+}
+
+#define MOVES(op_name, op_row) \
+    const dt_kernel dt_kernel_##op_name = { \
+        .name = #op_name, .op = &op_row, .splits = true, .fits = has_dimensions, .prepare = prepare_##op_name, .run = run_moves, .release = free }
+
+MOVES(slice, dt_op_slice);
+MOVES(concatenate, dt_op_concatenate);
+MOVES(pad, dt_op_pad);
+MOVES(transpose, dt_op_transpose);
+MOVES(rows_part, dt_op_across_rows_part);
+MOVES(rows_join, dt_op_across_rows_join);
