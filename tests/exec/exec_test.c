@@ -4,6 +4,9 @@
  */
 #include "kit.h"
 
+#include "pass/spmd.h"
+#include "../support/notes.h"
+
 static const dt_kernels libraries[] = { DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN };
 static const char *const library_names[] = { "OpenBLAS", "oneDNN" };
 enum { STEPS = 2 };
@@ -67,20 +70,42 @@ static bool step_like_oracle(runnable *r)
     return comparable;
 }
 
+static bool compare_lowered(dt_engine *e, lowered *l, feed *f)
+{
+    bool comparable = true;
+    cut_shards(l, f->total);
+    runnable r = compile(l, e, f);
+    for (int s = 0; comparable && s < STEPS; s++)
+        comparable = step_like_oracle(&r);
+    runnable_release(&r);
+    feed_release(f);
+    lowered_release(l);
+    return comparable;
+}
+
 static bool compare_steps(dt_engine *e, random_kind kind, uint64_t seed, int64_t rows)
 {
     int replicas = 1 + (int)(seed % 3), shards = seed % 4 ? 0 : 1 + (int)(seed % MOST_SHARDS);
     lowered l = lower(kind, seed, replicas, shards);
     feed f = draw_feed(l.g, seed, replicas, rows);
-    bool comparable = true;
-    cut_shards(&l, f.total);
-    runnable r = compile(&l, e, &f);
-    for (int s = 0; comparable && s < STEPS; s++)
-        comparable = step_like_oracle(&r);
-    runnable_release(&r);
-    feed_release(&f);
-    lowered_release(&l);
-    return comparable;
+    return compare_lowered(e, &l, &f);
+}
+
+/* The step cut over logical devices, all of them as one graph. */
+static bool compare_cut(dt_engine *e, uint64_t seed, int64_t rows, int devices)
+{
+    lowered l = lower((random_kind)(seed % 2), seed, 1, 0);
+    feed f = draw_feed(l.g, seed, 1, rows);
+    dt_graph *noted = notes_draw(l.graph, seed, rows, devices), *unrolled = NULL;
+    dt_spmd *spmd = NULL;
+    must(dt_spmd_create(&spmd, noted, &(dt_spmd_options){ .devices = devices, .batch = rows }), seed);
+    must(dt_spmd_expand(spmd, &unrolled), seed);
+    dt_graph_destroy(l.graph);
+    must(dt_simplify(unrolled, &l.graph), seed);
+    dt_graph_destroy(unrolled);
+    dt_spmd_destroy(spmd);
+    dt_graph_destroy(noted);
+    return compare_lowered(e, &l, &f);
 }
 
 static const struct { int64_t rows; int steps; } sizes[] = { { 0, 20 }, { 1, 60 }, { 3, 80 }, { 64, 60 }, { 257, 30 } };
@@ -100,6 +125,20 @@ static void compare_library(int which)
         incomparable += !compare_steps(e, RANDOM_WIDE, seed, 1 + (int64_t)(seed % 9));
     print_message("seeds 6000 to 6620: %d steps, %d not comparable\n", compared, incomparable);
     assert_true(incomparable * 50 <= compared);
+    dt_engine_close(e);
+}
+
+static void test_steps_cut_over_devices(void **state)
+{
+    (void)state;
+    static const int devices[] = { 2, 3, 4, 6, 8, 12, 16 };
+    static const int64_t rows[] = { 8, 12, 128, 24, 5 };
+    dt_engine *e = engine_with(2, DT_KERNELS_AUTO);
+    int incomparable = 0;
+    for (uint64_t seed = 9000; seed < 9250; seed++)
+        incomparable += !compare_cut(e, seed, rows[seed % 5], devices[seed % 7]);
+    print_message("seeds 9000 to 9249: %d not comparable\n", incomparable);
+    assert_true(incomparable <= 5);
     dt_engine_close(e);
 }
 
@@ -180,6 +219,7 @@ static void test_threads_do_not_change_bits_onednn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_cut_over_devices),
         cmocka_unit_test(test_openblas_against_the_interpreter),
         cmocka_unit_test(test_onednn_against_the_interpreter),
         cmocka_unit_test(test_threads_do_not_change_bits_openblas),
