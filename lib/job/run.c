@@ -162,7 +162,7 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const session *
 {
     dt_metric metrics[DT_MAX_SUMS + 1];
     dt_sums sums;
-    DT_TRY(dt_trainer_evaluate(s->trainer, part, &sums));
+    DT_TRY(dt_trainer_evaluate(s->trainer, part, 0, &sums));
     dt_digest weights = dt_weights_digest(s->model);
     int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
     tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,

@@ -93,7 +93,7 @@ static dt_status *validate(run *r, dt_metric *out, int *n)
 {
     dt_sums sums;
 
-    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, &sums));
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &sums));
     *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
     emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                          .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });

@@ -17,8 +17,8 @@ static const dt_tree *given(const dt_tree *t)
 /* ---- fit ---- */
 
 struct fit {
-    int64_t epochs, steps, validation_freq, initial_epoch, gradient_accumulation_steps;
-    const dt_tree *callbacks, *validation_steps, *steps_per_epoch;
+    int64_t epochs, steps, validation_freq, validation_steps, initial_epoch, gradient_accumulation_steps;
+    const dt_tree *callbacks, *steps_per_epoch;
     bool has_epochs, has_steps;
 };
 
@@ -31,7 +31,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update"),
     DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list; none are there yet"),
-    DT_TREE(struct fit, validation_steps, .help = "not implemented yet"),
+    DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
     DT_TREE(struct fit, steps_per_epoch, .help = "not implemented yet"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
     DT_INSTEAD("validation_split", "write dataset.validation_split"),
@@ -91,11 +91,10 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt
     if (x.gradient_accumulation_steps > 1)
         dt_status_append(&faults, dt_fail(DT_E_NOT_YET, value_place(t, "gradient_accumulation_steps"),
                                           "fit.gradient_accumulation_steps above 1 is not implemented yet"));
-    dt_status_append(&faults, not_yet(t, x.validation_steps, "validation_steps"));
     dt_status_append(&faults, not_yet(t, x.steps_per_epoch, "steps_per_epoch"));
     dt_status_append(&faults, check_callbacks(x.callbacks));
     *out = (dt_fit_spec){ .epochs = x.has_epochs ? x.epochs : 0, .steps = x.has_steps ? x.steps : 0, .validation_freq = x.validation_freq,
-                          .initial_epoch = x.initial_epoch, .at = *here };
+                          .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .at = *here };
     return faults;
 }
 

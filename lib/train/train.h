@@ -24,6 +24,7 @@
 typedef struct dt_fit_spec {
     int64_t epochs, steps;       /* exactly one is > 0 */
     int64_t validation_freq;     /* epochs, or steps when `steps` is given; 0: 1 */
+    int64_t validation_steps;    /* batches; 0: all there are */
     int64_t initial_epoch;
     dt_place at;
 } dt_fit_spec;
@@ -73,8 +74,8 @@ typedef struct dt_sums {
 } dt_sums;
 /* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
-/* Loss and metrics of a whole part. */
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, dt_sums *s) DT_MUST_USE;
+/* Loss and metrics of a part: of its first `batches` batches, 0: of all. */
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* Planned bytes of a training step's arena; simulated seconds of a step (0: no virtual clock). */

@@ -135,21 +135,20 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, dou
     return run_batch(t, t->train, batch, s, loss);
 }
 
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, dt_sums *s)
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s)
 {
     dt_feed *feed = NULL;
-    dt_status *bad;
+    dt_status *bad = NULL;
     dt_batch batch;
 
     *s = (dt_sums){ 0 };
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL }));
-    for (;;) {
+    for (int64_t done = 0; !bad && (batches == 0 || done < batches); done++) {
         bad = dt_feed_next(feed, &batch);
-        if (bad || batch.rows == 0)
+        if (!bad && batch.rows == 0)
             break;
-        bad = run_batch(t, t->evaluate, &batch, s, NULL);
-        if (bad)
-            break;
+        if (!bad)
+            bad = run_batch(t, t->evaluate, &batch, s, NULL);
     }
     dt_feed_close(feed);
     return bad;

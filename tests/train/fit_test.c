@@ -139,6 +139,21 @@ static void test_validation_has_its_turns(void **state)
     expect_validations("{steps: 5, validation_freq: 4}", "4 5v");
 }
 
+/* 9 examples in batches of 8 and 1. */
+static void test_validation_may_look_at_some_batches(void **state)
+{
+    (void)state;
+    static const struct { const char *fit, *seen; } cases[] = {
+        { "{epochs: 1, validation_steps: 1}", "eval step 3 examples 8" }, { "{epochs: 1, validation_steps: 2}", "eval step 3 examples 9" },
+        { "{epochs: 1, validation_steps: 3}", "eval step 3 examples 9" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome o = fit_well(&(setup){ .fit = cases[i].fit });
+        assert_non_null(strstr(dt_str_text(&o.log), cases[i].seen));
+        outcome_free(&o);
+    }
+}
+
 static void test_without_validation_data_nothing_is_validated(void **state)
 {
     (void)state;
@@ -379,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_step_events_are_rate_limited),
         cmocka_unit_test(test_last_batch_rules),
         cmocka_unit_test(test_validation_has_its_turns),
+        cmocka_unit_test(test_validation_may_look_at_some_batches),
         cmocka_unit_test(test_without_validation_data_nothing_is_validated),
         cmocka_unit_test(test_steps_and_epochs_are_the_same_training),
         cmocka_unit_test(test_steps_may_end_within_an_epoch),
