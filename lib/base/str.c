@@ -134,6 +134,15 @@ size_t dt_utf8_next(const char *text, size_t n, uint32_t *code)
     return length;
 }
 
+void dt_str_utf8(dt_str *s, uint32_t code)
+{
+    static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0}; /* by the bytes that follow */
+    int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    dt_str_putc(s, (char)(heads[more] | code >> (6 * more)));
+    while (more-- > 0)
+        dt_str_putc(s, (char)(0x80 | (code >> (6 * more) & 0x3f)));
+}
+
 size_t dt_utf8_count(const char *text, size_t n)
 {
     size_t count = 0;

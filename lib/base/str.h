@@ -34,6 +34,8 @@ void dt_str_bytes(dt_str *s, double bytes);
 /* Appends text with control characters as \xNN and at most `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
+/* Appends the UTF-8 character of a code that is one's. */
+void dt_str_utf8(dt_str *s, uint32_t code);
 /* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they are no valid one. */
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
 /* Characters in n bytes; a byte that is not UTF-8 counts as one. */

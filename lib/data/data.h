@@ -61,6 +61,10 @@ typedef struct dt_format {
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
     /* Example `row` of element e into out. Like `whole`, may be called by several threads. */
     dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
+    /* The tokens of a text, at most one for each of its bytes; RANGE where it holds what the vocabulary does not. The other way: one token's
+     * text is added. Both NULL: the examples are no text. */
+    dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);
+    void (*decode)(const dt_examples *x, int32_t token, dt_str *out);
     void (*close)(dt_examples *x); /* takes NULL */
 } dt_format;
 
@@ -128,6 +132,9 @@ int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 /* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and row. */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
+/* Text as the training part's format makes tokens of it, and back; see dt_format, whose row must have both. */
+dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) DT_MUST_USE;
+void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out);
 /* Sets the global batch when the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed of the shuffle, unless `shuffle` has one of its own. */

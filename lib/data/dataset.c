@@ -372,6 +372,16 @@ int dt_dataset_find(const dt_dataset *d, const char *name)
     return -1;
 }
 
+dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n)
+{
+    return d->spec.format->encode(d->rows[DT_PART_TRAIN].x, text, tokens, n);
+}
+
+void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out)
+{
+    d->spec.format->decode(d->rows[DT_PART_TRAIN].x, token, out);
+}
+
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
 {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);

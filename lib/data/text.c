@@ -156,6 +156,16 @@ static int64_t number_codes(const codes *c, int32_t *token)
     return n;
 }
 
+/* The characters that have a number, in order. */
+static uint32_t *list_codes(dt_arena *arena, const int32_t *token, int64_t n)
+{
+    uint32_t *code = dt_arena_array(arena, uint32_t, n), *to = code;
+    for (uint32_t i = 0; i < CODES; i++)
+        if (token[i] >= 0)
+            *to++ = i;
+    return code;
+}
+
 /* In place: both are 32 bits wide. */
 static dt_status *replace_codes(codes *c, const int32_t *token, const char *path)
 {
@@ -174,6 +184,7 @@ static dt_status *replace_codes(codes *c, const int32_t *token, const char *path
 struct dt_examples {
     codes tokens;
     int64_t length, count, vocabulary;
+    const uint32_t *code; /* [vocabulary] in order */
     dt_stored stored[2];
 };
 
@@ -203,6 +214,7 @@ static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *
         s = read_codes(r, r->train, &train, &ignored);
     x->vocabulary = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, token);
     free(train.v);
+    x->code = list_codes(r->arena, token, x->vocabulary);
     return s ? s : dt_at(replace_codes(&x->tokens, token, file), &r->tree->at);
 }
 
@@ -272,6 +284,34 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
     return NULL;
 }
 
+/* ---- text and tokens ---- */
+
+static int compare_codes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static dt_status *find_tokens(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n)
+{
+    size_t size = strlen(text), step;
+    uint32_t code = 0;
+    *n = 0;
+    for (size_t i = 0; i < size; i += step) {
+        step = dt_utf8_next(text + i, size - i, &code);
+        const uint32_t *at = step ? bsearch(&code, x->code, (size_t)x->vocabulary, sizeof code, compare_codes) : NULL;
+        if (!at)
+            return dt_fail(DT_E_RANGE, NULL, "character %lld, U+%04X, does not occur in the training text", (long long)*n, (unsigned)code);
+        tokens[(*n)++] = (int32_t)(at - x->code);
+    }
+    return NULL;
+}
+
+static void put_token(const dt_examples *x, int32_t token, dt_str *out)
+{
+    dt_str_utf8(out, x->code[token]);
+}
+
 const dt_format dt_format_text = {
     .kind = {.name = "text", .about = "text in UTF-8, cut into examples of L characters and the L next ones; .gz too"},
     .fields = fields,
@@ -283,5 +323,7 @@ const dt_format dt_format_text = {
     .classes = classes,
     .whole = whole,
     .read = read_row,
+    .encode = find_tokens,
+    .decode = put_token,
     .close = close_part,
 };

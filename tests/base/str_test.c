@@ -83,6 +83,22 @@ static void test_utf8(void **state)
     assert_int_equal(dt_utf8_count("gr\xc3\xb6\xff!", 6), 5);
 }
 
+static void test_every_code_comes_back(void **state)
+{
+    (void)state;
+    dt_str s = {0};
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        uint32_t back = 0;
+        if (code >= 0xd800 && code < 0xe000)
+            continue;
+        dt_str_clear(&s);
+        dt_str_utf8(&s, code);
+        assert_int_equal(dt_utf8_next(s.data, s.size, &back), s.size);
+        assert_int_equal(back, code);
+    }
+    dt_str_release(&s);
+}
+
 static void test_escaped(void **state)
 {
     (void)state;
@@ -138,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_string_grows_and_stays_terminated),
         cmocka_unit_test(test_pad_counts_characters),
         cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_every_code_comes_back),
         cmocka_unit_test(test_escaped),
         cmocka_unit_test(test_nearest),
     };

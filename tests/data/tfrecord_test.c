@@ -176,6 +176,28 @@ static void test_text_gives_windows_and_the_next_characters(void **state)
     dt_dataset_unref(d);
 }
 
+static void test_text_becomes_tokens_and_tokens_text(void **state)
+{
+    dt_dataset *d = NULL;
+    int32_t token[16];
+    int64_t n;
+    dt_str text = {0};
+    (void)state;
+    write_file("t.txt", "hello, h\xc3\xa9!", 11);
+    OK(dt_dataset_open(&d, "{format: text, train: " HERE "/t.txt, element: {tokens: {shape: [3]}}, validation_split: 0.3, global_batch_size: 2}"));
+    OK(dt_dataset_encode(d, "\xc3\xa9, o", token, &n));
+    const int32_t wanted[] = {7, 2, 0, 6};
+    assert_int_equal(n, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(token[i], wanted[i]);
+        dt_dataset_decode(d, token[i], &text);
+    }
+    assert_string_equal(dt_str_text(&text), "\xc3\xa9, o");
+    expect_fault("unknown", dt_dataset_encode(d, "lox", token, &n), DT_E_RANGE, 78, "character 2, U+0078, does not occur in the training text");
+    dt_str_release(&text);
+    dt_dataset_unref(d);
+}
+
 static void test_text_that_cannot_be_read(void **state)
 {
     dt_dataset *d = NULL;
@@ -203,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_flipped_examples_are_answered),
         cmocka_unit_test(test_words_of_the_job),
         cmocka_unit_test(test_text_gives_windows_and_the_next_characters),
+        cmocka_unit_test(test_text_becomes_tokens_and_tokens_text),
         cmocka_unit_test(test_text_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
