@@ -85,8 +85,15 @@ DT_ERROR(NO_SPLIT, 36, 78, "ValueError", "part of the data that the job does not
     "'dtrain evaluate --split NAME' asks for a part of the data set that the job does not have. `validation` comes from\n"
     "`dataset.validation` or `dataset.validation_split`, `test` from `dataset.test`.")
 DT_ERROR(PARTITION, 37, 78, "ValueError", "annotation of a value",
-    "`partition` says for inputs, targets and layers how their values lie on the logical devices of a replica: `replicate`,\n"
-    "`{split: [1, 2, 4, 1]}` (parts per dimension) or `{assign: 1}` (one device).")
+    "`partition` says for inputs, targets, layers and values within them how they lie on the logical devices of a replica:\n"
+    "`replicate`, `{split: [1, 2, 4, 1]}` (parts per dimension) or `{assign: 1}` (one device). For weights there are rules, of\n"
+    "which the first that matches counts; a rule that matches no path is a mistake.\n\n"
+    "    partition:\n"
+    "      image: {split: [1, 2, 4, 1]}\n"
+    "      label: replicate\n"
+    "      weights:\n"
+    "        - {match: \"*/{query,key,value}/kernel\", split: [1, 2, 1]}\n"
+    "        - {match: \"*\", replicate: true}")
 DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
     "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v3-8 or v3-32, with sim: before\n"
     "it. The message names the nearest that exist. An empty name means this machine's own TPU; without one, a simulated v3-8.\n\n"
@@ -136,8 +143,9 @@ DT_ERROR(LOGICAL_DEVICE, 52, 78, "ValueError", "no such logical device",
     "counted from 0; experimental_logical_device also takes negative numbers, counted from the last. assign_to_logical_device is\n"
     "not possible with SPMD partitioning, where every value is either split or replicated.")
 DT_ERROR(SPLIT, 53, 78, "ValueError", "value cannot be split",
-    "split_to_logical_devices cuts a value into tiles, one for each logical device of a replica. There is a number of parts for\n"
-    "each dimension; sizes that are known must be divisible by them, and their product is the number of logical devices.\n\n"
+    "split_to_logical_devices, and `split` in a job's `partition`, cut a value into tiles, one for each logical device of a replica.\n"
+    "There is a number of parts for each dimension; sizes that are known must be divisible by them, and their product is the\n"
+    "number of logical devices. The message lists what can be done.\n\n"
     "    image (16, 4, 8, 3) over 8 logical devices: [1, 2, 4, 1], tiles of (16, 2, 2, 3)")
 DT_ERROR(TOPOLOGY_BYTES, 54, 78, "DecodeError", "not a serialized topology",
     "The bytes are no TopologyProto: they end within a field, or have a field that no message can have.\n"

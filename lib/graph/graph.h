@@ -74,6 +74,8 @@ struct dt_variable { /* declared in dtrain.h */
     void (*forget)(dt_variable *v); /* gives up what the maker has hung on it; NULL: nothing */
 };
 
+/* A variable without memory: steps can be traced with it, and never run. */
+dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
 /* A zeroed variable; NO_MEMORY naming it when the system refuses. */
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
 /* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it has already. */

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable)
+{
+    dt_variable *v = dt_alloc(sizeof *v);
+    *v = (dt_variable){ .refs = 1, .path = dt_strdup(path), .type = *type, .trainable = trainable };
+    return v;
+}
+
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable)
 {
     assert(!dt_type_has_batch(type));
@@ -18,9 +25,8 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
         return s;
     }
     memset(data, 0, (size_t)bytes);
-    dt_variable *v = dt_alloc(sizeof *v);
-    *v = (dt_variable){ .refs = 1, .path = dt_strdup(path), .type = *type, .trainable = trainable, .data = data };
-    *out = v;
+    *out = dt_variable_declare(path, type, trainable);
+    (*out)->data = data;
     return NULL;
 }
 

@@ -25,12 +25,9 @@ static dt_status *count_replicas(const dt_job *j, int64_t *replicas)
 }
 
 /* per_replica_batch_size becomes a global batch only together with the replicas. */
-static dt_status *check_batch(const dt_job *j)
+static dt_status *check_batch(const dt_job *j, int64_t replicas)
 {
-    int64_t replicas, each = j->dataset.per_replica_batch_size;
-    if (!j->has_strategy)
-        return NULL;
-    DT_TRY(count_replicas(j, &replicas));
+    int64_t each = j->dataset.per_replica_batch_size;
     if (!j->has_dataset || each * replicas <= LARGEST_BATCH)
         return NULL;
     return dt_fail(DT_E_BATCH_SIZE, dt_job_place(j->dataset.tree, "per_replica_batch_size"),
@@ -62,9 +59,10 @@ static dt_status *check_elements(dt_job *j)
 
 dt_status *dt_job_check(dt_job *j)
 {
-    dt_status *faults = check_backend(j);
-    dt_status_append(&faults, check_batch(j));
+    int64_t replicas = 0;
+    dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j, &replicas) : NULL;
+    dt_status_append(&faults, uncountable ? uncountable : check_batch(j, replicas));
     dt_status_append(&faults, check_elements(j));
-    dt_status_append(&faults, dt_job_check_partition(j));
+    dt_status_append(&faults, dt_job_check_partition(j, replicas));
     return faults;
 }

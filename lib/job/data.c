@@ -3,7 +3,10 @@
 
 dt_status *dt_job_open_data(dt_job *j)
 {
-    return j->data ? NULL : dt_dataset_create(&j->data, &j->dataset);
+    if (j->data)
+        return NULL;
+    DT_TRY(dt_dataset_create(&j->data, &j->dataset));
+    return dt_job_check_targets(j);
 }
 
 DT_API dt_status *dt_job_check_data(dt_job *j)

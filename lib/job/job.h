@@ -6,6 +6,7 @@
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}
  *     sections.c    the tree's sections, each read by the room that knows it
  *     check.c       what only several sections together can get wrong
+ *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     run.c         fit, evaluate, lower
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
@@ -35,7 +36,7 @@ struct dt_job { /* the public handle */
 
     uint64_t seed;
     int shards;                  /* `reproducible`; 0: none */
-    const dt_tree *partition;    /* NULL: none */
+    struct dt_job_partition *partition; /* NULL: none */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */
     dt_place backend_at;
@@ -87,10 +88,15 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
 
-/* What `partition` says, against data, model and strategy: all faults. */
-dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
-/* A value with the note that `partition` has for its name; `job` is a dt_job. */
-dt_value dt_job_annotate(const void *job, const char *name, dt_value x);
+/* ---- partition.c; its reading: job/partition.h ---- */
+
+typedef struct dt_job_partition dt_job_partition;
+/* What `partition` says, against data, model and strategy of so many replicas: all faults. */
+dt_status *dt_job_check_partition(const dt_job *j, int64_t replicas) DT_MUST_USE;
+/* What it says of elements whose sizes only the data tells: all faults. */
+dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
+/* From now on steps that are traced with the model are annotated, its weights too. */
+dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;
 
 #endif
 

@@ -1,156 +1,270 @@
 /*
- * `partition`: how values lie on the logical devices of a replica. Elements of the data and layers are named; what is said of one becomes a note
- * on its value in the graph of a step, as dt_strategy_split_to_logical_devices and its like leave it.
+ * `partition`: how values lie on the logical devices of a replica. Elements of the data, layers and values within them are named, weights
+ * match rules; what is said becomes notes in the graph of a step, as dt_strategy_split_to_logical_devices and its like leave them.
  *
  *     partition:
  *       image:  {split: [1, 2, 4, 1]}
  *       label:  replicate
+ *       weights:
+ *         - {match: "dense_?/kernel", split: [1, 8]}         the first rule that matches
  *
- * It is without effect while a replica has one logical device, so that changing the strategy alone works; but it must be right.
+ * It is without effect while a replica has one logical device, so that changing the strategy alone works; but names must be right. Sizes are
+ * known as soon as the job is read, but for the targets': they come with the data.
  */
+#include <stdlib.h>
 #include <string.h>
 
-#include "job/job.h"
-
-typedef struct annotation {
-    dt_ints split;
-    int64_t assign;
-    bool replicate, has_assign;
-} annotation;
+#include "base/glob.h"
+#include "job/partition.h"
 
 static int logical_devices(const dt_job *j)
 {
     return j->has_strategy && j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
 }
 
-/* ---- reading ---- */
+/* ---- how something may lie ---- */
 
-/* `split: [1, 2]`, `assign: 1`, `replicate` or `replicate: true`. */
-static dt_status *read_annotation(dt_arena *arena, const char *name, const dt_tree *t, annotation *out)
+/* Something that is said to lie somehow; without a type only the number of parts can be looked at. */
+typedef struct subject {
+    const char *noun, *name; /* "layer", "logits" */
+    const dt_type *type;
+    int64_t rows;            /* that B stands for; 0: unknown */
+} subject;
+
+/* Rows of a replica in a full batch; 0: not the same on all. */
+static int64_t rows_of_replica(const dt_job *j)
 {
-    static const dt_field fields[] = {
-        DT_INTS(annotation, split, .min = 1, .max = DT_MAX_REPLICAS, .help = "parts per dimension"),
-        DT_INT(annotation, assign, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(annotation, has_assign), .help = "a logical device"),
-        DT_FLAG(annotation, replicate, .help = "whole on every logical device"),
-        DT_END
-    };
-    *out = (annotation){.replicate = true};
-    if (t->kind == DT_TREE_SCALAR && strcmp(t->text, "replicate") == 0)
-        return NULL;
-    if (t->kind == DT_TREE_MAP && t->n == 1)
-        return dt_fields_read(arena, fields, t, &t->at, name, out);
-    return dt_fail(DT_E_PARTITION, &t->at, "partition of '%.80s' must be replicate, {split: [...]} or {assign: N}", name);
+    int64_t each = j->dataset.per_replica_batch_size, replicas = dt_device_assignment_replicas(j->strategy.assignment);
+    if (!j->has_dataset || each > 0)
+        return j->has_dataset ? each : 0;
+    return j->dataset.global_batch_size % replicas == 0 ? j->dataset.global_batch_size / replicas : 0;
 }
 
-/* Against the devices of a replica, where there are several. Sizes are looked at when the step is traced. */
-static dt_status *check_devices(const dt_job *j, const dt_tree *t, const annotation *a)
+/* The number that cannot be, else the whole list. */
+static const dt_place *split_place(const dt_lying *how, const subject *x)
+{
+    const dt_tree *list = how->tree;
+    dt_type type = !x->type ? (dt_type){.rank = -1} : x->rows ? dt_type_at(x->type, x->rows) : *x->type;
+    for (int d = 0; type.rank == list->n && list->kind == DT_TREE_LIST && d < list->n; d++)
+        if (type.dim[d] >= 0 && type.dim[d] % how->parts.v[d] != 0)
+            return &list->item[d]->at;
+    return &list->at;
+}
+
+static dt_status *check_split(const dt_job *j, const dt_lying *how, const subject *x)
+{
+    char *of = dt_arena_printf(j->arena, "%s '%.200s'", x->noun, x->name);
+    const dt_split split = {.what = "split", .name = "split", .of = of, .type = x->type, .rows = x->rows, .parts = how->parts.v,
+                            .n = how->parts.n, .logical = logical_devices(j)};
+    dt_status *s = dt_split_check_parts(&split);
+    if (s)
+        return dt_at(s, &how->tree->at);
+    s = x->type ? dt_split_check(&split) : NULL;
+    return s ? dt_at(s, split_place(how, x)) : NULL;
+}
+
+static dt_status *check_assign(const dt_job *j, const dt_lying *how, const subject *x)
 {
     int devices = logical_devices(j);
-    int64_t product = 1;
-
-    for (int d = 0; d < a->split.n; d++)
-        if (!dt_mul_fits(product, a->split.v[d], &product))
-            product = INT64_MAX;
-    if (devices == 1)
-        return NULL;
-    if (a->split.n > 0 && product != devices)
-        return dt_fail(DT_E_SPLIT, dt_job_place(t, "split"), "split makes %lld parts, but a replica has %d logical devices", (long long)product,
-                       devices);
-    if (a->has_assign && j->strategy.spmd)
-        return dt_fail(DT_E_LOGICAL_DEVICE, dt_job_place(t, "assign"), "with spmd_partitioning no value is assigned to a single logical device; "
-                       "split or replicate it");
-    if (a->has_assign && a->assign >= devices)
-        return dt_fail(DT_E_LOGICAL_DEVICE, dt_job_place(t, "assign"), "there is no logical device %lld: a replica has %d", (long long)a->assign,
-                       devices);
+    if (j->strategy.spmd)
+        return dt_suggest(dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "with spmd_partitioning no value is assigned to a single logical device, %s "
+                                  "'%.200s' neither", x->noun, x->name), "split or replicate it");
+    if (how->device >= devices)
+        return dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "there is no logical device %lld for %s '%.200s': a replica has %d",
+                       (long long)how->device, x->noun, x->name, devices);
     return NULL;
 }
 
-static dt_status *check_annotation(const dt_job *j, const char *name, const dt_tree *t)
+/* Against the devices of a replica, where there are several. */
+static dt_status *check_lying(const dt_job *j, const dt_lying *how, const subject *x)
 {
-    annotation a;
-    DT_TRY(read_annotation(j->arena, name, t, &a));
-    return check_devices(j, t, &a);
+    if (logical_devices(j) == 1 || how->kind == DT_SHARDING_REPLICATED)
+        return NULL;
+    return how->kind == DT_SHARDING_MAXIMAL ? check_assign(j, how, x) : check_split(j, how, x);
 }
 
-/* ---- names ---- */
+/* ---- values ---- */
 
-static bool is_reserved(const char *name)
+static dt_status *check_value(const dt_job *j, const dt_job_tensors *list, const dt_job_value *v)
 {
-    return strcmp(name, "weights") == 0 || strcmp(name, "over_replicas") == 0 || strcmp(name, "micro_batches") == 0;
+    const dt_job_tensor *t = dt_job_find_tensor(list, v->name);
+    subject x = {.noun = t ? t->noun : "value", .name = v->name, .type = t ? &t->type : NULL};
+    if (t && dt_type_has_batch(&t->type) && logical_devices(j) > 1)
+        x.rows = rows_of_replica(j);
+    return check_lying(j, &v->how, &x);
 }
 
-/* What can be annotated: elements of the data and layers; a value within a layer by its path. */
-static int list_names(const dt_job *j, const char **names)
+static dt_status *check_values(const dt_job *j)
 {
-    int n = 0;
-    for (int i = 0; i < j->elements.n; i++)
-        names[n++] = j->elements.v[i];
-    for (int i = 0; i < j->model.n_layers; i++)
-        names[n++] = j->model.layer[i].name;
-    return n;
+    dt_job_tensors list = {0};
+    dt_status *faults = j->has_model ? dt_job_list_tensors(j, &list) : NULL;
+    if (!faults && j->has_model && j->has_dataset)
+        faults = dt_job_check_names(j, &list);
+    for (int i = 0; i < j->partition->n_values; i++)
+        dt_status_append(&faults, check_value(j, &list, &j->partition->value[i]));
+    free(list.v);
+    return faults;
 }
 
-static dt_status *check_partition_name(const dt_entry *e, const char *const *names, int n)
+/* ---- weights ---- */
+
+static bool matches(const dt_job_rule *r, const dt_weight_spec *w)
 {
-    size_t length = strcspn(e->key, "/");
-    for (int i = 0; i < n; i++)
-        if (strlen(names[i]) == length && strncmp(names[i], e->key, length) == 0)
-            return NULL;
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "partition names '%.80s', which is no element of the data and no layer", e->key);
-    const char *nearest = dt_nearest(e->key, names, n);
-    return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
+    return dt_glob_matches(r->pattern, r->n, w->path);
 }
 
-/* ---- checking ---- */
+/* The rule for a weight; NULL: none. */
+static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_spec *w)
+{
+    for (int i = 0; i < p->n_rules; i++)
+        if (matches(&p->rule[i], w))
+            return &p->rule[i];
+    return NULL;
+}
+
+static dt_status *no_match(const dt_job *j, const dt_job_rule *r)
+{
+    enum { MOST_SHOWN = 6 };
+    const dt_model_spec *m = &j->model;
+    const char **names = dt_arena_array(j->arena, const char *, m->n_weights + 1);
+    dt_str all = {0};
+    for (int i = 0; i < m->n_weights; i++) {
+        names[i] = m->weight[i]->path;
+        if (i < MOST_SHOWN)
+            dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    }
+    dt_status *s = dt_fail(DT_E_PARTITION, &r->at, "no weight matches '%s'", r->match);
+    const char *nearest = dt_nearest(r->match, names, m->n_weights);
+    s = nearest           ? dt_suggest(s, "did you mean '%s'?", nearest)
+      : m->n_weights == 0 ? dt_suggest(s, "the model has no weights")
+                          : dt_suggest(s, "there are %s%s", dt_str_text(&all), m->n_weights > MOST_SHOWN ? ", ..." : "");
+    dt_str_release(&all);
+    return s;
+}
+
+/* A rule that matches nothing is a mistake; of the weights that a rule is taken for and does not fit, the first is told. */
+static dt_status *check_rule(const dt_job *j, const dt_job_rule *r)
+{
+    bool found = false;
+    for (int i = 0; i < j->model.n_weights; i++) {
+        const dt_weight_spec *w = j->model.weight[i];
+        found = found || matches(r, w);
+        if (rule_for(j->partition, w) == r)
+            DT_TRY(check_lying(j, &r->how, &(subject){.noun = "weight", .name = w->path, .type = &w->type}));
+    }
+    return found ? NULL : no_match(j, r);
+}
+
+static dt_status *check_rules(const dt_job *j)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; j->has_model && i < j->partition->n_rules; i++)
+        dt_status_append(&faults, check_rule(j, &j->partition->rule[i]));
+    return faults;
+}
+
+/* ---- the whole ---- */
+
+/* The place is partition's, or what asks for it. */
+static dt_status *no_partition_of(const dt_job *j, const char *input)
+{
+    const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
+    const dt_place *asks = spmd ? &spmd->at : &j->strategy.at;
+    dt_status *s = dt_fail(DT_E_NOT_PARTITIONED, j->partition ? &j->partition->at : asks, "input '%s' is neither split nor replicated", input);
+    s = dt_suggest(s, "spmd_partitioning (line %d) needs one of them for every input", asks->line);
+    return j->partition ? dt_note(s, "= add '%s: replicate'", input) : dt_note(s, "= add 'partition: {%s: replicate}'", input);
+}
 
 /* The SPMD mode wants to know of every input where it lies. */
 static dt_status *check_inputs(const dt_job *j)
 {
+    const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;
-    const dt_place *at = j->partition ? &j->partition->at : &j->strategy.at;
     if (!j->has_dataset || !j->has_strategy || !j->strategy.spmd || logical_devices(j) == 1)
         return NULL;
-    for (int i = 0; i < j->elements.n; i++)
-        if (!dt_tree_get(j->partition, j->elements.v[i]))
-            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_NOT_PARTITIONED, at, "input '%s' is neither split nor replicated", j->elements.v[i]),
-                                                 "add '%s: replicate'", j->elements.v[i]));
+    for (int i = 0; i < j->elements.n; i++) {
+        const dt_tree *said = dt_tree_get(given, j->elements.v[i]);
+        if (!said || said->kind == DT_TREE_NULL)
+            dt_status_append(&faults, no_partition_of(j, j->elements.v[i]));
+    }
     return faults;
 }
 
-dt_status *dt_job_check_partition(const dt_job *j)
+static dt_status *check_over_replicas(const dt_job *j, int64_t replicas)
+{
+    if (j->partition->over_replicas == DT_OVER_NONE || replicas <= 1)
+        return NULL;
+    return dt_fail(DT_E_NOT_YET, &j->partition->over_at, "partition.over_replicas on %lld replicas is not implemented yet", (long long)replicas);
+}
+
+static dt_status *check_micro_batches(const dt_job *j)
+{
+    if (j->partition->micro_batches == 1 || logical_devices(j) == 1)
+        return NULL;
+    return dt_fail(DT_E_NOT_YET, &j->partition->micro_at, "partition.micro_batches on %d logical devices is not implemented yet", logical_devices(j));
+}
+
+dt_status *dt_job_check_partition(const dt_job *j, int64_t replicas)
 {
     dt_status *faults = check_inputs(j);
     if (!j->partition)
         return faults;
-    const char **names = dt_arena_array(j->arena, const char *, j->elements.n + j->model.n_layers);
-    int n = list_names(j, names);
-    for (int i = 0; i < j->partition->n; i++) {
-        const dt_entry *e = &j->partition->entry[i];
-        if (is_reserved(e->key)) {
-            dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &e->key_at, "partition.%s is not implemented yet", e->key));
-            continue;
-        }
-        if (j->has_model && j->has_dataset)
-            dt_status_append(&faults, check_partition_name(e, names, n));
-        dt_status_append(&faults, check_annotation(j, e->key, e->value));
-    }
+    dt_status_append(&faults, check_values(j));
+    dt_status_append(&faults, check_rules(j));
+    dt_status_append(&faults, check_over_replicas(j, replicas));
+    dt_status_append(&faults, check_micro_batches(j));
+    return faults;
+}
+
+/* The data is open: sizes of elements that are no input are known now. */
+dt_status *dt_job_check_targets(const dt_job *j)
+{
+    dt_status *faults = NULL;
+    const dt_element *element;
+    int n = dt_dataset_elements(j->data, &element);
+    if (!j->partition || logical_devices(j) == 1)
+        return NULL;
+    for (int i = 0; i < j->partition->n_values; i++)
+        for (int k = 0; k < n; k++)
+            if (strcmp(element[k].name, j->partition->value[i].name) == 0 && strcmp(element[k].name, j->model.input.name) != 0)
+                dt_status_append(&faults, check_lying(j, &j->partition->value[i].how, &(subject){
+                    .noun = "target", .name = element[k].name, .type = &element[k].type, .rows = rows_of_replica(j)}));
     return faults;
 }
 
 /* ---- annotating ---- */
 
-dt_value dt_job_annotate(const void *job, const char *name, dt_value x)
+static dt_value annotate_value(const void *job, const char *name, dt_value x)
 {
     const dt_job *j = job;
-    const dt_tree *t = dt_tree_get(j->partition, name);
-    dt_strategy *s = j->annotates;
-    annotation a;
-    if (!t || !x.trace)
-        return x;
-    dt_status *bad = read_annotation(j->arena, name, t, &a);
-    dt_trace_fail(x.trace, bad); /* checked before */
-    dt_value y = a.split.n > 0 ? dt_strategy_split_to_logical_devices(s, x, a.split.v, a.split.n)
-               : a.has_assign  ? dt_strategy_assign_to_logical_device(s, x, (int)a.assign)
-                               : dt_strategy_replicate_to_logical_devices(s, x);
-    return y;
+    for (int i = 0; x.trace && i < j->partition->n_values; i++) {
+        const dt_lying *how = &j->partition->value[i].how;
+        if (strcmp(j->partition->value[i].name, name) == 0)
+            return how->kind == DT_SHARDING_OTHER     ? dt_strategy_split_to_logical_devices(j->annotates, x, how->parts.v, how->parts.n)
+                   : how->kind == DT_SHARDING_MAXIMAL ? dt_strategy_assign_to_logical_device(j->annotates, x, (int)how->device)
+                                                      : dt_strategy_replicate_to_logical_devices(j->annotates, x);
+    }
+    return x;
+}
+
+static dt_status *annotate_weight(dt_strategy *s, const dt_lying *how, dt_variable *v)
+{
+    return how->kind == DT_SHARDING_OTHER   ? dt_strategy_split_variable(s, v, how->parts.v, how->parts.n)
+         : how->kind == DT_SHARDING_MAXIMAL ? dt_strategy_assign_variable(s, v, (int)how->device)
+                                            : dt_strategy_replicate_variable(s, v);
+}
+
+dt_status *dt_job_annotate_model(dt_job *j, dt_model *m)
+{
+    if (!j->partition || m->strategy->logical == 1)
+        return NULL;
+    for (int i = 0; i < m->n_weights; i++) {
+        const dt_job_rule *r = rule_for(j->partition, m->spec.weight[i]);
+        if (r)
+            DT_TRY(annotate_weight(m->strategy, &r->how, m->weight[i]));
+    }
+    j->annotates = m->strategy;
+    m->annotate = annotate_value;
+    m->annotate_user = j;
+    return NULL;
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/job.h"
+#include "job/partition.h"
 
 /* What a job needs to compute; closed in the reverse order. */
 typedef struct session {
@@ -47,11 +47,12 @@ static dt_status *check_sections(const dt_job *j, bool training)
     return NULL;
 }
 
-static dt_status *open_model(const dt_job *j, const dt_run_options *o, session *s)
+static dt_status *open_model(dt_job *j, const dt_run_options *o, session *s)
 {
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
-    return dt_model_make(&s->model, &j->model, s->strategy, j->seed);
+    DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
+    return dt_job_annotate_model(j, s->model);
 }
 
 static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training, session *s)
@@ -59,15 +60,14 @@ static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_open_data(j));
     DT_TRY(open_model(j, o, s));
-    if (j->partition && s->strategy->logical > 1) {
-        j->annotates = s->strategy;
-        s->model->annotate = dt_job_annotate;
-        s->model->annotate_user = j;
-    }
     if (training)
         s->optimizer = dt_optimizer_over(&j->compile.optimizer);
     s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
                                       .data = j->data, .shards = j->shards};
+    if (j->partition) {
+        s->made_of.over_replicas = j->partition->over_replicas;
+        s->made_of.micro_batches = (int)j->partition->micro_batches;
+    }
     return dt_trainer_create(&s->trainer, &s->made_of);
 }
 

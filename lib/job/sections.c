@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "job/job.h"
+#include "job/partition.h"
 
 struct top {
     int64_t version, seed;
@@ -79,7 +79,6 @@ static dt_status *read_top(dt_job *j, struct top *x)
         dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
                                           "version %lld of job files is not known; this dtrain reads version 1", (long long)x->version));
     j->seed = (uint64_t)x->seed;
-    j->partition = x->partition;
     return faults;
 }
 
@@ -227,6 +226,19 @@ static dt_status *read_strategy(dt_job *j, const dt_tree *t)
     return s;
 }
 
+static const dt_place *key_place(const dt_tree *map, const char *key)
+{
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->entry[i].key, key) == 0)
+            return &map->entry[i].key_at;
+    return &map->at;
+}
+
+static dt_status *read_partition(dt_job *j, const dt_tree *t)
+{
+    return t ? dt_job_partition_read(j->arena, t, key_place(j->tree, "partition"), &j->partition) : NULL;
+}
+
 static dt_status *read_dataset(dt_job *j, const dt_tree *t)
 {
     dt_status *s = t ? dt_dataset_read(j->arena, t, j->data_directory, j->seed, &j->dataset) : NULL;
@@ -260,6 +272,7 @@ void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing)
     dt_status_append(faults, read_backend(j, x.backend));
     dt_status *s = read_strategy(j, x.strategy);
     dt_status_append(dt_status_code(s) == 69 ? missing : faults, s);
+    dt_status_append(faults, read_partition(j, x.partition));
     dt_status_append(faults, read_reproducible(j, x.reproducible));
     dt_status_append(faults, read_dataset(j, x.dataset));
     dt_status_append(faults, read_model(j, x.model));

@@ -8,8 +8,13 @@
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation)
 {
     const dt_node *n = dt_node_of(prediction);
-    prediction.node = n && n->op == activation ? n->in[0] : -1;
-    return prediction.node >= 0 ? prediction : (dt_value){ 0 };
+    if (!n || (n->op != activation && n->op != &dt_op_sharding))
+        return (dt_value){ 0 };
+    prediction.node = n->in[0];
+    if (n->op == activation)
+        return prediction;
+    dt_value logits = dt_logits_of(prediction, activation); /* which lie like the probabilities */
+    return logits.trace ? dt_annotate(logits, n->attr) : logits;
 }
 
 dt_value dt_class_numbers(dt_value target)

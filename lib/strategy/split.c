@@ -67,18 +67,30 @@ static void deal(walk *w, int d, int64_t left)
     w->now.most = most;
 }
 
-void dt_split_ways(const dt_type *type, int logical, dt_str *out)
+/* "(32, 64, 64, 3)" */
+static void print_shape(const dt_type *type, int64_t rows, dt_str *out)
 {
+    const dt_type shown = rows > 0 ? dt_type_at(type, rows) : *type;
+    dt_shape_print(&shown, out);
+}
+
+void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out)
+{
+    const dt_type any = dt_type_at(type, rows > 0 ? rows : 0); /* 0 rows can be cut into any number of parts */
     walk w = { .type = type };
 
     deal(&w, 0, logical);
     if (w.n == 0) {
-        dt_shape_print(type, out);
+        w.type = &any;
+        deal(&w, 0, logical);
+    }
+    if (w.n == 0) {
+        print_shape(type, rows, out);
         dt_str_printf(out, " cannot be split in %d; replicate it", logical);
         return;
     }
     dt_str_printf(out, "%d way%s to split ", w.n, w.n == 1 ? "" : "s");
-    dt_shape_print(type, out);
+    print_shape(type, rows, out);
     dt_str_printf(out, " in %d: ", logical);
     for (int i = 0; i < w.kept; i++) {
         dt_str_puts(out, i ? ", " : "");
@@ -101,46 +113,66 @@ static dt_status *check_rank(const dt_split *s, const char *shape)
 
 static dt_status *check_sizes(const dt_split *s, const char *shape)
 {
+    const dt_type type = s->rows > 0 ? dt_type_at(s->type, s->rows) : *s->type;
+
     for (int d = 0; d < s->n; d++) {
-        int64_t parts = s->parts[d], size = s->type->dim[d];
+        int64_t parts = s->parts[d];
         if (parts < 1)
             return dt_fail(DT_E_SPLIT, NULL, "%s[%d] must be at least 1, got %lld", s->name, d, (long long)parts);
-        if (size >= 0 && size % parts != 0)
+        if (type.dim[d] >= 0 && type.dim[d] % parts != 0)
             return dt_fail(DT_E_SPLIT, NULL, "%s[%d] is %lld, but dimension %d of %s of shape %s cannot be cut into %lld equal parts", s->name, d,
                            (long long)parts, d, s->of, shape, (long long)parts);
     }
     return NULL;
 }
 
+/* shape "": not known */
 static dt_status *check_product(const dt_split *s, const char *shape)
 {
+    const char *of = *shape ? s->of : "", *is = *shape ? " is of shape " : "", *colon = *shape ? ": " : "";
     int64_t product = 1;
+    bool fits = true;
 
     for (int d = 0; d < s->n; d++)
-        if (!dt_mul_fits(product, s->parts[d], &product))
-            return dt_fail(DT_E_SPLIT, NULL, "%s makes more parts than can be counted, but a replica has %d logical device%s: %s is of shape %s",
-                           s->what, s->logical, s->logical == 1 ? "" : "s", s->of, shape);
+        fits = fits && dt_mul_fits(product, s->parts[d], &product);
+    if (!fits)
+        return dt_fail(DT_E_SPLIT, NULL, "%s makes more parts than can be counted, but a replica has %d logical device%s%s%s%s%s", s->what,
+                       s->logical, s->logical == 1 ? "" : "s", colon, of, is, shape);
     if (product == s->logical)
         return NULL;
-    return dt_fail(DT_E_SPLIT, NULL, "%s makes %lld part%s, but a replica has %d logical device%s: %s is of shape %s", s->what, (long long)product,
-                   product == 1 ? "" : "s", s->logical, s->logical == 1 ? "" : "s", s->of, shape);
+    return dt_fail(DT_E_SPLIT, NULL, "%s makes %lld part%s, but a replica has %d logical device%s%s%s%s%s", s->what, (long long)product,
+                   product == 1 ? "" : "s", s->logical, s->logical == 1 ? "" : "s", colon, of, is, shape);
+}
+
+static dt_status *suggest_ways(const dt_split *s, dt_status *bad)
+{
+    dt_str ways = { 0 };
+
+    dt_split_ways(s->type, s->rows, s->logical, &ways);
+    bad = dt_suggest(bad, "%s", dt_str_text(&ways));
+    dt_str_release(&ways);
+    return bad;
+}
+
+dt_status *dt_split_check_parts(const dt_split *s)
+{
+    dt_str shape = { 0 };
+
+    if (s->type)
+        print_shape(s->type, s->rows, &shape);
+    dt_status *bad = check_product(s, dt_str_text(&shape));
+    dt_str_release(&shape);
+    return bad && s->type ? suggest_ways(s, bad) : bad;
 }
 
 dt_status *dt_split_check(const dt_split *s)
 {
-    dt_str shape = { 0 }, ways = { 0 };
+    dt_str shape = { 0 };
 
-    dt_shape_print(s->type, &shape);
+    print_shape(s->type, s->rows, &shape);
     dt_status *bad = check_rank(s, dt_str_text(&shape));
     if (!bad)
         bad = check_sizes(s, dt_str_text(&shape));
-    if (!bad)
-        bad = check_product(s, dt_str_text(&shape));
-    if (bad) {
-        dt_split_ways(s->type, s->logical, &ways);
-        bad = dt_suggest(bad, "%s", dt_str_text(&ways));
-    }
     dt_str_release(&shape);
-    dt_str_release(&ways);
-    return bad;
+    return bad ? suggest_ways(s, bad) : dt_split_check_parts(s);
 }

@@ -94,9 +94,13 @@ dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
  * A traced step, compiled for a strategy: folded once, cut and prepared for each size of batch that comes (full, last, evaluation).
  */
 typedef struct dt_compiled dt_compiled;
+/* What replicas keep in parts, each its own, besides what logical devices do. */
+typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 typedef struct dt_compile_options {
     const bool *distributed;   /* by argument; NULL: all */
     int shards;                /* `reproducible`; 0: none */
+    dt_over_replicas over_replicas;
+    int micro_batches;         /* that a batch passes through a pipeline in; 0 is 1 */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;

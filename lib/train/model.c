@@ -8,13 +8,16 @@
 
 /* ---- making ---- */
 
-static dt_status *make_weights(dt_model *m)
+static dt_status *make_weights(dt_model *m, bool outline)
 {
     m->weight = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     m->trainable.v = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     for (int i = 0; i < m->spec.n_weights; i++) {
         const dt_weight_spec *w = m->spec.weight[i];
-        DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
+        if (outline)
+            m->weight[i] = dt_variable_declare(w->path, &w->type, w->trainable);
+        else
+            DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
         m->n_weights++;
         if (w->trainable)
             m->trainable.v[m->trainable.n++] = m->weight[i];
@@ -33,7 +36,7 @@ static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed
     m->strategy = dt_strategy_ref(strategy);
     m->seed = seed;
     m->digest = dt_arena_new(m->arena, dt_digest);
-    DT_TRY(make_weights(m));
+    DT_TRY(make_weights(m, false));
     draw_weights(m);
     return NULL;
 }
@@ -63,6 +66,14 @@ dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy 
 
     m->spec = *spec;
     return give(out, m, finish_model(m, strategy, seed));
+}
+
+dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec)
+{
+    dt_model *m = empty_model();
+
+    m->spec = *spec;
+    return give(out, m, make_weights(m, true));
 }
 
 static dt_status *read_layers(dt_model *m, const char *format, va_list args)

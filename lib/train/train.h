@@ -63,6 +63,8 @@ typedef struct dt_trainer_options {
     dt_optimizer *optimizer;     /* NULL: evaluation only */
     dt_dataset *data;
     int shards;                  /* `reproducible: {shards: V}`; 0: none */
+    dt_over_replicas over_replicas; /* `partition` says */
+    int micro_batches;           /* likewise; 0 is 1 */
 } dt_trainer_options;
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
@@ -103,6 +105,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
 /* Makes a model's variables in the scope of a strategy and draws them. The spec lives in the model's arena or outlives it. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed) DT_MUST_USE;
+/* A model to be traced and never run: its variables have no memory. */
+dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec) DT_MUST_USE;
 /* The outputs for every example of a part, in order: (examples, ...). */
 dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out) DT_MUST_USE;
 dt_digest dt_weights_digest(const dt_model *m);

@@ -12,7 +12,8 @@ static dt_status *compile_step(dt_trainer *t, dt_step_kind kind, dt_compiled **o
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
-    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards });
+    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards, .over_replicas = t->o.over_replicas,
+                                                                            .micro_batches = t->o.micro_batches });
 }
 
 static int64_t full_batch(const dt_trainer *t)

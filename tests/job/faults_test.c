@@ -41,7 +41,20 @@ static const fault_case top_cases[] = {
     {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is no element of the data and no layer", "did you mean 'image'?"},
     {"", 2, "partition: {image: split}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
     {"", 2, "partition: {image: {split: [0]}}", 78, 2, 29, "split[0] must be in [1, 65536], got 0", NULL},
-    {"", 2, "partition: {over_replicas: optimizer}", 78, 2, 13, "partition.over_replicas is not implemented yet", NULL},
+    {"", 2, "partition: {over_replicas: optimizer}", 78, 2, 28, "partition.over_replicas on 2 replicas is not implemented yet", NULL},
+    {"", 2, "partition: {over_replicas: weigths}", 78, 2, 28, "unknown over_replicas 'weigths'", "did you mean 'weights'?"},
+    {"", 2, "partition: {micro_batches: 0}", 78, 2, 28, "micro_batches must be in [1, 65536], got 0", NULL},
+    {"", 2, "partition: {image: {split: [1, 2], assign: 0}}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
+    {"", 2, "partition: {image: {replicate: false}}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
+    {"", 2, "partition: {image: {spilt: [1, 2]}}", 78, 2, 21, "unknown key 'spilt' in image", "did you mean 'split'?"},
+    {"", 2, "partition: {h/kernel: replicate}", 78, 2, 13, "layer 'h' has no value 'h/kernel'", "'h' is its output; weights have rules of their own, partition.weights"},
+    {"", 2, "partition: {weights: {h: replicate}}", 78, 2, 22, "weights: expected a list, got a mapping", NULL},
+    {"", 2, "partition: {weights: [h/kernel]}", 78, 2, 23, "weights: expected a mapping, got 'h/kernel'", NULL},
+    {"", 2, "partition: {weights: [{split: [1, 2]}]}", 78, 2, 23, "required key 'match' is missing in weights", NULL},
+    {"", 2, "partition: {weights: [{match: h/kernel}]}", 78, 2, 23, "a rule of weights has a match and one of split: [...], replicate: true and assign: N", NULL},
+    {"", 2, "partition: {weights: [{match: h/kernle, replicate: true}]}", 78, 2, 31, "no weight matches 'h/kernle'", "did you mean 'h/kernel'?"},
+    {"", 2, "partition: {weights: [{match: '*/gamma', replicate: true}]}", 78, 2, 31, "no weight matches '*/gamma'", "there are h/kernel, h/bias, dense/kernel, dense/bias"},
+    {"", 2, "partition: {weights: [{match: '{h,dense/kernel', replicate: true}]}", 78, 2, 31, "match: '{' is never closed in '{h,dense/kernel'", NULL},
 };
 
 static const fault_case yaml_cases[] = {

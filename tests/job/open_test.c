@@ -80,7 +80,7 @@ static void test_all_keys(void **state)
 {
     (void)state;
     dt_job *job = open_text(MINIMAL "name: all\nseed: 42\nbackend: {type: cpu}\nreproducible: {shards: 8, strict: false}\n"
-                                    "partition: {x: {split: [1, 2]}, y: replicate, dense: {assign: 1}, dense/kernel: {replicate: true}}\n"
+                                    "partition: {x: {split: [1, 2]}, y: replicate, dense: {assign: 1}, weights: [{match: 'dense/{kernel,bias}', replicate: true}]}\n"
                                     "checkpoint: {save_freq: 10m, max_to_keep: 2, resume: runs/a/ckpt/step-00000001}\n"
                                     "output: {dir: out, tensorboard: false, trace: none, report: none}\n");
     assert_string_equal(job->backend, "cpu");

@@ -122,6 +122,22 @@ static void test_softmax_remembers_its_logits(void **state)
     json_decref(file);
 }
 
+/* A note on the probabilities, where they lie, is one on the logits too. */
+static void test_softmax_is_seen_through_notes(void **state)
+{
+    (void)state;
+    static const dt_sharding_attr said = { .kind = DT_SHARDING_OTHER, .rank = 2, .parts = { 1, 2 } };
+    const dt_type type = dt_type_of(DT_FLOAT32, 2, (const int64_t[]){ DT_BATCH, 4 });
+    dt_trace *t = dt_trace_create("notes");
+    dt_value z = dt_trace_declare(t, "z", &type), logits = dt_logits_of(dt_annotate(dt_softmax(z), &said), &dt_op_softmax);
+
+    assert_int_equal(logits.node, dt_annotate(z, &said).node);
+    assert_int_equal(dt_annotate(logits, &said).node, logits.node);
+    assert_null(dt_logits_of(dt_annotate(z, &said), &dt_op_softmax).trace);
+    assert_null(dt_logits_of(dt_annotate(dt_softmax(z), &said), &dt_op_logistic).trace);
+    dt_trace_destroy(t);
+}
+
 /* The recorded case in brief, for where the records are not: -log of 0.7, 0.8, 0.5, 0.05, and the other forms of the same numbers. */
 static void test_crossentropies_agree(void **state)
 {
@@ -283,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses_are_those_recorded),
         cmocka_unit_test(test_softmax_remembers_its_logits),
+        cmocka_unit_test(test_softmax_is_seen_through_notes),
         cmocka_unit_test(test_crossentropies_agree),
         cmocka_unit_test(test_order_of_clip_and_division),
         cmocka_unit_test(test_regressions),

@@ -418,23 +418,26 @@ static void test_ways_to_split(void **state)
     (void)state;
     static const struct {
         int64_t dim[4];
-        int rank, logical;
+        int rank, logical, rows;
         const char *text;
     } rows[] = {
-        { { 32, 64, 64, 3 }, 4, 8, "10 ways to split (32, 64, 64, 3) in 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
-        { { DT_BATCH, 64, 64, 3 }, 4, 8, "4 ways to split (B, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
-        { { 384, 6, 64 }, 3, 2, "3 ways to split (384, 6, 64) in 2: [1,1,2], [1,2,1], [2,1,1]" },
-        { { 65, 384 }, 2, 2, "1 way to split (65, 384) in 2: [1,2]" },
-        { { 65 }, 1, 2, "(65) cannot be split in 2; replicate it" },
-        { { DT_BATCH }, 1, 2, "(B) cannot be split in 2; replicate it" },
-        { { 0 }, 0, 2, "() cannot be split in 2; replicate it" },
-        { { 12 }, 1, 12, "1 way to split (12) in 12: [12]" },
+        { { 32, 64, 64, 3 }, 4, 8, 0, "10 ways to split (32, 64, 64, 3) in 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
+        { { DT_BATCH, 64, 64, 3 }, 4, 8, 32, "4 ways to split (32, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
+        { { DT_BATCH, 64, 64, 3 }, 4, 8, 0, "4 ways to split (B, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
+        { { 384, 6, 64 }, 3, 2, 0, "3 ways to split (384, 6, 64) in 2: [1,1,2], [1,2,1], [2,1,1]" },
+        { { 65, 384 }, 2, 2, 0, "1 way to split (65, 384) in 2: [1,2]" },
+        { { 65 }, 1, 2, 0, "(65) cannot be split in 2; replicate it" },
+        { { DT_BATCH }, 1, 2, 0, "1 way to split (B) in 2: [2]" },
+        { { DT_BATCH, 3 }, 2, 2, 4, "1 way to split (4, 3) in 2: [2,1]" },
+        { { DT_BATCH, 3 }, 2, 2, 5, "(5, 3) cannot be split in 2; replicate it" },
+        { { 0 }, 0, 2, 0, "() cannot be split in 2; replicate it" },
+        { { 12 }, 1, 12, 0, "1 way to split (12) in 12: [12]" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
         dt_str text = { 0 };
-        dt_split_ways(&type, rows[i].logical, &text);
+        dt_split_ways(&type, rows[i].rows, rows[i].logical, &text);
         assert_string_equal(dt_str_text(&text), rows[i].text);
         dt_str_release(&text);
     }

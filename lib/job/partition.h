@@ -1,0 +1,72 @@
+/*
+ * `partition`, read:
+ *
+ *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
+ *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
+ *     over_replicas: none | optimizer | weights    what is kept in parts over the replicas too
+ *     micro_batches: 4                             parts that a batch passes through a pipeline of layers in
+ */
+#ifndef DT_JOB_PARTITION_H
+#define DT_JOB_PARTITION_H
+
+#include "job/job.h"
+#include "strategy/split.h"
+
+/* How something is asked to lie on the logical devices of a replica. */
+typedef struct dt_lying {
+    dt_sharding_kind kind;   /* OTHER: split */
+    dt_ints parts;           /* OTHER */
+    int64_t device;          /* MAXIMAL */
+    const dt_tree *tree;     /* of the list or the number; of the word */
+} dt_lying;
+
+typedef struct dt_job_value {
+    const char *name;
+    dt_place at;
+    dt_lying how;
+} dt_job_value;
+
+typedef struct dt_job_rule {
+    const char *match;
+    dt_place at;
+    int n;                      /* patterns that it stands for */
+    const char *const *pattern;
+    dt_lying how;
+} dt_job_rule;
+
+struct dt_job_partition {
+    dt_place at;             /* of the key */
+    int n_values, n_rules;   /* read without faults */
+    dt_job_value *value;
+    dt_job_rule *rule;
+    dt_over_replicas over_replicas;
+    int64_t micro_batches;   /* 1: whole */
+    dt_place over_at, micro_at;
+};
+
+/* ---- partition_read.c ---- */
+
+/* All faults; *out holds what has none. `key` is where the mapping's key stands. */
+dt_status *dt_job_partition_read(dt_arena *arena, const dt_tree *t, const dt_place *key, dt_job_partition **out) DT_MUST_USE;
+
+/* ---- partition_names.c ---- */
+
+/* Something that can be annotated: its full name in messages is NOUN 'NAME'. */
+typedef struct dt_job_tensor {
+    const char *noun, *name; /* "layer", "decoder_0" */
+    dt_type type;            /* (B, ...) */
+} dt_job_tensor;
+
+typedef struct dt_job_tensors {
+    int n, cap;
+    dt_job_tensor *v;
+} dt_job_tensors;
+
+/* The input, every layer's output and the values within layers, in the order in which a forward pass makes them, traced without memory for
+ * weights. Free out->v. */
+dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
+const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);
+/* All faults of the names: none of the data, of layers, of values within layers. */
+dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;
+
+#endif

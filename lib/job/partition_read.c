@@ -1,0 +1,175 @@
+/* Reading `partition`: what it says, not yet whether the model has it. Reading goes on after a fault. */
+#include <string.h>
+
+#include "base/glob.h"
+#include "job/partition.h"
+
+enum { LONGEST_MATCH = 200, MOST_PATTERNS = 256 };
+
+/* ---- split, replicate, assign ---- */
+
+struct lying {
+    const char *match; /* of rules alone */
+    dt_ints split;
+    int64_t assign;
+    bool replicate, has_assign;
+};
+
+#define LYING_FIELDS \
+    DT_INTS(struct lying, split, .min = 1, .max = DT_MAX_REPLICAS, .help = "parts per dimension"), \
+    DT_INT(struct lying, assign, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct lying, has_assign), .help = "a logical device"), \
+    DT_FLAG(struct lying, replicate, .help = "true: whole on every logical device")
+
+static const dt_field value_fields[] = { LYING_FIELDS, DT_END };
+static const dt_field rule_fields[] = {
+    DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true, .help = "paths of weights: *, ?, [...], {a,b}"),
+    LYING_FIELDS,
+    DT_END
+};
+
+/* Which of the three a mapping has; false: none, or several. */
+static bool take(const dt_tree *t, const struct lying *x, dt_lying *out)
+{
+    const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"), *replicate = dt_tree_get(t, "replicate");
+
+    if ((split != NULL) + (assign != NULL) + (replicate != NULL) != 1 || (replicate && !x->replicate) || (assign && !x->has_assign))
+        return false;
+    *out = split    ? (dt_lying){.kind = DT_SHARDING_OTHER, .parts = x->split, .tree = split}
+         : assign   ? (dt_lying){.kind = DT_SHARDING_MAXIMAL, .device = x->assign, .tree = assign}
+                    : (dt_lying){.kind = DT_SHARDING_REPLICATED, .tree = replicate};
+    return true;
+}
+
+/* ---- values ---- */
+
+/* `split: [1, 2]`, `assign: 1`, `replicate: true`, or the word replicate. */
+static dt_status *read_value(dt_arena *arena, const dt_entry *e, dt_job_value *out)
+{
+    const dt_tree *t = e->value;
+    struct lying x;
+
+    *out = (dt_job_value){.name = e->key, .at = e->key_at, .how = {.kind = DT_SHARDING_REPLICATED, .tree = t}};
+    if (t->kind == DT_TREE_SCALAR && strcmp(t->text, "replicate") == 0)
+        return NULL;
+    if (t->kind == DT_TREE_MAP && t->n == 1) {
+        DT_TRY(dt_fields_read(arena, value_fields, t, &t->at, e->key, &x));
+        if (take(t, &x, &out->how))
+            return NULL;
+    }
+    return dt_fail(DT_E_PARTITION, &t->at, "partition of '%.80s' must be replicate, {split: [...]} or {assign: N}", e->key);
+}
+
+/* ---- rules for weights ---- */
+
+static dt_status *read_match(dt_arena *arena, const dt_tree *t, const struct lying *x, dt_job_rule *out)
+{
+    out->match = x->match;
+    out->at = dt_tree_get(t, "match")->at;
+    out->n = dt_glob_expand(arena, x->match, MOST_PATTERNS, &out->pattern);
+    if (out->n == DT_GLOB_OPEN)
+        return dt_fail(DT_E_PARTITION, &out->at, "match: '{' is never closed in '%s'", x->match);
+    if (out->n == DT_GLOB_MANY)
+        return dt_fail(DT_E_PARTITION, &out->at, "match: the groups of '%s' stand for more than %d patterns", x->match, MOST_PATTERNS);
+    return NULL;
+}
+
+static dt_status *read_rule(dt_arena *arena, const dt_tree *t, dt_job_rule *out)
+{
+    struct lying x;
+
+    DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "weights"));
+    DT_TRY(dt_fields_read(arena, rule_fields, t, &t->at, "weights", &x));
+    DT_TRY(read_match(arena, t, &x, out));
+    if (take(t, &x, &out->how))
+        return NULL;
+    return dt_fail(DT_E_PARTITION, &t->at, "a rule of weights has a match and one of split: [...], replicate: true and assign: N");
+}
+
+static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition *out)
+{
+    dt_status *faults = NULL;
+
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "weights"));
+    out->rule = dt_arena_array(arena, dt_job_rule, t->n + 1);
+    for (int i = 0; i < t->n; i++) {
+        dt_status *bad = read_rule(arena, t->item[i], &out->rule[out->n_rules]);
+        out->n_rules += bad == NULL;
+        dt_status_append(&faults, bad);
+    }
+    return faults;
+}
+
+/* ---- the rest ---- */
+
+struct reserved {
+    const dt_tree *weights;
+    int over_replicas;
+    int64_t micro_batches;
+};
+static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL}; /* dt_over_replicas */
+static const dt_field reserved_fields[] = {
+    DT_TREE(struct reserved, weights, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first rule that matches a path"),
+    DT_ENUM(struct reserved, over_replicas, over_replicas, .help = "what replicas keep in parts: none, optimizer or weights"),
+    DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "parts of a batch in a pipeline of layers"),
+    DT_END
+};
+
+static bool is_reserved(const char *key)
+{
+    for (const dt_field *f = reserved_fields; f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, key) == 0)
+            return true;
+    return false;
+}
+
+/* The entries of t that are reserved, or are not; null means absent. */
+static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved)
+{
+    dt_tree some = *t;
+
+    some.entry = dt_arena_array(arena, dt_entry, t->n + 1);
+    some.n = 0;
+    for (int i = 0; i < t->n; i++)
+        if (is_reserved(t->entry[i].key) == reserved && t->entry[i].value->kind != DT_TREE_NULL)
+            some.entry[some.n++] = t->entry[i];
+    return some;
+}
+
+static dt_place place_of(const dt_tree *t, const char *key)
+{
+    const dt_tree *value = dt_tree_get(t, key);
+    return value ? value->at : t->at;
+}
+
+static dt_status *read_reserved(dt_arena *arena, const dt_tree *t, dt_job_partition *out)
+{
+    const dt_tree keys = pick(arena, t, true);
+    struct reserved x;
+    dt_status *faults = dt_fields_read(arena, reserved_fields, &keys, &t->at, "partition", &x);
+
+    out->over_replicas = (dt_over_replicas)x.over_replicas;
+    out->micro_batches = x.micro_batches;
+    out->over_at = place_of(t, "over_replicas");
+    out->micro_at = place_of(t, "micro_batches");
+    if (x.weights)
+        dt_status_append(&faults, read_rules(arena, x.weights, out));
+    return faults;
+}
+
+dt_status *dt_job_partition_read(dt_arena *arena, const dt_tree *t, const dt_place *key, dt_job_partition **out)
+{
+    dt_job_partition *p = dt_arena_new(arena, dt_job_partition);
+    const dt_tree values = pick(arena, t, false);
+    dt_status *faults = NULL;
+
+    p->at = *key;
+    p->value = dt_arena_array(arena, dt_job_value, values.n + 1);
+    for (int i = 0; i < values.n; i++) {
+        dt_status *bad = read_value(arena, &values.entry[i], &p->value[p->n_values]);
+        p->n_values += bad == NULL;
+        dt_status_append(&faults, bad);
+    }
+    dt_status_append(&faults, read_reserved(arena, t, p));
+    *out = p;
+    return faults;
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# `partition`: what is right about it, what is not, where, and what would be; several faults at once; nothing is trained.
+. tests/cli/setup.sh
+attention=tests/jobs/attention.yaml spatial=tests/jobs/spatial.yaml
+
+# good JOB, then lines of overrides, each line valid; bad JOB, then lines of overrides, each line shown. They are parted by ';'.
+good() {
+    while IFS= read -r line; do
+        IFS=';'
+        # shellcheck disable=SC2086
+        set -- "$1" $line
+        unset IFS
+        exits 0 validate "$@"
+        set -- "$1"
+    done
+}
+bad() {
+    while IFS= read -r line; do
+        IFS=';'
+        # shellcheck disable=SC2086
+        set -- "$1" $line
+        unset IFS
+        show validate "$@"
+        set -- "$1"
+    done
+}
+
+good $attention <<'END'
+partition.steps={split: [1, 2, 1]}
+partition.steps={split: [1, 1, 2]}
+partition.steps={split: [2, 1, 1]}
+partition.steps={replicate: true}
+partition.label={split: [2]}
+partition.self_attention={split: [1, 1, 2]}
+partition.flatten={split: [1, 2]}
+partition.logits=
+partition.weights=
+partition.weights=[{match: self_attention/query/kernel, split: [2, 1, 1]}]
+partition.weights=[{match: "*/kernel", replicate: true}, {match: "*", replicate: true}]
+partition.over_replicas=none
+partition.micro_batches=1
+strategy.spmd_partitioning=false;partition.logits={assign: 1};partition.steps=
+strategy.device_assignment=;partition.steps={split: [7, 7]};partition.micro_batches=4
+strategy={type: mirrored, replicas: 1};partition.over_replicas=weights
+END
+good $spatial <<'END'
+partition.image={split: [1, 8, 1, 1]}
+partition.conv_0={split: [1, 2, 4, 1]}
+partition.conv_1={split: [1, 1, 1, 8]}
+partition.conv_1={split: [2, 2, 2, 1]}
+END
+
+bad $attention <<'END'
+partition.step=replicate
+partition.self_attention/quary=replicate
+partition.steps={split: [1, 2]}
+partition.steps={split: [1, 4, 1]}
+partition.self_attention={split: [1, 1, 2]};partition.logits={split: [1, 2]}
+partition.label={split: [2, 1]}
+partition.steps={assign: 0};partition.logits={assign: 7}
+partition.label=
+partition.weights.0.match="*/quary/kernel"
+partition.weights.0.match="*/{query,key/kernel"
+partition.weights.0.split=[2, 2, 1]
+partition.weights.1.split=[1, 2, 1];partition.weights.2.split=[1, 1, 4]
+partition.weights.2={match: "*/attention_output/kernel", split: [2, 1, 1], replicate: true}
+partition.weights=[{match: logits/bias, split: [2]}]
+partition.over_replicas=optimizer;partition.micro_batches=2
+strategy.spmd_partitioning=false;partition.logits={assign: 2}
+END
+bad $spatial <<'END'
+partition.image={split: [1, 2, 2, 1]}
+partition.image={split: [1, 1, 1, 8]}
+partition.conv_0={split: [1, 2, 4, 1]};partition.conv_1={split: [3, 2, 4, 1]};partition.logits={split: [1, 8]}
+dataset.global_batch_size=30;partition.image={split: [4, 2, 1, 1]}
+partition={image: {split: [1, 2, 2, 1]}, weights: [{match: conv, replicate: true}]};--format;json
+END
+awk '/^partition:/ { skip = 1; next } /^[a-z]/ { skip = 0 } !skip' $attention >"$TEST_DIR/without.yaml"
+show validate "$TEST_DIR/without.yaml"
