@@ -136,8 +136,6 @@ static void test_one_hash_for_all_placements(void **state)
         {.job = "tpu", .output = "same"},
         {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={num_replicas: 3}"}},
         {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}"}},
-        {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
-                                                      "partition={x: {split: [1, 2]}, y: replicate, dense: {assign: 1}}"}},
         {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={num_replicas: 4, computation_stride: [1, 1, 1, 2], device_order_mode: mesh}"}},
         {.job = "mirrored", .output = "same", .override = {"partition={x: {split: [1, 2]}}"}},
     };
@@ -170,6 +168,9 @@ static void test_one_hash_for_all_placements_of_shards(void **state)
         {.job = "shards", .output = "shards", .threads = 1},
         {.job = "shards", .output = "shards", .threads = 3},
         {.job = "tpu", .output = "shards", .override = {"reproducible.shards=8"}},
+        {.job = "tpu", .output = "shards", .override = {"reproducible.shards=8",
+                                                        "strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
+                                                        "partition={x: {split: [1, 2]}, y: replicate, dense: {assign: 1}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
