@@ -370,7 +370,7 @@ typedef struct dt_loss dt_loss;
 typedef struct dt_history dt_history;
 typedef struct dt_dataset dt_dataset;
 
-/* A sequential model from a list of layers as in the job file. Variables are created at once, in the current scope, which the
+/* A model from a job file's `model`, {type: functional, layers: [...]}, or from the list of layers alone, which is a sequential one. Variables are created at once, in the current scope, which the
  * model captures: compile, fit, evaluate enter it by themselves. Initial values depend on the seed (0 unless dt_model_seed). */
 DT_API dt_status *dt_model_create(dt_model **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
 DT_API void dt_model_unref(dt_model *m);
@@ -630,6 +630,8 @@ DT_API dt_value dt_arg(dt_trace *t, const char *name);               /* the argu
 DT_API dt_value dt_arg_at(dt_trace *t, int i);                       /* the argument at that position */
 DT_API void dt_return(dt_trace *t, const char *name, dt_value value); /* names a result */
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
+/* The same of a model with n Inputs, in the order of its layers. */
+DT_API dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training);
 /* A scalar: the mean over this replica's examples (or what the loss's `reduction` says), times 1/num_replicas in replica context, as in Keras. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);

@@ -209,6 +209,17 @@ DT_ERROR(NO_GRADIENT, 69, 78, "ValueError", "no gradients",
 DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "A fault of dtrain itself: an invariant of the compiler or the runtime does not hold. Please report it with the message\n"
     "and the job file.")
+DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
+    "In a functional model a layer names the layers that it takes from. They stand above it, so that no circle can arise; a layer that\n"
+    "names none takes from the one before it. Every layer is used: by another, or as the model's output.\n\n"
+    "    model:\n"
+    "      type: functional\n"
+    "      layers:\n"
+    "        - Input: {name: x, shape: [8]}\n"
+    "        - Dense: {name: h, units: 8, activation: relu}\n"
+    "        - Add:   {name: sum, inputs: [x, h]}\n"
+    "      outputs: sum                  without it: the last layer\n\n"
+    "In a sequential model every layer takes from the one before it, and the last one is the output.")
 DT_ERROR(METRICS, 71, 78, "ValueError", "name of a metric",
     "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
     "(sparse_categorical_accuracy), or the metric's 'name'. Each key may stand once, and 'loss' and 'val_...' are taken.")

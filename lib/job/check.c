@@ -52,7 +52,7 @@ static dt_status *check_elements(dt_job *j)
     if (!j->has_dataset)
         return NULL;
     list_elements(j);
-    return j->has_model ? dt_match_names(&j->elements, &j->model.input, j->has_compile ? &j->compile : NULL, &ignored) : NULL;
+    return j->has_model ? dt_match_names(&j->elements, &j->model, j->has_compile ? &j->compile : NULL, &ignored) : NULL;
 }
 
 /* ---- the whole ---- */

@@ -221,7 +221,7 @@ static dt_tree *new_text(dt_arena *arena, const char *text)
 static dt_tree *describe_input(const dt_job *j, const char *path)
 {
     static const char *const kept[] = {"global_batch_size", "per_replica_batch_size"};
-    const char *input = j->model.input.name;
+    const char *input = j->model.input[0].name;
     dt_tree *data = new_map(j->arena), *train = new_map(j->arena), *map = new_map(j->arena);
     dt_tree *steps = dt_tree_get(dt_tree_get(j->dataset.tree, "map"), input);
     set_key(j->arena, data, "format", new_text(j->arena, "npy"));
@@ -247,6 +247,9 @@ static dt_status *open_input(const dt_job *j, const char *path, dt_dataset **out
 static dt_status *open_part(dt_job *j, const dt_predict_request *q, dt_dataset **data, dt_part *part)
 {
     *part = DT_PART_TRAIN;
+    if (q->input && j->model.n_inputs > 1)
+        return dt_fail(DT_E_NOT_YET, &j->model.input[1].at, "the model has %d inputs: predicting from files that the job does not name is for models of one",
+                       j->model.n_inputs);
     if (q->input)
         return open_input(j, q->input, data);
     DT_TRY(find_part(j, q->split, part));

@@ -139,33 +139,11 @@ static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
 
 /* ---- model ---- */
 
-struct model {
-    int type;
-    const dt_tree *layers, *keras_config, *init_from;
-};
-static const char *const models[] = {"sequential", NULL};
-static const dt_field model_fields[] = {
-    DT_ENUM(struct model, type, models, .noun = "type of model", .help = "sequential"),
-    DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
-    DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
-    DT_TREE(struct model, init_from, .help = "weights to begin with, from a checkpoint"),
-    DT_END
-};
-
 static dt_status *read_model(dt_job *j, const dt_tree *t)
 {
-    struct model x;
-    if (!t)
-        return NULL;
-    dt_status *faults = dt_fields_read(j->arena, model_fields, t, &t->at, "model", &x);
-    if (x.keras_config)
-        dt_status_append(&faults, not_yet(t, "keras_config", "model.keras_config"));
-    if (x.init_from)
-        dt_status_append(&faults, not_yet(t, "init_from", "model.init_from"));
-    if (!faults || x.layers)
-        dt_status_append(&faults, dt_model_read(j->arena, x.layers, &t->at, &j->model));
-    j->has_model = !faults;
-    return faults;
+    dt_status *s = t ? dt_model_read(j->arena, t, &j->at, &j->model) : NULL;
+    j->has_model = t && !s;
+    return s;
 }
 
 /* ---- output ---- */

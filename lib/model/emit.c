@@ -11,16 +11,28 @@ static bool fits_input(const dt_type *given, const dt_type *wanted)
     return fits;
 }
 
-static dt_status *bad_input(const dt_model *m, const dt_type *given)
+static dt_status *bad_input(const dt_input_spec *input, const dt_type *given)
 {
     dt_str is = { 0 }, ought = { 0 };
     dt_shape_print(given, &is);
-    dt_shape_print(&m->spec.input.type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", m->spec.input.name, dt_str_text(&is),
-                           dt_str_text(&ought));
+    dt_shape_print(&input->type, &ought);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", input->name, dt_str_text(&is), dt_str_text(&ought));
     dt_str_release(&is);
     dt_str_release(&ought);
     return s;
+}
+
+static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n)
+{
+    dt_status *faults = NULL;
+    if (n != m->spec.n_inputs)
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the model takes %d inputs, got %d", m->spec.n_inputs, n);
+    for (int i = 0; i < n; i++) {
+        dt_type given = dt_type_of_value(input[i]);
+        if (!fits_input(&given, &m->spec.input[i].type))
+            dt_status_append(&faults, bad_input(&m->spec.input[i], &given));
+    }
+    return faults;
 }
 
 /* One layer, whose first weight is the model's weight `first`. */
@@ -34,6 +46,7 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
         weight[k] = dt_read(c->trace, m->weight[first + k]);
     for (int k = 0; k < layer->n_borrowed; k++)
         weight[layer->n_weights + k] = dt_read(c->trace, m->weight[layer->borrowed[k]]);
+    call.x = c->xs[0];
     call.args = layer->args;
     call.made = layer->made;
     call.name = layer->name;
@@ -48,21 +61,41 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     return y;
 }
 
-dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
+/* What layer i takes, into x: what layers above gave, or the next input. How many. */
+static int take_inputs(const dt_layer_spec *layer, const dt_value *done, const dt_value **input, dt_value *x)
 {
-    dt_layer_call c = { .trace = input.trace, .x = input, .training = training };
-    dt_type given = dt_type_of_value(input);
-    if (!input.trace)
-        return input;
-    if (!fits_input(&given, &m->spec.input.type)) {
-        dt_trace_fail(c.trace, bad_input(m, &given));
+    if (layer->n_in == 0) {
+        *x = *(*input)++;
+        return 1;
+    }
+    for (int k = 0; k < layer->n_in; k++)
+        x[k] = done[layer->from[k]];
+    return layer->n_in;
+}
+
+dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training)
+{
+    dt_trace *trace = input[0].trace;
+    dt_arena *arena = dt_trace_arena(trace);
+    dt_status *bad = check_inputs(m, input, n);
+    if (bad) {
+        dt_trace_fail(trace, bad);
         return (dt_value){ 0 };
     }
+    dt_value *done = dt_arena_array(arena, dt_value, m->spec.n_layers);
     for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
-        c.x = emit_layer(m, i, first, &c);
-        first += m->spec.layer[i].n_weights;
+        const dt_layer_spec *layer = &m->spec.layer[i];
+        dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1);
+        int n_in = take_inputs(layer, done, &input, x);
+        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training });
+        first += layer->n_weights;
     }
-    return c.x;
+    return done[m->spec.last];
+}
+
+dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
+{
+    return input.trace ? dt_model_emit_inputs(m, &input, 1, training) : input;
 }
 
 const dt_variables *dt_model_trainable(const dt_model *m)

@@ -105,3 +105,15 @@ dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int
     dt_str_release(&in);
     return s;
 }
+
+dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k)
+{
+    dt_str one = { 0 }, other = { 0 };
+    dt_type_print(&b->ins[i], &one);
+    dt_type_print(&b->ins[k], &other);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot join '%s', %s, and '%s', %s", kind, b->from[i], dt_str_text(&one), b->from[k],
+                           dt_str_text(&other));
+    dt_str_release(&one);
+    dt_str_release(&other);
+    return s;
+}

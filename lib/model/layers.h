@@ -18,4 +18,6 @@ DT_LAYER_ROW(global_average_pooling1d) DT_LAYER_ROW(global_average_pooling2d) DT
 DT_LAYER_ROW(up_sampling1d) DT_LAYER_ROW(up_sampling2d) DT_LAYER_ROW(up_sampling3d)
 DT_LAYER_ROW(zero_padding1d) DT_LAYER_ROW(zero_padding2d) DT_LAYER_ROW(zero_padding3d)
 DT_LAYER_ROW(cropping1d) DT_LAYER_ROW(cropping2d) DT_LAYER_ROW(cropping3d)
+DT_LAYER_ROW(add) DT_LAYER_ROW(subtract) DT_LAYER_ROW(multiply) DT_LAYER_ROW(average) DT_LAYER_ROW(maximum) DT_LAYER_ROW(minimum)
+DT_LAYER_ROW(concatenate) DT_LAYER_ROW(dot)
 DT_LAYER_ROW(reshape) DT_LAYER_ROW(permute) DT_LAYER_ROW(repeat_vector)

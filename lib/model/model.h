@@ -83,12 +83,14 @@ typedef struct dt_weight_spec {
 typedef struct dt_layer_head {
     const char *name; /* NULL: Keras' name for an unnamed layer */
     bool trainable;
+    const dt_tree *inputs; /* what it takes from, as written; NULL: the layer before */
 } dt_layer_head;
 #define DT_HEAD_FIELD(kind_, type, member, ...) { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
 #define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "unlike all other layers' names; weights are NAME/kernel, ...")
 #define DT_LAYER_FIELDS(type) \
     DT_NAME_FIELD(type), \
     DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .help = "of a functional model: the layer, or the list of layers, that it takes from"), \
     DT_NOT_YET("dtype")
 
 #define DT_MAX_WEIGHTS 32
@@ -99,7 +101,10 @@ typedef struct dt_layer_build {
     const void *args;     /* begins with a dt_layer_head */
     const char *name;     /* "dense_1" */
     dt_place at;          /* of the layer in the job file */
-    dt_type in;           /* (B, ...) */
+    dt_type in;           /* (B, ...): of the first input */
+    int n_in;             /* 0: an Input */
+    const dt_type *ins;   /* [n_in] */
+    const char *const *from; /* [n_in] the layers' names */
     dt_type out;          /* to be filled */
     int n_weights;        /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
@@ -129,10 +134,15 @@ dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) D
 /* The same with exactly `rank` dimensions: `shape` names them. */
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank, const char *shape) DT_MUST_USE;
 
+/* MODEL_SHAPE: inputs i and k, whose names and types are told. */
+dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k) DT_MUST_USE;
+
 typedef struct dt_layer_call {
     dt_trace *trace;
     const void *args, *made; /* as build left them */
-    dt_value x;
+    dt_value x;             /* the first input */
+    const dt_value *xs;     /* [n_in] all of them */
+    int n_in;
     const char *name;
     const dt_value *weight; /* in the order of build, the borrowed ones last */
     dt_variable *const *variable; /* the same, to be assigned what is kept from step to step: equal on all replicas */
@@ -141,8 +151,10 @@ typedef struct dt_layer_call {
     bool training;
 } dt_layer_call;
 
+#define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
     dt_kind kind;
+    int least, most;        /* how many layers it takes from; both 0: one */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
 } dt_layer;
@@ -177,6 +189,8 @@ typedef struct dt_layer_spec {
     const void *args;
     const char *name;
     dt_place at;
+    int n_in;
+    const int *from;                /* [n_in] numbers of layers above */
     dt_type in, out;
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
@@ -190,11 +204,14 @@ typedef struct dt_input_spec {
     dt_place at;
 } dt_input_spec;
 
-/* A sequential model, checked. Lives in its arena. */
+#define DT_MAX_INPUTS 32
+/* A model, checked. Lives in its arena. */
 typedef struct dt_model_spec {
-    dt_input_spec input;
-    int n_layers;                   /* the Input is layer 0, as in the job file */
+    int n_inputs;                   /* 1 to DT_MAX_INPUTS */
+    const dt_input_spec *input;     /* in the order of the file */
+    int n_layers;                   /* in the order of the file, Inputs too: layers take from layers above */
     const dt_layer_spec *layer;
+    int last;                       /* the layer that is the output */
     dt_type output;
     int n_weights;                  /* all, in creation order */
     const dt_weight_spec *const *weight;
@@ -203,8 +220,9 @@ typedef struct dt_model_spec {
 
 /* The list of layers with every Repeat written out. All faults. */
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out) DT_MUST_USE;
-/* Reads the list of layers (a job's model.layers). All faults that can be told apart are returned; they name layer, shape and line. */
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
+/* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
+ * layer, shape and line. */
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
 
 /* ---- losses ---- */
 
@@ -439,7 +457,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
 struct dt_model {
     int refs;
     dt_arena *arena;
-    const dt_tree *layers;          /* as written; NULL: made from a job's spec */
+    const dt_tree *tree;            /* as written, see dt_model_read; NULL: made from a job's spec */
     dt_model_spec spec;
     int n_weights;
     dt_variable **weight;           /* in creation order */
@@ -458,7 +476,9 @@ struct dt_model {
 };
 /* The weight of that path; an error that names the nearest. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
-/* The forward pass; emits into input's trace. The input is converted to the Input's dtype. */
+/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. */
+dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
+/* The same of one. */
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
 /* The loss of `named` over this replica's examples, reduced as it says, times 1/num_replicas when it is a mean. weight: of the samples,
  * (B) or (B, ...); no value: all 1. */

@@ -1,41 +1,27 @@
 /*
  * Reading a model: the list of layers becomes a checked specification.
  *
- *     list ── repeat.c ──▶ list without Repeat;  list item ──▶ layer, name ──▶ shapes and weights, layer by layer
+ *     list ── repeat.c ──▶ list without Repeat
+ *     list item ──▶ layer, name ──▶ what it takes from (inputs.c) ──▶ shapes and weights, layer by layer
  *
- * Every item is read and named before any shape is looked at, so that a job's faults come in one run; shapes are followed up to the
- * first layer that cannot be built, since nothing is known behind it.
+ * Every item is read and named before any shape is looked at, so that a job's faults come in one run; shapes are followed as far as layers
+ * can be built, since nothing is known behind one that cannot. A sequential model is the case in which no layer names its inputs.
  */
 #include <string.h>
 
-#include "model/model.h"
-
-typedef struct reader {
-    dt_arena *arena;
-    const dt_tree *list;
-    dt_named *named;      /* [n] kind NULL: faulty */
-    const char **name;    /* [n] */
-    int *unnamed;         /* [rows] layers of each kind that got Keras' name so far */
-    dt_layer_spec *layer; /* [n] */
-    int built;
-} reader;
-
-static const dt_layer_head *head_of(const reader *r, int i)
-{
-    return r->named[i].args;
-}
+#include "model/read.h"
 
 /* ---- names ---- */
 
 /* Where layer i's name stands. */
-static const dt_place *name_place(const reader *r, int i)
+static const dt_place *name_place(const dt_reader *r, int i)
 {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
 }
 
 /* "dense", "dense_1", ...: what Keras calls layers without a name. */
-static const char *next_name(reader *r, const dt_named *n)
+static const char *next_name(dt_reader *r, const dt_named *n)
 {
     const char *class_name = n->kind == &dt_layer_input.kind ? "InputLayer" : n->kind->name;
     const char *base = dt_snake_case(r->arena, class_name);
@@ -52,7 +38,7 @@ static bool has_control(const char *name)
 }
 
 /* Names become parts of weight paths. */
-static dt_status *check_name(const reader *r, int i)
+static dt_status *check_name(const dt_reader *r, int i)
 {
     const char *name = r->name[i];
     if (!*name)
@@ -69,19 +55,20 @@ static dt_status *check_name(const reader *r, int i)
 
 /* ---- items ---- */
 
-static dt_status *check_order(const reader *r, int i)
+static dt_status *check_order(const dt_reader *r, int i)
 {
-    bool is_input = r->named[i].kind == &dt_layer_input.kind;
+    bool is_input = dt_reader_is_input(r, i);
     const dt_place *at = &r->named[i].at;
-    if (i > 0 && is_input)
-        return dt_fail(DT_E_MODEL_LAYERS, at, "layers[%d] is an Input; a sequential model has one, as its first layer", i);
+    if (i > 0 && is_input && !r->functional)
+        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "layers[%d] is an Input; a sequential model has one, as its first layer", i),
+                          "models of 'type: functional' may have several");
     if (i == 0 && !is_input)
         return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "the first layer must be an Input, got %s", r->named[i].kind->name),
                           "put '- Input: {shape: [...]}' before it");
     return NULL;
 }
 
-static dt_status *read_item(reader *r, int i)
+static dt_status *read_item(dt_reader *r, int i)
 {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
@@ -90,10 +77,11 @@ static dt_status *read_item(reader *r, int i)
         r->named[i].kind = NULL;
         return s;
     }
-    const char *given = head_of(r, i)->name;
+    const char *given = dt_reader_head(r, i)->name;
     r->name[i] = given ? given : next_name(r, &r->named[i]);
     s = check_name(r, i);
     dt_status_append(&s, check_order(r, i));
+    dt_status_append(&s, dt_read_inputs(r, i));
     return s;
 }
 
@@ -119,49 +107,71 @@ static dt_status *check_example(const dt_layer_build *b)
 static dt_status *note_layer(dt_status *s, const dt_layer_build *b)
 {
     dt_str in = { 0 };
-    dt_type_print(&b->in, &in);
-    s = b->in.rank ? dt_note(s, "in layer '%s' on %s", b->name, dt_str_text(&in)) : dt_note(s, "in layer '%s'", b->name);
+    for (int k = 0; k < b->n_in; k++) {
+        dt_str_puts(&in, k ? ", " : " on ");
+        dt_type_print(&b->ins[k], &in);
+    }
+    s = dt_note(s, "in layer '%s'%s", b->name, dt_str_text(&in));
     dt_str_release(&in);
     return s;
 }
 
-/* Layer i, whose input is of type `in` (of rank 0 for the Input, which has none). */
-static dt_status *build_layer(reader *r, int i, const dt_type *in)
+/* What layer i takes, from layers that are built. */
+static void give_inputs(const dt_reader *r, int i, dt_layer_build *b)
+{
+    const dt_sources *source = &r->source[i];
+    dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
+    const char **from = dt_arena_array(r->arena, const char *, source->n + 1);
+    for (int k = 0; k < source->n; k++) {
+        ins[k] = r->layer[source->from[k]].out;
+        from[k] = r->name[source->from[k]];
+    }
+    b->n_in = source->n;
+    b->ins = ins;
+    b->from = from;
+    b->in = ins[0]; /* of rank 0 for an Input, which has none */
+}
+
+static dt_status *build_layer(dt_reader *r, int i)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at, .in = *in,
-                           .n_earlier = r->built, .earlier = r->layer };
+    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at, .n_earlier = i, .earlier = r->layer };
+    give_inputs(r, i, b);
     dt_status *s = row->build(b);
     if (!s)
         s = check_example(b);
     if (s)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
-        .row = row, .args = b->args, .name = b->name, .at = b->at,
-        .in = b->in, .out = b->out, .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed,
-        .made = b->made,
+        .row = row, .args = b->args, .name = b->name, .at = b->at, .n_in = b->n_in, .from = r->source[i].from, .in = b->in, .out = b->out,
+        .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed, .made = b->made,
     };
-    r->built++;
+    r->built[i] = true;
     return NULL;
 }
 
-static dt_status *build_layers(reader *r)
+/* Where a fault stands before it, it has been told already. */
+static bool can_build(const dt_reader *r, int i)
 {
-    dt_type in = { 0 };
-    for (int i = 0; i < r->list->n; i++) {
-        bool follows = r->named[i].kind && (r->named[i].kind == &dt_layer_input.kind) == (i == 0);
-        if (!follows)
-            return NULL; /* said already */
-        DT_TRY(build_layer(r, i, &in));
-        in = r->layer[i].out;
-    }
-    return NULL;
+    bool can = r->named[i].kind && (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
+    for (int k = 0; can && k < r->source[i].n; k++)
+        can = r->built[r->source[i].from[k]];
+    return can;
+}
+
+static dt_status *build_layers(dt_reader *r)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < r->list->n; i++)
+        if (can_build(r, i))
+            dt_status_append(&faults, build_layer(r, i));
+    return faults;
 }
 
 /* ---- the whole ---- */
 
-static void list_weights(const reader *r, dt_model_spec *out)
+static void list_weights(const dt_reader *r, dt_model_spec *out)
 {
     for (int i = 0; i < out->n_layers; i++)
         out->n_weights += out->layer[i].n_weights;
@@ -175,41 +185,92 @@ static void list_weights(const reader *r, dt_model_spec *out)
         }
 }
 
-static void fill_spec(const reader *r, dt_model_spec *out)
+static void list_inputs(const dt_reader *r, dt_model_spec *out)
 {
-    *out = (dt_model_spec){ .n_layers = r->built, .layer = r->layer };
-    const dt_layer_spec *first = &r->layer[0];
-    const dt_tree *name = dt_tree_get(r->named[0].tree, "name");
-    out->input = (dt_input_spec){ .name = first->name, .type = first->out, .at = name ? name->at : first->at };
-    out->output = r->layer[r->built - 1].out;
-    list_weights(r, out);
+    dt_input_spec *input = dt_arena_array(r->arena, dt_input_spec, out->n_layers);
+    for (int i = 0; i < out->n_layers; i++)
+        if (dt_reader_is_input(r, i))
+            input[out->n_inputs++] = (dt_input_spec){ .name = r->name[i], .type = r->layer[i].out, .at = *name_place(r, i) };
+    out->input = input;
 }
 
-static reader make_reader(dt_arena *arena, const dt_tree *list)
+static dt_status *fill_spec(const dt_reader *r, int last, dt_model_spec *out)
 {
-    int rows;
+    *out = (dt_model_spec){ .n_layers = r->list->n, .layer = r->layer, .last = last, .output = r->layer[last].out };
+    list_inputs(r, out);
+    list_weights(r, out);
+    if (out->n_inputs <= DT_MAX_INPUTS)
+        return NULL;
+    return dt_fail(DT_E_MODEL_LAYERS, &out->input[DT_MAX_INPUTS].at, "the model has %d Inputs; at most %d are possible", out->n_inputs, DT_MAX_INPUTS);
+}
+
+/* ---- the section ---- */
+
+enum { SEQUENTIAL, FUNCTIONAL };
+struct model {
+    int type;
+    const dt_tree *layers, *outputs, *keras_config, *init_from;
+};
+static const char *const types[] = { "sequential", "functional", NULL };
+static const dt_field fields[] = {
+    DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional: layers name their inputs"),
+    DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
+    DT_TREE(struct model, outputs, .help = "of a functional model: the layer that is the output; the last one by default"),
+    DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
+    DT_TREE(struct model, init_from, .help = "weights to begin with, from a checkpoint"),
+    DT_END
+};
+
+static dt_status *not_yet(const dt_tree *value, const char *key)
+{
+    return value ? dt_fail(DT_E_NOT_YET, &value->at, "model.%s is not implemented yet", key) : NULL;
+}
+
+static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list)
+{
+    int rows, n = list->n;
     dt_layers(&rows);
-    return (reader){
-        .arena = arena, .list = list,
-        .named = dt_arena_array(arena, dt_named, list->n),
-        .name = dt_arena_array(arena, const char *, list->n),
+    return (dt_reader){
+        .arena = arena, .list = list, .functional = m->type == FUNCTIONAL, .outputs = m->outputs,
+        .named = dt_arena_array(arena, dt_named, n),
+        .name = dt_arena_array(arena, const char *, n),
         .unnamed = dt_arena_array(arena, int, rows),
-        .layer = dt_arena_array(arena, dt_layer_spec, list->n),
+        .source = dt_arena_array(arena, dt_sources, n),
+        .layer = dt_arena_array(arena, dt_layer_spec, n),
+        .built = dt_arena_array(arena, bool, n),
     };
 }
 
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *layers, const dt_place *at, dt_model_spec *out)
+static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_place *at, dt_model_spec *out)
 {
-    if (!layers || layers->kind == DT_TREE_NULL || (layers->kind == DT_TREE_LIST && layers->n == 0))
-        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, layers ? &layers->at : at, "the model has no layers"), "the first one is an Input");
-    DT_TRY(dt_tree_expect(layers, DT_TREE_LIST, "layers"));
-    DT_TRY(dt_layers_expand(arena, layers, &layers));
-    reader r = make_reader(arena, layers);
+    const dt_tree *list = m->layers;
+    int last = -1;
+    if (list && list->kind != DT_TREE_NULL) {
+        DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
+        DT_TRY(dt_layers_expand(arena, list, &list));
+    }
+    if (!list || list->n == 0)
+        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, list ? &list->at : at, "the model has no layers"), "the first one is an Input");
+    dt_reader r = make_reader(arena, m, list);
     dt_status *s = NULL;
-    for (int i = 0; i < layers->n; i++)
+    for (int i = 0; i < list->n; i++)
         dt_status_append(&s, read_item(&r, i));
+    dt_status_append(&s, s ? NULL : dt_read_output(&r, &last));
     dt_status_append(&s, build_layers(&r));
-    if (!s)
-        fill_spec(&r, out);
-    return s;
+    return s ? s : fill_spec(&r, last, out);
+}
+
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out)
+{
+    struct model m = { .layers = model };
+    dt_status *faults = NULL;
+    if (model && model->kind == DT_TREE_MAP) {
+        at = &model->at;
+        faults = dt_fields_read(arena, fields, model, at, "model", &m);
+    }
+    dt_status_append(&faults, not_yet(m.keras_config, "keras_config"));
+    dt_status_append(&faults, not_yet(m.init_from, "init_from"));
+    if (!faults || m.layers)
+        dt_status_append(&faults, read_layers(arena, &m, at, out));
+    return faults;
 }

@@ -1,5 +1,5 @@
 /*
- * Data against model: which element of the data set is the input, which the target, and whether the model, the loss and the metrics
+ * Data against model: which elements of the data set are the inputs, which is the target, and whether the model, the loss and the metrics
  * can take what they hold. By names alone before a file is opened, by types and labels after.
  */
 #include <stdlib.h>
@@ -35,28 +35,46 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
 
-static dt_status *find_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
+/* The only element that is no input; -1: there is none, or there are several. *others: how many. */
+static int find_other(const dt_texts *elements, const dt_match *m, int *others)
 {
-    if (c->target) {
-        m->target = find(elements, c->target);
-        return m->target < 0 ? no_element(elements, "target", c->target, &c->target_at) : NULL;
+    int other = -1;
+    *others = 0;
+    for (int i = 0; i < elements->n; i++) {
+        bool is_input = false;
+        for (int k = 0; k < m->n_inputs; k++)
+            is_input |= m->input[k] == i;
+        if (!is_input)
+            other = (*others)++ ? -1 : i;
     }
-    if (elements->n == 2) {
-        m->target = 1 - m->input;
-        return NULL;
-    }
-    if (elements->n < 2)
-        return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has no element besides the input: there is no target");
-    return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has %d elements besides the input: compile.target names the target",
-                   elements->n - 1);
+    return other;
 }
 
-dt_status *dt_match_names(const dt_texts *elements, const dt_input_spec *input, const dt_compile_spec *c, dt_match *out)
+static dt_status *find_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
 {
-    *out = (dt_match){ .input = find(elements, input->name), .target = -1 };
-    if (out->input < 0)
-        return no_element(elements, "input", input->name, &input->at);
-    return c ? find_target(elements, c, out) : NULL;
+    const char *inputs = m->n_inputs > 1 ? "inputs" : "input";
+    int others;
+    m->target = c->target ? find(elements, c->target) : find_other(elements, m, &others);
+    if (m->target >= 0)
+        return NULL;
+    if (c->target)
+        return no_element(elements, "target", c->target, &c->target_at);
+    if (others == 0)
+        return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has no element besides the %s: there is no target", inputs);
+    return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has %d elements besides the %s: compile.target names the target", others, inputs);
+}
+
+dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
+{
+    dt_status *faults = NULL;
+    *out = (dt_match){ .n_inputs = model->n_inputs, .target = -1 };
+    for (int i = 0; i < model->n_inputs; i++) {
+        const dt_input_spec *input = &model->input[i];
+        out->input[i] = find(elements, input->name);
+        if (out->input[i] < 0)
+            dt_status_append(&faults, no_element(elements, "input", input->name, &input->at));
+    }
+    return !faults && c ? find_target(elements, c, out) : faults;
 }
 
 /* ---- by type ---- */
@@ -104,9 +122,22 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
 
     for (int i = 0; i < n; i++)
         name[i] = element[i].name;
-    dt_status *s = dt_match_names(&(dt_texts){ n, name }, &model->input, c, out);
+    dt_status *s = dt_match_names(&(dt_texts){ n, name }, model, c, out);
     free(name);
     DT_TRY(s);
-    DT_TRY(check_input(&element[out->input], &model->input));
+    for (int i = 0; i < model->n_inputs; i++)
+        DT_TRY(check_input(&element[out->input[i]], &model->input[i]));
     return c ? check_target(d, &element[out->target].type, &model->output, c, out->target) : NULL;
+}
+
+/* ---- batches ---- */
+
+void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg)
+{
+    const dt_element *element;
+    int n = dt_dataset_elements(d, &element);
+    for (int i = 0; i < step->n_args; i++)
+        for (int e = 0; e < n; e++)
+            if (strcmp(step->arg[i].name, element[e].name) == 0)
+                arg[i] = batch->element[e];
 }

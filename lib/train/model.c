@@ -81,7 +81,7 @@ static dt_status *read_layers(dt_model *m, const char *format, va_list args)
     dt_tree *tree = NULL;
 
     DT_TRY(dt_fragment_read(m->arena, "model", format, args, &tree));
-    m->layers = tree;
+    m->tree = tree;
     return dt_model_read(m->arena, tree, &tree->at, &m->spec);
 }
 
@@ -182,14 +182,30 @@ static dt_status *check_use(const dt_model *m)
                    m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
 }
 
+/* A value without a trace comes from a call that failed: its error is kept by the trace already. */
+static bool are_values(const dt_value *inputs, int n)
+{
+    bool are = inputs && n > 0;
+
+    for (int i = 0; are && i < n; i++)
+        are = inputs[i].trace != NULL;
+    return are;
+}
+
+dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training)
+{
+    if (!are_values(inputs, n))
+        return (dt_value){ 0 };
+    dt_status *s = check_use(m);
+    if (!s)
+        return dt_model_emit_inputs(m, inputs, n, training);
+    dt_trace_fail(inputs[0].trace, s);
+    return (dt_value){ 0 };
+}
+
 dt_value dt_model_call(dt_model *m, dt_value input, bool training)
 {
-    dt_status *s = input.trace ? check_use(m) : NULL;
-
-    if (!s)
-        return input.trace ? dt_model_emit(m, input, training) : input;
-    dt_trace_fail(input.trace, s);
-    return (dt_value){ 0 };
+    return dt_model_call_inputs(m, &input, 1, training);
 }
 
 /* ---- compile, fit, evaluate ---- */

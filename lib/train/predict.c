@@ -23,24 +23,28 @@ static dt_status *trace_forward(const prediction *p, dt_graph **out)
 {
     dt_trace *t = dt_trace_create("predict");
     const dt_element *elements;
+    dt_value input[DT_MAX_INPUTS];
 
     dt_dataset_elements(p->data, &elements);
     dt_trace_set_replicas(t, p->model->strategy->replicas);
     dt_trace_set_logical(t, p->model->strategy->logical);
-    dt_value input = dt_trace_declare(t, elements[p->match.input].name, &elements[p->match.input].type);
-    dt_return(t, "prediction", dt_model_emit(p->model, input, DT_INFERENCE));
+    for (int i = 0; i < p->match.n_inputs; i++) {
+        const dt_element *e = &elements[p->match.input[i]];
+        input[i] = dt_trace_declare(t, e->name, &e->type);
+    }
+    dt_return(t, "prediction", dt_model_emit_inputs(p->model, input, p->match.n_inputs, DT_INFERENCE));
     return dt_trace_end(t, out);
 }
 
 static dt_status *predict_batch(prediction *p, const dt_batch *batch)
 {
-    const dt_view *arg = &batch->element[p->match.input];
     int64_t row = dt_type_bytes(&p->out->type) / (p->out->type.dim[0] ? p->out->type.dim[0] : 1);
-    dt_view result;
+    dt_view arg[DT_MAX_INPUTS], result;
 
     if (p->done + batch->rows > p->out->type.dim[0])
         return dt_fail(DT_E_INTERNAL, NULL, "the data holds more than the %lld examples it counts", (long long)p->out->type.dim[0]);
     dt_cut_rows(batch->rows, dt_dataset_batch_size(p->data), p->model->strategy->replicas, p->offsets);
+    dt_match_views(p->data, batch, dt_compiled_step(p->step), arg);
     DT_TRY(dt_compiled_run(p->step, p->offsets, arg, &result));
     memcpy(p->out->data + p->done * row, result.data, (size_t)(batch->rows * row));
     p->done += batch->rows;

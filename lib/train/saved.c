@@ -18,9 +18,10 @@
 /* {"model": {"layers": ...}, "compile": ...}, as a job has them. */
 static const char *describe(const dt_model *m, dt_arena *arena)
 {
-    dt_entry layers = { .key = "layers", .value = (dt_tree *)m->layers };
-    dt_tree model = { .kind = DT_TREE_MAP, .n = 1, .entry = &layers };
-    dt_entry parts[] = { { .key = "model", .value = &model }, { .key = "compile", .value = (dt_tree *)m->compile_tree } };
+    dt_entry layers = { .key = "layers", .value = (dt_tree *)m->tree };
+    dt_tree list = { .kind = DT_TREE_MAP, .n = 1, .entry = &layers };
+    dt_tree *model = m->tree->kind == DT_TREE_LIST ? &list : (dt_tree *)m->tree;
+    dt_entry parts[] = { { .key = "model", .value = model }, { .key = "compile", .value = (dt_tree *)m->compile_tree } };
     const dt_tree whole = { .kind = DT_TREE_MAP, .n = m->compiled ? 2 : 1, .entry = parts };
     dt_str text = { 0 };
 
@@ -104,10 +105,10 @@ static dt_status *rebuild(const dt_checkpoint *c, dt_model **out)
     dt_tree *job = NULL;
 
     DT_TRY(dt_tree_parse(c->arena, &source, &job));
-    const dt_tree *layers = dt_tree_get(dt_tree_get(job, "model"), "layers"), *compile = dt_tree_get(job, "compile");
-    if (!layers)
+    const dt_tree *model = dt_tree_get(job, "model"), *compile = dt_tree_get(job, "compile");
+    if (!dt_tree_get(model, "layers"))
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not tell the layers of its model", c->path);
-    DT_TRY(dt_model_create(out, "%s", print_part(layers, c->arena)));
+    DT_TRY(dt_model_create(out, "%s", print_part(model, c->arena)));
     (*out)->seed = c->state.seed;
     return compile ? dt_model_compile(*out, "%s", print_part(compile, c->arena)) : NULL;
 }

@@ -5,7 +5,7 @@
 #include "train/trainer.h"
 
 typedef struct forward {
-    dt_value input, target, prediction, rows; /* rows (B): one loss per example */
+    dt_value target, prediction, rows; /* rows (B): one loss per example */
 } forward;
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
@@ -19,9 +19,12 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 {
     const dt_named *loss = &t->o.compile->loss;
-    forward f = { .input = declare(trace, t, t->match.input), .target = declare(trace, t, t->match.target) };
+    dt_value input[DT_MAX_INPUTS];
+    for (int i = 0; i < t->match.n_inputs; i++)
+        input[i] = declare(trace, t, t->match.input[i]);
+    forward f = { .target = declare(trace, t, t->match.target) };
 
-    f.prediction = dt_model_emit(t->o.model, f.input, training);
+    f.prediction = dt_model_emit_inputs(t->o.model, input, t->match.n_inputs, training);
     const char *before = dt_trace_path(trace, "loss");
     f.rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
     dt_trace_path(trace, before);

@@ -44,14 +44,18 @@ dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_p
 
 /* Indices of the data set's elements. */
 typedef struct dt_match {
-    int input, target;           /* target -1: not asked for */
+    int n_inputs, input[DT_MAX_INPUTS]; /* in the model's order */
+    int target;                  /* -1: not asked for */
 } dt_match;
-/* The element of the Input's name, and the target: the one that compile.target names, or the only other one. Files need not be open. ELEMENTS,
- * placed at the name. compile NULL: the input alone. */
-dt_status *dt_match_names(const dt_texts *elements, const dt_input_spec *input, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
+/* The elements of the Inputs' names, and the target: the one that compile.target names, or the only other one. Files need not be open. All faults:
+ * ELEMENTS, placed at the name. compile NULL: the inputs alone. */
+dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 /* That, then types: ELEMENTS where the model takes another shape, LABELS where loss or metrics do, LABEL_RANGE for class numbers that the
  * model's output has no place for (which reads all labels). */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
+
+/* The elements of a batch as the arguments of a step, whose names they have: arg[step->n_args]. */
+void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg);
 
 /* ---- the trainer ---- */
 

@@ -115,14 +115,9 @@ static void add_results(const dt_trainer *t, const dt_view *result, int64_t rows
 static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
 {
     const dt_graph *step = dt_compiled_step(c);
-    dt_view arg[2], result[1 + DT_MAX_SUMS];
-    const dt_element *elements;
+    dt_view arg[DT_MAX_INPUTS + 1], result[1 + DT_MAX_SUMS];
 
-    dt_dataset_elements(t->o.data, &elements);
-    for (int i = 0; i < step->n_args; i++) {
-        bool is_input = strcmp(step->arg[i].name, elements[t->match.input].name) == 0;
-        arg[i] = batch->element[is_input ? t->match.input : t->match.target];
-    }
+    dt_match_views(t->o.data, batch, step, arg);
     dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
     DT_TRY(dt_compiled_run(c, t->offsets, arg, result));
     add_results(t, result, batch->rows, s);

@@ -16,7 +16,7 @@ struct dt_trainer {
 };
 
 typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN } dt_step_kind;
-/* The step of one replica, traced: arguments are the input and the target element; results "loss" and "sums/0", ... (one per metric): sums over all
+/* The step of one replica, traced: arguments are the input and the target elements; results "loss" and "sums/0", ... (one per metric): sums over all
  * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 

@@ -37,9 +37,9 @@ static void test_names_shapes_and_weights(void **state)
     assert_string_equal(m.weight[0]->initializer.kind->name, "GlorotUniform");
     assert_string_equal(m.weight[4]->initializer.kind->name, "Constant");
     assert_int_equal(m.parameters, 784 * 512 + 512 + 512 * 64 + 64 * 10 + 10 + 10 * 10 + 10);
-    assert_string_equal(m.input.name, "image");
+    assert_string_equal(m.input[0].name, "image");
     dt_type in = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 28, 28 }), out = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 });
-    assert_true(dt_type_equal(&m.input.type, &in));
+    assert_true(dt_type_equal(&m.input[0].type, &in));
     assert_true(dt_type_equal(&m.output, &out));
     assert_int_equal(m.layer[4].at.line, 5);
     dt_arena_destroy(arena);
@@ -51,9 +51,9 @@ static void test_input_has_keras_defaults(void **state)
     dt_arena *arena = dt_arena_create();
     dt_model_spec m;
     ok(read_model(arena, "- Input: {shape: [], dtype: int64}\n- Flatten", &m));
-    assert_string_equal(m.input.name, "input_layer");
+    assert_string_equal(m.input[0].name, "input_layer");
     dt_type in = dt_type_of(DT_INT64, 1, (int64_t[]){ DT_BATCH }), out = dt_type_of(DT_INT64, 2, (int64_t[]){ DT_BATCH, 1 });
-    assert_true(dt_type_equal(&m.input.type, &in));
+    assert_true(dt_type_equal(&m.input[0].type, &in));
     assert_true(dt_type_equal(&m.output, &out));
     dt_arena_destroy(arena);
 }
@@ -110,7 +110,7 @@ static const struct bad {
     { INPUT "- Dense: {units: 3, kernel_initializer: he_norml}", DT_E_UNKNOWN_NAME, 2, 41, "unknown initializer 'he_norml'", "did you mean 'he_normal'?" },
     { INPUT "- {Dense: {units: 3}, ReLU: {}}", DT_E_WRONG_TYPE, 2, 3, "layer: expected a name or NAME: {...}, got a mapping of 2 keys", NULL },
     { "[]", DT_E_MODEL_LAYERS, 1, 1, "the model has no layers", NULL },
-    { "{Dense: {units: 3}}", DT_E_WRONG_TYPE, 1, 1, "layers: expected a list, got a mapping", NULL },
+    { "{Dense: {units: 3}}", DT_E_UNKNOWN_KEY, 1, 2, "unknown key 'Dense' in model", NULL },
     { "- Dense: {units: 3}", DT_E_MODEL_LAYERS, 1, 3, "the first layer must be an Input, got Dense", "put '- Input: {shape: [...]}' before it" },
     { INPUT INPUT "- Dense: {units: 3}", DT_E_LAYER_NAME, 2, 17, "'x' is already the name of layers[0]", NULL },
     { INPUT "- Input: {shape: [3]}", DT_E_MODEL_LAYERS, 2, 3, "layers[1] is an Input; a sequential model has one, as its first layer", NULL },

@@ -39,7 +39,9 @@ static dt_status *read_layer(const dt_layer_build *b, dt_named *out)
 {
     static const dt_kind *const rows[] = { &dt_layer_lstm.kind, &dt_layer_gru.kind, &dt_layer_simple_rnn.kind };
     const struct bidirectional *d = b->args;
-    return dt_named_read(b->arena, rows, 3, "recurrent layer", d->layer, out);
+    DT_TRY(dt_named_read(b->arena, rows, 3, "recurrent layer", d->layer, out));
+    const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
+    return inputs ? dt_fail(DT_E_MODEL_INPUTS, &inputs->at, "what is within Bidirectional takes what that takes") : NULL;
 }
 
 /* Builds one direction, whose weights come behind those that are there. */

@@ -1,0 +1,168 @@
+/*
+ * What layers take from. A layer of a functional model names its inputs, layers above it, so that no circle can arise. Without names it takes from
+ * the layer before it, which is all there is in a sequential model.
+ *
+ *     - Conv2D: {name: a, filters: 16, kernel_size: 3, padding: same}      from the layer before
+ *     - Add:    {name: sum, inputs: [image, a]}                            from two
+ */
+#include <string.h>
+
+#include "model/read.h"
+
+/* ---- names ---- */
+
+/* The layer of that name among the first n; -1: there is none. */
+static int find(const dt_reader *r, const char *name, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (r->name[i] && strcmp(r->name[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* Whether one of the first n layers could not be read, so that nobody knows its name. */
+static bool is_one_faulty(const dt_reader *r, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!r->named[i].kind)
+            return true;
+    return false;
+}
+
+/* The `name` of item i, which has not been read yet. */
+static bool has_name(const dt_reader *r, int i, const char *name)
+{
+    const dt_tree *item = r->list->item[i];
+    const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1 ? dt_tree_get(item->entry[0].value, "name") : NULL;
+    return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
+}
+
+/* Layer i names what is no layer above it. */
+static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t)
+{
+    if (strcmp(r->name[i], t->text) == 0)
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot take from itself", t->text);
+    for (int k = i + 1; k < r->list->n; k++)
+        if (has_name(r, k, t->text))
+            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' takes from '%s', which stands below it", r->name[i], t->text),
+                              "inputs are layers above, so that no circle arises: move it");
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' takes from '%.80s', and there is no such layer above it", r->name[i], t->text);
+    const char *near = dt_nearest(t->text, r->name, i);
+    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+}
+
+/* ---- one layer ---- */
+
+static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *out)
+{
+    const char *name;
+    DT_TRY(dt_tree_text(t, "inputs", &name));
+    *out = find(r, name, i);
+    return *out < 0 && !is_one_faulty(r, i) ? no_layer(r, i, t) : NULL;
+}
+
+/* The k-th of those that are written: one name stands for a list of it. */
+static const dt_tree *written(const dt_tree *t, int k)
+{
+    return t->kind == DT_TREE_LIST ? t->item[k] : t;
+}
+
+static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t)
+{
+    int n = t->kind == DT_TREE_LIST ? t->n : 1, *from = dt_arena_array(r->arena, int, n + 1);
+    bool known = true;
+    dt_status *faults = NULL;
+    if (n == 0)
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "the inputs of layer '%s' are an empty list", r->name[i]);
+    for (int k = 0; k < n; k++) {
+        from[k] = -1;
+        dt_status_append(&faults, find_input(r, i, written(t, k), &from[k]));
+        known &= from[k] >= 0;
+    }
+    if (known)
+        r->source[i] = (dt_sources){ n, from };
+    return faults;
+}
+
+static dt_status *check_number(const dt_reader *r, int i)
+{
+    const dt_layer *row = (const dt_layer *)r->named[i].kind;
+    int n = r->source[i].n, least = row->least ? row->least : 1, most = row->most ? row->most : 1;
+    const dt_tree *given = dt_reader_head(r, i)->inputs;
+    const dt_place *at = given ? &given->at : &r->named[i].at;
+    if (n == 0 || (n >= least && n <= most))
+        return NULL;
+    if (most == 1)
+        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes from one layer, got %d", row->kind.name, n), "Add, Concatenate and others join layers");
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s joins %s%d layers, got %d", row->kind.name, least < most ? "at least " : "", least, n);
+    return r->functional ? dt_suggest(s, "inputs: [FIRST, SECOND] names them") : dt_suggest(s, "in a model of 'type: functional' layers name their inputs");
+}
+
+static dt_status *take_the_one_before(dt_reader *r, int i)
+{
+    int *from = dt_arena_array(r->arena, int, 1);
+    *from = i - 1;
+    if (i > 0)
+        r->source[i] = (dt_sources){ 1, from };
+    return NULL;
+}
+
+dt_status *dt_read_inputs(dt_reader *r, int i)
+{
+    if (dt_reader_is_input(r, i))
+        return NULL;
+    const dt_tree *t = dt_reader_head(r, i)->inputs;
+    if (t && !r->functional)
+        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "a layer of a sequential model takes from the one before it"),
+                          "in a model of 'type: functional' layers name their inputs");
+    dt_status *s = t ? find_inputs(r, i, t) : take_the_one_before(r, i);
+    if (!s)
+        s = check_number(r, i);
+    if (s)
+        r->source[i].n = 0;
+    return s;
+}
+
+/* ---- the whole ---- */
+
+static dt_status *check_used(const dt_reader *r, int last)
+{
+    dt_status *faults = NULL;
+    bool *used = dt_arena_array(r->arena, bool, r->list->n);
+    for (int i = 0; i < r->list->n; i++)
+        for (int k = 0; k < r->source[i].n; k++)
+            used[r->source[i].from[k]] = true;
+    used[last] = true;
+    for (int i = 0; i < r->list->n; i++)
+        if (!used[i])
+            dt_status_append(&faults, dt_fail(DT_E_MODEL_INPUTS, &r->named[i].at, "no layer takes from '%s', and the output is '%s'", r->name[i],
+                                              r->name[last]));
+    return faults;
+}
+
+static dt_status *find_output(const dt_reader *r, int *last)
+{
+    const dt_tree *t = r->outputs;
+    const char *name;
+    if (t->kind == DT_TREE_LIST && t->n != 1)
+        return dt_fail(t->n ? DT_E_NOT_YET : DT_E_MODEL_INPUTS, &t->at,
+                       t->n ? "a model of %d outputs is not implemented yet; name one layer" : "outputs names a layer, got an empty list", t->n);
+    t = written(t, 0);
+    DT_TRY(dt_tree_text(t, "outputs", &name));
+    *last = find(r, name, r->list->n);
+    if (*last >= 0)
+        return NULL;
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "the output is '%.80s', and there is no such layer", name);
+    const char *near = dt_nearest(name, r->name, r->list->n);
+    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
+}
+
+dt_status *dt_read_output(const dt_reader *r, int *last)
+{
+    *last = r->list->n - 1;
+    if (!r->functional && r->outputs)
+        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at, "the output of a sequential model is its last layer; outputs is for 'type: functional'");
+    if (r->outputs)
+        DT_TRY(find_output(r, last));
+    return r->functional ? check_used(r, *last) : NULL;
+}

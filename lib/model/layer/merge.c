@@ -1,0 +1,107 @@
+/*
+ * Merging layers: several layers become one, element by element. Sizes of 1 stretch; a layer of fewer dimensions gets sizes of 1 behind the
+ * batch, as in Keras:
+ *
+ *     Add: {inputs: [a, b]}             (B, 32, 32, 16) and (B, 32, 32, 16)
+ *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
+ */
+#include "model/model.h"
+
+struct merge {
+    dt_layer_head head;
+};
+
+static const dt_field fields[] = { DT_LAYER_FIELDS(struct merge), DT_END };
+
+/* ---- shapes ---- */
+
+/* Size of dimension d of t, seen with `rank` dimensions. */
+static int64_t size_at(const dt_type *t, int rank, int d)
+{
+    int added = rank - t->rank;
+    return d == 0 ? t->dim[0] : d <= added ? 1 : t->dim[d - added];
+}
+
+static bool go_together(const dt_type *a, const dt_type *b)
+{
+    int rank = a->rank > b->rank ? a->rank : b->rank;
+    bool fit = a->dim[0] == b->dim[0] && a->dtype == b->dtype;
+    for (int d = 1; fit && d < rank; d++) {
+        int64_t x = size_at(a, rank, d), y = size_at(b, rank, d);
+        fit = x == y || x == 1 || y == 1;
+    }
+    return fit;
+}
+
+/* Where every pair goes together, all do. */
+static dt_status *check_pairs(const dt_layer_build *b, const char *kind)
+{
+    for (int k = 1; k < b->n_in; k++)
+        for (int i = 0; i < k; i++)
+            if (!go_together(&b->ins[i], &b->ins[k]))
+                return dt_layer_cannot_join(b, kind, i, k);
+    return NULL;
+}
+
+static dt_status *build(dt_layer_build *b, const char *kind)
+{
+    DT_TRY(check_pairs(b, kind));
+    b->out = b->ins[0];
+    for (int k = 1; k < b->n_in; k++)
+        if (b->ins[k].rank > b->out.rank)
+            b->out = b->ins[k];
+    for (int d = 1; d < b->out.rank; d++)
+        for (int k = 0; k < b->n_in; k++)
+            if (size_at(&b->ins[k], b->out.rank, d) != 1)
+                b->out.dim[d] = size_at(&b->ins[k], b->out.rank, d);
+    return NULL;
+}
+
+/* ---- graph ---- */
+
+/* x in the shape of the result. */
+static dt_value stretch(dt_value x, const dt_type *out)
+{
+    dt_type t = dt_type_of_value(x);
+    int64_t dim[DT_MAX_RANK];
+    for (int d = 0; d < out->rank; d++)
+        dim[d] = size_at(&t, out->rank, d);
+    return dt_broadcast_to(t.rank == out->rank ? x : dt_reshape(x, out->rank, dim), out);
+}
+
+static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value))
+{
+    dt_value y = stretch(c->xs[0], c->out);
+    for (int k = 1; k < c->n_in; k++)
+        y = two(y, stretch(c->xs[k], c->out));
+    return y;
+}
+
+static dt_value average(const dt_layer_call *c)
+{
+    dt_value sum = join(c, dt_add);
+    return dt_divide(sum, dt_like(sum, c->n_in));
+}
+
+/* ---- rows ---- */
+
+#define ROW(name, kind_, about, most_, merged)                                                                            \
+    static dt_status *build_##name(dt_layer_build *b)                                                                     \
+    {                                                                                                                     \
+        return build(b, kind_);                                                                                           \
+    }                                                                                                                     \
+    static dt_value call_##name(const dt_layer_call *c)                                                                   \
+    {                                                                                                                     \
+        return merged;                                                                                                    \
+    }                                                                                                                     \
+    const dt_layer dt_layer_##name = {                                                                                    \
+        .kind = { kind_, about, fields, sizeof(struct merge), NULL }, .least = 2, .most = (most_), .build = build_##name, \
+        .call = call_##name,                                                                                              \
+    };
+
+ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, join(c, dt_add))
+ROW(subtract, "Subtract", "a layer less another", 2, join(c, dt_subtract))
+ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, join(c, dt_multiply))
+ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, average(c))
+ROW(maximum, "Maximum", "the largest of layers", DT_MANY_LAYERS, join(c, dt_maximum))
+ROW(minimum, "Minimum", "the smallest of layers", DT_MANY_LAYERS, join(c, dt_minimum))

@@ -1,0 +1,41 @@
+/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each layer takes from. */
+#ifndef DT_MODEL_READ_H
+#define DT_MODEL_READ_H
+
+#include "model/model.h"
+
+typedef struct dt_sources {
+    int n;           /* 0: an Input, or unknown because of a fault */
+    const int *from; /* layers above */
+} dt_sources;
+
+typedef struct dt_reader {
+    dt_arena *arena;
+    const dt_tree *list;
+    bool functional;
+    const dt_tree *outputs; /* as written; NULL: the last layer */
+    dt_named *named;        /* [n] kind NULL: faulty */
+    const char **name;      /* [n] NULL: faulty */
+    int *unnamed;           /* [rows] layers of each kind that got Keras' name so far */
+    dt_sources *source;     /* [n] */
+    dt_layer_spec *layer;   /* [n] */
+    bool *built;            /* [n] */
+} dt_reader;
+
+/* The head of layer i's arguments. */
+static inline const dt_layer_head *dt_reader_head(const dt_reader *r, int i)
+{
+    return r->named[i].args;
+}
+
+static inline bool dt_reader_is_input(const dt_reader *r, int i)
+{
+    return r->named[i].kind == &dt_layer_input.kind;
+}
+
+/* Sets r->source[i], when layers up to i are named. */
+dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
+/* The layer that is the output, -1 when there is a fault; and that every layer is used. All must be read. */
+dt_status *dt_read_output(const dt_reader *r, int *last) DT_MUST_USE;
+
+#endif
