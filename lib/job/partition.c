@@ -226,7 +226,7 @@ dt_status *dt_job_check_targets(const dt_job *j)
         return NULL;
     for (int i = 0; i < j->partition->n_values; i++)
         for (int k = 0; k < n; k++)
-            if (strcmp(element[k].name, j->partition->value[i].name) == 0 && strcmp(element[k].name, j->model.input.name) != 0)
+            if (strcmp(element[k].name, j->partition->value[i].name) == 0 && !dt_model_find_input(&j->model, element[k].name))
                 dt_status_append(&faults, check_lying(j, &j->partition->value[i].how, &(subject){
                     .noun = "target", .name = element[k].name, .type = &element[k].type, .rows = rows_of_replica(j)}));
     return faults;

@@ -44,10 +44,12 @@ static dt_value note(const void *user, const char *name, dt_value x)
 static dt_status *trace_forward(dt_model *m)
 {
     dt_trace *t = dt_trace_create("outline");
+    dt_value x[DT_MAX_INPUTS];
     dt_graph *g = NULL;
 
-    dt_value x = dt_trace_declare(t, m->spec.input.name, &m->spec.input.type);
-    dt_return(t, "y", dt_model_emit(m, x, DT_TRAINING));
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        x[i] = dt_trace_declare(t, m->spec.input[i].name, &m->spec.input[i].type);
+    dt_return(t, "y", dt_model_emit_inputs(m, x, m->spec.n_inputs, DT_TRAINING));
     dt_status *s = dt_trace_end(t, &g);
     dt_graph_destroy(g);
     return s;
@@ -59,13 +61,14 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out)
     dt_model *m = NULL;
 
     *out = (dt_job_tensors){0};
-    add(out, "input", j->model.input.name, &j->model.input.type);
+    for (int i = 0; i < j->model.n_inputs; i++)
+        add(out, "input", j->model.input[i].name, &j->model.input[i].type);
     DT_TRY(dt_model_outline(&m, &j->model));
     m->annotate = note;
     m->annotate_user = &a;
     dt_status *s = trace_forward(m);
     dt_model_unref(m);
-    return s ? dt_at(s, &j->model.input.at) : NULL;
+    return s ? dt_at(s, &j->model.input[0].at) : NULL;
 }
 
 /* ---- names that are none ---- */

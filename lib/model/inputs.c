@@ -166,3 +166,11 @@ dt_status *dt_read_output(const dt_reader *r, int *last)
         DT_TRY(find_output(r, last));
     return r->functional ? check_used(r, *last) : NULL;
 }
+
+const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name)
+{
+    for (int i = 0; i < m->n_inputs; i++)
+        if (strcmp(m->input[i].name, name) == 0)
+            return &m->input[i];
+    return NULL;
+}

@@ -223,6 +223,8 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
  * layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
+/* The Input of that name; NULL: there is none. */
+const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
 
 /* ---- losses ---- */
 
