@@ -260,6 +260,20 @@ static dt_status *prepare_step(assembler *a, dt_step *step)
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* Steps share a lane's scratch, and have what they keep for themselves. */
+static void count_memory(dt_exec *x, dt_step *step)
+{
+    if (aligned(step->scratch) > x->scratch_bytes)
+        x->scratch_bytes = aligned(step->scratch);
+    step->kept_at = x->kept_bytes;
+    x->kept_bytes += aligned(step->kept);
+}
+
 static dt_status *prepare_steps(assembler *a)
 {
     dt_exec *x = a->x;
@@ -268,8 +282,7 @@ static dt_status *prepare_steps(assembler *a)
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; !s && k < x->group[i].n_steps; k++) {
             s = prepare_step(a, &x->group[i].step[k]);
-            if (x->group[i].step[k].scratch > x->scratch_bytes)
-                x->scratch_bytes = x->group[i].step[k].scratch;
+            count_memory(x, &x->group[i].step[k]);
         }
     return s;
 }

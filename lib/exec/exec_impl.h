@@ -53,6 +53,7 @@ typedef struct dt_kernel_call {
     int unit;
     int64_t lo, hi;       /* rows of the result */
     char *scratch;        /* step->scratch bytes, the lane's own */
+    char *kept;           /* step->kept bytes, the lane's and the step's own: what they hold stays; all 0 before the first run */
 } dt_kernel_call;
 
 /* A kernel: a row in exec/kernels.h. */
@@ -70,7 +71,7 @@ struct dt_step {
     const dt_kernel *kernel;
     int node;
     void *state;
-    size_t scratch;
+    size_t scratch, kept, kept_at;
 };
 
 typedef struct dt_group {
@@ -106,7 +107,7 @@ struct dt_exec {
     dt_group *group;
     dt_segment *segment;
     int64_t arena_bytes;
-    size_t scratch_bytes; /* a lane's */
+    size_t scratch_bytes, kept_bytes; /* a lane's */
     char *memory, *scratch;
     const dt_env *env;    /* of the current run */
     uint32_t run;         /* counts runs */

@@ -29,6 +29,7 @@ typedef struct dt_gemm_library {
     size_t room;                       /* bytes that it maps in each thread, come what may */
     void (*enter_thread)(const struct dt_gemm_library *l); /* once in each thread that runs products */
     void (*close)(struct dt_gemm_library *l);
+    const struct dt_conv_calls *conv;  /* exec/conv.h; NULL: it makes no convolutions */
 } dt_gemm_library;
 
 /* UNAVAILABLE with the reason when the library is not there. */

@@ -1,285 +1,224 @@
 /*
- * convolution as matrix products. Every place of the window is a row of a matrix A, with what lies under the window as its columns; the
- * kernel is the other matrix, as it lies in memory:
+ * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/pieces.c): by the library where it makes them fast,
+ * else as matrix products, else by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum
+ * that a range of examples gives.
  *
- *     lhs (B, h, w, i)   ->   A (B p q, k l i)  x  rhs (k l i, o)   =   y (B p q, o)
- *
- * Rows go through y's dimensions but the last, columns through rhs's but the last, both as they lie in memory, so the same code makes the
- * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles
- * that fit into the cache. Where a row needs several tiles, their products are added in order.
- *
- * Sizes of tiles depend on sizes alone, so bits do not depend on threads.
+ * Libraries want kernels packed. Each lane packs for itself, when the first piece of a step comes its way: so no lane waits for another.
  */
 #include <string.h>
 
-#include "exec/exec_impl.h"
+#include "exec/convolution.h"
 #include "op/cells.h"
-#include "op/window.h"
+#include "op/convolution.h"
+#include "op/segment.h"
 
-enum { DIMS = DT_MAX_SPATIAL + 1, TILE = 1 << 16 /* elements of A: 256 KiB */, LEAST_ROWS = 64 };
+enum { HEADER = 64 };
 
-/* One dimension of the rows or of the columns. */
-typedef struct axis {
-    int64_t size;
-    int space;    /* the spatial dimension of the window, -1: the batch (rows), the features (columns) */
-} axis;
+/* Pieces have one of two sizes. */
+typedef struct by_library {
+    const dt_conv_calls *calls;
+    dt_conv_kind kind;
+    int units, n_sizes;
+    int64_t examples, images[2], lhs_row, rhs_row, out_row;
+    dt_conv_plan plan[2];
+    size_t packed_at[2];
+} by_library;
 
-typedef struct tiling {
-    int64_t rows, runs, last_rows, last_runs; /* of a tile; of the tiles at the end */
-    int64_t n_rows, n_runs;                   /* tiles */
-} tiling;
+typedef enum way { BY_EVAL, BY_PRODUCTS, BY_LIBRARY } way;
 
 typedef struct convolution {
-    const dt_gemm_library *library;
-    int n_dims;                      /* of the rows, and of the columns */
-    axis row[DIMS], column[DIMS];    /* the last column dimension is a run */
-    dt_window window[DT_MAX_SPATIAL];
-    int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL]; /* of lhs: sizes and elements between neighbours in the spatial dimensions */
-    int64_t batch_step, feature_step;
-    int64_t run, runs, outputs;      /* columns of a run, runs, columns of y */
-    int64_t rows_each;               /* rows of A in one row of y's dimension 0 */
-    int units;
-    tiling *tiles;                   /* by unit */
-    void **plan;                     /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
+    way way;
+    by_library library;
+    void *products;
 } convolution;
 
 /* ---- what it takes ---- */
 
+static bool has_products(const dt_convolution_attr *a)
+{
+    int last = a->n_spatial + 1;
+    return a->feature_groups == 1 && a->batch_groups == 1 && a->rhs_out == last && a->out_feature == last;
+}
+
+static bool has_groups(const dt_convolution_attr *a)
+{
+    return a->feature_groups > 1 || a->batch_groups > 1;
+}
+
 static bool fits(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
-    const dt_convolution_attr *a = n->attr;
-    int last = a->n_spatial + 1;
-    return n->type.dtype == DT_FLOAT32 && a->feature_groups == 1 && a->batch_groups == 1 && a->rhs_out == last && a->out_feature == last;
+    const dt_convolution_attr *a = dt_convolution_attr_of(n);
+    bool segments = n->op == &dt_op_segment_convolution;
+    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (!segments || dt_cut_of(n) == DT_CUT_PIECES);
 }
 
-/* The spatial dimension that dimension d of an operand is, -1: another one. */
-static int space_of(const int8_t *spatial, int n, int d)
+/* Examples lie together in lhs and in the result: a piece is a range of them. */
+static bool fits_rows(const dt_graph *g, int node)
 {
-    for (int i = 0; i < n; i++)
-        if (spatial[i] == d)
-            return i;
-    return -1;
+    const dt_convolution_attr *a = g->node[node].attr;
+    return fits(g, node) && a->lhs_batch == 0 && a->out_batch == 0;
 }
 
-static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_type *lhs, const dt_type *rhs, const dt_type *out)
+/* ---- by the library ---- */
+
+static int64_t row_of(const dt_type *t)
 {
-    int64_t step[DT_MAX_RANK];
-    dt_strides(lhs, step);
-    v->n_dims = a->n_spatial + 1;
-    v->batch_step = step[a->lhs_batch];
-    v->feature_step = step[a->lhs_feature];
-    v->outputs = out->dim[a->out_feature];
-    v->runs = 1;
-    for (int d = 0; d < v->n_dims; d++) {
-        v->row[d] = (axis){ out->dim[d], space_of(a->out_spatial, a->n_spatial, d) };
-        v->column[d] = (axis){ rhs->dim[d], space_of(a->rhs_spatial, a->n_spatial, d) };
-        v->runs *= d == v->n_dims - 1 ? 1 : rhs->dim[d];
-    }
-    v->run = rhs->dim[v->n_dims - 1];
-    v->rows_each = 1;
-    for (int d = 1; d < v->n_dims; d++)
-        v->rows_each *= out->dim[d];
-    for (int i = 0; i < a->n_spatial; i++) {
-        v->window[i] = a->window[i];
-        v->in[i] = lhs->dim[a->lhs_spatial[i]];
-        v->step[i] = step[a->lhs_spatial[i]];
-    }
+    int64_t n = 1;
+    for (int d = 1; d < t->rank; d++)
+        n *= t->dim[d];
+    return n;
 }
 
-/* ---- tiles ---- */
-
-static int64_t at_most(int64_t a, int64_t b)
+static void note_size(by_library *v, int64_t images)
 {
-    return a < b ? a : b;
+    if (v->n_sizes == 0 || (images != v->images[0] && v->n_sizes == 1))
+        v->images[v->n_sizes++] = images;
 }
 
-static int64_t at_least(int64_t a, int64_t b)
+/* A kernel's gradient as a whole is one piece, of all examples. */
+static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, int64_t *lo, int64_t *hi)
 {
-    return a > b ? a : b;
+    *lo = 0;
+    *hi = v->examples;
+    if (v->units > 1 || v->kind != DT_CONV_WEIGHTS)
+        dt_convolution_piece(x, node, unit, lo, hi);
 }
 
-static tiling tile(const convolution *v, int64_t rows)
+static bool plan_sizes(by_library *v, const dt_exec *x, int node)
 {
-    tiling t = { 0 };
-    if (rows == 0 || v->runs == 0 || v->run == 0)
-        return t;
-    t.runs = at_most(v->runs, at_least(1, TILE / at_most(rows, LEAST_ROWS) / v->run));
-    t.rows = at_most(rows, at_least(1, TILE / (t.runs * v->run)));
-    t.n_rows = (rows + t.rows - 1) / t.rows;
-    t.n_runs = (v->runs + t.runs - 1) / t.runs;
-    t.last_rows = rows - (t.n_rows - 1) * t.rows;
-    t.last_runs = v->runs - (t.n_runs - 1) * t.runs;
-    return t;
-}
-
-static dt_status *plan_tiles(convolution *v, int unit)
-{
-    const tiling *t = &v->tiles[unit];
-    for (int i = 0; i < 4 && t->n_rows > 0; i++) {
-        bool last_rows = i & 2, last_runs = i & 1;
-        int64_t k = (last_runs ? t->last_runs : t->runs) * v->run;
-        dt_gemm g = { .m = last_rows ? t->last_rows : t->rows, .n = v->outputs, .k = k, .lda = k, .ldb = v->outputs, .ldc = v->outputs };
-        bool there = (last_rows || t->n_rows > 1) && (last_runs || t->n_runs > 1);
-        if (there)
-            DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
-    }
-    return NULL;
-}
-
-static size_t scratch_of(const convolution *v)
-{
-    int64_t most = 0;
+    bool ok = true;
     for (int u = 0; u < v->units; u++) {
-        const tiling *t = &v->tiles[u];
-        int64_t a = t->rows * t->runs * v->run, sum = t->n_runs > 1 ? t->rows * v->outputs : 0;
-        most = at_least(most, a + sum);
+        int64_t lo, hi;
+        piece_of(x, node, v, u, &lo, &hi);
+        note_size(v, hi - lo);
     }
-    return (size_t)most * sizeof(float);
+    for (int i = 0; i < v->n_sizes; i++) {
+        dt_conv c;
+        ok = ok && dt_conv_read(x, node, v->images[i], &c) && (v->images[i] == 0 || v->calls->plan(&x->engine->gemm, &c, &v->plan[i]));
+    }
+    for (int i = 0; i < v->n_sizes && !ok; i++)
+        v->calls->release(&v->plan[i]);
+    return ok;
 }
 
-static void release(void *state)
+static bool prepare_library(dt_exec *x, int node, by_library *v, dt_prepared *out)
 {
-    convolution *v = state;
-    for (int i = 0; v && v->plan && i < 4 * v->units; i++)
-        if (v->plan[i])
-            v->library->release(v->plan[i]);
+    const dt_node *n = &x->g->node[node];
+    dt_conv c;
+    v->calls = x->engine->gemm.conv;
+    if (!v->calls || !dt_conv_read(x, node, 1, &c))
+        return false;
+    v->kind = c.kind;
+    v->units = x->p->piece[node].units;
+    v->examples = x->type[n->in[0]].dim[0];
+    v->lhs_row = row_of(&x->type[n->in[0]]);
+    v->rhs_row = row_of(&x->type[n->in[1]]);
+    v->out_row = row_of(&x->type[node]);
+    if (!plan_sizes(v, x, node))
+        return false;
+    out->kept = HEADER;
+    for (int i = 0; i < v->n_sizes; i++) {
+        v->packed_at[i] = out->kept;
+        out->kept += v->plan[i].packed;
+        out->scratch = v->plan[i].scratch > out->scratch ? v->plan[i].scratch : out->scratch;
+    }
+    return true;
 }
+
+/* The packed kernel of this step; the header says for which run it was packed. */
+static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const float *w)
+{
+    uint32_t *run = (uint32_t *)c->kept + which;
+    void *to = c->kept + v->packed_at[which];
+    if (*run != c->x->run)
+        v->calls->pack(&v->plan[which], w, to, c->scratch);
+    *run = c->x->run;
+    return to;
+}
+
+static void run_library(const dt_kernel_call *c, const by_library *v)
+{
+    const dt_node *n = &c->x->g->node[c->step->node];
+    const float *lhs = dt_floats(c->x, n->in[0]), *rhs = dt_floats(c->x, n->in[1]);
+    bool gradient = v->kind == DT_CONV_WEIGHTS, part = n->op == &dt_op_segment_convolution;
+    float *y = dt_floats(c->x, c->step->node);
+    int64_t lo, hi;
+    piece_of(c->x, c->step->node, v, c->unit, &lo, &hi);
+    int which = hi - lo != v->images[0];
+    y += gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row;
+    if (hi > lo)
+        v->calls->run(&v->plan[which], lhs + lo * v->lhs_row, gradient ? rhs + lo * v->rhs_row : packed(c, v, which, rhs), y, c->scratch);
+    else if (gradient)
+        memset(y, 0, (size_t)(part ? v->out_row : dt_type_elements(&c->x->type[c->step->node])) * sizeof *y); /* a sum of nothing */
+}
+
+/* ---- by eval ---- */
+
+static void run_eval(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    const dt_node *n = &x->g->node[c->step->node];
+    if (n->op == &dt_op_convolution) {
+        dt_kernel_eval.run(c);
+        return;
+    }
+    dt_view in[2], all = { x->type[c->step->node], x->at[c->step->node] }, y = dt_view_entry(&all, c->unit);
+    int64_t lo, hi;
+    for (int k = 0; k < 2; k++) {
+        dt_view whole = { x->type[n->in[k]], x->at[n->in[k]] };
+        dt_convolution_piece(x, c->step->node, c->unit, &lo, &hi);
+        in[k] = dt_view_rows(&whole, lo, hi - lo);
+    }
+    dt_convolution_eval(dt_convolution_attr_of(n), &in[0], &in[1], &y);
+}
+
+/* ---- the kernel ---- */
 
 static dt_status *prepare(dt_exec *x, dt_step *step)
 {
-    const dt_node *n = &x->g->node[step->node];
     convolution *v = dt_arena_new(x->arena, convolution);
+    dt_prepared p = { 0 };
     step->state = v;
-    v->library = &x->engine->gemm;
-    read_sizes(v, n->attr, &x->type[n->in[0]], &x->type[n->in[1]], &x->type[step->node]);
-    v->units = x->p->piece[step->node].units;
-    v->tiles = dt_arena_array(x->arena, tiling, v->units);
-    v->plan = dt_arena_array(x->arena, void *, 4 * v->units);
-    for (int u = 0; u < v->units; u++) {
-        int64_t lo, hi;
-        dt_piece_rows(x->p, step->node, u, &lo, &hi);
-        v->tiles[u] = tile(v, (hi - lo) * v->rows_each);
-        DT_TRY(plan_tiles(v, u));
+    if (prepare_library(x, step->node, &v->library, &p)) {
+        v->way = BY_LIBRARY;
+    } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
+        v->way = BY_PRODUCTS;
+        dt_status *s = dt_im2col_prepare(x, step->node, &p);
+        v->products = p.state;
+        DT_TRY(s);
     }
-    step->scratch = scratch_of(v);
+    step->scratch = p.scratch;
+    step->kept = p.kept;
     return NULL;
-}
-
-/* ---- filling a tile ---- */
-
-/* A place in the rows or the columns: an index for each dimension. */
-static void find(const axis *axes, int n, int64_t at, int64_t index[DIMS])
-{
-    for (int d = n - 1; d >= 0; d--) {
-        index[d] = at % axes[d].size;
-        at /= axes[d].size;
-    }
-}
-
-static void advance(const axis *axes, int n, int64_t index[DIMS])
-{
-    for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--)
-        index[d] = 0;
-}
-
-/* Where a row begins in lhs, and where its window stands. */
-static int64_t begin_row(const convolution *v, const int64_t index[DIMS], int64_t place[DT_MAX_SPATIAL])
-{
-    int64_t at = 0;
-    for (int d = 0; d < v->n_dims; d++)
-        if (v->row[d].space < 0)
-            at = index[d] * v->batch_step;
-        else
-            place[v->row[d].space] = index[d];
-    return at;
-}
-
-/* Where a run begins in lhs, -1: all of it is padding. */
-static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS], const int64_t place[DT_MAX_SPATIAL])
-{
-    for (int d = 0; d < v->n_dims - 1; d++) {
-        int s = v->column[d].space;
-        int64_t i = s < 0 ? index[d] : dt_window_at(&v->window[s], place[s], index[d], v->in[s]);
-        if (i < 0)
-            return -1;
-        at += i * (s < 0 ? v->feature_step : v->step[s]);
-    }
-    return at;
-}
-
-/* The last dimension of the columns. */
-static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL], float *to)
-{
-    int s = v->column[v->n_dims - 1].space;
-    if (s < 0) {
-        for (int64_t k = 0; k < v->run; k++)
-            to[k] = x[k * v->feature_step];
-        return;
-    }
-    for (int64_t k = 0; k < v->run; k++) {
-        int64_t i = dt_window_at(&v->window[s], place[s], k, v->in[s]);
-        to[k] = i < 0 ? 0 : x[i * v->step[s]];
-    }
-}
-
-/* Rows and runs from .. from + n of A. */
-static void fill_tile(const convolution *v, const float *x, const int64_t from[2], const int64_t n[2], float *to)
-{
-    int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = { 0 };
-    find(v->row, v->n_dims, from[0], row);
-    find(v->column, v->n_dims - 1, from[1], first);
-    for (int64_t r = 0; r < n[0]; r++, advance(v->row, v->n_dims, row)) {
-        int64_t column[DIMS], base = begin_row(v, row, place);
-        memcpy(column, first, sizeof column);
-        for (int64_t k = 0; k < n[1]; k++, advance(v->column, v->n_dims - 1, column), to += v->run) {
-            int64_t at = begin_run(v, base, column, place);
-            if (at < 0)
-                memset(to, 0, (size_t)v->run * sizeof *to);
-            else
-                fill_run(v, x + at, place, to);
-        }
-    }
-}
-
-/* ---- running ---- */
-
-static void add_to(float *sum, const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += x[i];
-}
-
-/* All tiles of one set of rows, into y. */
-static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i, const float *lhs, const float *rhs, float *y)
-{
-    const tiling *t = &v->tiles[c->unit];
-    bool last_rows = i == t->n_rows - 1;
-    float *a = (float *)c->scratch, *part = a + t->rows * t->runs * v->run;
-    int64_t rows = last_rows ? t->last_rows : t->rows;
-    for (int64_t k = 0; k < t->n_runs; k++) {
-        bool last_runs = k == t->n_runs - 1;
-        int64_t from[2] = { lo + i * t->rows, k * t->runs }, n[2] = { rows, last_runs ? t->last_runs : t->runs };
-        fill_tile(v, lhs, from, n, a);
-        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, k ? part : y);
-        if (k)
-            add_to(y, part, rows * v->outputs);
-    }
 }
 
 static void run(const dt_kernel_call *c)
 {
     const convolution *v = c->step->state;
-    const dt_node *n = &c->x->g->node[c->step->node];
-    const tiling *t = &v->tiles[c->unit];
-    int64_t lo = c->lo * v->rows_each, rows = (c->hi - c->lo) * v->rows_each;
-    float *y = dt_floats(c->x, c->step->node) + lo * v->outputs;
-    if (t->n_rows == 0 && rows > 0)
-        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum of nothing */
-    for (int64_t i = 0; i < t->n_rows; i++, y += t->rows * v->outputs)
-        run_rows(v, c, lo, i, dt_floats(c->x, n->in[0]), dt_floats(c->x, n->in[1]), y);
+    if (v->way == BY_LIBRARY)
+        run_library(c, &v->library);
+    else if (v->way == BY_PRODUCTS)
+        dt_im2col_run(c, v->products);
+    else
+        run_eval(c);
+}
+
+static void release(void *state)
+{
+    convolution *v = state;
+    dt_im2col_release(v->products);
+    for (int i = 0; v->way == BY_LIBRARY && i < v->library.n_sizes; i++)
+        v->library.calls->release(&v->library.plan[i]);
 }
 
 const dt_kernel dt_kernel_convolution = {
-    .name = "convolution", .op = &dt_op_convolution, .splits = true, .fits = fits, .prepare = prepare, .run = run, .release = release,
+    .name = "convolution", .op = &dt_op_convolution, .splits = true, .fits = fits_rows, .prepare = prepare, .run = run, .release = release,
+};
+const dt_kernel dt_kernel_kernel_gradient = {
+    .name = "kernel_gradient", .op = &dt_op_convolution, .fits = fits, .prepare = prepare, .run = run, .release = release,
+};
+const dt_kernel dt_kernel_kernel_gradient_part = {
+    .name = "kernel_gradient_part", .op = &dt_op_segment_convolution, .splits = true, .fits = fits, .prepare = prepare, .run = run,
+    .release = release,
 };

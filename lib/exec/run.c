@@ -110,7 +110,7 @@ void dt_exec_destroy(dt_exec *x)
 
 static size_t lane_scratch(const dt_exec *x)
 {
-    return (x->scratch_bytes + 127) & ~(size_t)127; /* lanes share no cache line */
+    return (x->scratch_bytes + x->kept_bytes + 127) & ~(size_t)127; /* lanes share no cache line */
 }
 
 int64_t dt_exec_arena_bytes(const dt_exec *x)
@@ -156,6 +156,8 @@ static dt_status *allocate(dt_exec *x)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step over %lld rows needs %lld bytes", (long long)x->p->batch,
                        (long long)dt_exec_arena_bytes(x));
     }
+    for (int l = 0; l < dt_engine_threads(x->engine); l++)
+        memset(x->scratch + (size_t)l * lane_scratch(x) + x->scratch_bytes, 0, x->kept_bytes);
     place_values(x);
     return NULL;
 }
@@ -169,6 +171,7 @@ static void run_task(dt_exec *x, const dt_task *t, int lane)
 
     for (int i = 0; i < group->n_steps; i++) {
         c.step = &group->step[i];
+        c.kept = c.scratch + x->scratch_bytes + c.step->kept_at;
         if (group->node >= 0)
             dt_piece_rows(x->p, c.step->node, t->unit, &c.lo, &c.hi);
         c.step->kernel->run(&c);

@@ -58,11 +58,11 @@ typedef struct dt_pad_attr {
 } dt_pad_attr;
 typedef struct dt_slice_attr { struct { int64_t start, size, stride; } dim[DT_MAX_RANK]; } dt_slice_attr; /* size: of the result; B stays whole */
 typedef struct dt_reverse_attr { uint32_t dims; } dt_reverse_attr;
-/* Which cut of the batch a segment op uses: the replicas', or the shards' of `reproducible`. */
-typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS } dt_cut;
+/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal pieces, which are the threads' (pass/pieces.c). */
+typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_PIECES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts them all. A cut has S = count
- * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples; a dimension k * B is cut at k times them.
+ * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which contain dimension 0; an empty sum is 0
  *   segment_dot_general(a, b)   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
  *   segment_convolution(a, b)   -> (S, ...): a convolution per segment, summing over dimension 0 of both

@@ -9,7 +9,7 @@
 dt_status *dt_segment_check(const dt_infer *q, int c)
 {
     const dt_segment_attr *a = q->attr;
-    if ((a->cut != DT_CUT_REPLICAS && a->cut != DT_CUT_SHARDS) || a->count < 1)
+    if (a->cut < DT_CUT_REPLICAS || a->cut > DT_CUT_PIECES || a->count < 1)
         return dt_bad_shape(q, "(C%d) knows no cut %d into %d segments", c, (int)a->cut, (int)a->count);
     return NULL;
 }
@@ -30,10 +30,32 @@ dt_segment_attr dt_segment_attr_of(const dt_fold_call *c)
     return a;
 }
 
+int dt_cut_of(const dt_node *n)
+{
+    bool segments = n->op == &dt_op_segment_reduce || n->op == &dt_op_segment_dot_general || n->op == &dt_op_segment_convolution ||
+                    n->op == &dt_op_segment_broadcast || n->op == &dt_op_segment_sizes;
+    return segments ? ((const dt_segment_attr *)n->attr)->cut : -1;
+}
+
+int dt_segment_count(const dt_node *n)
+{
+    return ((const dt_segment_attr *)n->attr)->count;
+}
+
+void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi)
+{
+    *lo = batch * s / count;
+    *hi = batch * (s + 1) / count;
+}
+
 int64_t dt_segment_border(const dt_call *c, int s)
 {
     const dt_segment_attr *a = c->node->attr;
-    return (a->cut == DT_CUT_SHARDS ? c->env->shards : c->env->offsets)[s];
+    int64_t lo, hi;
+    if (a->cut != DT_CUT_PIECES)
+        return (a->cut == DT_CUT_SHARDS ? c->env->shards : c->env->offsets)[s];
+    dt_segment_piece(c->env->batch, a->count, s, &lo, &hi);
+    return lo;
 }
 
 dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s)
@@ -54,5 +76,6 @@ void dt_segment_stack_rule(const dt_type *out, dt_rule *rule)
 
 void dt_segment_print(const dt_segment_attr *a, dt_str *out)
 {
-    dt_str_printf(out, "%s %d", a->cut == DT_CUT_SHARDS ? "shards" : "replicas", (int)a->count);
+    static const char *const names[] = { "replicas", "shards", "pieces" };
+    dt_str_printf(out, "%s %d", names[a->cut], (int)a->count);
 }

@@ -7,12 +7,17 @@
 
 #include "op/op.h"
 
-/* Constraint `c`: the cut is one of the two, and has at least one segment. */
+/* Constraint `c`: the cut is one of the three, and has at least one segment. */
 dt_status *dt_segment_check(const dt_infer *q, int c) DT_MUST_USE;
 /* Constraint `c`: dimension 0 of t is the batch. */
 dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c) DT_MUST_USE;
 /* The attribute for the segments that `c` asks for, the rest zero. */
 dt_segment_attr dt_segment_attr_of(const dt_fold_call *c);
+/* The cut of a segment op; -1 for others. */
+int dt_cut_of(const dt_node *n);
+int dt_segment_count(const dt_node *n);
+/* Examples [*lo, *hi) of piece s of a batch. */
+void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi);
 /* Examples before segment s; s = count: all. */
 int64_t dt_segment_border(const dt_call *c, int s);
 /* The rows of x that belong to segment s. */

@@ -1,7 +1,7 @@
 /*
  * segment_broadcast: every row of y is the entry of x for the segment the row is in: (S, ...) -> (B, ...).
  *
- * (C1) The cut is one of the two, and has at least one segment.
+ * (C1) The cut is one of the three, and has at least one segment.
  * (C2) Dimension 0 of y is the batch, and no other dimension.
  * (C3) Dimension 0 of x counts the segments; the others, and the dtype, are y's.
  *

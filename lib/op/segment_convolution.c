@@ -3,7 +3,7 @@
  * by side.
  *
  * (C1) to (C5) of convolution.
- * (C6) The cut is one of the two, and has at least one segment.
+ * (C6) The cut is one of the three, and has at least one segment.
  * (C7) Dimension 0 of lhs and rhs is the batch, and what is summed over.
  *
  * Splitting: as convolution, but dimension 0 is whole: its borders are the segments'.

@@ -4,7 +4,7 @@
  *
  * (C1), (C2), (C3) of dot_general.
  * (C4) The result has at most 8 dimensions.
- * (C5) The cut is one of the two, and has at least one segment.
+ * (C5) The cut is one of the three, and has at least one segment.
  * (C6) Dimension 0 of a and b is the batch, and one of the contracted pairs.
  *
  * Splitting: as dot_general, but dimension 0 is whole: its borders are the segments'.

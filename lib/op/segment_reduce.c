@@ -3,7 +3,7 @@
  * and order holds for each segment.
  *
  * (C1), (C2) of reduce.
- * (C3) The cut is one of the two, and has at least one segment.
+ * (C3) The cut is one of the three, and has at least one segment.
  * (C4) Dimension 0 of x is the batch, and among the dimensions reduced.
  *
  * Splitting: as reduce, but dimension 0 is whole: its borders are the segments'.

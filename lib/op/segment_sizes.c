@@ -1,7 +1,7 @@
 /*
  * segment_sizes: y[s] = the examples in segment s, int32.
  *
- * (C1) The cut is one of the two, and has at least one segment.
+ * (C1) The cut is one of the three, and has at least one segment.
  */
 #include "op/cells.h"
 #include "op/segment.h"

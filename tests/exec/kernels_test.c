@@ -191,20 +191,38 @@ static dt_value convolution_outputs_first(setting *s)
     return dt_convolution(s->cube, dt_reshape(s->square, 3, (int64_t[]){ 3, 4, 3 }), &a);
 }
 /* As the gradient of a kernel: sums over examples and places, several tiles of both. */
-static dt_value convolution_over_rows(setting *s)
+static dt_convolution_attr over_rows(setting *s, dt_value in[2])
 {
     dt_convolution_attr a = dt_convolution_channels_last(1);
-    dt_value x = dt_reshape(s->cube, 3, (int64_t[]){ -1, 12, 1 }), dy = dt_multiply(dt_reshape(dt_tanh(s->cube), 3, (int64_t[]){ -1, 12, 1 }), dt_like(x, 0.125));
+    in[0] = dt_reshape(s->cube, 3, (int64_t[]){ -1, 12, 1 });
+    in[1] = dt_multiply(dt_reshape(dt_tanh(s->cube), 3, (int64_t[]){ -1, 12, 1 }), dt_like(in[0], 0.125));
     a.lhs_batch = 2;
     a.lhs_feature = a.rhs_in = a.out_spatial[0] = 0;
     a.rhs_spatial[0] = a.out_batch = 1;
     a.window[0] = (dt_window){ 1, 60, 60, 1, 1 };
-    return dt_convolution(x, dy, &a);
+    return a;
+}
+static dt_value convolution_over_rows(setting *s)
+{
+    dt_value in[2];
+    dt_convolution_attr a = over_rows(s, in);
+    return dt_convolution(in[0], in[1], &a);
+}
+static dt_value part_of_convolution(setting *s)
+{
+    dt_value in[2];
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a);
+    a.convolution = over_rows(s, in);
+    a.cut = DT_CUT_PIECES;
+    a.count = 3;
+    return dt_emit(s->t, &dt_op_segment_convolution, in, 2, &a);
 }
 
 static const row rows[] = {
     { "convolution", convolution }, { "convolution", convolution_with_strides }, { "convolution", convolution_of_stretched },
-    { "convolution", convolution_over_rows }, { "eval", convolution_in_groups }, { "eval", convolution_outputs_first },
+    { "kernel_gradient", convolution_over_rows }, { "convolution", convolution_in_groups }, { "kernel_gradient_part", part_of_convolution },
+    { "eval", convolution_outputs_first },
     { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
     { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "eval", product_by_rows },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },

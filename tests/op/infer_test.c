@@ -284,13 +284,13 @@ static void test_composite_constraints(void **state)
 static void test_segment_constraints(void **state)
 {
     (void)state;
-    dt_segment_attr none = { .count = 0 }, strange = { .cut = 2, .count = 2 }, kept = { .count = 2, .reduce = { DT_REDUCE_SUM, 2 } };
+    dt_segment_attr none = { .count = 0 }, strange = { .cut = 3, .count = 2 }, kept = { .count = 2, .reduce = { DT_REDUCE_SUM, 2 } };
     dt_segment_attr sum = { .count = 2, .reduce = { DT_REDUCE_SUM, 5 }, .dot = { .n_contract = 1 }, .type = type_of("f32[B,3]") };
     dt_segment_attr columns = { .count = 2, .dot = { .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } } };
     dt_segment_attr fixed = { .count = 2, .type = type_of("f32[4,3]") };
     const infer_case cases[] = {
         { &dt_op_segment_sizes, &none, { 0 }, "(C1) knows no cut 0 into 0 segments" },
-        { &dt_op_segment_sizes, &strange, { 0 }, "(C1) knows no cut 2 into 2 segments" },
+        { &dt_op_segment_sizes, &strange, { 0 }, "(C1) knows no cut 3 into 2 segments" },
         { &dt_op_segment_reduce, &none, { "f32[B,3]" }, "(C3) knows no cut" },
         { &dt_op_segment_reduce, &sum, { "f32[4,3]" }, "(C4) wants the batch as dimension 0, got f32[4,3]" },
         { &dt_op_segment_reduce, &kept, { "f32[B,3]" }, "(C4) must reduce dimension 0 of f32[B,3]" },

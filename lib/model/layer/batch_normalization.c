@@ -143,7 +143,8 @@ static dt_value call(const dt_layer_call *c)
     bool learns = c->training && n->head.trainable;
     statistics s = learns ? batch_statistics(c, channels, first) : (statistics){ c->weight[first], c->weight[first + 1] };
     dt_value inverse = dt_rsqrt(dt_add(s.variance, dt_like(s.variance, n->epsilon)));
-    dt_value y = dt_multiply(dt_subtract(c->x, dt_along(s.mean, c->out, channels)), dt_along(inverse, c->out, channels));
+    dt_type type = dt_type_of_value(c->x);
+    dt_value y = dt_multiply(dt_subtract(c->x, dt_along(s.mean, &type, channels)), dt_along(inverse, &type, channels));
     return dt_scale_and_center(y, channels, n->scale, n->center, c->weight);
 }
 

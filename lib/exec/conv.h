@@ -1,0 +1,45 @@
+/*
+ * Convolutions by a library, planned once per shape: activations with their channels last, as they lie in memory. The library keeps kernels
+ * in a layout of its own: whoever runs a plan packs the kernel once and uses it many times.
+ */
+#ifndef DT_EXEC_CONV_H
+#define DT_EXEC_CONV_H
+
+#include "exec/gemm.h"
+
+enum { DT_CONV_SPACE = 3 };
+typedef enum dt_conv_kind {
+    DT_CONV_FORWARD, /* x, w -> y */
+    DT_CONV_DATA,    /* y, w -> x: the gradient of x */
+    DT_CONV_WEIGHTS  /* x, y -> w: the gradient of w */
+} dt_conv_kind;
+
+/* x (images, x.., groups * in), w (k.., in, groups * out) with steps of its own, y (images, y.., groups * out). */
+typedef struct dt_conv {
+    dt_conv_kind kind;
+    int n;                                    /* spatial dimensions */
+    bool turned;                              /* DATA: w lies with its spatial dimensions reversed */
+    int64_t images, groups, in, out;
+    int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
+    int64_t stride[DT_CONV_SPACE], dilation[DT_CONV_SPACE], low[DT_CONV_SPACE];
+    int64_t w_group, w_in, w_out, w_k[DT_CONV_SPACE]; /* elements between neighbours in w */
+} dt_conv;
+
+typedef struct dt_conv_plan {
+    void *state;
+    size_t packed, scratch; /* bytes: of a packed kernel (0: none is), of working memory */
+} dt_conv_plan;
+
+typedef struct dt_conv_calls {
+    /* False: not one that the library makes fast. */
+    bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
+    /* packed and scratch: aligned to 64 bytes. FORWARD and DATA. */
+    void (*pack)(const dt_conv_plan *p, const float *w, void *packed, void *scratch);
+    /* FORWARD: x, packed, y. DATA: y, packed, x. WEIGHTS: x, y, w. The last is written. */
+    void (*run)(const dt_conv_plan *p, const float *a, const void *b, float *c, void *scratch);
+    void (*release)(dt_conv_plan *p);
+} dt_conv_calls;
+
+extern const dt_conv_calls dt_conv_onednn;
+
+#endif

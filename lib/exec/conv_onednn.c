@@ -1,0 +1,293 @@
+/*
+ * Convolutions by oneDNN, single-threaded. Activations are described as they lie (channels last); the layout of the kernel is the library's
+ * choice, so there is a reorder beside the convolution: from the plain kernel into that layout, or back for a kernel's gradient.
+ * Working memory is the caller's: that of the library belongs to the thread which made a primitive.
+ *
+ * What only its reference code would do is refused.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exec/conv.h"
+#include "exec/onednn.h"
+
+enum { FORWARD = 64, DIRECT = 1, IMPL_NAME = 8, WEIGHTS_DESC = 131, DIFF_WEIGHTS_DESC = 132, SCRATCHPAD_DESC = 136, RANK = DT_CONV_SPACE + 3 };
+
+typedef struct plan {
+    const dt_dnnl_api *dnnl;
+    dt_conv c;
+    dt_dnnl desc, primitive, reorder;
+    dt_dnnl_desc x, y, plain;  /* plain: w as it lies */
+    size_t turned_bytes;       /* of w turned round */
+} plan;
+
+/* ---- shapes ---- */
+
+static int64_t span(const dt_conv *c, int i)
+{
+    return (c->k[i] - 1) * c->dilation[i] + 1;
+}
+
+/* What must be added behind so that the last window has room. */
+static int64_t high(const dt_conv *c, int i)
+{
+    int64_t missing = (c->y[i] - 1) * c->stride[i] + span(c, i) - c->x[i] - c->low[i];
+    return missing > 0 ? missing : 0;
+}
+
+static bool is_plain(const dt_conv *c)
+{
+    bool plain = c->images > 0 && c->in > 0 && c->out > 0;
+    for (int i = 0; i < c->n; i++)
+        plain &= c->low[i] >= 0 && c->x[i] > 0 && c->y[i] > 0 && c->k[i] > 0 &&
+                 (c->x[i] + c->low[i] + high(c, i) - span(c, i)) / c->stride[i] + 1 == c->y[i];
+    return plain;
+}
+
+/* Activations: images, channels, space; in memory channels are last. */
+static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, int64_t channels, const int64_t *size, dt_dnnl_desc *out)
+{
+    int64_t dims[RANK] = { c->images, channels }, strides[RANK] = { 0, 1 }, step = channels;
+    for (int i = c->n - 1; i >= 0; i--) {
+        dims[2 + i] = size[i];
+        strides[2 + i] = step;
+        step *= size[i];
+    }
+    strides[0] = step;
+    return dt_dnnl_describe(a, c->n + 2, dims, strides, out);
+}
+
+/* Kernels: groups if there are several, outputs, inputs, space. */
+static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, bool as_it_lies, dt_dnnl_desc *out)
+{
+    int64_t dims[RANK], strides[RANK];
+    int n = 0;
+    if (c->groups > 1) {
+        dims[n] = c->groups;
+        strides[n++] = c->w_group;
+    }
+    dims[n] = c->out, strides[n++] = c->w_out;
+    dims[n] = c->in, strides[n++] = c->w_in;
+    for (int i = 0; i < c->n; i++)
+        dims[n] = c->k[i], strides[n++] = c->w_k[i];
+    return dt_dnnl_describe(a, n, dims, as_it_lies ? strides : NULL, out);
+}
+
+/* ---- primitives ---- */
+
+typedef struct geometry { int64_t stride[DT_CONV_SPACE], holes[DT_CONV_SPACE], low[DT_CONV_SPACE], high[DT_CONV_SPACE]; } geometry;
+
+static geometry geometry_of(const dt_conv *c)
+{
+    geometry g = { 0 };
+    for (int i = 0; i < c->n; i++) {
+        g.stride[i] = c->stride[i];
+        g.holes[i] = c->dilation[i] - 1;
+        g.low[i] = c->low[i];
+        g.high[i] = high(c, i);
+    }
+    return g;
+}
+
+static bool describe_forward(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl *out)
+{
+    const dt_dnnl_api *a = p->dnnl;
+    dt_dnnl_op op;
+    if (a->forward_3)
+        return !a->forward_3(out, a->engine, FORWARD, DIRECT, p->x.h, w->h, NULL, p->y.h, g->stride, g->holes, g->low, g->high, a->own_scratchpad);
+    memset(&op, 0, sizeof op);
+    return !a->forward_2(op.bytes, FORWARD, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, NULL);
+}
+
+static bool describe_data(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl hint, dt_dnnl *out)
+{
+    const dt_dnnl_api *a = p->dnnl;
+    dt_dnnl_op op;
+    if (a->data_3)
+        return !a->data_3(out, a->engine, DIRECT, p->x.h, w->h, p->y.h, g->stride, g->holes, g->low, g->high, hint, a->own_scratchpad);
+    memset(&op, 0, sizeof op);
+    return !a->data_2(op.bytes, DIRECT, p->x.bytes, w->bytes, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, hint);
+}
+
+static bool describe_weights(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl hint, dt_dnnl *out)
+{
+    const dt_dnnl_api *a = p->dnnl;
+    dt_dnnl_op op;
+    if (a->weights_3)
+        return !a->weights_3(out, a->engine, DIRECT, p->x.h, w->h, NULL, p->y.h, g->stride, g->holes, g->low, g->high, hint, a->own_scratchpad);
+    memset(&op, 0, sizeof op);
+    return !a->weights_2(op.bytes, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, hint);
+}
+
+static bool is_fast(const plan *p)
+{
+    const char *name = "";
+    return !p->dnnl->query(p->desc, IMPL_NAME, 0, &name) && !strstr(name, "ref");
+}
+
+/* Backward primitives are described with the forward one as a hint. */
+static bool describe_primitive(plan *p)
+{
+    const geometry g = geometry_of(&p->c);
+    dt_dnnl_desc w;
+    dt_dnnl hint = NULL;
+    bool ok = describe_kernel(p->dnnl, &p->c, false, &w) && describe_forward(p, &w, &g, p->c.kind == DT_CONV_FORWARD ? &p->desc : &hint);
+
+    if (ok && p->c.kind == DT_CONV_DATA)
+        ok = describe_data(p, &w, &g, hint, &p->desc);
+    if (ok && p->c.kind == DT_CONV_WEIGHTS)
+        ok = describe_weights(p, &w, &g, hint, &p->desc);
+    if (hint)
+        p->dnnl->primitive_desc_destroy(hint);
+    dt_dnnl_forget(p->dnnl, &w);
+    return ok && is_fast(p) && !p->dnnl->primitive_create(&p->primitive, p->desc);
+}
+
+static const void *packed_desc(const plan *p)
+{
+    return p->dnnl->query_desc(p->desc, p->c.kind == DT_CONV_WEIGHTS ? DIFF_WEIGHTS_DESC : WEIGHTS_DESC, 0);
+}
+
+static bool make_reorder(plan *p)
+{
+    const dt_dnnl_api *a = p->dnnl;
+    const void *plain = dt_dnnl_pointer(a, &p->plain), *packed = packed_desc(p);
+    bool back = p->c.kind == DT_CONV_WEIGHTS;
+    dt_dnnl desc = NULL;
+    bool ok = !a->reorder_desc(&desc, back ? packed : plain, a->engine, back ? plain : packed, a->engine, a->own_scratchpad) &&
+              !a->primitive_create(&p->reorder, desc);
+    if (desc)
+        a->primitive_desc_destroy(desc);
+    return ok;
+}
+
+/* ---- plans ---- */
+
+static void release(dt_conv_plan *out)
+{
+    plan *p = out->state;
+
+    if (!p)
+        return;
+    if (p->reorder)
+        p->dnnl->primitive_destroy(p->reorder);
+    if (p->primitive)
+        p->dnnl->primitive_destroy(p->primitive);
+    if (p->desc)
+        p->dnnl->primitive_desc_destroy(p->desc);
+    dt_dnnl_forget(p->dnnl, &p->x);
+    dt_dnnl_forget(p->dnnl, &p->y);
+    dt_dnnl_forget(p->dnnl, &p->plain);
+    free(p);
+    out->state = NULL;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t scratchpad_bytes(const plan *p)
+{
+    return aligned(p->dnnl->desc_size(p->dnnl->query_desc(p->desc, SCRATCHPAD_DESC, 0)));
+}
+
+static size_t kernel_bytes(const dt_conv *c)
+{
+    int64_t n = c->groups * c->in * c->out;
+    for (int i = 0; i < c->n; i++)
+        n *= c->k[i];
+    return (size_t)n * sizeof(float);
+}
+
+static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out)
+{
+    plan *p = dt_alloc(sizeof *p);
+
+    p->dnnl = l->state;
+    p->c = *c;
+    *out = (dt_conv_plan){ .state = p };
+    if (!is_plain(c) || !describe_image(p->dnnl, c, c->groups * c->in, c->x, &p->x) ||
+        !describe_image(p->dnnl, c, c->groups * c->out, c->y, &p->y) || !describe_kernel(p->dnnl, c, true, &p->plain) ||
+        !describe_primitive(p) || !make_reorder(p)) {
+        release(out);
+        return false;
+    }
+    size_t packed = aligned(p->dnnl->desc_size(packed_desc(p))), turned = c->turned ? aligned(kernel_bytes(c)) : 0;
+    p->turned_bytes = turned;
+    out->packed = c->kind == DT_CONV_WEIGHTS ? 0 : packed;
+    out->scratch = scratchpad_bytes(p) + (c->kind == DT_CONV_WEIGHTS ? packed : turned);
+    return true;
+}
+
+/* ---- running ---- */
+
+static void execute(const plan *p, dt_dnnl primitive, dt_dnnl_arg *arg, int n)
+{
+    p->dnnl->execute(primitive, p->dnnl->stream, n, arg);
+    for (int i = 0; i < n; i++)
+        p->dnnl->memory_destroy(arg[i].memory);
+}
+
+/* A memory object costs less than a thousandth of the smallest convolution, and plans are run by many threads at a time. */
+static dt_dnnl memory(const plan *p, const void *desc, const void *data)
+{
+    dt_dnnl m = NULL;
+    p->dnnl->memory_create(&m, desc, p->dnnl->engine, (void *)data);
+    return m;
+}
+
+static void reorder(const plan *p, const void *from, void *to)
+{
+    const void *plain = dt_dnnl_pointer(p->dnnl, &p->plain), *packed = packed_desc(p);
+    bool back = p->c.kind == DT_CONV_WEIGHTS;
+    dt_dnnl_arg arg[2] = { { DT_DNNL_SRC, memory(p, back ? packed : plain, from) }, { DT_DNNL_DST, memory(p, back ? plain : packed, to) } };
+    execute(p, p->reorder, arg, 2);
+}
+
+/* Spatial dimensions come first in memory: to reverse them all is to reverse the matrices of one place each. */
+static void turn(const dt_conv *c, const float *w, float *to)
+{
+    int64_t matrix = c->in * c->out * c->groups, n = 1;
+    for (int i = 0; i < c->n; i++)
+        n *= c->k[i];
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * matrix, w + (n - 1 - i) * matrix, (size_t)matrix * sizeof *w);
+}
+
+static void pack(const dt_conv_plan *q, const float *w, void *packed, void *scratch)
+{
+    const plan *p = q->state;
+    if (p->c.turned) {
+        turn(&p->c, w, scratch);
+        w = scratch;
+    }
+    reorder(p, w, packed);
+}
+
+static void run(const dt_conv_plan *q, const float *a, const void *b, float *c, void *scratch)
+{
+    static const int what[3][3] = {
+        [DT_CONV_FORWARD] = { DT_DNNL_SRC, DT_DNNL_WEIGHTS, DT_DNNL_DST },
+        [DT_CONV_DATA] = { DT_DNNL_DIFF_DST, DT_DNNL_WEIGHTS, DT_DNNL_DIFF_SRC },
+        [DT_CONV_WEIGHTS] = { DT_DNNL_SRC, DT_DNNL_DIFF_DST, DT_DNNL_DIFF_WEIGHTS },
+    };
+    const plan *p = q->state;
+    const void *x = dt_dnnl_pointer(p->dnnl, &p->x), *y = dt_dnnl_pointer(p->dnnl, &p->y), *w = packed_desc(p);
+    const void *desc[3][3] = { { x, w, y }, { y, w, x }, { x, y, w } };
+    bool gradient = p->c.kind == DT_CONV_WEIGHTS;
+    void *pad = gradient ? (char *)scratch + (q->scratch - scratchpad_bytes(p)) : scratch, *to = gradient ? scratch : c;
+    dt_dnnl_arg arg[4] = { [3] = { DT_DNNL_SCRATCHPAD, memory(p, p->dnnl->query_desc(p->desc, SCRATCHPAD_DESC, 0), pad) } };
+
+    for (int i = 0; i < 3; i++)
+        arg[i] = (dt_dnnl_arg){ what[p->c.kind][i], memory(p, desc[p->c.kind][i], (const void *[]){ a, b, to }[i]) };
+    execute(p, p->primitive, arg, 4);
+    if (gradient)
+        reorder(p, scratch, c);
+}
+
+const dt_conv_calls dt_conv_onednn = { .plan = make_plan, .pack = pack, .run = run, .release = release };

@@ -1,0 +1,29 @@
+/* Convolutions in the executor: what kernel_convolution.c and those who compute them share. */
+#ifndef DT_EXEC_CONVOLUTION_H
+#define DT_EXEC_CONVOLUTION_H
+
+#include "exec/conv.h"
+#include "exec/exec_impl.h"
+
+/* What preparing a node gives: sizes in bytes. */
+typedef struct dt_prepared {
+    void *state;
+    size_t scratch, kept;
+} dt_prepared;
+
+/* Of a convolution or a segment_convolution. */
+const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n);
+/* The type of the result, of one segment of it. */
+dt_type dt_convolution_entry(const dt_exec *x, int node);
+/* Examples [*lo, *hi) of lhs that piece `unit` is made of: of those whose results it is, or, of a kernel's gradient, which are summed. */
+void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi);
+/* The convolution as libraries have it, for `images` examples; false: it is not of that form. Sizes are those of x. */
+bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out);
+
+/* ---- by products (im2col.c): no groups, outputs last ---- */
+
+dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out) DT_MUST_USE;
+void dt_im2col_run(const dt_kernel_call *c, const void *state);
+void dt_im2col_release(void *state);
+
+#endif

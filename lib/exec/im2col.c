@@ -1,0 +1,290 @@
+/*
+ * Convolutions as matrix products: what any library can do. Every place of the window is a row of a matrix A, with what lies under the window as its columns; the
+ * kernel is the other matrix, as it lies in memory:
+ *
+ *     lhs (B, h, w, i)   ->   A (B p q, k l i)  x  rhs (k l i, o)   =   y (B p q, o)
+ *
+ * Rows go through y's dimensions but the last, columns through rhs's but the last, both as they lie in memory, so the same code makes the
+ * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles
+ * that fit into the cache. Where a row needs several tiles, their products are added in order.
+ *
+ * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's gradient has its part of the columns.
+ */
+#include <string.h>
+
+#include "exec/convolution.h"
+#include "op/cells.h"
+#include "op/segment.h"
+#include "op/window.h"
+
+enum { DIMS = DT_MAX_SPATIAL + 1, TILE = 1 << 16 /* elements of A: 256 KiB */, LEAST_ROWS = 64 };
+
+/* One dimension of the rows or of the columns. */
+typedef struct axis {
+    int64_t size;
+    int space;    /* the spatial dimension of the window, -1: the batch (rows), the features (columns) */
+} axis;
+
+typedef struct tiling {
+    int64_t first_run;                        /* of the piece */
+    int64_t rows, runs, last_rows, last_runs; /* of a tile; of the tiles at the end */
+    int64_t n_rows, n_runs;                   /* tiles */
+} tiling;
+
+typedef struct convolution {
+    const dt_gemm_library *library;
+    int n_dims;                      /* of the rows, and of the columns */
+    axis row[DIMS], column[DIMS];    /* the last column dimension is a run */
+    dt_window window[DT_MAX_SPATIAL];
+    int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL]; /* of lhs: sizes and elements between neighbours in the spatial dimensions */
+    int64_t batch_step, feature_step;
+    int64_t run, runs, outputs;      /* columns of a run, runs, columns of y */
+    int64_t rows_each;               /* rows of A in one row of y's dimension 0 */
+    int units;
+    tiling *tiles;                   /* by unit */
+    void **plan;                     /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
+} convolution;
+
+/* ---- sizes ---- */
+
+/* The spatial dimension that dimension d of an operand is, -1: another one. */
+static int space_of(const int8_t *spatial, int n, int d)
+{
+    for (int i = 0; i < n; i++)
+        if (spatial[i] == d)
+            return i;
+    return -1;
+}
+
+static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_type *lhs, const dt_type *rhs, const dt_type *out)
+{
+    int64_t step[DT_MAX_RANK];
+    dt_strides(lhs, step);
+    v->n_dims = a->n_spatial + 1;
+    v->batch_step = step[a->lhs_batch];
+    v->feature_step = step[a->lhs_feature];
+    v->outputs = out->dim[a->out_feature];
+    v->runs = 1;
+    for (int d = 0; d < v->n_dims; d++) {
+        v->row[d] = (axis){ out->dim[d], space_of(a->out_spatial, a->n_spatial, d) };
+        v->column[d] = (axis){ rhs->dim[d], space_of(a->rhs_spatial, a->n_spatial, d) };
+        v->runs *= d == v->n_dims - 1 ? 1 : rhs->dim[d];
+    }
+    v->run = rhs->dim[v->n_dims - 1];
+    v->rows_each = 1;
+    for (int d = 1; d < v->n_dims; d++)
+        v->rows_each *= out->dim[d];
+    for (int i = 0; i < a->n_spatial; i++) {
+        v->window[i] = a->window[i];
+        v->in[i] = lhs->dim[a->lhs_spatial[i]];
+        v->step[i] = step[a->lhs_spatial[i]];
+    }
+}
+
+/* ---- tiles ---- */
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Rows of A, and runs first .. first + runs of each. */
+static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs)
+{
+    tiling t = { .first_run = first };
+    if (rows == 0 || runs == 0 || v->run == 0)
+        return t;
+    t.runs = at_most(runs, at_least(1, TILE / at_most(rows, LEAST_ROWS) / v->run));
+    t.rows = at_most(rows, at_least(1, TILE / (t.runs * v->run)));
+    t.n_rows = (rows + t.rows - 1) / t.rows;
+    t.n_runs = (runs + t.runs - 1) / t.runs;
+    t.last_rows = rows - (t.n_rows - 1) * t.rows;
+    t.last_runs = runs - (t.n_runs - 1) * t.runs;
+    return t;
+}
+
+/* A piece of the result is rows of it, or for a segment all of them over a part of the batch, which is the first column. */
+static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit)
+{
+    int64_t lo, hi;
+    if (dt_cut_of(&x->g->node[node]) != DT_CUT_PIECES) {
+        dt_piece_rows(x->p, node, unit, &lo, &hi);
+        return tile(v, (hi - lo) * v->rows_each, 0, v->runs);
+    }
+    int64_t examples = v->column[0].size, each = examples ? v->runs / examples : 0;
+    dt_convolution_piece(x, node, unit, &lo, &hi);
+    return tile(v, v->rows_each * v->row[0].size, lo * each, (hi - lo) * each);
+}
+
+static dt_status *plan_tiles(convolution *v, int unit)
+{
+    const tiling *t = &v->tiles[unit];
+    for (int i = 0; i < 4 && t->n_rows > 0; i++) {
+        bool last_rows = i & 2, last_runs = i & 1;
+        int64_t k = (last_runs ? t->last_runs : t->runs) * v->run;
+        dt_gemm g = { .m = last_rows ? t->last_rows : t->rows, .n = v->outputs, .k = k, .lda = k, .ldb = v->outputs, .ldc = v->outputs };
+        bool there = (last_rows || t->n_rows > 1) && (last_runs || t->n_runs > 1);
+        if (there)
+            DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
+    }
+    return NULL;
+}
+
+static size_t scratch_of(const convolution *v)
+{
+    int64_t most = 0;
+    for (int u = 0; u < v->units; u++) {
+        const tiling *t = &v->tiles[u];
+        int64_t a = t->rows * t->runs * v->run, sum = t->n_runs > 1 ? t->rows * v->outputs : 0;
+        most = at_least(most, a + sum);
+    }
+    return (size_t)most * sizeof(float);
+}
+
+void dt_im2col_release(void *state)
+{
+    convolution *v = state;
+    for (int i = 0; v && v->plan && i < 4 * v->units; i++)
+        if (v->plan[i])
+            v->library->release(v->plan[i]);
+}
+
+dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out)
+{
+    const dt_node *n = &x->g->node[node];
+    dt_type entry = dt_convolution_entry(x, node);
+    convolution *v = dt_arena_new(x->arena, convolution);
+    out->state = v;
+    v->library = &x->engine->gemm;
+    read_sizes(v, dt_convolution_attr_of(n), &x->type[n->in[0]], &x->type[n->in[1]], &entry);
+    v->units = x->p->piece[node].units;
+    v->tiles = dt_arena_array(x->arena, tiling, v->units);
+    v->plan = dt_arena_array(x->arena, void *, 4 * v->units);
+    for (int u = 0; u < v->units; u++) {
+        v->tiles[u] = tile_piece(v, x, node, u);
+        DT_TRY(plan_tiles(v, u));
+    }
+    out->scratch = scratch_of(v);
+    return NULL;
+}
+
+/* ---- filling a tile ---- */
+
+/* A place in the rows or the columns: an index for each dimension. */
+static void find(const axis *axes, int n, int64_t at, int64_t index[DIMS])
+{
+    for (int d = n - 1; d >= 0; d--) {
+        index[d] = at % axes[d].size;
+        at /= axes[d].size;
+    }
+}
+
+static void advance(const axis *axes, int n, int64_t index[DIMS])
+{
+    for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--)
+        index[d] = 0;
+}
+
+/* Where a row begins in lhs, and where its window stands. */
+static int64_t begin_row(const convolution *v, const int64_t index[DIMS], int64_t place[DT_MAX_SPATIAL])
+{
+    int64_t at = 0;
+    for (int d = 0; d < v->n_dims; d++)
+        if (v->row[d].space < 0)
+            at = index[d] * v->batch_step;
+        else
+            place[v->row[d].space] = index[d];
+    return at;
+}
+
+/* Where a run begins in lhs, -1: all of it is padding. */
+static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS], const int64_t place[DT_MAX_SPATIAL])
+{
+    for (int d = 0; d < v->n_dims - 1; d++) {
+        int s = v->column[d].space;
+        int64_t i = s < 0 ? index[d] : dt_window_at(&v->window[s], place[s], index[d], v->in[s]);
+        if (i < 0)
+            return -1;
+        at += i * (s < 0 ? v->feature_step : v->step[s]);
+    }
+    return at;
+}
+
+/* The last dimension of the columns. */
+static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL], float *to)
+{
+    int s = v->column[v->n_dims - 1].space;
+    if (s < 0) {
+        for (int64_t k = 0; k < v->run; k++)
+            to[k] = x[k * v->feature_step];
+        return;
+    }
+    for (int64_t k = 0; k < v->run; k++) {
+        int64_t i = dt_window_at(&v->window[s], place[s], k, v->in[s]);
+        to[k] = i < 0 ? 0 : x[i * v->step[s]];
+    }
+}
+
+/* Rows and runs from .. from + n of A. */
+static void fill_tile(const convolution *v, const float *x, const int64_t from[2], const int64_t n[2], float *to)
+{
+    int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = { 0 };
+    find(v->row, v->n_dims, from[0], row);
+    find(v->column, v->n_dims - 1, from[1], first);
+    for (int64_t r = 0; r < n[0]; r++, advance(v->row, v->n_dims, row)) {
+        int64_t column[DIMS], base = begin_row(v, row, place);
+        memcpy(column, first, sizeof column);
+        for (int64_t k = 0; k < n[1]; k++, advance(v->column, v->n_dims - 1, column), to += v->run) {
+            int64_t at = begin_run(v, base, column, place);
+            if (at < 0)
+                memset(to, 0, (size_t)v->run * sizeof *to);
+            else
+                fill_run(v, x + at, place, to);
+        }
+    }
+}
+
+/* ---- running ---- */
+
+static void add_to(float *sum, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += x[i];
+}
+
+/* All tiles of one set of rows, into y. */
+static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i, const float *lhs, const float *rhs, float *y)
+{
+    const tiling *t = &v->tiles[c->unit];
+    bool last_rows = i == t->n_rows - 1;
+    float *a = (float *)c->scratch, *part = a + t->rows * t->runs * v->run;
+    int64_t rows = last_rows ? t->last_rows : t->rows;
+    for (int64_t k = 0; k < t->n_runs; k++) {
+        bool last_runs = k == t->n_runs - 1;
+        int64_t from[2] = { lo + i * t->rows, t->first_run + k * t->runs }, n[2] = { rows, last_runs ? t->last_runs : t->runs };
+        fill_tile(v, lhs, from, n, a);
+        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, k ? part : y);
+        if (k)
+            add_to(y, part, rows * v->outputs);
+    }
+}
+
+void dt_im2col_run(const dt_kernel_call *c, const void *state)
+{
+    const convolution *v = state;
+    const dt_node *n = &c->x->g->node[c->step->node];
+    const tiling *t = &v->tiles[c->unit];
+    bool segment = dt_cut_of(&c->x->g->node[c->step->node]) == DT_CUT_PIECES;
+    int64_t entry = v->rows_each * v->row[0].size, lo = segment ? 0 : c->lo * v->rows_each;
+    int64_t rows = segment ? entry : (c->hi - c->lo) * v->rows_each;
+    float *y = dt_floats(c->x, c->step->node) + (segment ? c->lo * entry : lo) * v->outputs;
+    if (t->n_rows == 0 && rows > 0)
+        memset(y, 0, (size_t)(rows * v->outputs) * sizeof *y); /* a sum of nothing */
+    for (int64_t i = 0; i < t->n_rows; i++, y += t->rows * v->outputs)
+        run_rows(v, c, lo, i, dt_floats(c->x, n->in[0]), dt_floats(c->x, n->in[1]), y);
+}

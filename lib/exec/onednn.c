@@ -1,0 +1,135 @@
+/* Finding oneDNN and its functions: see onednn.h. */
+#include "exec/onednn.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+enum { CPU = 1, IN_ORDER = 1, SCRATCHPAD_OF_USER = 1 };
+
+static void *symbol(void *library, const char *name, bool *missing)
+{
+    void *p = dlsym(library, name);
+    *missing |= !p;
+    return p;
+}
+
+/* ISO C has no conversion from object to function pointers; POSIX has, by representation. */
+#define BIND(member, name) (p = symbol(a->library, name, &missing), memcpy(&a->member, &p, sizeof p))
+
+static bool bind_common(dt_dnnl_api *a)
+{
+    bool missing = false;
+    void *p;
+
+    BIND(version, "dnnl_version"), BIND(engine_create, "dnnl_engine_create"), BIND(engine_destroy, "dnnl_engine_destroy");
+    BIND(stream_create, "dnnl_stream_create"), BIND(stream_destroy, "dnnl_stream_destroy");
+    BIND(attr_create, "dnnl_primitive_attr_create"), BIND(attr_destroy, "dnnl_primitive_attr_destroy");
+    BIND(attr_scratchpad, "dnnl_primitive_attr_set_scratchpad_mode");
+    BIND(memory_create, "dnnl_memory_create"), BIND(memory_set, "dnnl_memory_set_data_handle"), BIND(memory_destroy, "dnnl_memory_destroy");
+    BIND(desc_size, "dnnl_memory_desc_get_size"), BIND(query_desc, "dnnl_primitive_desc_query_md"), BIND(query, "dnnl_primitive_desc_query");
+    BIND(reorder_desc, "dnnl_reorder_primitive_desc_create");
+    BIND(primitive_create, "dnnl_primitive_create"), BIND(primitive_destroy, "dnnl_primitive_destroy");
+    BIND(primitive_desc_destroy, "dnnl_primitive_desc_destroy"), BIND(execute, "dnnl_primitive_execute");
+    return !missing;
+}
+
+static bool bind_2(dt_dnnl_api *a)
+{
+    bool missing = false;
+    void *p;
+
+    BIND(desc_strides_2, "dnnl_memory_desc_init_by_strides"), BIND(desc_tag_2, "dnnl_memory_desc_init_by_tag");
+    BIND(matmul_desc_2, "dnnl_matmul_desc_init"), BIND(primitive_desc_2, "dnnl_primitive_desc_create");
+    BIND(forward_2, "dnnl_dilated_convolution_forward_desc_init"), BIND(data_2, "dnnl_dilated_convolution_backward_data_desc_init");
+    BIND(weights_2, "dnnl_dilated_convolution_backward_weights_desc_init");
+    return !missing;
+}
+
+static bool bind_3(dt_dnnl_api *a)
+{
+    bool missing = false;
+    void *p;
+
+    BIND(desc_strides_3, "dnnl_memory_desc_create_with_strides"), BIND(desc_tag_3, "dnnl_memory_desc_create_with_tag");
+    BIND(desc_destroy_3, "dnnl_memory_desc_destroy"), BIND(matmul_desc_3, "dnnl_matmul_primitive_desc_create");
+    BIND(forward_3, "dnnl_convolution_forward_primitive_desc_create"), BIND(data_3, "dnnl_convolution_backward_data_primitive_desc_create");
+    BIND(weights_3, "dnnl_convolution_backward_weights_primitive_desc_create");
+    return !missing;
+}
+
+static bool bind_all(dt_dnnl_api *a)
+{
+    bool none = false;
+    void *p = symbol(a->library, "omp_set_num_threads", &none); /* of the OpenMP it is built with, if it is */
+
+    memcpy(&a->omp_set_num_threads, &p, sizeof p);
+    return bind_common(a) && (a->version()->major >= 3 ? bind_3(a) : bind_2(a));
+}
+
+static void *open_any(void)
+{
+    static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so" };
+    void *library = NULL;
+
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+static bool start(dt_dnnl_api *a)
+{
+    return bind_all(a) && !a->engine_create(&a->engine, CPU, 0) && !a->stream_create(&a->stream, a->engine, IN_ORDER) &&
+           !a->attr_create(&a->own_scratchpad) && !a->attr_scratchpad(a->own_scratchpad, SCRATCHPAD_OF_USER);
+}
+
+dt_status *dt_dnnl_open(dt_dnnl_api **out)
+{
+    dt_dnnl_api *a = dt_alloc(sizeof *a);
+
+    a->library = open_any();
+    if (!a->library) {
+        free(a);
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN (libdnnl.so.2 or .3) is not installed");
+    }
+    if (!start(a)) {
+        free(a);
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but has not the functions that are needed");
+    }
+    *out = a;
+    return NULL;
+}
+
+void dt_dnnl_close(dt_dnnl_api *a)
+{
+    a->attr_destroy(a->own_scratchpad);
+    a->stream_destroy(a->stream);
+    a->engine_destroy(a->engine);
+    free(a); /* the library stays loaded: its threads' local data outlives it badly */
+}
+
+/* ---- descriptions of arrays ---- */
+
+bool dt_dnnl_describe(const dt_dnnl_api *a, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out)
+{
+    memset(out, 0, sizeof *out);
+    if (a->desc_strides_2)
+        return !(strides ? a->desc_strides_2(out->bytes, rank, dims, DT_DNNL_F32, strides)
+                         : a->desc_tag_2(out->bytes, rank, dims, DT_DNNL_F32, DT_DNNL_ANY));
+    return !(strides ? a->desc_strides_3(&out->h, rank, dims, DT_DNNL_F32, strides)
+                     : a->desc_tag_3(&out->h, rank, dims, DT_DNNL_F32, DT_DNNL_ANY));
+}
+
+const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d)
+{
+    return a->desc_strides_2 ? (const void *)d->bytes : d->h;
+}
+
+void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d)
+{
+    if (a->desc_destroy_3 && d->h)
+        a->desc_destroy_3(d->h);
+    memset(d, 0, sizeof *d);
+}
