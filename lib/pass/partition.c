@@ -16,6 +16,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "op/segment.h"
+#include "op/shapes.h"
 #include "pass/partition_impl.h"
 
 /* ---- how many pieces ---- */
@@ -26,16 +28,6 @@ static int power_of_two_below(double x)
     while (units * 2 <= x && units < 16)
         units *= 2;
     return units;
-}
-
-/*
- * 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges all of the weights for each piece, so a piece has at least 128 rows
- * (with 64, a 784 x 1024 layer takes 3 to 4 % longer on one core), save where that would leave a second core without one.
- */
-static int units_for_rows(int64_t rows)
-{
-    int units = power_of_two_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
-    return units == 1 && rows >= 64 ? 2 : units;
 }
 
 /* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. */
@@ -58,15 +50,22 @@ static bool absorbs(const dt_cutter *c, int i)
     return n->op == &dt_op_tree_sum && c->p->piece[n->in[0]].absorbed;
 }
 
+static bool can_split(const dt_cutter *c, int i)
+{
+    return !c->o->can_split || c->o->can_split(c->g, i);
+}
+
 static int units_of(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
 
-    if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0)
+    if (dt_cut_of(n) == DT_CUT_PIECES)
+        return can_split(c, i) ? dt_segment_count(n) : 1;
+    if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 || !can_split(c, i))
         return 1;
-    if (c->o->can_split && !c->o->can_split(c->g, i))
-        return 1;
-    return n->type.dim[0] < 0 ? units_for_rows(c->p->batch) : units_for_elements(&n->type);
+    if (n->type.dim[0] < 0)
+        return dt_is_image(n) ? c->image_units : dt_row_units(c->p->batch);
+    return units_for_elements(&n->type);
 }
 
 /* ---- the preamble ---- */
@@ -107,6 +106,8 @@ static bool aligned(const dt_cutter *c, int i, int k)
 
     if (c->p->piece[i].units == 1 && c->p->piece[j].units == 1)
         return true;
+    if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u */
+        return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
     return !absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
            dt_cut_alike(c, i, j);
 }
@@ -254,7 +255,8 @@ static void absorb_segments(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
-        if (n->op == &dt_op_tree_sum && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
+        bool parts = n->op == &dt_op_tree_sum && dt_cut_of(input(c, i, 0)) == DT_CUT_PIECES;
+        if (n->op == &dt_op_tree_sum && !parts && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
             c->p->piece[n->in[0]].absorbed = true;
     }
 }
@@ -273,6 +275,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
     absorb_segments(&c);
+    c.image_units = dt_image_units(graph, p->batch);
     dt_choose_copies(&c);
     find_preamble(&c);
     for (int i = 0; i < graph->n_nodes; i++)

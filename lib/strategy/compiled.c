@@ -118,6 +118,7 @@ static void release_size(dt_sized *z)
 {
     dt_executable_release(&z->executable);
     dt_graph_destroy(z->unrolled);
+    dt_graph_destroy(z->pieces);
     dt_spmd_destroy(z->spmd);
     dt_arena_destroy(z->arena);
     *z = (dt_sized){ 0 };
@@ -159,7 +160,12 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
 {
-    return z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+    return z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+}
+
+static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
+{
+    return dt_pieces(graph_to_run(c, z), z->rows, &z->pieces);
 }
 
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
@@ -170,6 +176,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
     dt_status *s = cut_over_devices(c, z);
+    if (!s)
+        s = cut_images(c, z);
     if (!s) {
         z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
         s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,

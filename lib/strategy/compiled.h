@@ -13,6 +13,7 @@ typedef struct dt_sized {
     dt_arena *arena;
     dt_spmd *spmd;          /* cut over the logical devices; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
+    dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
     dt_program *program;
     dt_executable executable;
 } dt_sized;

@@ -4,6 +4,8 @@
  */
 #include "kit.h"
 
+#include <math.h>
+
 #include "op/cells.h"
 
 typedef struct shape {

@@ -1,6 +1,8 @@
 /* Checking programs: see program_check.h. Written from the contract in pass.h, not from the pass. */
 #include "program_check.h"
 
+#include "op/segment.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,6 +79,8 @@ static bool needs_same_piece(const checker *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
     dt_rule rule = rule_of(c, i);
+    if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u of the batch */
+        return c->p->piece[i].units == dt_segment_count(&c->g->node[i]) && sort_of_rows(&c->g->node[j].type) == -1;
     return rule.out[0] >= 0 && rule.in[k][0] == rule.out[0] && sort_of_rows(&c->g->node[i].type) == sort_of_rows(&c->g->node[j].type);
 }
 
