@@ -28,8 +28,9 @@ typedef struct dt_across_attr {
 
 /* One device's share of an op, all devices' inputs being values of one trace. */
 typedef struct dt_plain_call {
+    dt_trace *trace;
     const dt_node *node;
-    const dt_value *in; /* [devices] */
+    const dt_value *in; /* [devices]; NULL where it has none */
     int device;
 } dt_plain_call;
 

@@ -7,6 +7,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 #include <math.h>
@@ -80,7 +81,42 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
+/* ---- over devices: each names its best, those whose best is the best of all stay, the first of them wins ---- */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    const dt_axis_attr *a = attr;
+    rule(in, out, attr, r);
+    r->in[0][a->axis] = (int8_t)a->axis;
+}
+
+/* A NaN is equal to nothing: who has one stays. */
+static dt_value is_best(const dt_partition_call *c, dt_value own, dt_mesh_axes axes)
+{
+    dt_value all = dt_partition_reduce(c, own, DT_REDUCE_MAX, axes), is_nan = dt_compare(own, own, DT_NE);
+    return dt_select(is_nan, is_nan, dt_compare(own, all, DT_EQ));
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    int axis = (int)((const dt_axis_attr *)c->node->attr)->axis;
+    dt_mesh_axes axes = c->factor[axis];
+    dt_type local = dt_type_at(&(dt_type){ .rank = 1, .dim = { dt_type_of_value(c->in[0]).dim[axis] } }, c->batch / c->parts);
+    if (!axes)
+        return dt_partition_same(c);
+    dt_value number = dt_argmax(c->in[0], axis);
+    dt_value first = dt_convert(dt_partition_start(c, local.dim[0], axes), DT_INT32);
+    dt_type type = dt_type_of_value(number);
+    number = dt_add(number, dt_broadcast_to(first, &type));
+    dt_value own = dt_reduce(c->in[0], DT_REDUCE_MAX, 1u << axis);
+    c->out.partial = 0;
+    return dt_partition_reduce(c, dt_select(is_best(c, own, axes), number, dt_like(number, INT32_MAX)), DT_REDUCE_MIN, axes);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_split };
+
 const dt_op dt_op_argmax = {
     .name = "argmax", .about = "the index of the largest element", .n_in = 1, .attr_size = sizeof(dt_axis_attr),
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
+    .over_devices = &over_devices,
 };

@@ -5,6 +5,7 @@
  * Folded, the rows of all replicas are stacked, and it is iota. A part would have to know where it begins: it cannot be split.
  */
 #include "op/cells.h"
+#include "op/elementwise.h"
 #include "op/partition.h"
 #include "op/shapes.h"
 
@@ -26,14 +27,14 @@ static void eval(const dt_call *c)
         dt_cell_set_int(&c->out, i, c->env->first + i);
 }
 
-/* Over devices, which cut what is folded, it is iota; parts of it are cut from the whole. */
+/* Over devices, which cut what is folded, it is iota. */
 static dt_value emit_iota(dt_partition_call *c)
 {
     dt_type type = dt_partition_type(c);
-    return dt_iota(c->trace, &type, 0);
+    return c->factor[0] ? dt_convert(dt_partition_iota(c, &type, 0, c->factor[0]), DT_INT32) : dt_iota(c->trace, &type, 0);
 }
 
-static const dt_partition_row over_devices = { .emit = emit_iota };
+static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_iota };
 
 const dt_op dt_op_example_id = {
     .name = "example_id", .about = "the numbers of a replica's examples in the global batch", .n_in = 0,

@@ -6,8 +6,11 @@
  * (C2) The table has rows, whose number is no batch.
  * (C3) The result has at most 8 dimensions, and B can only be its dimension 0.
  *
- * Splitting: along the dimensions of the index, and along those of the table's rows. The table must have all its rows.
+ * Splitting: along the dimensions of the index, and along those of the table's rows. The table must have all its rows, but over devices each
+ * may have some: it gives those it has, and the sum is what was asked for.
  */
+#include "op/gather.h"
+
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
@@ -16,17 +19,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static dt_status *infer(dt_infer *q)
+dt_status *dt_gather_infer(const dt_infer *q, dt_type *out)
 {
     const dt_type *table = &q->in[0], *index = &q->in[1];
     if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
         return dt_bad_shape(q, "(C1) wants row numbers of integers, got %s", dt_text_of(index).s);
     if (table->rank < 1 || dt_type_has_batch(table))
         return dt_bad_shape(q, "(C2) wants a table with a fixed number of rows, got %s", dt_text_of(table).s);
-    q->out = dt_type_of(table->dtype, index->rank, index->dim);
+    *out = dt_type_of(table->dtype, index->rank, index->dim);
     if (index->rank + table->rank - 1 <= DT_MAX_RANK)
-        memcpy(q->out.dim + index->rank, table->dim + 1, (size_t)(table->rank - 1) * sizeof *table->dim);
-    q->out.rank += table->rank - 1;
+        memcpy(out->dim + index->rank, table->dim + 1, (size_t)(table->rank - 1) * sizeof *table->dim);
+    out->rank += table->rank - 1;
+    return NULL;
+}
+
+static dt_status *infer(dt_infer *q)
+{
+    DT_TRY(dt_gather_infer(q, &q->out));
     return dt_check_result(q, 3);
 }
 
@@ -38,7 +47,7 @@ static void grad(dt_grad *g)
         g->din[0] = dt_scatter_add(g->dout, g->in[1], table.dim[0]);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+void dt_gather_rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
 {
     (void)out, (void)attr;
     dt_rule_whole(rule);
@@ -58,14 +67,14 @@ static void fill_missing(const dt_view *y, int64_t at, int64_t n)
 }
 
 /* Number i of the index is not a row's. */
-static void refuse(const dt_call *c, int64_t i, int64_t number)
+static void refuse(const dt_call *c, int64_t i, int64_t number, int64_t rows)
 {
     const dt_type *index = &c->in[1].type;
     dt_refusal *r = c->env ? c->env->refusal : NULL;
     if (!r || r->finders++ > 0)
         return;
     r->number = number;
-    r->rows = c->in[0].type.dim[0];
+    r->rows = rows;
     r->rank = index->rank;
     snprintf(r->layer, sizeof r->layer, "%s", c->node->path);
     for (int d = index->rank - 1; d >= 0; i /= index->dim[d--])
@@ -73,30 +82,61 @@ static void refuse(const dt_call *c, int64_t i, int64_t number)
     r->at[0] += c->first_row;
 }
 
-static void eval(const dt_call *c)
+void dt_gather_eval(const dt_call *c, int64_t first, int64_t rows)
 {
     const dt_view *table = &c->in[0], *index = &c->in[1];
     dt_type entry = dt_type_of(table->type.dtype, table->type.rank - 1, table->type.dim + 1);
     int64_t width = dt_type_elements(&entry), bytes = dt_type_bytes(&entry);
     for (int64_t i = 0, n = dt_type_elements(&index->type); i < n; i++) {
-        int64_t row = dt_cell_int(index, i);
-        bool there = row >= 0 && row < table->type.dim[0];
-        if (!there) {
-            refuse(c, i, row);
+        int64_t number = dt_cell_int(index, i), row = number - first;
+        char *to = (char *)c->out.data + i * bytes;
+        if (number < 0 || number >= rows) {
+            refuse(c, i, number, rows);
             fill_missing(&c->out, i * width, width);
+        } else if (bytes > 0 && row >= 0 && row < table->type.dim[0]) {
+            memcpy(to, (const char *)table->data + row * bytes, (size_t)bytes);
+        } else if (bytes > 0) {
+            memset(to, 0, (size_t)bytes);
         }
-        if (there)
-            memcpy((char *)c->out.data + i * bytes, (const char *)table->data + row * bytes, (size_t)bytes);
     }
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
+static void eval(const dt_call *c)
+{
+    dt_gather_eval(c, 0, c->in[0].type.dim[0]);
+}
+
+void dt_gather_cost(const dt_call *c, dt_cost *cost)
 {
     double out = (double)dt_type_bytes(&c->out.type);
     *cost = (dt_cost){ .bytes = 2 * out + (double)dt_type_bytes(&c->in[1].type) }; /* only the rows that are named */
 }
 
+/* ---- over devices ---- */
+
+enum { ROWS = DT_MAX_RANK }; /* the factor of the table's rows */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    dt_gather_rule(in, out, attr, rule);
+    rule->in[0][0] = ROWS;
+}
+
+static dt_value emit_part(dt_partition_call *c)
+{
+    dt_type part = dt_type_of_value(c->in[0]);
+    if (!c->factor[ROWS])
+        return dt_partition_same(c);
+    dt_across_attr attr = dt_partition_across(c, c->factor[ROWS]);
+    attr.low = c->type[0].dim[0];
+    dt_value in[] = { c->in[0], c->in[1], dt_partition_start(c, part.dim[0], c->factor[ROWS]) };
+    return dt_emit(c->trace, &dt_op_across_gather_part, in, 3, &attr);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_part };
+
 const dt_op dt_op_gather = {
     .name = "gather", .about = "rows of a table by number", .n_in = 2, .linear = 1,
-    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval,
+    .infer = infer, .grad = grad, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval,
+    .over_devices = &over_devices,
 };

@@ -5,10 +5,11 @@
  * (C2) axis is a dimension of the type.
  * (C3) The elements are numbers.
  *
- * Splitting: along every dimension but axis, where a part would have to know where it begins.
+ * Splitting: along every dimension but axis, where a part would have to know where it begins. Devices know.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 static dt_status *infer(dt_infer *q)
@@ -48,7 +49,19 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
+static dt_value emit_part(dt_partition_call *c)
+{
+    const dt_iota_attr *a = c->node->attr;
+    dt_type type = dt_partition_type(c);
+    if (!c->factor[a->axis])
+        return dt_partition_same(c);
+    return dt_convert(dt_partition_iota(c, &type, (int)a->axis, c->factor[a->axis]), type.dtype);
+}
+
+static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_part };
+
 const dt_op dt_op_iota = {
     .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .attr_size = sizeof(dt_iota_attr),
     .result_type = 1 + offsetof(dt_iota_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

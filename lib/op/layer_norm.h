@@ -2,7 +2,7 @@
 #ifndef DT_OP_LAYER_NORM_H
 #define DT_OP_LAYER_NORM_H
 
-#include "op/op.h"
+#include "op/partition.h"
 
 /* Constraints (C1) and (C2): x has rows of a fixed number of features, and input `vector` (-1: none) has one number for each. */
 dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
@@ -21,5 +21,8 @@ double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 
 /* layer_norm(x, 1, 0) */
 dt_value dt_norm_plain(dt_value x, double epsilon);
+
+/* How they are split over devices (layer_norm_split.c). */
+extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices, dt_norm_scale_grad_over_devices;
 
 #endif

@@ -40,5 +40,13 @@ dt_value dt_partition_same(dt_partition_call *c);
 dt_type dt_partition_type(const dt_partition_call *c);
 /* An attribute for a collective over `axes`. */
 dt_across_attr dt_partition_across(const dt_partition_call *c, dt_mesh_axes axes);
+/* all_reduce over `axes`. */
+dt_value dt_partition_reduce(const dt_partition_call *c, dt_value x, dt_reduce_kind kind, dt_mesh_axes axes);
+/* x (.., n) reduced over its last dimension, which `axes` cut: (..). */
+dt_value dt_partition_reduce_last(const dt_partition_call *c, dt_value x, dt_reduce_kind kind, dt_mesh_axes axes);
+/* Where the own part begins of a dimension of which a device holds `own` elements: an int64. */
+dt_value dt_partition_start(const dt_partition_call *c, int64_t own, dt_mesh_axes axes);
+/* iota along dimension `axis` of the local type, which `axes` cut, as the whole counts; int64. */
+dt_value dt_partition_iota(const dt_partition_call *c, const dt_type *type, int axis, dt_mesh_axes axes);
 
 #endif

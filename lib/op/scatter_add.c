@@ -6,10 +6,12 @@
  * (C2) x begins with the dimensions of the index.
  * (C3) y has at least one row; the result has no B: what x has of it is in the index.
  *
- * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the rows.
+ * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the rows. Over devices along y's rows too: each
+ * counts from where its own begin, and has no row for the others'.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/partition.h"
 #include "op/segment.h"
 #include "op/shapes.h"
 
@@ -132,7 +134,32 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "rows=%lld", (long long)a->rows);
 }
 
+/* ---- over devices ---- */
+
+enum { ROWS = DT_MAX_RANK }; /* the factor of y's rows */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    rule(in, out, attr, r);
+    r->out[0] = ROWS;
+}
+
+static dt_value emit_part(dt_partition_call *c)
+{
+    dt_type part = dt_partition_type(c), numbers = dt_type_of_value(c->in[1]);
+    dt_value index = c->in[1];
+    numbers.dtype = DT_INT64;
+    if (c->factor[ROWS]) {
+        dt_value first = dt_partition_start(c, part.dim[0], c->factor[ROWS]);
+        index = dt_subtract(dt_convert(index, DT_INT64), dt_broadcast_to(first, &numbers));
+    }
+    return dt_scatter_add(c->in[0], index, part.dim[0]);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_part };
+
 const dt_op dt_op_scatter_add = {
     .name = "scatter_add", .about = "sums by row number, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
+    .over_devices = &over_devices,
 };

@@ -4,10 +4,12 @@
  * (C1) x is of floats.
  * (C2) x has a last dimension with at least one element, which is not the batch.
  *
- * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x once.
+ * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x once. Over devices that split the classes
+ * it is written out, with the maximum and the sum of all devices.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/partition.h"
 #include "op/shapes.h"
 
 #include <math.h>
@@ -56,7 +58,21 @@ static void cost(const dt_call *c, dt_cost *cost)
     *cost = (dt_cost){ .vector = 5 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
 }
 
+static dt_value emit_split(dt_partition_call *c)
+{
+    dt_type t = dt_type_of_value(c->in[0]);
+    dt_mesh_axes classes = c->factor[t.rank - 1];
+    if (!classes)
+        return dt_partition_same(c);
+    dt_value max = dt_partition_reduce_last(c, c->in[0], DT_REDUCE_MAX, classes);
+    dt_value power = dt_exponential(dt_subtract(c->in[0], dt_broadcast_rows(max, &t)));
+    return dt_divide(power, dt_broadcast_rows(dt_partition_reduce_last(c, power, DT_REDUCE_SUM, classes), &t));
+}
+
+static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_split };
+
 const dt_op dt_op_softmax = {
     .name = "softmax", .about = "probabilities over the last dimension", .n_in = 1,
     .infer = infer, .grad = grad, .rule = dt_rule_rows, .cost = cost, .eval = eval, .stack = dt_stack_same,
+    .over_devices = &over_devices,
 };

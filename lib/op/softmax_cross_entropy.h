@@ -2,7 +2,7 @@
 #ifndef DT_OP_SOFTMAX_CROSS_ENTROPY_H
 #define DT_OP_SOFTMAX_CROSS_ENTROPY_H
 
-#include "op/op.h"
+#include "op/partition.h"
 
 /* Constraints (C1) to (C3); *row is the type of one number for each row of logits. */
 dt_status *dt_xent_infer(const dt_infer *q, dt_type *row) DT_MUST_USE;
@@ -16,5 +16,8 @@ typedef struct dt_xent_row {
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
 /* The target's y for class j of row `row`: an integer target is one-hot, NaN everywhere if it is no class. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
+
+/* How they are split over devices (softmax_cross_entropy_split.c). */
+extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
 
 #endif

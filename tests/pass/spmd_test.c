@@ -137,33 +137,62 @@ static void expect_lockstep(const cut *c)
     views_release(arg, devices * local->n_args);
 }
 
+/* SPMD_SEED=n runs that one and prints its program; SPMD_COUNT=m: m seeds from it on. */
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    return getenv(name) ? strtoull(getenv(name), NULL, 10) : otherwise;
+}
+
+static void print_program(const cut *c)
+{
+    dt_str text = { 0 };
+    dt_spmd_print(c->spmd, &text);
+    puts(dt_str_text(&text));
+    dt_str_release(&text);
+}
+
+/* What the programs had: each of these is to be met often. */
+typedef struct met {
+    const dt_op *op;
+    int least, times; /* in 1,000 programs */
+} met;
+
+static void count(const cut *c, met *list, int n)
+{
+    for (int i = 0; i < c->spmd->local->n_nodes; i++)
+        for (int k = 0; k < n; k++)
+            list[k].times += c->spmd->local->node[i].op == list[k].op;
+}
+
+static void run_seed(uint64_t seed, bool print, met *list, int n)
+{
+    cut c = make(seed % 4 ? RANDOM_SOUP : RANDOM_FIT, seed);
+    if (print)
+        print_program(&c);
+    dt_interpretation oracle = oracle_run(c.g, &c.f);
+    expect_whole(&c, &oracle);
+    expect_lockstep(&c);
+    count(&c, list, n);
+    dt_interpretation_release(&oracle);
+    release(&c);
+}
+
 static void test_random_steps(void **state)
 {
     (void)state;
-    uint64_t first = 7000, n = 1000;
-    if (getenv("SPMD_SEED")) {
-        first = strtoull(getenv("SPMD_SEED"), NULL, 10);
-        n = 1;
-    }
-    int collectives = 0;
-    for (uint64_t seed = first; seed < first + n; seed++) {
-        cut c = make((random_kind)(seed % 2), seed);
-        if (n == 1) {
-            dt_str text = { 0 };
-            dt_spmd_print(c.spmd, &text);
-            puts(dt_str_text(&text));
-            dt_str_release(&text);
-        }
-        dt_interpretation oracle = oracle_run(c.g, &c.f);
-        expect_whole(&c, &oracle);
-        expect_lockstep(&c);
-        for (int i = 0; i < c.spmd->local->n_nodes; i++)
-            collectives += c.spmd->local->node[i].op->across != NULL;
-        dt_interpretation_release(&oracle);
-        release(&c);
-    }
-    print_message("seeds %llu to %llu: %d collectives\n", (unsigned long long)first, (unsigned long long)(first + n - 1), collectives);
-    assert_true(n == 1 || collectives > 1000);
+    met list[] = { { &dt_op_across_all_reduce, 1000, 0 }, { &dt_op_across_all_gather, 1000, 0 },     { &dt_op_across_reduce_scatter, 100, 0 },
+                   { &dt_op_across_all_to_all, 100, 0 },  { &dt_op_across_own_part, 1000, 0 }, { &dt_op_across_own_start, 100, 0 },
+                   { &dt_op_across_gather_part, 10, 0 },  { &dt_op_attention, 50, 0 },         { &dt_op_attention_grad, 50, 0 } };
+    enum { KINDS = sizeof list / sizeof *list };
+    uint64_t first = from_environment("SPMD_SEED", 7000), n = from_environment("SPMD_COUNT", getenv("SPMD_SEED") ? 1 : 1000);
+    for (uint64_t seed = first; seed < first + n; seed++)
+        run_seed(seed, n == 1, list, KINDS);
+    print_message("seeds %llu to %llu:", (unsigned long long)first, (unsigned long long)(first + n - 1));
+    for (int k = 0; k < KINDS; k++)
+        print_message(" %d %s", list[k].times, list[k].op->name);
+    print_message("\n");
+    for (int k = 0; k < KINDS && n == 1000; k++)
+        assert_true(list[k].times >= list[k].least);
 }
 
 int main(void)

@@ -48,6 +48,8 @@ dt_value draw_classify(drawing *d, const entry *e, dt_value *logits);
 void draw_convolution(drawing *d);
 void draw_pool(drawing *d);
 void draw_move(drawing *d);
+/* Pieces of transformers (random_layers.c). */
+void draw_layer(drawing *d);
 /* Some random ops on what is in the pool. */
 void draw_grow(drawing *d);
 

@@ -416,7 +416,7 @@ typedef void (*grower)(drawing *d);
 static const grower growers[] = {
     add_unary, add_unary, add_unary, add_binary, add_binary, add_binary, add_select, add_reshape, add_transpose, add_broadcast_rows,
     add_reduce, add_reduce, add_all_reduce, add_counts, add_iota, add_product, add_product, add_row_product, add_row_sum_product,
-    add_softmax, add_entropy, draw_convolution, draw_pool, draw_move, add_own_weights, add_row_numbers, add_best_row,
+    add_softmax, add_entropy, draw_layer, draw_layer, draw_layer, draw_convolution, draw_pool, draw_move, add_own_weights, add_row_numbers, add_best_row,
 };
 enum { WILD_GROWERS = 3 };
 

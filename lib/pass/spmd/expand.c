@@ -76,7 +76,7 @@ static dt_value on_device(const expansion *x, int i, int device)
     const dt_node *n = &x->s->local->node[i];
     dt_value in[DT_MAX_IN];
     if (n->op->across)
-        return n->op->across->plain(&(dt_plain_call){ .node = n, .in = values_of(x, n->in[0]), .device = device });
+        return n->op->across->plain(&(dt_plain_call){ x->t, n, n->n_in > 0 ? values_of(x, n->in[0]) : NULL, device });
     for (int k = 0; k < n->n_in; k++)
         in[k] = values_of(x, n->in[k])[device];
     return dt_emit(x->t, n->op, in, n->n_in, n->attr);

@@ -4,6 +4,8 @@
 static double bytes_of(const dt_spmd *s, int i)
 {
     const dt_node *n = &s->local->node[i];
+    if (n->n_in == 0)
+        return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
     return n->op->across->bytes(n->attr, &in);
 }
