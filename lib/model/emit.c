@@ -35,6 +35,11 @@ static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n)
     return faults;
 }
 
+dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y)
+{
+    return c->model->annotate ? c->model->annotate(c->model->annotate_user, name, y) : y;
+}
+
 /* One layer, whose first weight is the model's weight `first`. */
 static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c)
 {
@@ -54,9 +59,7 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     call.seed = m->seed;
     call.weight = weight;
     call.out = &layer->out;
-    dt_value y = layer->row->call(&call);
-    if (m->annotate)
-        y = m->annotate(m->annotate_user, layer->name, y);
+    dt_value y = dt_layer_value(&call, layer->name, layer->row->call(&call));
     dt_trace_path(c->trace, before);
     return y;
 }
@@ -87,7 +90,8 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
         const dt_layer_spec *layer = &m->spec.layer[i];
         dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1);
         int n_in = take_inputs(layer, done, &input, x);
-        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training });
+        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training,
+                                                             .model = m });
         first += layer->n_weights;
     }
     return done[m->spec.last];

@@ -149,7 +149,11 @@ typedef struct dt_layer_call {
     const dt_type *out;     /* as build said */
     uint64_t seed;          /* the model's */
     bool training;
+    const struct dt_model *model;
 } dt_layer_call;
+/* Inside of `call`: y, a value of the layer that users can name, by its full name ("decoder_0/self_attention"), with what the model's owner has
+ * to say of it. Use the result instead of y. */
+dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
 #define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
@@ -471,7 +475,7 @@ struct dt_model {
     dt_compile_spec compile;
     dt_optimizer *optimizer;
     void *runner;                   /* train's */
-    /* What becomes of a layer's output, and of an input, by name; NULL: nothing. */
+    /* What becomes of an input, a layer's output and a value within a layer, by name; NULL: nothing. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
     dt_digest *digest;              /* of dt_model_weights_sha256 */

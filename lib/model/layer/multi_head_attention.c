@@ -114,6 +114,12 @@ static dt_value project(const struct attention *a, dt_value x, int contract, con
     return a->use_bias ? dt_add(y, *(*weight)++) : y;
 }
 
+/* Those of the layer's input are values with names: "self_attention/query". */
+static dt_value project_input(const dt_layer_call *c, const char *name, const dt_value **weight)
+{
+    return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name), project(c->args, c->x, 1, weight));
+}
+
 /* (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
 static dt_value scores_of(const struct attention *a, dt_value query, dt_value key)
 {
@@ -152,9 +158,9 @@ static dt_value call(const dt_layer_call *c)
 {
     const struct attention *a = c->args;
     const dt_value *weight = c->weight;
-    dt_value query = project(a, c->x, 1, &weight), key = project(a, c->x, 1, &weight);
-    dt_value gate = a->use_gate ? dt_logistic(project(a, c->x, 1, &weight)) : (dt_value){ 0 };
-    dt_value value = project(a, c->x, 1, &weight);
+    dt_value query = project_input(c, "query", &weight), key = project_input(c, "key", &weight);
+    dt_value gate = a->use_gate ? dt_logistic(project_input(c, "gate", &weight)) : (dt_value){ 0 };
+    dt_value value = project_input(c, "value", &weight);
     dt_value scores = dt_softmax(mask_scores(a, scores_of(a, query, key)));
     dt_type type = dt_type_of_value(scores);
     if (c->training && a->dropout > 0) {

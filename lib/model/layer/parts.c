@@ -76,7 +76,7 @@ dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x)
     one.weight += p->first;
     one.variable += p->first;
     one.out = &p->out;
-    dt_value y = p->row->call(&one);
+    dt_value y = dt_layer_value(&one, p->name, p->row->call(&one));
     dt_trace_path(c->trace, before);
     return y;
 }

@@ -13,12 +13,17 @@ notes() {
             sub(/.*@Sharding /, "")
             gsub(/  */, " ")
             print what ": " $0
-        }'
+        }' | sort
 }
 echo "== graph"
 notes tests/jobs/attention.yaml 'partition.self_attention={split: [1, 1, 2]}' --stage graph
 echo "== gradient"
 notes tests/jobs/attention.yaml 'partition.self_attention={split: [1, 1, 2]}' --stage gradient
+echo "== values within layers"
+export TEXT="$TEST_DIR/text"
+for i in $(seq 500); do echo "to be or not to be, that is question $i"; done >"$TEXT"
+notes tests/jobs/gpt.yaml 'partition.decoder_0/self_attention/query={split: [1, 1, 2, 1]}' 'partition.decoder_1/self_attention=replicate' \
+    'partition.decoder_1/feedforward_intermediate_dense={split: [1, 1, 2]}' --stage graph
 echo "== first match"
 notes tests/jobs/attention.yaml 'partition.weights=[{match: "*/kernel", replicate: true}, {match: "*/query/*", split: [2, 1]}]' --stage graph
 echo "== placed"

@@ -50,6 +50,14 @@ partition.conv_1={split: [1, 1, 1, 8]}
 partition.conv_1={split: [2, 2, 2, 1]}
 END
 
+export TEXT="$TEST_DIR/text"
+for i in $(seq 500); do echo "to be or not to be, that is question $i"; done >"$TEXT"
+good tests/jobs/gpt.yaml <<'END'
+partition.decoder_0={split: [1, 2, 1]}
+partition.decoder_1/self_attention/query={split: [1, 1, 2, 1]};partition.decoder_0/self_attention=replicate
+partition.embed/token_embedding={split: [1, 1, 2]}
+END
+
 bad $attention <<'END'
 partition.step=replicate
 partition.self_attention/quary=replicate
@@ -67,6 +75,13 @@ partition.weights.2={match: "*/attention_output/kernel", split: [2, 1, 1], repli
 partition.weights=[{match: logits/bias, split: [2]}]
 partition.over_replicas=optimizer;partition.micro_batches=2
 strategy.spmd_partitioning=false;partition.logits={assign: 2}
+END
+bad tests/jobs/gpt.yaml <<'END'
+partition.decoder_0/self_atention=replicate
+partition.decoder_0/attention=replicate
+partition.decoder_2=replicate
+partition.decoder_0/self_attention/query={split: [1, 2, 1]};partition.decoder_1/feedforward_intermediate_dense={split: [1, 1, 1]}
+partition.weights.6={match: "embed/*", split: [2, 1]}
 END
 bad $spatial <<'END'
 partition.image={split: [1, 2, 2, 1]}
