@@ -22,7 +22,7 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 CFLAGS   ?= -O2 -g
 # No contraction: a product and a sum are rounded the same way by every compiler and instruction set.
 DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -DDT_VERSION='"$(VERSION)"'
-LDLIBS   := -lyaml -ljansson -lcrypto -lz -lm -ldl -lpthread
+LDLIBS   := -lyaml -ljansson -lcrypto -lz -lpng -ljpeg -lm -ldl -lpthread
 TESTLIBS := -lcmocka
 
 ifeq ($(SAN),asan)

@@ -1,4 +1,5 @@
 /* Names of data files: patterns of the shell, and sets of shards, which must be whole. */
+#include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void dt_paths_release(dt_paths *paths)
     *paths = (dt_paths){0};
 }
 
-static void add(dt_paths *paths, const char *path)
+void dt_paths_add(dt_paths *paths, const char *path)
 {
     DT_GROW(paths->v, paths->cap, paths->n + 1);
     paths->v[paths->n++] = dt_strdup(path);
@@ -84,7 +85,7 @@ static dt_status *match(dt_paths *paths, const char *pattern)
     if (r != 0)
         return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", pattern);
     for (size_t i = 0; i < found.gl_pathc; i++)
-        add(paths, found.gl_pathv[i]);
+        dt_paths_add(paths, found.gl_pathv[i]);
     globfree(&found);
     return NULL;
 }
@@ -100,8 +101,33 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
         if (!s)
             s = check_shards(paths, first);
     } else {
-        add(paths, path);
+        dt_paths_add(paths, path);
     }
     free(path);
     return s;
+}
+
+/* ---- folders ---- */
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+dt_status *dt_paths_list(dt_paths *paths, const char *folder)
+{
+    int first = paths->n;
+    DIR *d = opendir(folder);
+    if (!d)
+        return dt_fail_errno(DT_E_NOT_REGULAR, folder);
+    for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
+        char *path = dt_path_join(folder, e->d_name);
+        if (e->d_name[0] != '.')
+            dt_paths_add(paths, path);
+        free(path);
+    }
+    closedir(d);
+    if (paths->n > first)
+        qsort(paths->v + first, (size_t)(paths->n - first), sizeof *paths->v, compare);
+    return NULL;
 }

@@ -57,6 +57,9 @@ typedef struct dt_paths {
  * in dt_path_join.
  */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
+/* Adds what lies in a folder, sorted by name; hidden entries, ".x", are left out. */
+dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;
+void dt_paths_add(dt_paths *paths, const char *path);
 void dt_paths_release(dt_paths *paths);
 
 #endif

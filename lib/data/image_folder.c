@@ -1,0 +1,392 @@
+/*
+ * Pictures in folders, one folder a class:
+ *
+ *     dataset:
+ *       format: image_folder
+ *       train: data/slides/train                  # train/clear/a.png, train/clear/b.jpg, train/tumour/c.png, ...
+ *       validation: data/slides/val
+ *       element:
+ *         image: {shape: [1024, 1024, 3], dtype: uint8}
+ *         label: {num_classes: 2}
+ *
+ * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name. Hidden
+ * files are left out, anything else that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the
+ * thread that reads ahead; where all of them fit into memory, they are kept.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "data/data.h"
+#include "data/image/image.h"
+#include "data/record/record.h"
+
+#define LARGEST_EXAMPLE ((int64_t)1 << 30)
+#define LARGEST_KEPT ((int64_t)256 << 20) /* decoded bytes of a part */
+#define LARGEST_FILE ((size_t)1 << 30)
+
+/* ---- the job's words ---- */
+
+struct image_folder {
+    const dt_tree *element;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct image_folder, element, .required = true, .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
+    DT_END
+};
+
+static const char *const dtype_names[] = {"uint8", NULL};
+
+struct element {
+    dt_ints shape;
+    int dtype;
+    int64_t num_classes; /* 0: the picture */
+};
+
+static const dt_field element_fields[] = {
+    DT_INTS(struct element, shape, .min = 1, .max = 1 << 24, .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
+    DT_ENUM(struct element, dtype, dtype_names, .help = "of a picture"),
+    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it the label, in [0, num_classes)"),
+    DT_END
+};
+
+/* The two elements. */
+typedef struct layout {
+    int image, label; /* their places */
+    dt_type type;     /* of a picture */
+    int64_t num_classes;
+} layout;
+
+static dt_status *check_shape(const dt_entry *e, const struct element *x)
+{
+    const dt_ints *s = &x->shape;
+    bool fits = s->n == 2 || (s->n == 3 && (s->v[2] == 1 || s->v[2] == 3 || s->v[2] == 4));
+    if (!fits)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' must have a shape [rows, columns, channels] with 1, 3 or 4 channels", e->key);
+    dt_type type = dt_type_of(DT_UINT8, s->n, s->v);
+    if (dt_type_bytes(&type) > LARGEST_EXAMPLE)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
+    return NULL;
+}
+
+static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, layout *out)
+{
+    const dt_entry *e = &element->entry[i];
+    struct element x;
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
+    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
+    if (x.num_classes > 0 && x.shape.n > 0)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has a shape, so it is the picture, and num_classes, so it is the label", e->key);
+    if (x.num_classes > 0) {
+        out->label = i;
+        out->num_classes = x.num_classes;
+        return NULL;
+    }
+    DT_TRY(check_shape(e, &x));
+    out->image = i;
+    out->type = dt_type_of(DT_UINT8, x.shape.n, x.shape.v);
+    return NULL;
+}
+
+static dt_status *read_layout(dt_arena *arena, const dt_tree *element, layout *out)
+{
+    dt_status *s = NULL;
+    *out = (layout){.image = -1, .label = -1};
+    DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
+    for (int i = 0; i < element->n; i++)
+        dt_status_append(&s, read_element(arena, element, i, out));
+    if (!s && (element->n != 2 || out->image < 0 || out->label < 0))
+        return dt_fail(DT_E_DATASET_KEYS, &element->at, "a folder of pictures has two elements, one with a shape and one with num_classes");
+    return s;
+}
+
+static dt_status *check_folder(const dt_format_request *r)
+{
+    const char *part = dt_part_name(r->part), *path;
+    if (!r->tree)
+        return dt_fail(DT_E_DATASET_KEYS, r->at, "dataset lacks '%s': a folder with a folder of pictures for each class", part);
+    DT_TRY(dt_tree_text(r->tree, part, &path));
+    return *path ? NULL : dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "'%s' must name a folder, got an empty string", part);
+}
+
+static dt_status *check(const dt_format_request *r, dt_texts *names)
+{
+    const dt_tree *element = ((const struct image_folder *)r->args)->element;
+    layout ignored;
+    dt_status *s = check_folder(r);
+    if (!element)
+        return s;
+    if (r->part == DT_PART_TRAIN) /* once is enough */
+        dt_status_append(&s, read_layout(r->arena, element, &ignored));
+    names->v = dt_arena_array(r->arena, const char *, element->kind == DT_TREE_MAP ? element->n : 0);
+    for (int i = 0; element->kind == DT_TREE_MAP && i < element->n; i++)
+        names->v[names->n++] = element->entry[i].key;
+    return s;
+}
+
+/* ---- folders ---- */
+
+struct dt_examples {
+    dt_stored stored[2];
+    int image, label;
+    int64_t num_classes;
+    dt_image want;
+    dt_paths paths;        /* of pictures, in order */
+    int32_t *class;        /* [paths.n] */
+    int cap;
+    uint8_t *kept;         /* (paths.n, picture); NULL: too large */
+    bool *is_kept;         /* [paths.n] */
+    pthread_mutex_t keeping;
+};
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static const char *name_of(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+/* The folders in a part's folder: its classes. */
+static dt_status *list_classes(const dt_format_request *r, const dt_tree *part, dt_paths *out)
+{
+    char *folder = dt_path_join(r->directory, part->text);
+    dt_paths all = {0};
+    dt_status *s = dt_paths_list(&all, folder);
+    for (int i = 0; !s && i < all.n; i++)
+        if (is_folder(all.v[i]))
+            dt_paths_add(out, all.v[i]);
+    dt_paths_release(&all);
+    free(folder);
+    return dt_at(s, &part->at);
+}
+
+static int compare_names(const void *name, const void *path)
+{
+    return strcmp(name, name_of(*(char *const *)path));
+}
+
+/* The number of a class: its place among those of train; -1: it is not there. */
+static int32_t number_of(const dt_paths *classes, const char *name)
+{
+    char **found = bsearch(name, classes->v, (size_t)classes->n, sizeof *classes->v, compare_names);
+    return found ? (int32_t)(found - classes->v) : -1;
+}
+
+static bool is_picture(const char *path)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (n >= strlen(endings[i]) && strcasecmp(path + n - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static dt_status *add_pictures(dt_examples *x, const char *folder, int32_t class)
+{
+    dt_paths files = {0};
+    dt_status *s = dt_paths_list(&files, folder);
+    for (int i = 0; !s && i < files.n; i++) {
+        if (!is_picture(files.v[i])) {
+            s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
+            break;
+        }
+        DT_GROW(x->class, x->cap, x->paths.n + 1);
+        x->class[x->paths.n] = class;
+        dt_paths_add(&x->paths, files.v[i]);
+    }
+    dt_paths_release(&files);
+    return s;
+}
+
+static dt_status *add_classes(dt_examples *x, const dt_paths *folders, const dt_paths *classes)
+{
+    for (int i = 0; i < folders->n; i++) {
+        int32_t class = number_of(classes, name_of(folders->v[i]));
+        if (class < 0)
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: the training data has no class '%s'", folders->v[i], name_of(folders->v[i]));
+        DT_TRY(add_pictures(x, folders->v[i], class));
+    }
+    return NULL;
+}
+
+static dt_status *find_pictures(const dt_format_request *r, const layout *l, dt_examples *x)
+{
+    dt_paths classes = {0}, folders = {0};
+    dt_status *s = list_classes(r, r->train, &classes);
+    if (!s && classes.n != l->num_classes)
+        s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: holds %d folders, one a class; '%s' has %lld classes", r->train->text, classes.n,
+                    x->stored[l->label].name, (long long)l->num_classes);
+    if (!s)
+        s = list_classes(r, r->tree, &folders);
+    if (!s)
+        s = dt_at(add_classes(x, &folders, &classes), &r->tree->at);
+    if (!s && x->paths.n == 0)
+        s = dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no pictures", r->tree->text);
+    dt_paths_release(&classes);
+    dt_paths_release(&folders);
+    return s;
+}
+
+/* ---- pictures ---- */
+
+static dt_status *decode(const dt_examples *x, int64_t row, void *out)
+{
+    dt_str file = {0};
+    dt_image want = x->want;
+    want.path = x->paths.v[row];
+    dt_status *s = dt_file_read(want.path, LARGEST_FILE, &file);
+    if (!s)
+        s = dt_image_decode(&want, dt_str_text(&file), file.size, out);
+    dt_str_release(&file);
+    return s;
+}
+
+/* The picture, where it was kept. */
+static bool recall(dt_examples *x, int64_t row, void *out)
+{
+    size_t bytes = (size_t)dt_type_bytes(&x->stored[x->image].type);
+    pthread_mutex_lock(&x->keeping);
+    bool kept = x->kept && x->is_kept[row];
+    pthread_mutex_unlock(&x->keeping);
+    if (kept) /* it does not change any more */
+        memcpy(out, x->kept + (size_t)row * bytes, bytes);
+    return kept;
+}
+
+static void keep(dt_examples *x, int64_t row, const void *picture)
+{
+    size_t bytes = (size_t)dt_type_bytes(&x->stored[x->image].type);
+    pthread_mutex_lock(&x->keeping);
+    if (x->kept && !x->is_kept[row]) {
+        memcpy(x->kept + (size_t)row * bytes, picture, bytes);
+        x->is_kept[row] = true;
+    }
+    pthread_mutex_unlock(&x->keeping);
+}
+
+static dt_status *read_picture(dt_examples *x, int64_t row, void *out)
+{
+    if (recall(x, row, out))
+        return NULL;
+    DT_TRY(decode(x, row, out));
+    keep(x, row, out);
+    return NULL;
+}
+
+/* ---- the format ---- */
+
+static void close_part(dt_examples *x)
+{
+    if (!x)
+        return;
+    dt_paths_release(&x->paths);
+    free(x->class);
+    free(x->kept);
+    free(x->is_kept);
+    pthread_mutex_destroy(&x->keeping);
+}
+
+static void name_elements(const dt_format_request *r, const layout *l, dt_examples *x)
+{
+    const dt_tree *element = ((const struct image_folder *)r->args)->element;
+    x->image = l->image;
+    x->label = l->label;
+    x->num_classes = l->num_classes;
+    for (int e = 0; e < 2; e++)
+        x->stored[e] = (dt_stored){.name = element->entry[e].key, .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL), .at = r->tree->at,
+                                   .file = r->tree->text};
+    x->want = (dt_image){.height = l->type.dim[0], .width = l->type.dim[1], .channels = l->type.rank == 3 ? (int)l->type.dim[2] : 1,
+                         .element = x->stored[l->image].name};
+}
+
+static void make_room(dt_examples *x)
+{
+    int64_t bytes;
+    if (!dt_mul_fits(dt_type_bytes(&x->stored[x->image].type), x->paths.n, &bytes) || bytes > LARGEST_KEPT)
+        return;
+    x->kept = dt_try_alloc((size_t)bytes); /* none: pictures are decoded again */
+    x->is_kept = dt_alloc((size_t)x->paths.n * sizeof *x->is_kept);
+}
+
+/* The first picture is looked at, so that a wrong shape is told before training. */
+static dt_status *try_first(dt_examples *x)
+{
+    const dt_stored *e = &x->stored[x->image];
+    void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type));
+    dt_status *s = room ? read_picture(x, 0, room) : dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for an example of '%s'", e->name);
+    free(room);
+    return dt_at(s, &e->at);
+}
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
+{
+    layout l;
+    DT_TRY(read_layout(r->arena, ((const struct image_folder *)r->args)->element, &l));
+    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    pthread_mutex_init(&x->keeping, NULL);
+    name_elements(r, &l, x);
+    dt_status *s = find_pictures(r, &l, x);
+    if (!s) {
+        make_room(x);
+        s = try_first(x);
+    }
+    if (s) {
+        close_part(x);
+        x = NULL;
+    }
+    *out = x;
+    return s;
+}
+
+static int elements(const dt_examples *x, const dt_stored **stored)
+{
+    *stored = x->stored;
+    return 2;
+}
+
+static int64_t count(const dt_examples *x)
+{
+    return x->paths.n;
+}
+
+/* Labels are numbers of the training folder's classes, which are as many as num_classes. */
+static int64_t classes(const dt_examples *x, int e)
+{
+    return e == x->label ? x->num_classes : 0;
+}
+
+static dt_status *whole(dt_examples *x, int e, const void **rows)
+{
+    *rows = e == x->label ? x->class : NULL;
+    return NULL;
+}
+
+static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+{
+    if (e == x->image)
+        return dt_at(read_picture(x, row, out), &x->stored[e].at);
+    memcpy(out, &x->class[row], sizeof x->class[row]);
+    return NULL;
+}
+
+const dt_format dt_format_image_folder = {
+    .kind = {.name = "image_folder", .about = "PNG and JPEG files in folders, one folder a class"},
+    .fields = fields,
+    .size = sizeof(struct image_folder),
+    .check = check,
+    .open = open_part,
+    .elements = elements,
+    .count = count,
+    .classes = classes,
+    .whole = whole,
+    .read = read_row,
+    .close = close_part,
+};
