@@ -95,6 +95,12 @@ static void put_warning(struct json *j, const dt_event *e)
     json_string(j, "message", e->text);
 }
 
+static void put_text(struct json *j, const dt_event *e)
+{
+    json_integer(j, "step", e->step);
+    json_string(j, "text", e->text);
+}
+
 /* DT_EVENT_END has no row: `end` is printed when the exit code is known. */
 static const struct {
     const char *name;
@@ -106,6 +112,7 @@ static const struct {
     [DT_EVENT_EVAL] = {"eval", put_eval},
     [DT_EVENT_CHECKPOINT] = {"checkpoint", put_checkpoint},
     [DT_EVENT_WARNING] = {"warning", put_warning},
+    [DT_EVENT_TEXT] = {"text", put_text},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

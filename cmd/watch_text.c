@@ -196,6 +196,16 @@ static void tell_eval(const struct watch *w, const dt_event *e)
     text_close(&t);
 }
 
+/* Every line of it is indented, so that it is not taken for one of ours. */
+static void tell_text(const struct watch *w, const dt_event *e)
+{
+    if (w->out->quiet)
+        return;
+    out_field(w->out, "text", "after step %" PRId64, e->step);
+    for (const char *at = e->text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        out_line(w->out, "         %.*s", (int)strcspn(at, "\n"), at);
+}
+
 /* ---- checkpoints ---- */
 
 static void tell_result(struct watch *w, const char *label)
@@ -243,6 +253,9 @@ void watch_text(struct watch *w, const dt_event *e)
         break;
     case DT_EVENT_END:
         tell_end(w);
+        break;
+    case DT_EVENT_TEXT:
+        tell_text(w, e);
         break;
     case DT_EVENT_WARNING:
         break;

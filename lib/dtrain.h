@@ -759,7 +759,8 @@ typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDN
 typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
 
 /* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
-typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END } dt_event_kind;
+typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
+    DT_EVENT_TEXT } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -785,7 +786,7 @@ typedef struct dt_event {
     int n_metrics;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate: "validation" */
-    const char *text;                       /* warning */
+    const char *text;                       /* warning; text: what GenerateText made, the prompt first */
     bool resumed;                           /* start: goes on from `step` of `checkpoint` */
 } dt_event;
 

@@ -59,7 +59,7 @@ DT_ERROR(RANGE, 17, 78, "ValueError", "value out of range",
     "    Dense: {units: 0}           units must be at least 1, got 0")
 DT_ERROR(FIT_KEYS, 30, 78, "ValueError", "keys of fit",
     "`fit` says how long to train: `epochs`, passes over the training data, or `steps`, exactly one of them. `initial_epoch` leaves\n"
-    "epochs out and must be less than `epochs`.\n\n"
+    "epochs out and must be less than `epochs`. A callback may ask more of the job: GenerateText wants text and a model of sequences.\n\n"
     "    fit: {epochs: 5}          or  fit: {steps: 5000}\n"
     "    dtrain fit job.yaml fit.epochs= fit.steps=100     drops the one for the other")
 DT_ERROR(EXTENDS, 31, 78, "ValueError", "base of a job",

@@ -63,6 +63,8 @@ dt_status *dt_job_check(dt_job *j)
     dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j, &replicas) : NULL;
     dt_status_append(&faults, uncountable ? uncountable : check_batch(j, replicas));
     dt_status_append(&faults, check_elements(j));
+    if (j->has_fit && j->has_model && j->has_dataset)
+        dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &j->model, &j->dataset));
     dt_status_append(&faults, dt_job_check_partition(j, replicas));
     return faults;
 }

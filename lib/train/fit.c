@@ -7,7 +7,7 @@
  * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An
  * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
-#include "train/run.h"
+#include "train/callback.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- events ---- */
 
-static void emit(const run *r, const dt_event *e)
+void dt_run_emit(const run *r, const dt_event *e)
 {
     if (r->q->run->event)
         r->q->run->event(e, r->q->run->user);
@@ -23,7 +23,7 @@ static void emit(const run *r, const dt_event *e)
 
 void dt_run_warn(const run *r, const char *text)
 {
-    emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
 }
 
 static int64_t last_batch(const run *r)
@@ -36,14 +36,15 @@ static void emit_start(run *r)
 {
     dt_device *device = NULL;
     dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
-    emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
-                         .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas, .logical_devices = r->strategy->logical,
-                         .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
-                         .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
-                         .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                         .global_batch = r->batch, .last_batch = last_batch(r), .epochs = r->epochs, .step = r->at.step,
-                         .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
-                         .resumed = r->resumed });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
+                                .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas,
+                                .logical_devices = r->strategy->logical,
+                                .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
+                                .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
+                                .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
+                                .global_batch = r->batch, .last_batch = last_batch(r), .epochs = r->epochs, .step = r->at.step,
+                                .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
+                                .resumed = r->resumed });
 }
 
 /* The loss of the batch at hand; other metrics over the epoch so far. */
@@ -57,17 +58,17 @@ static void emit_step(run *r, int64_t rows, double loss, double seconds)
     r->last_event_ns = now;
     int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
     metrics[0].value = loss;
-    emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                         .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                         .examples = rows, .wall_s = seconds, .virtual_s = dt_trainer_virtual_seconds(r->q->trainer),
-                         .metrics = metrics, .n_metrics = n });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
+                                .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+                                .examples = rows, .wall_s = seconds, .virtual_s = dt_trainer_virtual_seconds(r->q->trainer),
+                                .metrics = metrics, .n_metrics = n });
 }
 
 static void emit_end(run *r)
 {
     dt_digest digest = dt_weights_digest(r->model);
-    emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
-                         .weights_sha256 = digest.hex, .metrics = r->last, .n_metrics = r->n_last });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
+                                .weights_sha256 = digest.hex, .metrics = r->last, .n_metrics = r->n_last });
 }
 
 /* ---- the end of an epoch ---- */
@@ -95,8 +96,8 @@ static dt_status *validate(run *r, dt_metric *out, int *n)
 
     DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &sums));
     *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
-    emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                         .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
+                                .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
     return NULL;
 }
 
@@ -129,11 +130,11 @@ static dt_status *end_epoch(run *r)
     if (validation_due(r))
         DT_TRY(validate(r, r->last + r->n_last, &n));
     r->n_last += n;
-    emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step,
-                         .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                         .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
-                         .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
-                         .virtual_s = dt_trainer_virtual_seconds(r->q->trainer), .metrics = r->last, .n_metrics = r->n_last });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step,
+                                .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+                                .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
+                                .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
+                                .virtual_s = dt_trainer_virtual_seconds(r->q->trainer), .metrics = r->last, .n_metrics = r->n_last });
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
@@ -232,8 +233,8 @@ static dt_status *save(run *r)
     if (!r->writes)
         return NULL;
     DT_TRY(dt_run_save(r));
-    emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
-                         .weights_sha256 = r->saved.hex });
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
+                                .weights_sha256 = r->saved.hex });
     return NULL;
 }
 
@@ -257,6 +258,7 @@ static dt_status *train(run *r, dt_feed *feed)
         if (batch.rows == 0)
             return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
         DT_TRY(train_batch(r, &batch, since));
+        DT_TRY(dt_callbacks_step(r));
         int due = what_is_due(r);
         if (due & SAVE && (!(due & STOP) || *r->q->run->stop == 1))
             DT_TRY(save(r));
@@ -320,6 +322,7 @@ static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
     DT_TRY(dt_run_open(r));
+    DT_TRY(dt_callbacks_open(r));
     emit_start(r);
     if (r->q->run->dry_run)
         return NULL;
@@ -340,6 +343,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
     r.writes = q->directory && !q->run->dry_run;
     dt_status *s = run_it(&r);
+    dt_callbacks_close(&r);
     dt_status *closing = dt_run_close(&r);
     if (s)
         dt_status_free(closing); /* the first fault is the one to tell */

@@ -19,20 +19,20 @@ typedef struct prediction {
     int64_t done;      /* examples so far */
 } prediction;
 
-static dt_status *trace_forward(const prediction *p, dt_graph **out)
+dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out)
 {
     dt_trace *t = dt_trace_create("predict");
     const dt_element *elements;
     dt_value input[DT_MAX_INPUTS];
 
-    dt_dataset_elements(p->data, &elements);
-    dt_trace_set_replicas(t, p->model->strategy->replicas);
-    dt_trace_set_logical(t, p->model->strategy->logical);
-    for (int i = 0; i < p->match.n_inputs; i++) {
-        const dt_element *e = &elements[p->match.input[i]];
+    dt_dataset_elements(data, &elements);
+    dt_trace_set_replicas(t, m->strategy->replicas);
+    dt_trace_set_logical(t, m->strategy->logical);
+    for (int i = 0; i < match->n_inputs; i++) {
+        const dt_element *e = &elements[match->input[i]];
         input[i] = dt_trace_declare(t, e->name, &e->type);
     }
-    dt_return(t, "prediction", dt_model_emit_inputs(p->model, input, p->match.n_inputs, DT_INFERENCE));
+    dt_return(t, "prediction", dt_model_emit_inputs(m, input, match->n_inputs, DT_INFERENCE));
     return dt_trace_end(t, out);
 }
 
@@ -77,7 +77,7 @@ static dt_status *prepare(prediction *p, dt_part part)
     DT_TRY(dt_match_data(p->data, &p->model->spec, NULL, &p->match));
     DT_TRY(dt_tensor_new(&p->out, &type));
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
-    DT_TRY(trace_forward(p, &g));
+    DT_TRY(dt_forward_trace(p->model, p->data, &p->match, &g));
     return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
 }
 

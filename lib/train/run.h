@@ -24,6 +24,7 @@ typedef struct run {
     position at;
     dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
     int n_last;
+    void **callback;                 /* their states */
     int64_t last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
@@ -40,6 +41,7 @@ dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Saves a checkpoint of the position. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
+void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);
 

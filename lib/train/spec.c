@@ -30,7 +30,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update"),
-    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list; none are there yet"),
+    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list: [GenerateText: {...}, TerminateOnNaN]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
     DT_TREE(struct fit, steps_per_epoch, .help = "not implemented yet"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
@@ -48,22 +48,6 @@ static dt_status *not_yet(const dt_tree *fit, const dt_tree *value, const char *
     if (!given(value))
         return NULL;
     return dt_fail(DT_E_NOT_YET, value_place(fit, key), "fit.%s is not implemented yet", key);
-}
-
-static const char *name_of(const dt_tree *item)
-{
-    if (item->kind == DT_TREE_SCALAR)
-        return item->text;
-    return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
-}
-
-static dt_status *check_callbacks(const dt_tree *list)
-{
-    dt_status *faults = NULL;
-    for (int i = 0; given(list) && i < list->n; i++)
-        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &list->item[i]->at, "callback '%.80s' is not implemented yet",
-                                          name_of(list->item[i])));
-    return faults;
 }
 
 /* A misspelt key has been told already; so that it is not told twice that epochs are missing, only a faultless mapping is asked. */
@@ -92,9 +76,9 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt
         dt_status_append(&faults, dt_fail(DT_E_NOT_YET, value_place(t, "gradient_accumulation_steps"),
                                           "fit.gradient_accumulation_steps above 1 is not implemented yet"));
     dt_status_append(&faults, not_yet(t, x.steps_per_epoch, "steps_per_epoch"));
-    dt_status_append(&faults, check_callbacks(x.callbacks));
     *out = (dt_fit_spec){ .epochs = x.has_epochs ? x.epochs : 0, .steps = x.has_steps ? x.steps : 0, .validation_freq = x.validation_freq,
                           .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .at = *here };
+    dt_status_append(&faults, dt_callbacks_read(arena, x.callbacks, &out->callbacks));
     return faults;
 }
 

@@ -20,12 +20,22 @@
 
 #define DT_MAX_SUMS 32
 
+/* What a run does beside training: see callback.h. */
+typedef struct dt_callbacks {
+    int n;
+    const dt_named *named;
+} dt_callbacks;
+dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
+/* Against a model and data that are not opened. All faults. */
+dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_model_spec *model, const dt_dataset_spec *data) DT_MUST_USE;
+
 /* What a job's `fit` (or dt_model_fit's fragment) says. */
 typedef struct dt_fit_spec {
     int64_t epochs, steps;       /* exactly one is > 0 */
     int64_t validation_freq;     /* epochs, or steps when `steps` is given; 0: 1 */
     int64_t validation_steps;    /* batches; 0: all there are */
     int64_t initial_epoch;
+    dt_callbacks callbacks;
     dt_place at;
 } dt_fit_spec;
 dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out) DT_MUST_USE;
@@ -111,6 +121,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed) DT_MUST_USE;
 /* A model to be traced and never run: its variables have no memory. */
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec) DT_MUST_USE;
+/* The forward pass over elements of the data, traced: its result is "prediction". */
+dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;
 /* The outputs for every example of a part, in order: (examples, ...). */
 dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out) DT_MUST_USE;
 dt_digest dt_weights_digest(const dt_model *m);

@@ -99,7 +99,7 @@ typedef struct outcome {
     char sha[65];                /* of the weights as they are in memory */
     char saved_sha[65];          /* as the last checkpoint told */
     char end_sha[65], checkpoint[256]; /* as the end told; "": it did not */
-    int events[DT_EVENT_END + 1];
+    int events[DT_EVENT_TEXT + 1];
     int64_t first_step, last_step; /* trained now */
     int64_t peak_bytes;
     dt_history *history;
@@ -143,6 +143,15 @@ KIT void listen_step(listener *l, const dt_event *e)
     log_metrics(e, &o->log);
 }
 
+/* "text step 5 abc|def", with | for line ends */
+KIT void log_text(const dt_event *e, dt_str *out)
+{
+    dt_str_printf(out, "text step %lld ", (long long)e->step);
+    for (const char *p = e->text; *p; p++)
+        dt_str_putc(out, *p == '\n' ? '|' : *p);
+    dt_str_putc(out, '\n');
+}
+
 KIT void listen(const dt_event *e, void *user)
 {
     listener *l = user;
@@ -169,6 +178,7 @@ KIT void listen(const dt_event *e, void *user)
         snprintf(o->saved_sha, sizeof o->saved_sha, "%s", e->weights_sha256);
         break;
     case DT_EVENT_WARNING: dt_str_printf(&o->log, "warning %s\n", e->text); break;
+    case DT_EVENT_TEXT: log_text(e, &o->log); break;
     case DT_EVENT_END:
         snprintf(o->end_sha, sizeof o->end_sha, "%s", e->weights_sha256);
         snprintf(o->checkpoint, sizeof o->checkpoint, "%s", e->checkpoint ? e->checkpoint : "");

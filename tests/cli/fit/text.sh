@@ -1,0 +1,34 @@
+#!/bin/sh
+# GenerateText: a text is a result, so it stands on standard output, its lines indented; one JSON line an event; nothing with -q. What is
+# drawn is hidden here: it is the letters of the text that is trained on.
+. tests/cli/setup.sh
+for _ in 1 2 3 4 5 6 7 8; do echo 'to be or not to be, that is it'; done >"$TEST_DIR/t.txt"
+cat >"$TEST_DIR/gpt.yaml" <<END
+version: 1
+strategy: {type: mirrored, replicas: 2}
+dataset: {format: text, train: t.txt, tokenizer: {type: char}, element: {tokens: {shape: [8], dtype: int32}}, global_batch_size: 4}
+model:
+  layers:
+    - Input: {name: tokens, shape: [8], dtype: int32}
+    - TokenAndPositionEmbedding: {name: embed, vocabulary_size: 13, sequence_length: 8, embedding_dim: 8}
+    - Repeat:
+        for: {i: [0, 1]}
+        layers:
+          - TransformerDecoder: {name: "decoder_{i}", intermediate_dim: 16, num_heads: 2, normalize_first: true}
+    - Tied: {name: logits, to: embed/token_embedding}
+compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy, Perplexity]}
+fit: {steps: 6, callbacks: [GenerateText: {every: 3, prompt: "be\nor", max_tokens: 10}, TerminateOnNaN: {}]}
+output: {dir: $TEST_DIR/run}
+END
+"$DTRAIN" fit "$TEST_DIR/gpt.yaml" 2>"$TEST_DIR/err" >"$TEST_DIR/out" || echo "exit $?"
+grep -c '^text     after step' "$TEST_DIR/out"
+grep -A 1 '^text     after step 3' "$TEST_DIR/out"
+grep -c '^         or' "$TEST_DIR/out"
+cat "$TEST_DIR/err"
+"$DTRAIN" fit "$TEST_DIR/gpt.yaml" --fresh --json >"$TEST_DIR/json" || echo "exit $?"
+grep '"event":"text"' "$TEST_DIR/json" | sed 's/u000aor.*/u000aor.../'
+grep -c '"perplexity":' "$TEST_DIR/json"
+"$DTRAIN" fit "$TEST_DIR/gpt.yaml" --fresh -q
+show validate "$TEST_DIR/gpt.yaml" 'fit.callbacks.0.GenerateText.every=0'
+show validate "$TEST_DIR/gpt.yaml" 'dataset={format: synthetic, examples: 9, element: {tokens: {shape: [8], dtype: int32, num_classes: 13}, targets: {shape: [8], num_classes: 13}}, global_batch_size: 4}'
+show fit "$TEST_DIR/gpt.yaml" --fresh 'fit.callbacks.0.GenerateText.prompt=xyz'
