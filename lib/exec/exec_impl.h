@@ -50,7 +50,7 @@ typedef struct dt_step dt_step;
 typedef struct dt_kernel_call {
     const dt_exec *x;
     const dt_step *step;
-    int unit;
+    int unit, lane;
     int64_t lo, hi;       /* rows of the result */
     char *scratch;        /* step->scratch bytes, the lane's own */
     char *kept;           /* step->kept bytes, the lane's and the step's own: what they hold stays; all 0 before the first run */

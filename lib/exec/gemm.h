@@ -16,6 +16,7 @@
 typedef struct dt_gemm {
     int64_t m, n, k;
     bool trans_a, trans_b;
+    bool adds; /* C += */
     int64_t lda, ldb, ldc;
 } dt_gemm;
 

@@ -41,23 +41,37 @@ static matrix matrix_of(int64_t rows, int64_t columns, bool transposed, int64_t 
     return (matrix){ { rows, columns }, { transposed ? 1 : ld, transposed ? ld : 1 } };
 }
 
-static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt_dnnl *out)
+static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt_dnnl attr, dt_dnnl *out)
 {
     dt_dnnl_op op;
 
     if (a->matmul_desc_3)
-        return !a->matmul_desc_3(out, a->engine, md[0].h, md[1].h, NULL, md[2].h, NULL);
+        return !a->matmul_desc_3(out, a->engine, md[0].h, md[1].h, NULL, md[2].h, attr);
     memset(&op, 0, sizeof op);
     return !a->matmul_desc_2(op.bytes, md[0].bytes, md[1].bytes, NULL, md[2].bytes) &&
-           !a->primitive_desc_2(out, op.bytes, NULL, a->engine, NULL);
+           !a->primitive_desc_2(out, op.bytes, attr, a->engine, NULL);
+}
+
+/* "And add what is there." The attribute keeps a copy of the list. */
+static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr)
+{
+    dt_dnnl list = NULL;
+    bool ok = !a->post_ops_create(&list) && !(a->append_sum_3 ? a->append_sum_3(list, 1, 0, 0) : a->append_sum_2(list, 1)) &&
+              !a->attr_create(attr) && !a->attr_post_ops(*attr, list);
+
+    if (list)
+        a->post_ops_destroy(list);
+    return ok;
 }
 
 static bool make_primitive(plan *p, const dt_dnnl_desc *md)
 {
     const dt_dnnl_api *a = p->dnnl;
-    dt_dnnl desc = NULL;
-    bool ok = make_primitive_desc(a, md, &desc) && !a->primitive_create(&p->primitive, desc);
+    dt_dnnl desc = NULL, attr = NULL;
+    bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) && !a->primitive_create(&p->primitive, desc);
 
+    if (attr)
+        a->attr_destroy(attr);
     if (desc)
         a->primitive_desc_destroy(desc);
     for (int i = 0; ok && i < 3; i++)
@@ -98,7 +112,7 @@ static void run(const void *q, const float *a, const float *b, float *c)
     dt_dnnl_arg arg[3] = { { DT_DNNL_SRC, p->memory[0] }, { DT_DNNL_WEIGHTS, p->memory[1] }, { DT_DNNL_DST, p->memory[2] } };
 
     if (p->empty) {
-        for (int64_t i = 0; i < p->g.m; i++)
+        for (int64_t i = 0; i < p->g.m && !p->g.adds; i++)
             memset(c + i * p->g.ldc, 0, (size_t)p->g.n * sizeof *c);
         return;
     }

@@ -81,12 +81,12 @@ static void run(const void *planned, const float *a, const float *b, float *c)
     const dt_gemm *g = &p->g;
 
     if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of nothing is 0 */
-        for (int64_t i = 0; i < g->m; i++)
+        for (int64_t i = 0; i < g->m && !g->adds; i++)
             memset(c + i * g->ldc, 0, (size_t)g->n * sizeof *c);
         return;
     }
     p->blas->sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (blasint)g->m,
-                   (blasint)g->n, (blasint)g->k, 1.0f, a, (blasint)g->lda, b, (blasint)g->ldb, 0.0f, c, (blasint)g->ldc);
+                   (blasint)g->n, (blasint)g->k, 1.0f, a, (blasint)g->lda, b, (blasint)g->ldb, g->adds ? 1.0f : 0.0f, c, (blasint)g->ldc);
 }
 
 static void enter_thread(const dt_gemm_library *l)

@@ -27,6 +27,8 @@ static bool bind_common(dt_dnnl_api *a)
     BIND(version, "dnnl_version"), BIND(engine_create, "dnnl_engine_create"), BIND(engine_destroy, "dnnl_engine_destroy");
     BIND(stream_create, "dnnl_stream_create"), BIND(stream_destroy, "dnnl_stream_destroy");
     BIND(attr_create, "dnnl_primitive_attr_create"), BIND(attr_destroy, "dnnl_primitive_attr_destroy");
+    BIND(attr_post_ops, "dnnl_primitive_attr_set_post_ops");
+    BIND(post_ops_create, "dnnl_post_ops_create"), BIND(post_ops_destroy, "dnnl_post_ops_destroy");
     BIND(attr_scratchpad, "dnnl_primitive_attr_set_scratchpad_mode");
     BIND(memory_create, "dnnl_memory_create"), BIND(memory_set, "dnnl_memory_set_data_handle"), BIND(memory_destroy, "dnnl_memory_destroy");
     BIND(desc_size, "dnnl_memory_desc_get_size"), BIND(query_desc, "dnnl_primitive_desc_query_md"), BIND(query, "dnnl_primitive_desc_query");
@@ -43,6 +45,7 @@ static bool bind_2(dt_dnnl_api *a)
 
     BIND(desc_strides_2, "dnnl_memory_desc_init_by_strides"), BIND(desc_tag_2, "dnnl_memory_desc_init_by_tag");
     BIND(matmul_desc_2, "dnnl_matmul_desc_init"), BIND(primitive_desc_2, "dnnl_primitive_desc_create");
+    BIND(append_sum_2, "dnnl_post_ops_append_sum");
     BIND(forward_2, "dnnl_dilated_convolution_forward_desc_init"), BIND(data_2, "dnnl_dilated_convolution_backward_data_desc_init");
     BIND(weights_2, "dnnl_dilated_convolution_backward_weights_desc_init");
     return !missing;
@@ -54,6 +57,7 @@ static bool bind_3(dt_dnnl_api *a)
     void *p;
 
     BIND(desc_strides_3, "dnnl_memory_desc_create_with_strides"), BIND(desc_tag_3, "dnnl_memory_desc_create_with_tag");
+    BIND(append_sum_3, "dnnl_post_ops_append_sum");
     BIND(desc_destroy_3, "dnnl_memory_desc_destroy"), BIND(matmul_desc_3, "dnnl_matmul_primitive_desc_create");
     BIND(forward_3, "dnnl_convolution_forward_primitive_desc_create"), BIND(data_3, "dnnl_convolution_backward_data_primitive_desc_create");
     BIND(weights_3, "dnnl_convolution_backward_weights_primitive_desc_create");

@@ -37,7 +37,10 @@ typedef struct dt_dnnl_api {
     int (*stream_destroy)(dt_dnnl);
     int (*attr_create)(dt_dnnl *);
     int (*attr_scratchpad)(dt_dnnl, int);
+    int (*attr_post_ops)(dt_dnnl attr, dt_dnnl list);
     int (*attr_destroy)(dt_dnnl);
+    int (*post_ops_create)(dt_dnnl *);
+    int (*post_ops_destroy)(dt_dnnl);
     int (*memory_create)(dt_dnnl *, const void *desc, dt_dnnl engine, void *data);
     int (*memory_set)(dt_dnnl, void *data);
     int (*memory_destroy)(dt_dnnl);
@@ -58,7 +61,9 @@ typedef struct dt_dnnl_api {
                   const int64_t *low, const int64_t *high);
     int (*weights_2)(void *op, int alg, const void *src, const void *weights, const void *bias, const void *dst, const int64_t *strides,
                      const int64_t *dilates, const int64_t *low, const int64_t *high);
+    int (*append_sum_2)(dt_dnnl list, float scale);
     int (*primitive_desc_2)(dt_dnnl *, const void *op, dt_dnnl attr, dt_dnnl engine, dt_dnnl hint);
+    int (*append_sum_3)(dt_dnnl list, float scale, int32_t zero_point, int type);
     int (*desc_strides_3)(dt_dnnl *desc, int n, const int64_t *dims, int type, const int64_t *strides);
     int (*desc_tag_3)(dt_dnnl *desc, int n, const int64_t *dims, int type, int tag);
     int (*desc_destroy_3)(dt_dnnl);

@@ -167,7 +167,7 @@ static dt_status *allocate(dt_exec *x)
 static void run_task(dt_exec *x, const dt_task *t, int lane)
 {
     const dt_group *group = &x->group[t->group];
-    dt_kernel_call c = { .x = x, .unit = t->unit, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
+    dt_kernel_call c = { .x = x, .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
 
     for (int i = 0; i < group->n_steps; i++) {
         c.step = &group->step[i];

@@ -11,8 +11,9 @@
 #define DT_STRIP 1024
 
 typedef enum dt_strip_op {
-    DT_S_ADD, DT_S_SUBTRACT, DT_S_MULTIPLY, DT_S_DIVIDE, DT_S_MAXIMUM, DT_S_MINIMUM,
+    DT_S_ADD, DT_S_SUBTRACT, DT_S_MULTIPLY, DT_S_DIVIDE, DT_S_GELU_GRAD, DT_S_NEAR_GELU_GRAD, DT_S_MAXIMUM, DT_S_MINIMUM,
     DT_S_NEGATE, DT_S_EXPONENTIAL, DT_S_LOG, DT_S_SQRT, DT_S_RSQRT, DT_S_ABS, DT_S_SIGN, DT_S_TANH, DT_S_LOGISTIC,
+    DT_S_ERF, DT_S_GELU, DT_S_NEAR_GELU,
     DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE, /* 1 or 0 */
     DT_S_SELECT,                                          /* a != 0 ? b : c */
     DT_S_FROM_U8, DT_S_FROM_I32, DT_S_TO_BOOL,            /* typed loads and stores: a or d is not float */
@@ -29,11 +30,33 @@ enum { DT_IDIOM_IN = 9, DT_IDIOM_OUT = 3 };
 /* An operand that is one value is read at its first element only; a result may lie where an operand does. */
 typedef void (*dt_idiom_function)(float *const *out, const float *const *in, int64_t n);
 
+/* A row of n features is standardised: z = (x - mean) / sqrt(variance + epsilon). */
+typedef struct dt_norm_args {
+    int64_t rows, n;
+    float epsilon;
+    const float *x, *gamma, *beta, *dy;
+    float *out;
+} dt_norm_args;
+
+/* Loops over rows (simd/rows.c). */
+typedef struct dt_row_functions {
+    void (*norm)(const dt_norm_args *a);            /* out = z gamma + beta */
+    void (*norm_grad)(const dt_norm_args *a);       /* out = the gradient of x */
+    void (*norm_scale_grad)(const dt_norm_args *a); /* out[n] += sum over rows of dy z */
+    /* p = e^(scale (p - largest)), returns 1 / sum; n >= 1 */
+    float (*shares)(float *p, float scale, int64_t n);
+    void (*times)(float *d, float by, int64_t n);
+    void (*add)(float *d, const float *a, int64_t n);
+    /* ds = scale p (ds - sum of p ds) */
+    void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
+} dt_row_functions;
+
 /* The loops of one instruction set. */
 typedef struct dt_simd {
     const char *name; /* "avx2" */
     dt_strip_function strip[DT_S_COUNT];
     const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
+    const dt_row_functions *rows;
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);

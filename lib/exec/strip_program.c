@@ -21,7 +21,7 @@ static const op_code codes[] = {
     { &dt_op_maximum, DT_S_MAXIMUM }, { &dt_op_minimum, DT_S_MINIMUM }, { &dt_op_negate, DT_S_NEGATE },
     { &dt_op_exponential, DT_S_EXPONENTIAL }, { &dt_op_log, DT_S_LOG }, { &dt_op_sqrt, DT_S_SQRT }, { &dt_op_rsqrt, DT_S_RSQRT },
     { &dt_op_abs, DT_S_ABS }, { &dt_op_sign, DT_S_SIGN }, { &dt_op_tanh, DT_S_TANH }, { &dt_op_logistic, DT_S_LOGISTIC },
-    { &dt_op_select, DT_S_SELECT },
+    { &dt_op_select, DT_S_SELECT }, { &dt_op_erf, DT_S_ERF },
 };
 
 static bool code_of(const dt_node *n, dt_strip_op *code)
@@ -29,6 +29,11 @@ static bool code_of(const dt_node *n, dt_strip_op *code)
     if (n->op == &dt_op_compare) {
         static const dt_strip_op of_direction[] = { DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE };
         *code = of_direction[((const dt_compare_attr *)n->attr)->direction];
+        return true;
+    }
+    if (n->op == &dt_op_gelu || n->op == &dt_op_gelu_grad) {
+        bool is_near = ((const dt_gelu_attr *)n->attr)->approximate;
+        *code = n->op == &dt_op_gelu ? (is_near ? DT_S_NEAR_GELU : DT_S_GELU) : is_near ? DT_S_NEAR_GELU_GRAD : DT_S_GELU_GRAD;
         return true;
     }
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)

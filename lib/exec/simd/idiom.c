@@ -4,16 +4,7 @@
  */
 #include "exec/strip.h"
 
-#include <math.h>
-
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "exec/simd/math.h"
 
 /* in: g, scale, m, v, w, 1 - beta_1, 1 - beta_2, alpha, epsilon; out: v, m, w */
 static void adam(float *const *out, const float *const *in, int64_t n)

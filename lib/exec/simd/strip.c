@@ -4,23 +4,13 @@
  * Bits: every element is the same chain of IEEE operations in all builds (no contraction, no reassociation), so results do not depend
  * on the instruction set, on the length of a strip, or on where in it an element stands. exp, log and tanh are our own for that
  * reason: the C library's change with the processor. Errors, in units in the last place, denormals included (measured on every 17th
- * float; tests/exec/strip_test.c): exp 0.99, log 0.82, tanh 1.31, logistic 2.76, rsqrt 1.5, which is two roundings.
+ * float; tests/exec/strip_test.c): exp 0.99, log 0.82, tanh 1.31, logistic 2.76, erf 1.6, rsqrt 1.5, which is two roundings.
  */
 #include "exec/strip.h"
 
-#include <math.h>
 #include <stddef.h>
-#include <string.h>
 
-/* An operand may be the result: element i of one is element i of the other, so iterations are independent all the same. */
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "exec/simd/math.h"
 
 #define EACH(expression)                          \
     {                                             \
@@ -33,99 +23,6 @@
     }
 #define LOOP(name, expression) \
     static void name(void *d, const void *a, const void *b, const void *c, int64_t n) EACH(expression)
-
-/* ---- exp, log, tanh ---- */
-
-static inline float from_bits(int32_t i)
-{
-    float f;
-    memcpy(&f, &i, sizeof f);
-    return f;
-}
-
-static inline int32_t to_bits(float f)
-{
-    int32_t i;
-    memcpy(&i, &f, sizeof i);
-    return i;
-}
-
-/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
-static inline float exp_one(float x)
-{
-    float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x; /* NaN, too, is an integer then */
-    float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
-    float k = shifted - 12582912.0f;
-    float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = (p * r * r + r) + 1.0f;
-    int32_t e = (int32_t)k, half = e / 2;
-    float scaled = p * from_bits((half + 127) << 23) * from_bits((e - half + 127) << 23);
-    return x != x ? x : scaled;
-}
-
-/* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
-static inline float log_one(float x)
-{
-    float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
-    int32_t bits = to_bits(normal);
-    int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23; /* unsigned: of negative x it would overflow */
-    int32_t e = power - (x < 1.17549435e-38f ? 23 : 0);
-    float m = from_bits((int32_t)((uint32_t)bits - ((uint32_t)power << 23)));
-    float f = m - 1.0f, s = f * f, k = (float)e;
-    float p = 7.0376836292e-2f;
-    p = p * f - 1.1514610310e-1f;
-    p = p * f + 1.1676998740e-1f;
-    p = p * f - 1.2420140846e-1f;
-    p = p * f + 1.4249322787e-1f;
-    p = p * f - 1.6668057665e-1f;
-    p = p * f + 2.0000714765e-1f;
-    p = p * f - 2.4999993993e-1f;
-    p = p * f + 3.3333331174e-1f;
-    p = p * f * s + k * -2.12194440e-4f - 0.5f * s;
-    float y = f + p + k * 0.693359375f;
-    y = x == INFINITY ? x : y;
-    y = x == 0 ? -INFINITY : y;
-    return x >= 0 ? y : NAN;
-}
-
-static inline float logistic_one(float x)
-{
-    float e = exp_one(x < 0 ? x : -x), q = 1.0f / (1.0f + e);
-    return x < 0 ? e * q : q;
-}
-
-/* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would cancel. */
-static inline float tanh_one(float x)
-{
-    float a = fabsf(x), s = x * x;
-    float p = -5.70498872745e-3f;
-    p = p * s + 2.06390887954e-2f;
-    p = p * s - 5.37397155531e-2f;
-    p = p * s + 1.33314422036e-1f;
-    p = p * s - 3.33332819422e-1f;
-    float small = p * s * a + a;
-    float big = 1.0f - 2.0f / (exp_one(a + a) + 1.0f);
-    return copysignf(a < 0.625f ? small : big, x);
-}
-
-/* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of their bits tells zeros apart. */
-static inline float max_one(float x, float y)
-{
-    float same = from_bits(to_bits(x) & to_bits(y));
-    return x > y ? x : x < y ? y : x == y ? same : x + y;
-}
-
-static inline float min_one(float x, float y)
-{
-    float same = from_bits(to_bits(x) | to_bits(y));
-    return x < y ? x : x > y ? y : x == y ? same : x + y;
-}
 
 /* ---- strips ---- */
 
@@ -144,6 +41,11 @@ LOOP(absolute, fabsf(x[i]))
 LOOP(sign, x[i] > 0 ? 1.0f : x[i] < 0 ? -1.0f : x[i])
 LOOP(hyperbolic_tangent, tanh_one(x[i]))
 LOOP(logistic, logistic_one(x[i]))
+LOOP(error_function, erf_one(x[i]))
+LOOP(gelu, gelu_one(x[i]))
+LOOP(near_gelu, near_gelu_one(x[i]))
+LOOP(gelu_grad, gelu_slope(x[i]) * y[i])
+LOOP(near_gelu_grad, near_gelu_slope(x[i]) * y[i])
 LOOP(equal, x[i] == y[i] ? 1.0f : 0.0f)
 LOOP(unequal, x[i] != y[i] ? 1.0f : 0.0f)
 LOOP(less, x[i] < y[i] ? 1.0f : 0.0f)
@@ -386,6 +288,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 extern const dt_idiom_function JOIN(dt_idioms_, DT_ISA)[DT_IDIOM_COUNT]; /* idiom.c */
+extern const dt_row_functions JOIN(dt_rows_, DT_ISA);                     /* rows.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
     .strip = {
@@ -393,11 +296,13 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_MAXIMUM] = maximum, [DT_S_MINIMUM] = minimum, [DT_S_NEGATE] = negate, [DT_S_EXPONENTIAL] = exponential,
         [DT_S_LOG] = logarithm, [DT_S_SQRT] = square_root, [DT_S_RSQRT] = rsquare_root, [DT_S_ABS] = absolute,
         [DT_S_SIGN] = sign, [DT_S_TANH] = hyperbolic_tangent, [DT_S_LOGISTIC] = logistic,
+        [DT_S_ERF] = error_function, [DT_S_GELU] = gelu, [DT_S_NEAR_GELU] = near_gelu, [DT_S_GELU_GRAD] = gelu_grad,
+        [DT_S_NEAR_GELU_GRAD] = near_gelu_grad,
         [DT_S_EQ] = equal, [DT_S_NE] = unequal, [DT_S_LT] = less, [DT_S_LE] = less_equal, [DT_S_GT] = greater,
         [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
         [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,
     },
-    .idiom = JOIN(dt_idioms_, DT_ISA),
+    .idiom = JOIN(dt_idioms_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .fill = fill, .add_rows = add_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,

@@ -1,0 +1,351 @@
+/*
+ * Attention, float32, without the matrix of scores: a block of queries of one head at a time, whose scores lie in the lane's scratch.
+ *
+ *     forward    S = Q K'      P = softmax(scale S)      Y = P V
+ *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS K    dK += dS' Q
+ *
+ * Q is (block, H); K and V are those keys that somebody of the block may look at: under a causal mask a later block has more of them. So every
+ * block has products of its own sizes, planned when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block
+ * has all keys.
+ *
+ * The three gradients need the same P and dS: the first of the nodes that ask for one makes all three, the others nothing.
+ */
+#include <string.h>
+
+#include "exec/exec_impl.h"
+
+enum { BLOCK = 64, OF_QUERY = 0, OF_KEY, OF_VALUE, NONE = -1 };
+enum { SCORES, TAKE, FORWARD_PRODUCTS };
+enum { TAKEN_BACK = TAKE, TO_VALUE, TO_QUERY, TO_KEY, PRODUCTS };
+
+/* A block of queries, and the keys [first, last) that it looks at. */
+typedef struct block {
+    int64_t query, rows, first, last;
+    dt_product *product;    /* [lanes][PRODUCTS] */
+} block;
+
+typedef struct attention {
+    dt_attention_attr attr;
+    int64_t queries, keys, heads, key_size, value_size;
+    int64_t each;           /* examples in one row of dimension 0 */
+    int in_position;        /* number of that input */
+    int lanes, n_blocks;
+    block *block;
+    int gradient[3];        /* nodes of the gradients that this step makes; NONE: nobody asks */
+    bool is_done_elsewhere; /* another of the three makes it */
+} attention;
+
+/* ---- shapes ---- */
+
+static bool fits(const dt_graph *g, int node)
+{
+    const dt_node *n = &g->node[node];
+    const dt_attention_attr *a = n->attr;
+    return n->type.dtype == DT_FLOAT32 && n->type.rank > 3 && a->scale > 0 && g->node[n->in[n->n_in - 1]].type.dtype == DT_INT32;
+}
+
+static attention *read_shapes(dt_exec *x, const dt_step *step)
+{
+    const dt_node *n = &x->g->node[step->node];
+    const dt_type *q = &x->type[n->in[0]], *v = &x->type[n->in[2]];
+    attention *a = dt_arena_new(x->arena, attention);
+
+    *a = (attention){ .attr = *(const dt_attention_attr *)n->attr, .in_position = n->n_in - 1, .lanes = dt_engine_threads(x->engine),
+                      .queries = q->dim[q->rank - 3], .keys = v->dim[v->rank - 3], .heads = q->dim[q->rank - 2],
+                      .key_size = q->dim[q->rank - 1], .value_size = v->dim[v->rank - 1], .each = 1, .gradient = { NONE, NONE, NONE } };
+    for (int d = 1; d < q->rank - 3; d++)
+        a->each *= q->dim[d];
+    return a;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Keys [*first, *last) are those that a query at this position may look at; none: *first = *last. */
+static void keys_of(const attention *a, int64_t position, int64_t *first, int64_t *last)
+{
+    bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + larger(position, -position);
+
+    *first = is_narrow ? larger(0, position - a->attr.window + 1) : 0;
+    *last = is_narrow ? smaller(a->keys, position + a->attr.window) : a->keys;
+    if (a->attr.causal)
+        *last = smaller(*last, position < a->keys ? position + 1 : a->keys);
+    *last = larger(*last, 0);
+    *first = smaller(*first, *last);
+}
+
+/* Whether query t stands where key t does. */
+static bool stands_in_order(const dt_exec *x, const dt_step *step, const attention *a)
+{
+    const dt_node *at = &x->g->node[x->g->node[step->node].in[a->in_position]];
+    return at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == at->type.rank - 1;
+}
+
+static void cut_blocks(dt_exec *x, const dt_step *step, attention *a)
+{
+    bool in_order = stands_in_order(x, step, a);
+
+    a->n_blocks = (int)((a->queries + BLOCK - 1) / BLOCK);
+    a->block = dt_arena_array(x->arena, block, a->n_blocks + 1);
+    for (int i = 0; i < a->n_blocks; i++) {
+        block *b = &a->block[i];
+        int64_t ignored;
+        b->query = (int64_t)i * BLOCK;
+        b->rows = smaller(BLOCK, a->queries - b->query);
+        b->last = a->keys;
+        if (in_order) {
+            keys_of(a, b->query, &b->first, &ignored);
+            keys_of(a, b->query + b->rows - 1, &ignored, &b->last);
+            b->first = smaller(b->first, b->last);
+        }
+    }
+}
+
+/* ---- products ---- */
+
+/* Rows of queries, keys and values are a head's part of a row of all heads. */
+static dt_gemm product_of(const attention *a, const block *b, int which)
+{
+    int64_t keys = b->last - b->first, key_row = a->heads * a->key_size, value_row = a->heads * a->value_size;
+
+    switch (which) {
+    case SCORES: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->key_size, .trans_b = true, .lda = key_row, .ldb = key_row, .ldc = keys };
+    case TO_VALUE: return (dt_gemm){ .m = keys, .n = a->value_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = value_row,
+                                     .ldc = value_row };
+    case TO_QUERY: return (dt_gemm){ .m = b->rows, .n = a->key_size, .k = keys, .lda = keys, .ldb = key_row, .ldc = key_row };
+    case TO_KEY: return (dt_gemm){ .m = keys, .n = a->key_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = key_row,
+                                   .ldc = key_row };
+    default: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->value_size, .trans_b = true, .lda = value_row, .ldb = value_row, .ldc = keys };
+    }
+}
+
+static dt_gemm product_taking(const attention *a, const block *b)
+{
+    int64_t keys = b->last - b->first, row = a->heads * a->value_size;
+    return (dt_gemm){ .m = b->rows, .n = a->value_size, .k = keys, .lda = keys, .ldb = row, .ldc = row };
+}
+
+static dt_status *plan_block(dt_exec *x, const attention *a, block *b, bool backward)
+{
+    b->product = dt_arena_array(x->arena, dt_product, a->lanes * PRODUCTS);
+    for (int i = 0; i < a->lanes * PRODUCTS; i++) {
+        int which = i % PRODUCTS;
+        if (!backward && which >= FORWARD_PRODUCTS)
+            continue;
+        dt_gemm g = !backward && which == TAKE ? product_taking(a, b) : product_of(a, b, which);
+        DT_TRY(dt_product_plan(x->engine, &g, &b->product[i]));
+    }
+    return NULL;
+}
+
+static dt_status *plan(dt_exec *x, dt_step *step, attention *a, bool backward)
+{
+    step->state = a;
+    step->scratch = (size_t)(smaller(BLOCK, a->queries) * a->keys) * (backward ? 2 : 1) * sizeof(float);
+    cut_blocks(x, step, a);
+    for (int i = 0; i < a->n_blocks; i++)
+        DT_TRY(plan_block(x, a, &a->block[i], backward));
+    return NULL;
+}
+
+static void release(void *state)
+{
+    attention *a = state;
+
+    for (int i = 0; a && i < a->n_blocks; i++)
+        for (int k = 0; a->block[i].product && k < a->lanes * PRODUCTS; k++)
+            dt_product_release(&a->block[i].product[k]);
+}
+
+/* ---- running ---- */
+
+/* One head of one example. */
+typedef struct head {
+    const dt_kernel_call *c;
+    const attention *a;
+    const float *query, *key, *value, *dy; /* first features of the head: rows are a->heads times as long */
+    const int32_t *position;
+    float *y, *gradient[3];                /* gradient NULL: nobody asks */
+    float *p, *ds;                         /* (block, its keys) */
+} head;
+
+static float *head_of(const dt_exec *x, int node, int64_t example, int64_t n)
+{
+    const dt_type *t = &x->type[node];
+    int64_t heads = t->dim[t->rank - 2], size = t->dim[t->rank - 1];
+    return dt_floats(x, node) + (example * t->dim[t->rank - 3] * heads + n) * size;
+}
+
+static head find_head(const dt_kernel_call *c, int64_t example, int64_t n)
+{
+    const dt_exec *x = c->x;
+    const attention *a = c->step->state;
+    const int *in = x->g->node[c->step->node].in;
+
+    return (head){ .c = c, .a = a, .query = head_of(x, in[0], example, n), .key = head_of(x, in[1], example, n), .value = head_of(x, in[2], example, n),
+                   .position = (const int32_t *)x->at[in[a->in_position]] + example * a->queries, .p = (float *)c->scratch,
+                   .ds = (float *)c->scratch + smaller(BLOCK, a->queries) * a->keys };
+}
+
+static void multiply(const head *h, const block *b, int which, const float *left, const float *right, float *to)
+{
+    dt_product_run(&b->product[h->c->lane * PRODUCTS + which], left, right, to);
+}
+
+/* What row r of the block takes of each of its keys; not divided by the sum, 1 / which is returned. 0 when it looks at no key. */
+static float take_shares(const head *h, const block *b, int64_t r)
+{
+    const attention *a = h->a;
+    int64_t keys = b->last - b->first, first, last;
+    float *p = h->p + r * keys;
+
+    keys_of(a, h->position[b->query + r], &first, &last);
+    first = larger(first, b->first) - b->first;
+    last = smaller(last, b->last) - b->first;
+    if (first >= last) {
+        memset(p, 0, (size_t)keys * sizeof *p);
+        return 0;
+    }
+    memset(p, 0, (size_t)first * sizeof *p);
+    memset(p + last, 0, (size_t)(keys - last) * sizeof *p);
+    return h->c->x->engine->simd->rows->shares(p + first, (float)a->attr.scale, last - first);
+}
+
+static void find_scores(const head *h, const block *b)
+{
+    int64_t row = h->a->heads * h->a->key_size;
+    multiply(h, b, SCORES, h->query + b->query * row, h->key + b->first * row, h->p);
+}
+
+static void run_block(const head *h, const block *b)
+{
+    const attention *a = h->a;
+    int64_t row = a->heads * a->value_size;
+    float *y = h->y + b->query * row, one_over[BLOCK];
+
+    find_scores(h, b);
+    for (int64_t r = 0; r < b->rows; r++)
+        one_over[r] = take_shares(h, b, r);
+    multiply(h, b, TAKE, h->p, h->value + b->first * row, y);
+    for (int64_t r = 0; r < b->rows; r++)
+        h->c->x->engine->simd->rows->times(y + r * row, one_over[r], a->value_size);
+}
+
+static void run(const dt_kernel_call *c)
+{
+    const attention *a = c->step->state;
+
+    for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
+        for (int64_t n = 0; n < a->heads; n++) {
+            head h = find_head(c, i, n);
+            h.y = head_of(c->x, c->step->node, i, n);
+            for (int k = 0; k < a->n_blocks; k++)
+                run_block(&h, &a->block[k]);
+        }
+}
+
+static dt_status *prepare(dt_exec *x, dt_step *step)
+{
+    return plan(x, step, read_shapes(x, step), false);
+}
+
+const dt_kernel dt_kernel_attention = {
+    .name = "attention", .op = &dt_op_attention, .splits = true, .fits = fits, .prepare = prepare, .run = run, .release = release,
+};
+
+/* ---- backward ---- */
+
+/* Nodes with the same inputs and mask, made piece by piece in the same task. */
+static bool goes_with(const dt_exec *x, int node, int other)
+{
+    const dt_node *n = &x->g->node[node], *o = &x->g->node[other];
+    const dt_attention_attr *a = n->attr, *b = o->attr;
+
+    return o->op == n->op && x->p->piece[node].group == x->p->piece[other].group && x->p->piece[node].units == x->p->piece[other].units &&
+           memcmp(n->in, o->in, sizeof n->in) == 0 && a->scale == b->scale && a->window == b->window && a->causal == b->causal;
+}
+
+static dt_status *prepare_grad(dt_exec *x, dt_step *step)
+{
+    attention *a = read_shapes(x, step);
+    int first = step->node;
+
+    for (int i = x->g->n_nodes - 1; i >= 0; i--)
+        if (goes_with(x, step->node, i)) {
+            a->gradient[((const dt_attention_attr *)x->g->node[i].attr)->of] = i;
+            first = i;
+        }
+    step->state = a;
+    a->is_done_elsewhere = first != step->node;
+    return a->is_done_elsewhere ? NULL : plan(x, step, a, true);
+}
+
+static void find_ds(const head *h, const block *b)
+{
+    const attention *a = h->a;
+    const dt_row_functions *rows = h->c->x->engine->simd->rows;
+    int64_t keys = b->last - b->first, row = a->heads * a->value_size;
+
+    multiply(h, b, TAKEN_BACK, h->dy + b->query * row, h->value + b->first * row, h->ds);
+    for (int64_t r = 0; r < b->rows; r++)
+        rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
+}
+
+static void run_block_back(const head *h, const block *b)
+{
+    const attention *a = h->a;
+    const dt_row_functions *rows = h->c->x->engine->simd->rows;
+    int64_t keys = b->last - b->first, key_row = a->heads * a->key_size, value_row = a->heads * a->value_size;
+
+    find_scores(h, b);
+    for (int64_t r = 0; r < b->rows; r++)
+        rows->times(h->p + r * keys, take_shares(h, b, r), keys);
+    if (h->gradient[OF_VALUE])
+        multiply(h, b, TO_VALUE, h->p, h->dy + b->query * value_row, h->gradient[OF_VALUE] + b->first * value_row);
+    if (!h->gradient[OF_QUERY] && !h->gradient[OF_KEY])
+        return;
+    find_ds(h, b);
+    if (h->gradient[OF_QUERY])
+        multiply(h, b, TO_QUERY, h->ds, h->key + b->first * key_row, h->gradient[OF_QUERY] + b->query * key_row);
+    if (h->gradient[OF_KEY])
+        multiply(h, b, TO_KEY, h->ds, h->query + b->query * key_row, h->gradient[OF_KEY] + b->first * key_row);
+}
+
+/* Sums over blocks begin with 0. */
+static void clear(const dt_kernel_call *c, int node)
+{
+    int64_t row = dt_row_elements(c->x, node);
+    memset(dt_floats(c->x, node) + c->lo * row, 0, (size_t)((c->hi - c->lo) * row) * sizeof(float));
+}
+
+static void run_grad(const dt_kernel_call *c)
+{
+    const attention *a = c->step->state;
+    int dy = c->x->g->node[c->step->node].in[3];
+
+    if (a->is_done_elsewhere)
+        return;
+    for (int of = OF_KEY; of <= OF_VALUE; of++)
+        if (a->gradient[of] != NONE)
+            clear(c, a->gradient[of]);
+    for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
+        for (int64_t n = 0; n < a->heads; n++) {
+            head h = find_head(c, i, n);
+            h.dy = head_of(c->x, dy, i, n);
+            for (int of = OF_QUERY; of <= OF_VALUE; of++)
+                h.gradient[of] = a->gradient[of] == NONE ? NULL : head_of(c->x, a->gradient[of], i, n);
+            for (int k = 0; k < a->n_blocks; k++)
+                run_block_back(&h, &a->block[k]);
+        }
+}
+
+const dt_kernel dt_kernel_attention_grad = {
+    .name = "attention_grad", .op = &dt_op_attention_grad, .splits = true, .fits = fits, .prepare = prepare_grad, .run = run_grad, .release = release,
+};

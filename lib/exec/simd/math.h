@@ -1,0 +1,166 @@
+/*
+ * Functions of one float, for the loops in this folder: each built once per instruction set. Plain C that compilers turn into vectors,
+ * with the same bits everywhere: see strip.c.
+ */
+#ifndef DT_EXEC_SIMD_MATH_H
+#define DT_EXEC_SIMD_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* An operand may be the result: element i of one is element i of the other, so iterations are independent all the same. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+
+static inline float from_bits(int32_t i)
+{
+    float f;
+    memcpy(&f, &i, sizeof f);
+    return f;
+}
+
+static inline int32_t to_bits(float f)
+{
+    int32_t i;
+    memcpy(&i, &f, sizeof i);
+    return i;
+}
+
+/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
+static inline float exp_one(float x)
+{
+    float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x; /* NaN, too, is an integer then */
+    float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+    float k = shifted - 12582912.0f;
+    float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r * r + r) + 1.0f;
+    int32_t e = (int32_t)k, half = e / 2;
+    float scaled = p * from_bits((half + 127) << 23) * from_bits((e - half + 127) << 23);
+    return x != x ? x : scaled;
+}
+
+/* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
+static inline float log_one(float x)
+{
+    float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
+    int32_t bits = to_bits(normal);
+    int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23; /* unsigned: of negative x it would overflow */
+    int32_t e = power - (x < 1.17549435e-38f ? 23 : 0);
+    float m = from_bits((int32_t)((uint32_t)bits - ((uint32_t)power << 23)));
+    float f = m - 1.0f, s = f * f, k = (float)e;
+    float p = 7.0376836292e-2f;
+    p = p * f - 1.1514610310e-1f;
+    p = p * f + 1.1676998740e-1f;
+    p = p * f - 1.2420140846e-1f;
+    p = p * f + 1.4249322787e-1f;
+    p = p * f - 1.6668057665e-1f;
+    p = p * f + 2.0000714765e-1f;
+    p = p * f - 2.4999993993e-1f;
+    p = p * f + 3.3333331174e-1f;
+    p = p * f * s + k * -2.12194440e-4f - 0.5f * s;
+    float y = f + p + k * 0.693359375f;
+    y = x == INFINITY ? x : y;
+    y = x == 0 ? -INFINITY : y;
+    return x >= 0 ? y : NAN;
+}
+
+static inline float logistic_one(float x)
+{
+    float e = exp_one(x < 0 ? x : -x), q = 1.0f / (1.0f + e);
+    return x < 0 ? e * q : q;
+}
+
+/* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would cancel. */
+static inline float tanh_one(float x)
+{
+    float a = fabsf(x), s = x * x;
+    float p = -5.70498872745e-3f;
+    p = p * s + 2.06390887954e-2f;
+    p = p * s - 5.37397155531e-2f;
+    p = p * s + 1.33314422036e-1f;
+    p = p * s - 3.33332819422e-1f;
+    float small = p * s * a + a;
+    float big = 1.0f - 2.0f / (exp_one(a + a) + 1.0f);
+    return copysignf(a < 0.625f ? small : big, x);
+}
+
+/* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1 - 1.5e-8, which is 1. */
+static inline float erf_one(float x)
+{
+    float a = fabsf(x), s = x * x;
+    float p = 7.8824971106e-5f;
+    p = p * s - 8.0188549925e-4f;
+    p = p * s + 5.1893119426e-3f;
+    p = p * s - 2.6854328796e-2f;
+    p = p * s + 1.1283597463e-1f;
+    p = p * s - 3.7612626904e-1f;
+    float small = p * s * a + 1.1283791659f * a;
+    float b = a < 4 ? a : 4;
+    float q = -1.8556230166e-4f;
+    q = q * b + 2.9395168121e-3f;
+    q = q * b - 2.1805044680e-2f;
+    q = q * b + 1.0303696827e-1f;
+    q = q * b + 6.3822595325e-1f;
+    q = q * b + 1.1270399746f;
+    q = q * b + 3.5371052774e-4f;
+    float y = a < 1 ? small : 1 - exp_one(-q);
+    return x != x ? x : copysignf(y, x);
+}
+
+static inline float gelu_one(float x)
+{
+    return 0.5f * x * (1 + erf_one(x * 0.707106781f));
+}
+
+static inline float gelu_slope(float x)
+{
+    float bell = exp_one(-0.5f * x * x) * 0.398942280f;
+    float far = fabsf(x) > 20 ? 0 : x * bell; /* not infinity times 0 */
+    return 0.5f * (1 + erf_one(x * 0.707106781f)) + far;
+}
+
+/* 2 sqrt(2 / pi) (x + 0.044715 x^3) */
+static inline float near_gelu_gate(float x)
+{
+    return logistic_one(x * (1.59576912f + 0.0713548163f * (x * x)));
+}
+
+static inline float near_gelu_one(float x)
+{
+    return x * near_gelu_gate(x);
+}
+
+static inline float near_gelu_slope(float x)
+{
+    float s = near_gelu_gate(x), slope = s * (1 - s);
+    float far = fabsf(x) > 20 ? 0 : x * slope * (1.59576912f + 0.214064449f * (x * x));
+    return s + far;
+}
+
+/* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of their bits tells zeros apart. */
+static inline float max_one(float x, float y)
+{
+    float same = from_bits(to_bits(x) & to_bits(y));
+    return x > y ? x : x < y ? y : x == y ? same : x + y;
+}
+
+static inline float min_one(float x, float y)
+{
+    float same = from_bits(to_bits(x) | to_bits(y));
+    return x < y ? x : x > y ? y : x == y ? same : x + y;
+}
+
+#endif
