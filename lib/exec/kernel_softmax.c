@@ -37,15 +37,32 @@ const dt_kernel dt_kernel_softmax = { .name = "softmax", .op = &dt_op_softmax, .
 static bool fits_entropy(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
-    return g->node[n->in[0]].type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.rank == 2 &&
+    return g->node[n->in[0]].type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.rank > 1 &&
            (!dt_dtype_is_float(g->node[n->in[1]].type.dtype) || g->node[n->in[1]].type.dtype == DT_FLOAT32);
 }
 
 /* Room for the piece's labels as int32. */
 static dt_status *prepare_entropy(dt_exec *x, dt_step *step)
 {
-    step->scratch = (size_t)x->type[x->g->node[step->node].in[0]].dim[0] * sizeof(int32_t);
+    int logits = x->g->node[step->node].in[0];
+    step->scratch = (size_t)score_rows(x, logits, x->type[logits].dim[0]) * sizeof(int32_t);
     return NULL;
+}
+
+/* The rows of scores of this piece. */
+typedef struct part {
+    int64_t first, rows, n; /* n classes */
+    const float *scores;
+} part;
+
+static part part_of(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    int logits = x->g->node[c->step->node].in[0];
+    part p = { .first = score_rows(x, logits, c->lo), .rows = score_rows(x, logits, c->hi - c->lo), .n = classes(x, logits) };
+
+    p.scores = dt_floats(x, logits) + p.first * p.n;
+    return p;
 }
 
 static int64_t label_at(dt_dtype d, const void *p, int64_t i)
@@ -60,16 +77,16 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i)
     }
 }
 
-static const int32_t *labels(const dt_kernel_call *c, int node)
+static const int32_t *labels(const dt_kernel_call *c, const part *p, int node)
 {
     dt_dtype d = c->x->type[node].dtype;
     int32_t *to = (int32_t *)c->scratch;
 
     if (d == DT_INT32)
-        return (const int32_t *)c->x->at[node] + c->lo;
-    for (int64_t i = c->lo; i < c->hi; i++) {
-        int64_t label = label_at(d, c->x->at[node], i);
-        to[i - c->lo] = label >= 0 && label <= INT32_MAX ? (int32_t)label : -1;
+        return (const int32_t *)c->x->at[node] + p->first;
+    for (int64_t i = 0; i < p->rows; i++) {
+        int64_t label = label_at(d, c->x->at[node], p->first + i);
+        to[i] = label >= 0 && label <= INT32_MAX ? (int32_t)label : -1;
     }
     return to;
 }
@@ -78,14 +95,14 @@ static void run_entropy(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
     const dt_simd *simd = x->engine->simd;
-    const int *in = x->g->node[c->step->node].in;
-    int64_t n = classes(x, in[0]), at = c->lo * n, rows = c->hi - c->lo;
-    float *loss = dt_floats(x, c->step->node) + c->lo;
+    int target = x->g->node[c->step->node].in[1];
+    part p = part_of(c);
+    float *loss = dt_floats(x, c->step->node) + p.first;
 
-    if (dt_dtype_is_float(x->type[in[1]].dtype))
-        simd->entropy(loss, dt_floats(x, in[0]) + at, dt_floats(x, in[1]) + at, rows, n);
+    if (dt_dtype_is_float(x->type[target].dtype))
+        simd->entropy(loss, p.scores, dt_floats(x, target) + p.first * p.n, p.rows, p.n);
     else
-        simd->sparse_entropy(loss, dt_floats(x, in[0]) + at, labels(c, in[1]), rows, n);
+        simd->sparse_entropy(loss, p.scores, labels(c, &p, target), p.rows, p.n);
 }
 
 const dt_kernel dt_kernel_entropy = {
@@ -97,14 +114,14 @@ static void run_entropy_grad(const dt_kernel_call *c)
     const dt_exec *x = c->x;
     const dt_simd *simd = x->engine->simd;
     const int *in = x->g->node[c->step->node].in;
-    int64_t n = classes(x, in[0]), at = c->lo * n, rows = c->hi - c->lo;
-    float *to = dt_floats(x, c->step->node) + at;
-    const float *dy = dt_floats(x, in[2]) + c->lo;
+    part p = part_of(c);
+    float *to = dt_floats(x, c->step->node) + p.first * p.n;
+    const float *dy = dt_floats(x, in[2]) + p.first;
 
     if (dt_dtype_is_float(x->type[in[1]].dtype))
-        simd->entropy_grad(to, dt_floats(x, in[0]) + at, dt_floats(x, in[1]) + at, dy, rows, n);
+        simd->entropy_grad(to, p.scores, dt_floats(x, in[1]) + p.first * p.n, dy, p.rows, p.n);
     else
-        simd->sparse_entropy_grad(to, dt_floats(x, in[0]) + at, labels(c, in[1]), dy, rows, n);
+        simd->sparse_entropy_grad(to, p.scores, labels(c, &p, in[1]), dy, p.rows, p.n);
 }
 
 const dt_kernel dt_kernel_entropy_grad = {

@@ -64,7 +64,7 @@ static int units_of(const dt_cutter *c, int i)
     if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 || !can_split(c, i))
         return 1;
     if (n->type.dim[0] < 0)
-        return dt_is_image(n) ? c->image_units : dt_row_units(c->p->batch);
+        return dt_is_image(n) ? c->image_units : c->row_units;
     return units_for_elements(&n->type);
 }
 
@@ -275,6 +275,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
     absorb_segments(&c);
+    c.row_units = dt_row_units(graph, p->batch);
     c.image_units = dt_image_units(graph, p->batch);
     dt_choose_copies(&c);
     find_preamble(&c);

@@ -12,6 +12,7 @@ typedef struct dt_cutter {
     dt_rule *rule;  /* by node */
     int *parent;    /* union-find over groups */
     bool *preamble; /* by node */
+    int row_units;   /* of all other values that have rows */
     int image_units; /* pieces of values whose rows are images */
     int body;       /* first segment of all that is no preamble */
 } dt_cutter;

@@ -52,7 +52,7 @@ dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /* ---- pieces of images ---- */
 
 /* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions those whose rows are large (images). */
-int dt_row_units(int64_t rows);
+int dt_row_units(const dt_graph *g, int64_t batch);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /* For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. */

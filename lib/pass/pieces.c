@@ -37,14 +37,47 @@ static int power_of_two_below(double x)
     return units;
 }
 
+/* Rows of a matrix product that one example makes: the steps of a sequence are rows, too. */
+static int64_t product_rows(const dt_graph *g, const dt_node *n)
+{
+    const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
+    const dt_dot_attr *a = n->attr;
+    int64_t rows = 1;
+
+    if (n->op != &dt_op_dot_general || !dt_type_has_batch(&n->type) || !dt_type_has_batch(in))
+        return 1;
+    for (int d = 0; d < in->rank - a->n_contract && a->n_batch == 0; d++)
+        rows *= n->type.dim[d] < 0 ? -n->type.dim[d] : n->type.dim[d];
+    return rows;
+}
+
+static int64_t most_product_rows(const dt_graph *g)
+{
+    int64_t most = 1;
+    for (int i = 0; i < g->n_nodes; i++) {
+        int64_t rows = product_rows(g, &g->node[i]);
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
 /*
  * 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges all of the weights for each piece, so a piece has at least 128 rows
  * (with 64, a 784 x 1024 layer takes 3 to 4 % longer on one core), save where that would leave a second core without one.
  */
-int dt_row_units(int64_t rows)
+static int units_for_rows(int64_t rows)
 {
     int units = power_of_two_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
     return units == 1 && rows >= 64 ? 2 : units;
+}
+
+/* All that has rows is cut alike. A piece has at least one example. */
+int dt_row_units(const dt_graph *g, int64_t batch)
+{
+    int units = units_for_rows(batch * most_product_rows(g));
+    while (units > 1 && units > batch)
+        units /= 2;
+    return units;
 }
 
 bool dt_is_image(const dt_node *n)
@@ -68,7 +101,7 @@ static int64_t largest_row(const dt_graph *g)
 int dt_image_units(const dt_graph *g, int64_t rows)
 {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
-    int units = power_of_two_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(rows);
+    int units = power_of_two_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
     return units > others ? units : others;
 }
 

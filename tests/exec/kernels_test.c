@@ -91,6 +91,16 @@ static dt_value entropy_grad_of(setting *s, dt_value target)
     dt_value dy = dt_reduce(s->rows, DT_REDUCE_SUM, 2);
     return dt_emit(s->t, &dt_op_softmax_cross_entropy_grad, (dt_value[]){ s->logits, target, dy }, 3, NULL);
 }
+static dt_value sparse_entropy_of_cube(setting *s)
+{
+    dt_value target = dt_reshape(dt_argmax(dt_reshape(s->cube, 2, (int64_t[]){ -3, 4 }), 1), 2, (int64_t[]){ -1, 3 });
+    return dt_softmax_cross_entropy(s->cube, target);
+}
+static dt_value entropy_grad_of_cube(setting *s)
+{
+    dt_value dy = dt_reduce(s->cube, DT_REDUCE_SUM, 4);
+    return dt_emit(s->t, &dt_op_softmax_cross_entropy_grad, (dt_value[]){ s->cube, dt_softmax(s->cube), dy }, 3, NULL);
+}
 static dt_value entropy_grad(setting *s) { return entropy_grad_of(s, s->target); }
 static dt_value sparse_entropy_grad(setting *s) { return entropy_grad_of(s, s->label); }
 static dt_value sparse_entropy_grad_of_int64(setting *s) { return entropy_grad_of(s, s->wide_label); }
@@ -219,7 +229,90 @@ static dt_value part_of_convolution(setting *s)
     return dt_emit(s->t, &dt_op_segment_convolution, in, 2, &a);
 }
 
+
+/* Attention of 72 steps over 72: two blocks of queries. The steps of an example are its cube, repeated and shifted. */
+static dt_value steps(setting *s, double shift, int64_t size)
+{
+    dt_type wide = dt_type_of(DT_FLOAT32, 5, (int64_t[]){ -1, 24, 3, 2, 2 }), number = dt_type_of(DT_FLOAT32, 5, (int64_t[]){ -1, 24, 3, 2, 2 });
+    dt_value x = dt_reshape(s->cube, 4, (int64_t[]){ -1, 3, 2, 2 });
+    x = dt_broadcast_in_dim(x, &wide, (int8_t[]){ 0, 2, 3, 4 });
+    number.dtype = DT_INT32;
+    dt_value wave = dt_cosine(dt_multiply(dt_convert(dt_iota(s->t, &number, 1), DT_FLOAT32), dt_like(x, shift)));
+    x = dt_reshape(dt_multiply(x, wave), 4, (int64_t[]){ -1, 72, 2, 2 });
+    return size == 2 ? x : dt_concatenate((dt_value[]){ x, dt_tanh(x) }, 2, 3);
+}
+static dt_value attended(setting *s, dt_attention_how how)
+{
+    how.scale = 0.7;
+    return dt_attention(steps(s, 0.3, 2), steps(s, 0.7, 2), steps(s, 1.1, 4), &how);
+}
+static dt_value attention(setting *s) { return attended(s, (dt_attention_how){ 0 }); }
+static dt_value causal_attention(setting *s) { return attended(s, (dt_attention_how){ .causal = true }); }
+static dt_value near_attention(setting *s) { return attended(s, (dt_attention_how){ .window = 40 }); }
+static dt_value near_causal_attention(setting *s) { return attended(s, (dt_attention_how){ .causal = true, .window = 3 }); }
+static dt_value placed_attention(setting *s) /* each query three steps ahead: the last ones see nothing */
+{
+    dt_value at = dt_positions(steps(s, 0.3, 2));
+    return attended(s, (dt_attention_how){ .window = 2, .position = dt_add(at, dt_like(at, 3)) });
+}
+static dt_value attention_of_one(setting *s) /* no dimension of examples: left alone */
+{
+    dt_value x = dt_reshape(s->square, 3, (int64_t[]){ 6, 2, 3 });
+    return dt_attention(x, x, x, &(dt_attention_how){ .scale = 1 });
+}
+static dt_value attention_grad_of(setting *s, dt_attention_how how, int of)
+{
+    dt_value x[3] = { steps(s, 0.3, 2), steps(s, 0.7, 2), steps(s, 1.1, 4) }, dx[3];
+    how.scale = 0.7;
+    dt_value y = dt_attention(x[0], x[1], x[2], &how);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(y, dt_tanh(y)), DT_NO_AXIS), x, 3, dx);
+    dt_return(s->t, "another", dx[(of + 1) % 3]); /* made at once with it */
+    return dx[of];
+}
+static dt_value attention_grad_of_query(setting *s) { return attention_grad_of(s, (dt_attention_how){ .causal = true }, 0); }
+static dt_value attention_grad_of_key(setting *s) { return attention_grad_of(s, (dt_attention_how){ .causal = true, .window = 90 }, 1); }
+static dt_value attention_grad_of_value(setting *s) { return attention_grad_of(s, (dt_attention_how){ 0 }, 2); }
+static dt_value lonely_grad(setting *s)
+{
+    dt_value x = steps(s, 0.3, 2), at = dt_positions(x), in[5] = { x, x, x, x, at };
+    dt_attention_attr a;
+    memset(&a, 0, sizeof a);
+    a.scale = 0.3;
+    a.of = 2;
+    return dt_emit(s->t, &dt_op_attention_grad, in, 5, &a);
+}
+static dt_value four(setting *s) { return dt_reshape(dt_slice_axis(s->vector, 0, 1, 4, 1), 1, (int64_t[]){ 4 }); }
+static dt_value normed(setting *s) { return dt_layer_norm(s->cube, four(s), dt_tanh(four(s)), 1e-3); }
+static dt_value normed_rows(setting *s) { return dt_layer_norm(s->rows, s->vector, dt_tanh(s->vector), 1e-3); }
+static dt_value normed_vector(setting *s) { return dt_layer_norm(s->vector, s->vector, s->vector, 1e-3); }
+static dt_value normed_wide(setting *s) /* more features than chains of sums */
+{
+    dt_value x = dt_reshape(steps(s, 0.3, 2), 2, (int64_t[]){ -6, 48 }), one = dt_splat(s->t, &(dt_type){ DT_FLOAT32, 1, { 48 } }, 1);
+    return dt_layer_norm(x, one, one, 1e-3);
+}
+static dt_value norm_gradient(setting *s, int of)
+{
+    dt_value x[3] = { s->cube, four(s), dt_tanh(four(s)) }, dx[3], y = dt_layer_norm(x[0], x[1], x[2], 1e-3);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), x, 3, dx);
+    return dx[of];
+}
+static dt_value norm_grad(setting *s) { return norm_gradient(s, 0); }
+static dt_value norm_scale_grad(setting *s)
+{
+    return dt_emit(s->t, &dt_op_layer_norm_scale_grad, (dt_value[]){ s->rows, dt_tanh(s->rows) }, 2, &(dt_norm_attr){ 1e-3 });
+}
+static dt_value scattered(setting *s) { return dt_scatter_add(dt_tanh(s->rows), s->label, 5); }
+static dt_value scattered_by_int64(setting *s) { return dt_scatter_add(dt_tanh(s->cube), s->wide_label, 4); }
+static dt_value scattered_bytes(setting *s) { return dt_scatter_add(s->byte, s->label, 4); }
+
 static const row rows[] = {
+    { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
+    { "attention", placed_attention }, { "eval", attention_of_one },
+    { "attention_grad", attention_grad_of_query }, { "attention_grad", attention_grad_of_key }, { "attention_grad", attention_grad_of_value },
+    { "attention_grad", lonely_grad },
+    { "layer_norm", normed }, { "layer_norm", normed_rows }, { "layer_norm", normed_wide }, { "eval", normed_vector },
+    { "layer_norm_grad", norm_grad }, { "layer_norm_scale_grad", norm_scale_grad },
+    { "scatter_add", scattered }, { "scatter_add", scattered_by_int64 }, { "eval", scattered_bytes },
     { "convolution", convolution }, { "convolution", convolution_with_strides }, { "convolution", convolution_of_stretched },
     { "kernel_gradient", convolution_over_rows }, { "convolution", convolution_in_groups }, { "kernel_gradient_part", part_of_convolution },
     { "eval", convolution_outputs_first },
@@ -230,7 +323,8 @@ static const row rows[] = {
     { "reduce_columns", column_sums }, { "reduce_columns", column_sums_of_cube }, { "eval", column_maxima },
     { "reduce_all", total }, { "reduce_all", top }, { "eval", bottom },
     { "softmax", softmax }, { "softmax", softmax_of_cube }, { "eval", softmax_of_vector },
-    { "entropy", entropy }, { "entropy", sparse_entropy }, { "entropy", sparse_entropy_of_int64 }, { "eval", entropy_of_cube },
+    { "entropy", entropy }, { "entropy", sparse_entropy }, { "entropy", sparse_entropy_of_int64 }, { "entropy", entropy_of_cube },
+    { "entropy", sparse_entropy_of_cube }, { "entropy_grad", entropy_grad_of_cube },
     { "entropy_grad", entropy_grad }, { "entropy_grad", sparse_entropy_grad }, { "entropy_grad", sparse_entropy_grad_of_int64 },
     { "alias", reshaped },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
@@ -297,17 +391,18 @@ static dt_view *draw_arguments(const dt_graph *g, int64_t batch)
 static void compare(dt_engine *e, const dt_graph *g, const char *kernel, int64_t batch, const int32_t *border)
 {
     dt_arena *arena = dt_arena_create();
-    dt_view *arg = draw_arguments(g, batch), result;
+    dt_view *arg = draw_arguments(g, batch), result[2];
     dt_env env = { .batch = batch, .replicas = 1, .shards = border, .n_shards = 5 };
     dt_program *p = dt_partition((dt_graph *)g, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena);
     dt_exec *x = NULL;
     dt_interpretation oracle;
     must(dt_interpret(g, &env, 1, &batch, arg, &oracle), 0);
     must(dt_exec_compile(&x, e, p), 0);
-    must(dt_exec_run(x, &env, arg, &result), 0);
-    if (views_difference(&result, &oracle.result[0]) > 2e-5)
-        fail_msg("%s with B = %lld on %s: differs by %g", kernel, (long long)batch, dt_engine_describe(e),
-                 views_difference(&result, &oracle.result[0]));
+    must(dt_exec_run(x, &env, arg, result), 0);
+    for (int i = 0; i < g->n_results; i++)
+        if (views_difference(&result[i], &oracle.result[i]) > 2e-5)
+            fail_msg("%s with B = %lld on %s: differs by %g", kernel, (long long)batch, dt_engine_describe(e),
+                     views_difference(&result[i], &oracle.result[i]));
     dt_exec_destroy(x);
     dt_interpretation_release(&oracle);
     views_release(arg, g->n_args);
