@@ -1,0 +1,116 @@
+/* See cut.h. */
+#include "cut.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "feed.h"
+
+enum { MOST_DEVICES = 64 };
+
+static void must(dt_status *s, const char *name)
+{
+    if (s)
+        fail_msg("%s: %s", name, dt_status_text(s));
+}
+
+cut cut_make(const dt_graph *noted, int devices, int64_t batch, const char *name)
+{
+    cut c = { .name = name, .noted = noted };
+    must(dt_spmd_create(&c.spmd, noted, &(dt_spmd_options){ .devices = devices, .batch = batch }), name);
+    must(dt_spmd_expand(c.spmd, &c.expanded), name);
+    return c;
+}
+
+void cut_release(cut *c)
+{
+    dt_graph_destroy(c->expanded);
+    dt_spmd_destroy(c->spmd);
+}
+
+int cut_count(const cut *c, const dt_op *op)
+{
+    int n = 0;
+    for (int i = 0; i < c->spmd->local->n_nodes; i++) {
+        const dt_op *is = c->spmd->local->node[i].op;
+        n += op ? is == op : is->across != NULL;
+    }
+    return n;
+}
+
+/* ---- in lockstep ---- */
+
+static dt_view part_of(const cut *c, const dt_view *whole, const dt_layout *l, int device)
+{
+    dt_view part = { .type = whole->type };
+    dt_block b = { 0 };
+    for (int d = 0; d < whole->type.rank; d++) {
+        b.size[d] = part.type.dim[d] /= dt_mesh_parts(&c->spmd->mesh, l->axes[d]);
+        b.from[d] = b.size[d] * dt_mesh_rank(&c->spmd->mesh, device, l->axes[d]);
+    }
+    part.data = malloc((size_t)dt_type_bytes(&part.type) + 1);
+    dt_copy_block(&part, whole, &b);
+    return part;
+}
+
+static dt_view *parts_of_args(const cut *c, const dt_view *whole, int devices)
+{
+    const dt_graph *g = c->noted;
+    int n = g->n_args + g->n_states;
+    dt_view *arg = calloc((size_t)(devices * n) + 1, sizeof *arg);
+    for (int device = 0; device < devices; device++) {
+        for (int i = 0; i < g->n_args; i++)
+            arg[device * n + i] = part_of(c, &whole[i], &c->spmd->arg[i], device);
+        for (int i = 0; i < g->n_states; i++) {
+            dt_view state = { g->state[i].variable->type, g->state[i].variable->data };
+            arg[device * n + g->n_args + i] = part_of(c, &state, &c->spmd->state[i], device);
+        }
+    }
+    return arg;
+}
+
+typedef struct expectation {
+    const cut *c;
+    int device;
+    double tolerance;
+} expectation;
+
+static void expect_part(const expectation *e, const dt_view *is, const dt_view *whole, const dt_layout *l, const char *what)
+{
+    dt_view part = part_of(e->c, whole, l, e->device);
+    double d = views_difference(is, &part);
+    if (!(d < e->tolerance))
+        fail_msg("%s, device %d: %s differs by %g", e->c->name, e->device, what, d);
+    free(part.data);
+}
+
+/* What one device gave: results, then new values of variables. */
+static void expect_device(const expectation *e, const dt_view *is, const dt_view *result, const dt_view *update)
+{
+    const dt_graph *g = e->c->noted;
+    for (int i = 0; i < g->n_results; i++)
+        expect_part(e, is++, &result[i], &e->c->spmd->result[i], g->result[i].name);
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            expect_part(e, is++, &update[i], &e->c->spmd->state[i], g->state[i].variable->path);
+}
+
+void cut_expect_lockstep(const cut *c, const dt_env *env, const dt_view *arg, const dt_view *result, const dt_view *update, double tolerance)
+{
+    const dt_graph *local = c->spmd->local;
+    int devices = dt_mesh_devices(&c->spmd->mesh);
+    dt_view *part = parts_of_args(c, arg, devices);
+    int64_t batch[MOST_DEVICES];
+    dt_interpretation is;
+    assert_in_range(devices, 1, MOST_DEVICES);
+    for (int i = 0; i < devices; i++)
+        batch[i] = c->spmd->batch;
+    must(dt_interpret(local, env, devices, batch, part, &is), c->name);
+    for (int i = 0; i < devices; i++)
+        expect_device(&(expectation){ c, i, tolerance }, &is.result[i * local->n_results], result, update);
+    dt_interpretation_release(&is);
+    views_release(part, devices * local->n_args);
+}
