@@ -34,20 +34,9 @@ static const dt_field gelu_fields[] = {
     DT_END
 };
 
-/* x sigmoid(2 z) = x (1 + tanh z) / 2 with z = sqrt(2 / pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, Gaussian Error Linear Units
- * (2016). The sigmoid keeps its digits where 1 + tanh is nearly 0. */
-static dt_value near_gelu(dt_value x)
-{
-    dt_value cube = dt_multiply(dt_like(x, 0.044715), dt_multiply(x, dt_multiply(x, x)));
-    return dt_multiply(x, dt_logistic(dt_multiply(dt_like(x, 2 * sqrt(2 / M_PI)), dt_add(x, cube))));
-}
-
 static dt_value gelu(const void *args, dt_value x)
 {
-    if (((const struct gelu *)args)->approximate)
-        return near_gelu(x);
-    dt_value share = dt_add(dt_like(x, 1), dt_erf(dt_divide(x, dt_like(x, M_SQRT2))));
-    return dt_multiply(dt_multiply(dt_like(x, 0.5), x), share);
+    return dt_gelu(x, ((const struct gelu *)args)->approximate);
 }
 
 const dt_activation dt_activation_gelu = {

@@ -40,10 +40,22 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
+/* Over the last dimension alone: in one node. */
+static dt_value norm_rows(const dt_layer_call *c)
+{
+    const struct layer_normalization *l = c->args;
+    dt_type features = dt_type_of(c->out->dtype, 1, &c->out->dim[c->out->rank - 1]);
+    const dt_value *weight = c->weight;
+    dt_value gamma = l->scale ? *weight++ : dt_splat(c->x.trace, &features, 1);
+    return dt_layer_norm(c->x, gamma, l->center ? *weight : dt_splat(c->x.trace, &features, 0), l->epsilon);
+}
+
 static dt_value call(const dt_layer_call *c)
 {
     const struct layer_normalization *l = c->args;
     uint32_t dims = dt_axes_made(c);
+    if (!l->rms_scaling && dims == 1u << (c->out->rank - 1))
+        return norm_rows(c);
     dt_value centred = dt_centre(c->x, dims), inverse = dt_inverse_deviation(centred, dims, l->epsilon);
     if (l->rms_scaling)
         return dt_scale_and_center(dt_multiply(c->x, inverse), dims, true, false, c->weight);

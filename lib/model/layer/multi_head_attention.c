@@ -154,6 +154,25 @@ static dt_value take_values(dt_value scores, dt_value value)
     return dt_transpose(dt_dot_general(scores, value, &by_head), (const int[]){ 0, 2, 1, 3 });
 }
 
+/* Scores that are dropped must be there: written out. `weight` is the next one. */
+static dt_value take_with_dropout(const dt_layer_call *c, dt_value query, dt_value key, dt_value value, const dt_value *weight)
+{
+    const struct attention *a = c->args;
+    dt_value scores = dt_softmax(mask_scores(a, scores_of(a, query, key)));
+    dt_type type = dt_type_of_value(scores);
+    dt_noise noise = a->noise;
+    noise.counter = (int)(weight - c->weight) + 1 + a->use_bias; /* behind the output's projection */
+    return take_values(dt_noise_drop(c, &noise, scores, a->dropout, &type), value);
+}
+
+/* Else they are nowhere. */
+static dt_value take(const dt_layer_call *c, dt_value query, dt_value key, dt_value value)
+{
+    const struct attention *a = c->args;
+    return dt_attention(query, key, value, &(dt_attention_how){ .scale = 1 / sqrt((double)a->key_dim), .causal = a->use_causal_mask,
+                                                                .window = a->sliding_window });
+}
+
 static dt_value call(const dt_layer_call *c)
 {
     const struct attention *a = c->args;
@@ -161,14 +180,8 @@ static dt_value call(const dt_layer_call *c)
     dt_value query = project_input(c, "query", &weight), key = project_input(c, "key", &weight);
     dt_value gate = a->use_gate ? dt_logistic(project_input(c, "gate", &weight)) : (dt_value){ 0 };
     dt_value value = project_input(c, "value", &weight);
-    dt_value scores = dt_softmax(mask_scores(a, scores_of(a, query, key)));
-    dt_type type = dt_type_of_value(scores);
-    if (c->training && a->dropout > 0) {
-        dt_noise noise = a->noise;
-        noise.counter = (int)(weight - c->weight) + 1 + a->use_bias; /* behind the output's projection */
-        scores = dt_noise_drop(c, &noise, scores, a->dropout, &type);
-    }
-    dt_value taken = take_values(scores, value);
+    bool drops = c->training && a->dropout > 0;
+    dt_value taken = drops ? take_with_dropout(c, query, key, value, weight) : take(c, query, key, value);
     return project(a, a->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
 }
 
