@@ -1,6 +1,9 @@
 /*
  * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in 4; the mesh has an axis for every prime
  * factor, here [2,2,2], and the first 2 goes to dimension 1, the others to dimension 2.
+ *
+ * A note that speaks of fewer parts than devices leaves axes free. The batch then takes the first ones and everything else the last ones, so that
+ * a batch in 2 parts and weights in 2 parts make use of 4 devices.
  */
 #include <string.h>
 
@@ -46,30 +49,51 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, int devices)
 
 /* ---- layouts ---- */
 
-/* The axes of sizes whose product is `parts`, the first ones that are free. */
-static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, dt_mesh_axes *taken)
+/* The axes of sizes whose product is `parts`, the first ones that are free, or the last. */
+static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last, dt_mesh_axes *taken)
 {
     dt_mesh_axes axes = 0;
-    for (int a = 0; a < m->n; a++)
+    for (int i = 0; i < m->n; i++) {
+        int a = from_last ? m->n - 1 - i : i;
         if (!(*taken >> a & 1) && parts % m->size[a] == 0) {
             axes |= (dt_mesh_axes)1 << a;
             parts /= m->size[a];
         }
+    }
     if (parts != 1)
         return 0;
     *taken |= axes;
     return axes;
 }
 
+static bool is_for_all(const dt_spmd_work *w, const dt_sharding_attr *a)
+{
+    int64_t parts = 1;
+    for (int d = 0; d < a->rank; d++)
+        parts *= a->parts[d];
+    return parts == dt_mesh_devices(&w->mesh);
+}
+
+static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, dt_layout *l)
+{
+    dt_mesh_axes taken = 0;
+    bool all = is_for_all(w, a);
+    for (int d = 0; d < a->rank; d++)
+        if (all || n->type.dim[d] < 0)
+            l->axes[d] = take_axes(&w->mesh, a->parts[d], false, &taken);
+    for (int d = a->rank - 1; d >= 0; d--)
+        if (!all && n->type.dim[d] >= 0)
+            l->axes[d] = take_axes(&w->mesh, a->parts[d], true, &taken);
+}
+
 static dt_layout read_note(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a)
 {
     dt_layout l = { 0 };
-    dt_mesh_axes taken = 0;
-    for (int d = 0; a->kind == DT_SHARDING_OTHER && d < a->rank; d++) {
-        dt_mesh_axes axes = take_axes(&w->mesh, a->parts[d], &taken);
-        if (dt_spmd_divides(w, &n->type, d, axes))
-            l.axes[d] = axes;
-    }
+    if (a->kind == DT_SHARDING_OTHER)
+        read_parts(w, n, a, &l);
+    for (int d = 0; d < n->type.rank; d++)
+        if (!dt_spmd_divides(w, &n->type, d, l.axes[d]))
+            l.axes[d] = 0;
     return l;
 }
 

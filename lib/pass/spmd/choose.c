@@ -37,7 +37,7 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)
 {
     const dt_node *n = &w->g->node[i];
     dt_mesh_axes partial = n->n_in > 0 ? w->made[n->in[0]].layout.partial : 0;
-    if (!partial || w->fixed[i] || !hands_on(n))
+    if (!partial || w->fixed[i] || w->free[i] || !hands_on(n))
         return 0;
     for (int k = 0; k < n->n_in; k++) {
         const dt_layout *l = &w->made[n->in[k]].layout;

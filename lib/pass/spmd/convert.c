@@ -3,7 +3,7 @@
  *
  *     partial, then cut by the same axes    reduce_scatter          partial, then whole    all_reduce
  *     cut, then cut elsewhere               all_to_all              cut, then whole        all_gather
- *     whole, then cut                       own part, no bytes
+ *     whole, then cut                       own part, no bytes: before everything else, so that less travels
  *
  * The axes of a dimension stand in order, so a cut is taken back from its last axis on: gathering by a first axis under a second one would
  * leave gaps. Where such an order comes, everything behind the common start is gathered and cut anew.
@@ -83,10 +83,17 @@ static void move(conversion *c, const dt_layout *to)
         }
 }
 
+/* Those of `axes` that stand before all that the value is still to be added up over. */
+static dt_mesh_axes before_sums(dt_mesh_axes axes, dt_mesh_axes partial)
+{
+    dt_mesh_axes summed = axes & partial, lowest = summed & -summed;
+    return summed ? axes & (lowest - 1) : axes;
+}
+
 static void cut(conversion *c, const dt_layout *to)
 {
     for (int d = 0; d < c->rank; d++) {
-        dt_mesh_axes more = to->axes[d] & ~c->now.axes[d], now = c->now.axes[d];
+        dt_mesh_axes now = c->now.axes[d], more = before_sums(to->axes[d] & ~now, c->now.partial);
         if (!more || (more & dt_layout_axes(&c->now)) || !comes_behind(more, now) || (now & ~to->axes[d]))
             continue;
         c->now.axes[d] |= more;
@@ -108,6 +115,7 @@ static void gather(conversion *c, const dt_layout *to)
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole, const dt_layout *to)
 {
     conversion c = { .w = w, .value = m->value, .now = m->layout, .rank = whole->rank };
+    cut(&c, to);
     add_up(&c, to);
     move(&c, to);
     cut(&c, to);
@@ -118,11 +126,15 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 
 /* ---- what it costs ---- */
 
+/* What is gathered travels once, where a sum travels twice; but it needs room, and whoever reads it does the work of all. */
+static const double dear = 3;
+
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from, const dt_layout *to)
 {
     dt_type at = dt_type_at(whole, w->batch);
     double held = (double)dt_type_bytes(&at) / dt_mesh_parts(&w->mesh, dt_layout_axes(from)), bytes = 0;
     dt_mesh_axes partial = from->partial & ~to->partial, scattered = partial & dt_layout_axes(to);
+    held /= dt_mesh_parts(&w->mesh, dt_layout_axes(to) & ~dt_layout_axes(from) & ~partial);
     double n = dt_mesh_parts(&w->mesh, scattered);
     bytes += held * (n - 1) / n;
     held /= n;
@@ -131,7 +143,7 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
     for (int d = 0; d < whole->rank; d++) {
         dt_mesh_axes gone = from->axes[d] & ~common_start(from->axes[d], to->axes[d]), moved = gone & dt_layout_axes(to);
         n = dt_mesh_parts(&w->mesh, gone);
-        bytes += gone && gone == moved ? held * (n - 1) / n : held * (n - 1);
+        bytes += gone && gone == moved ? held * (n - 1) / n : dear * held * (n - 1);
         held *= gone == moved ? 1 : n;
     }
     return bytes;

@@ -1,6 +1,6 @@
 /*
  * The program that every device runs: node by node of the whole graph, the inputs brought to where the op wants them (convert.c), the op on what a device holds,
- * partial sums added up at once, unless the one reader can add to them first.
+ * partial sums added up as sums.c says.
  *
  * Arguments and variables are arguments of the program, results and new values of variables its results: what a device holds of them.
  */
@@ -29,6 +29,8 @@ static const dt_node *node_at(const dt_spmd_work *w, int i)
     return &w->g->node[i];
 }
 
+static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as);
+
 static bool was_split(const dt_spmd_work *w, int i)
 {
     dt_mesh_axes any = dt_layout_axes(&w->layout[i]);
@@ -47,7 +49,7 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
         c.type[k] = node_at(w, n->in[k])->type;
         c.in_layout[k] = dt_spmd_by_factors(w, i, k, factor);
         c.in_layout[k].partial = partial;
-        c.in[k] = dt_spmd_convert(w, &w->made[n->in[k]], &c.type[k], &c.in_layout[k]);
+        c.in[k] = lying(w, n->in[k], &c.in_layout[k]);
     }
     c.out = dt_spmd_by_factors(w, i, -1, factor);
     c.out.partial = partial | dt_spmd_summed(w, i, factor);
@@ -55,54 +57,55 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     return c;
 }
 
-/* The one reader may get partial sums: it could add to them, or hand them on. */
-static bool can_wait(const dt_spmd_work *w, int i)
+static dt_value emit_call(dt_spmd_work *w, dt_partition_call *c)
 {
-    const dt_node *n = w->uses[i] == 1 && w->reader[i] >= 0 ? node_at(w, w->reader[i]) : NULL;
-    return n && !w->fixed[w->reader[i]] && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+    const dt_partition_row *row = c->node->op->over_devices;
+    dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
+    dt_spmd_lies(w, v, &c->out);
+    return v;
 }
 
-/* Partial sums become parts where they shall lie in parts by these axes, else sums. */
-static void settle(dt_spmd_work *w, int i)
+/* Made once more, for a reader who wants it so. */
+static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as)
 {
-    dt_made *m = &w->made[i];
-    dt_layout to = m->layout;
-    to.partial = 0;
-    for (int d = 0; d < node_at(w, i)->type.rank; d++)
-        if ((to.axes[d] & ~w->layout[i].axes[d]) == 0)
-            to.axes[d] |= w->layout[i].axes[d] & m->layout.partial;
-    m->value = dt_spmd_convert(w, m, &node_at(w, i)->type, &to);
-    m->layout = to;
+    dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
+    const char *before = dt_trace_path(w->t, node_at(w, i)->path);
+    dt_spmd_add_factors(w, i, -1, as, factor);
+    dt_partition_call c = call_of(w, i, factor);
+    dt_value v = emit_call(w, &c);
+    dt_trace_path(w->t, before);
+    return v;
+}
+
+/* Node i laid out as `as`. */
+static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as)
+{
+    return w->free[i] ? remade(w, i, as) : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
 }
 
 static void emit_op(dt_spmd_work *w, int i)
 {
     const dt_node *n = node_at(w, i);
-    const dt_partition_row *row = n->op->over_devices;
     dt_mesh_axes factor[DT_MAX_FACTORS], any = 0;
     dt_spmd_choose(w, i, factor);
     dt_partition_call c = call_of(w, i, factor);
-    dt_value v = row && row->emit ? row->emit(&c) : dt_partition_same(&c);
-    w->made[i] = (dt_made){ v, c.out };
-    dt_spmd_lies(w, v, &c.out);
+    dt_value v = emit_call(w, &c);
+    w->made[i] = (dt_made){ .value = v, .layout = c.out };
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         any |= factor[f];
     if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op != &dt_op_get_dimension_size)
         w->note[v.node] = "replicated, then computed";
-    if (c.out.partial && (!can_wait(w, i) || c.out.kind != DT_REDUCE_SUM))
-        settle(w, i);
 }
 
 static void emit_note(dt_spmd_work *w, int i)
 {
-    int of = node_at(w, i)->in[0];
-    w->made[i] = (dt_made){ dt_spmd_convert(w, &w->made[of], &node_at(w, i)->type, &w->layout[i]), w->layout[i] };
+    w->made[i] = (dt_made){ .value = lying(w, node_at(w, i)->in[0], &w->layout[i]), .layout = w->layout[i] };
 }
 
 static void emit_leaf(dt_spmd_work *w, int i, const char *name)
 {
     dt_type type = dt_layout_type(&node_at(w, i)->type, &w->layout[i], &w->mesh, w->parts);
-    w->made[i] = (dt_made){ dt_trace_declare(w->t, name, &type), w->layout[i] };
+    w->made[i] = (dt_made){ .value = dt_trace_declare(w->t, name, &type), .layout = w->layout[i] };
     dt_spmd_lies(w, w->made[i].value, &w->layout[i]);
 }
 
@@ -120,19 +123,20 @@ static void emit_nodes(dt_spmd_work *w)
 {
     for (int i = 0; i < w->g->n_nodes; i++) {
         const char *before = dt_trace_path(w->t, node_at(w, i)->path);
-        if (w->made[i].value.trace)
+        if (w->made[i].value.trace || w->free[i])
             continue;
         if (node_at(w, i)->op == &dt_op_sharding)
             emit_note(w, i);
-        else
+        else if (!dt_spmd_emit_sum(w, i))
             emit_op(w, i);
+        dt_spmd_settle(w, i);
         dt_trace_path(w->t, before);
     }
 }
 
 static void give_back(dt_spmd_work *w, const char *name, int node, const dt_layout *as)
 {
-    dt_return(w->t, name, dt_spmd_convert(w, &w->made[node], &node_at(w, node)->type, as));
+    dt_return(w->t, name, lying(w, node, as));
 }
 
 static void export(dt_spmd_work *w, dt_spmd *s)
@@ -175,12 +179,23 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
 
 /* ---- setting up ---- */
 
+/* Whether node i can be made anew wherever it is wanted: constants, what is counted, and these or a scalar repeated. */
+static bool is_free(const dt_spmd_work *w, int i)
+{
+    const dt_node *n = node_at(w, i);
+    bool repeats = n->op == &dt_op_broadcast_in_dim, all = true;
+    for (int k = 0; k < n->n_in; k++)
+        all = all && (w->free[n->in[k]] || (repeats && node_at(w, n->in[k])->type.rank == 0));
+    return all && (n->op == &dt_op_constant || n->op == &dt_op_iota || n->op == &dt_op_example_id || repeats || n->op->elementwise);
+}
+
 static void read_graph(dt_spmd_work *w)
 {
     int n = w->g->n_nodes + 1;
     w->rule = dt_arena_array(w->arena, dt_rule, n);
     w->layout = dt_arena_array(w->arena, dt_layout, n);
     w->fixed = dt_arena_array(w->arena, bool, n);
+    w->free = dt_arena_array(w->arena, bool, n);
     w->made = dt_arena_array(w->arena, dt_made, n);
     w->reader = dt_arena_array(w->arena, int, n);
     w->uses = dt_graph_uses(w->g, w->arena);
@@ -193,6 +208,7 @@ static void read_graph(dt_spmd_work *w)
             w->reader[node->in[k]] = i;
         }
         dt_partition_rule(node, in, &w->rule[i]);
+        w->free[i] = is_free(w, i);
     }
 }
 

@@ -5,7 +5,8 @@
  * grow, nodes are visited in their order: so the outcome is the same every time. A cut is made only where it is even. Of two operands that
  * would cut different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
  *
- * A variable lies as its new value does, and the other way round.
+ * A variable lies as its new value does, and the other way round. What costs nothing to make (constants, a rate repeated) is made for each reader
+ * as it wants it, and carries no layout from one to the other.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -134,7 +135,7 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
 {
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
-    for (int d = 0; !w->fixed[v] && d < t->rank; d++) {
+    for (int d = 0; !w->fixed[v] && !w->free[v] && d < t->rank; d++) {
         dt_mesh_axes now = w->layout[v].axes[d], next = by->axes[d];
         if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) || !dt_spmd_divides(w, t, d, next))
             continue;

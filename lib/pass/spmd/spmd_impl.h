@@ -8,6 +8,8 @@
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
+    dt_value pending;         /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
+    dt_layout pending_layout;
 } dt_made;
 
 typedef struct dt_spmd_work {
@@ -18,6 +20,7 @@ typedef struct dt_spmd_work {
     dt_rule *rule;        /* by node */
     dt_layout *layout;    /* by node: where it shall lie */
     bool *fixed;          /* by node: told so, not found */
+    bool *free;           /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
     int *uses, *reader;   /* by node; reader: the last node that reads it */
     dt_mesh_axes batch_axes;   /* all that cut a batch */
     dt_trace *t;          /* the program under construction */
@@ -63,6 +66,13 @@ void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 int dt_spmd_kind(const dt_node *n);
 /* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
+
+/* ---- when partial sums are added up (sums.c) ---- */
+
+/* Node i has been emitted: adds up what is partial of it, unless its one reader does better. */
+void dt_spmd_settle(dt_spmd_work *w, int i);
+/* Emits node i, an add of what is whole and what is partial, as a value under way; false: it is no such. */
+bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the program (emit.c) ---- */
 

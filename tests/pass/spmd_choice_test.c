@@ -1,0 +1,310 @@
+/*
+ * How steps are split: what a person would write by hand. Transformers whose weights are split as M. Shoeybi et al. (Megatron-LM, 2019) do have one sum
+ * over devices a block and direction; a split batch has one for each gradient; and nothing is gathered.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "pass/spmd.h"
+
+static void must(dt_status *s)
+{
+    if (s)
+        fail_msg("%s", dt_status_text(s));
+}
+
+/* ---- a step under construction ---- */
+
+enum { MOST = 64, BATCH = 8, STEPS = 4, WIDTH = 16, HEADS = 4 };
+
+typedef struct model {
+    dt_trace *t;
+    int devices, n;
+    dt_variable *variable[MOST], *slot[MOST];
+    dt_value read[MOST];
+} model;
+
+/* How many parts of dimension `dim`; 0: nothing is said; 1: replicated. */
+typedef struct said { int dim, parts; } said;
+
+static dt_value note(dt_value v, said how)
+{
+    dt_type t = dt_type_of_value(v);
+    dt_sharding_attr a = { .kind = how.parts == 1 ? DT_SHARDING_REPLICATED : DT_SHARDING_OTHER, .rank = how.parts == 1 ? 0 : t.rank };
+    for (int d = 0; d < a.rank; d++)
+        a.parts[d] = d == how.dim ? how.parts : 1;
+    return how.parts ? dt_annotate(v, &a) : v;
+}
+
+static dt_value weight(model *m, const char *path, int rank, const int64_t *dim, said how)
+{
+    dt_type type = dt_type_of(DT_FLOAT32, rank, dim);
+    char slot[64];
+    snprintf(slot, sizeof slot, "%s/momentum", path);
+    must(dt_variable_alloc(&m->variable[m->n], path, &type, true));
+    must(dt_variable_alloc(&m->slot[m->n], slot, &type, false));
+    dt_value v = dt_read(m->t, m->variable[m->n]);
+    m->read[m->n++] = v;
+    return note(v, how);
+}
+
+static dt_value matrix(model *m, const char *path, int64_t rows, int64_t columns, said how)
+{
+    return weight(m, path, 2, (int64_t[]){ rows, columns }, how);
+}
+
+static dt_value vector(model *m, const char *path, int64_t n, said how)
+{
+    return weight(m, path, 1, &n, how);
+}
+
+/* Momentum, as an optimizer would. */
+static void update(model *m, dt_value loss)
+{
+    dt_value g[MOST];
+    dt_gradients_of(loss, m->read, m->n, g);
+    for (int i = 0; i < m->n; i++) {
+        dt_value s = dt_add(dt_multiply(dt_read(m->t, m->slot[i]), dt_constant(m->t, 0.9)), dt_multiply(g[i], dt_constant(m->t, 0.1)));
+        dt_assign(m->t, m->slot[i], s);
+        dt_assign(m->t, m->variable[i], dt_subtract(m->read[i], s));
+    }
+}
+
+static dt_spmd *cut(model *m, dt_graph **g)
+{
+    dt_spmd *s = NULL;
+    must(dt_trace_end(m->t, g));
+    must(dt_spmd_create(&s, *g, &(dt_spmd_options){ .devices = m->devices, .batch = BATCH }));
+    if (getenv("SPMD_PRINT")) {
+        dt_str text = { 0 };
+        dt_spmd_print(s, &text);
+        puts(dt_str_text(&text));
+        dt_str_release(&text);
+    }
+    return s;
+}
+
+static void release(model *m, dt_spmd *s, dt_graph *g)
+{
+    dt_spmd_destroy(s);
+    dt_graph_destroy(g);
+    for (int i = 0; i < m->n; i++) {
+        dt_variable_unref(m->variable[i]);
+        dt_variable_unref(m->slot[i]);
+    }
+}
+
+static model begin(int devices)
+{
+    return (model){ .t = dt_trace_create("step"), .devices = devices };
+}
+
+static dt_value input(model *m)
+{
+    dt_type type = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, STEPS, WIDTH });
+    return dt_trace_declare(m->t, "x", &type);
+}
+
+/* ---- what a program has ---- */
+
+static int count(const dt_spmd *s, const dt_op *op)
+{
+    int n = 0;
+    for (int i = 0; i < s->local->n_nodes; i++)
+        n += s->local->node[i].op == op;
+    return n;
+}
+
+static void expect(const dt_spmd *s, const dt_op *op, int n)
+{
+    if (count(s, op) != n)
+        fail_msg("%d times %s, not %d", count(s, op), op->name, n);
+}
+
+/* Of all collectives only sums. */
+static void expect_sums(const dt_spmd *s, int n)
+{
+    expect(s, &dt_op_across_all_gather, 0);
+    expect(s, &dt_op_across_all_to_all, 0);
+    expect(s, &dt_op_across_reduce_scatter, 0);
+    expect(s, &dt_op_across_all_reduce, n);
+}
+
+/* A weight, and its slot beside it, of which nobody spoke. */
+static void expect_weight(const dt_spmd *s, const char *path, dt_layout lies)
+{
+    size_t n = strlen(path);
+    int found = 0;
+    for (int i = 0; i < s->whole->n_states; i++) {
+        const char *is = s->whole->state[i].variable->path;
+        if (strncmp(is, path, n) != 0 || (is[n] && strcmp(is + n, "/momentum") != 0))
+            continue;
+        found++;
+        if (!dt_layout_equal(&s->state[i], &lies))
+            fail_msg("%s does not lie as it shall", is);
+    }
+    assert_int_equal(found, 2);
+}
+
+/* ---- models ---- */
+
+static dt_value mlp(model *m, dt_value x, const char *name, int parts)
+{
+    char path[64];
+    dt_trace_path(m->t, name);
+    snprintf(path, sizeof path, "%s/in", name);
+    dt_value in = matrix(m, path, WIDTH, 4 * WIDTH, (said){ 1, parts });
+    snprintf(path, sizeof path, "%s/in_bias", name);
+    dt_value h = dt_gelu(dt_add(dt_matmul(x, in), vector(m, path, 4 * WIDTH, (said){ 0, 0 })), false);
+    snprintf(path, sizeof path, "%s/out", name);
+    dt_value out = matrix(m, path, 4 * WIDTH, WIDTH, (said){ 0, parts });
+    snprintf(path, sizeof path, "%s/out_bias", name);
+    return dt_add(x, dt_add(dt_matmul(h, out), vector(m, path, WIDTH, (said){ 0, 0 })));
+}
+
+static dt_value norm(model *m, dt_value x, const char *name)
+{
+    char path[64];
+    dt_trace_path(m->t, name);
+    snprintf(path, sizeof path, "%s/gamma", name);
+    dt_value gamma = vector(m, path, WIDTH, (said){ 0, 0 });
+    snprintf(path, sizeof path, "%s/beta", name);
+    return dt_layer_norm(x, gamma, vector(m, path, WIDTH, (said){ 0, 0 }), 1e-5);
+}
+
+/* Keras' weights: (WIDTH, heads, size) in, (heads, size, WIDTH) out. */
+static dt_value heads_of(model *m, dt_value x, const char *name, const char *which, int parts)
+{
+    char path[64];
+    int64_t size = WIDTH / HEADS;
+    snprintf(path, sizeof path, "%s/%s", name, which);
+    dt_value w = weight(m, path, 3, (int64_t[]){ WIDTH, HEADS, size }, (said){ 1, parts });
+    snprintf(path, sizeof path, "%s/%s_bias", name, which);
+    dt_value b = weight(m, path, 2, (int64_t[]){ HEADS, size }, (said){ 0, 0 });
+    dt_dot_attr d = { .n_contract = 1, .lhs_contract = { 2 }, .rhs_contract = { 0 } };
+    return dt_add(dt_dot_general(x, w, &d), b);
+}
+
+static dt_value attention(model *m, dt_value x, const char *name, int parts)
+{
+    char path[64];
+    dt_attention_how how = { .scale = 0.5, .causal = true };
+    dt_trace_path(m->t, name);
+    dt_value q = heads_of(m, x, name, "query", parts), k = heads_of(m, x, name, "key", parts), v = heads_of(m, x, name, "value", parts);
+    dt_value y = dt_attention(q, k, v, &how);
+    snprintf(path, sizeof path, "%s/out", name);
+    dt_value out = weight(m, path, 3, (int64_t[]){ HEADS, WIDTH / HEADS, WIDTH }, (said){ 0, parts });
+    dt_dot_attr d = { .n_contract = 2, .lhs_contract = { 2, 3 }, .rhs_contract = { 0, 1 } };
+    return dt_add(x, dt_dot_general(y, out, &d));
+}
+
+static dt_value loss_of(model *m, dt_value y)
+{
+    dt_trace_path(m->t, "loss");
+    dt_value loss = dt_multiply(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), dt_constant(m->t, 0.125));
+    dt_return(m->t, "loss", loss);
+    return loss;
+}
+
+/* A layer before the first block, so that its gradient is wanted too. */
+static dt_value first_layer(model *m)
+{
+    return dt_matmul(input(m), matrix(m, "first", WIDTH, WIDTH, (said){ 0, 0 }));
+}
+
+/* ---- weights split ---- */
+
+static dt_value blocks(model *m, dt_value x, int parts, bool attends)
+{
+    for (int i = 0; i < 2; i++) {
+        x = norm(m, x, i ? "norm1" : "norm0");
+        x = attends ? attention(m, x, i ? "block1" : "block0", parts) : mlp(m, x, i ? "block1" : "block0", parts);
+    }
+    return x;
+}
+
+static void test_mlp_blocks(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    update(&m, loss_of(&m, blocks(&m, first_layer(&m), 4, false)));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, 4);
+    expect_weight(s, "first", (dt_layout){ 0 });
+    expect_weight(s, "norm1/gamma", (dt_layout){ 0 });
+    expect_weight(s, "block0/in", (dt_layout){ .axes = { 0, 3 } });
+    expect_weight(s, "block0/in_bias", (dt_layout){ .axes = { 3 } });
+    expect_weight(s, "block1/out", (dt_layout){ .axes = { 3, 0 } });
+    expect_weight(s, "block1/out_bias", (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+static void test_attention_blocks(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    update(&m, loss_of(&m, blocks(&m, first_layer(&m), 4, true)));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, 4);
+    expect_weight(s, "first", (dt_layout){ 0 });
+    expect_weight(s, "block0/query", (dt_layout){ .axes = { 0, 3, 0 } });
+    expect_weight(s, "block1/value_bias", (dt_layout){ .axes = { 3, 0 } });
+    expect_weight(s, "block1/out", (dt_layout){ .axes = { 3, 0, 0 } });
+    release(&m, s, g);
+}
+
+/* ---- the batch split ---- */
+
+static dt_value split_batch(dt_value x, int parts)
+{
+    return note(x, (said){ 0, parts });
+}
+
+/* One sum for each weight, and one for the loss. */
+static void test_split_batch(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value x = dt_matmul(split_batch(input(&m), 4), matrix(&m, "first", WIDTH, WIDTH, (said){ 0, 0 }));
+    x = blocks(&m, x, 0, false);
+    update(&m, loss_of(&m, attention(&m, x, "heads", 0)));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, m.n + 1);
+    for (int i = 0; i < m.n; i++)
+        expect_weight(s, m.variable[i]->path, (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+/* Batch over 2, weights over 2: a block's sums, and each gradient's, whose parts they are. */
+static void test_batch_and_weights(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value x = dt_matmul(split_batch(input(&m), 2), matrix(&m, "first", WIDTH, WIDTH, (said){ 0, 0 }));
+    update(&m, loss_of(&m, blocks(&m, x, 2, false)));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, 4 + m.n + 1);
+    expect_weight(s, "first", (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mlp_blocks),
+        cmocka_unit_test(test_attention_blocks),
+        cmocka_unit_test(test_split_batch),
+        cmocka_unit_test(test_batch_and_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
