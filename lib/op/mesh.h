@@ -19,13 +19,14 @@
 
 enum { DT_MAX_AXES = 12 };
 
+/* Axes as a set: bit a is axis a. */
+typedef uint32_t dt_mesh_axes;
+
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
+    dt_mesh_axes replicas;     /* the axis along which replicas stand, if the mesh has more than one replica's devices */
 } dt_mesh;
-
-/* Axes as a set: bit a is axis a. */
-typedef uint32_t dt_mesh_axes;
 
 int dt_mesh_devices(const dt_mesh *m);
 /* In how many parts these axes cut: the product of their sizes. */

@@ -79,3 +79,30 @@ void dt_segment_print(const dt_segment_attr *a, dt_str *out)
     static const char *const names[] = { "replicas", "shards", "pieces" };
     dt_str_printf(out, "%s %d", names[a->cut], (int)a->count);
 }
+
+/* ---- over devices ---- */
+
+enum { REPLICA_FACTOR = DT_MAX_FACTORS - 1 };
+
+void dt_segment_replica_factor(dt_rule *rule, int n_in)
+{
+    rule->out[0] = REPLICA_FACTOR;
+    for (int i = 0; i < n_in; i++)
+        rule->in[i][0] = REPLICA_FACTOR;
+}
+
+bool dt_segment_can(const dt_partition_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_mesh_axes axes = c->factor[REPLICA_FACTOR];
+    return !axes || (axes == c->mesh->replicas && a->cut == DT_CUT_REPLICAS && a->count == dt_mesh_parts(c->mesh, axes));
+}
+
+dt_value dt_segment_emit(dt_partition_call *c)
+{
+    dt_segment_attr a = *(const dt_segment_attr *)c->node->attr;
+    a.count /= dt_mesh_parts(c->mesh, c->factor[REPLICA_FACTOR]);
+    if (c->node->op->result_type)
+        a.type = dt_partition_type(c);
+    return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, &a);
+}

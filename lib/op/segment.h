@@ -5,7 +5,7 @@
 #ifndef DT_OP_SEGMENT_H
 #define DT_OP_SEGMENT_H
 
-#include "op/op.h"
+#include "op/partition.h"
 
 /* Constraint `c`: the cut is one of the three, and has at least one segment. */
 dt_status *dt_segment_check(const dt_infer *q, int c) DT_MUST_USE;
@@ -24,6 +24,11 @@ int64_t dt_segment_border(const dt_call *c, int s);
 dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s);
 /* From the rule of an op that sums over rows to that of the op for each segment: rows stay whole, results have a dimension before theirs. */
 void dt_segment_stack_rule(const dt_type *out, dt_rule *rule);
+/* Over devices, replicas being an axis of the mesh: each device has the rows of its replicas, and their segments (op/partition.h). Adds the factor
+ * that stands for replicas to dimension 0 of the result and of n_in inputs. */
+void dt_segment_replica_factor(dt_rule *rule, int n_in);
+bool dt_segment_can(const dt_partition_call *c);
+dt_value dt_segment_emit(dt_partition_call *c);
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
 
 #endif

@@ -49,8 +49,17 @@ static void print(const void *attr, dt_str *out)
     dt_segment_print(attr, out);
 }
 
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    rule(in, out, attr, r);
+    dt_segment_replica_factor(r, 1);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+
 const dt_op dt_op_segment_broadcast = {
     .name = "segment_broadcast", .about = "to every row the entry of its segment", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .result_type = 1 + offsetof(dt_segment_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

@@ -70,8 +70,17 @@ static void print(const void *attr, dt_str *out)
     dt_dot_print(&a->dot, out);
 }
 
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    rule(in, out, attr, r);
+    dt_segment_replica_factor(r, 2);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+
 const dt_op dt_op_segment_dot_general = {
     .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2,
     .attr_size = sizeof(dt_segment_attr),
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

@@ -55,8 +55,17 @@ static void print(const void *attr, dt_str *out)
     dt_reduce_print(&a->reduce, out);
 }
 
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    rule(in, out, attr, r);
+    dt_segment_replica_factor(r, 1);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+
 const dt_op dt_op_segment_reduce = {
     .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

@@ -33,8 +33,17 @@ static void print(const void *attr, dt_str *out)
     dt_segment_print(attr, out);
 }
 
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
+{
+    rule(in, out, attr, r);
+    dt_segment_replica_factor(r, 0);
+}
+
+static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+
 const dt_op dt_op_segment_sizes = {
     .name = "segment_sizes", .about = "the examples in each segment", .n_in = 0,
     .attr_size = sizeof(dt_segment_attr), .varying = true,
     .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .over_devices = &over_devices,
 };

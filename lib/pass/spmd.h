@@ -12,10 +12,24 @@
 #include "op/partition.h"
 #include "pass/pass.h"
 
+/* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
+typedef enum dt_over_replicas { DT_OVER_REPLICAS_NONE, DT_OVER_REPLICAS_OPTIMIZER, DT_OVER_REPLICAS_WEIGHTS } dt_over_replicas;
+
 typedef struct dt_spmd_options {
     int devices;     /* logical devices of a replica */
     int64_t batch;   /* B: rows of all replicas */
+    /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas' rows belong to everybody, as where they run here. */
+    int replicas;
+    const dt_spread *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
+    dt_over_replicas over_replicas;
 } dt_spmd_options;
+
+/* Bytes that one device holds. */
+typedef struct dt_spmd_bytes {
+    int64_t weights, slots; /* variables; those of the optimizer */
+    int64_t values;         /* what is alive at once, at the peak: arguments, activations, gradients */
+    int peak;               /* the node of local behind which that is */
+} dt_spmd_bytes;
 
 typedef struct dt_spmd {
     dt_arena *arena;
@@ -36,6 +50,7 @@ void dt_spmd_destroy(dt_spmd *s); /* takes NULL */
  * node, since a trace numbers values; collectives become slices, joins and sums.
  */
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
+dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
 void dt_spmd_print(const dt_spmd *s, dt_str *out);
 /* Whether g has notes that ask for several devices. */
 bool dt_spmd_is_annotated(const dt_graph *g);

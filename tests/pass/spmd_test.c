@@ -48,7 +48,14 @@ static void draw(random_kind kind, uint64_t seed, drawn *c)
     must(dt_fold(c->g->graph, c->g->distributed, replicas, &c->folded), seed);
     c->f = feed_make(c->g, seed, replicas, batch);
     c->noted = notes_draw(c->folded.graph, seed, c->f.total, devices);
-    c->cut = cut_make(c->noted, devices, c->f.total, c->name);
+    dt_spmd_options o = { .devices = devices, .batch = c->f.total };
+    if (devices <= 4 && dt_random_below(&r, 2) == 0) {
+        o.replicas = 1 + (int)dt_random_below(&r, 4); /* one more axis: here all rows are one replica's */
+        o.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
+        for (int i = 0; i < c->g->n_variables; i++)
+            *(i % 2 ? &c->g->variable[i]->slot : &c->g->variable[i]->trainable) = true;
+    }
+    c->cut = cut_make(c->noted, &o, c->name);
     c->arg = feed_folded(&c->f, &c->folded);
 }
 

@@ -17,10 +17,10 @@ static void must(dt_status *s, const char *name)
         fail_msg("%s: %s", name, dt_status_text(s));
 }
 
-cut cut_make(const dt_graph *noted, int devices, int64_t batch, const char *name)
+cut cut_make(const dt_graph *noted, const dt_spmd_options *o, const char *name)
 {
     cut c = { .name = name, .noted = noted };
-    must(dt_spmd_create(&c.spmd, noted, &(dt_spmd_options){ .devices = devices, .batch = batch }), name);
+    must(dt_spmd_create(&c.spmd, noted, o), name);
     must(dt_spmd_expand(c.spmd, &c.expanded), name);
     return c;
 }

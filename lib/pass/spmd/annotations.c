@@ -71,12 +71,12 @@ static bool is_for_all(const dt_spmd_work *w, const dt_sharding_attr *a)
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++)
         parts *= a->parts[d];
-    return parts == dt_mesh_devices(&w->mesh);
+    return parts * dt_mesh_parts(&w->mesh, w->mesh.replicas) == dt_mesh_devices(&w->mesh);
 }
 
 static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, dt_layout *l)
 {
-    dt_mesh_axes taken = 0;
+    dt_mesh_axes taken = w->mesh.replicas;
     bool all = is_for_all(w, a);
     for (int d = 0; d < a->rank; d++)
         if (all || n->type.dim[d] < 0)
@@ -86,14 +86,16 @@ static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_shardin
             l->axes[d] = take_axes(&w->mesh, a->parts[d], true, &taken);
 }
 
-static dt_layout read_note(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a)
+static dt_layout read_note(dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a)
 {
     dt_layout l = { 0 };
     if (a->kind == DT_SHARDING_OTHER)
         read_parts(w, n, a, &l);
-    for (int d = 0; d < n->type.rank; d++)
+    for (int d = 0; d < n->type.rank; d++) {
         if (!dt_spmd_divides(w, &n->type, d, l.axes[d]))
             l.axes[d] = 0;
+        w->batch_axes |= n->type.dim[d] < 0 ? l.axes[d] : 0;
+    }
     return l;
 }
 

@@ -227,11 +227,15 @@ dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_option
 {
     dt_arena *arena = dt_arena_create();
     dt_spmd *s = dt_arena_new(arena, dt_spmd);
-    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o->devices), .batch = o->batch };
+    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o->devices), .batch = o->batch, .o = o };
+    dt_spmd_add_replicas(&w.mesh, o->replicas);
 
     *s = (dt_spmd){ .arena = arena, .whole = g, .mesh = w.mesh, .batch = o->batch };
     read_graph(&w);
     dt_spmd_read_notes(&w);
+    dt_spmd_deal_rows(&w);
+    dt_spmd_propagate(&w);
+    dt_spmd_divide_states(&w);
     dt_spmd_propagate(&w);
     w.parts = dt_mesh_parts(&w.mesh, w.batch_axes);
     keep_ends(&w, s);

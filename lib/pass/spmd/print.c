@@ -52,16 +52,34 @@ static void print_totals(const dt_spmd *s, dt_str *out)
     }
 }
 
+static void print_bytes(const dt_spmd *s, dt_str *out)
+{
+    dt_spmd_bytes b = dt_spmd_count_bytes(s);
+    dt_str_printf(out, "  bytes a device: weights %lld, optimizer slots %lld, other values %lld at the peak (%%%d)\n", (long long)b.weights,
+                  (long long)b.slots, (long long)b.values, b.peak);
+}
+
+static void print_mesh(const dt_mesh *m, dt_str *out)
+{
+    dt_str_puts(out, "mesh [");
+    for (int a = 0; a < m->n; a++)
+        dt_str_printf(out, "%s%s%d", a ? ", " : "", m->replicas >> a & 1 ? "replicas " : "", m->size[a]);
+    dt_str_putc(out, ']');
+}
+
 void dt_spmd_print(const dt_spmd *s, dt_str *out)
 {
-    int devices = dt_mesh_devices(&s->mesh);
-    dt_str_printf(out, "program for each of %d logical devices, mesh [", devices);
-    for (int a = 0; a < s->mesh.n; a++)
-        dt_str_printf(out, "%s%d", a ? ", " : "", s->mesh.size[a]);
-    dt_str_printf(out, "], B = %lld", (long long)s->batch);
+    int devices = dt_mesh_devices(&s->mesh), replicas = dt_mesh_parts(&s->mesh, s->mesh.replicas);
+    dt_str_printf(out, "program for each of %d logical device%s", devices / replicas, devices / replicas == 1 ? "" : "s");
+    if (replicas > 1)
+        dt_str_printf(out, " of %d replicas", replicas);
+    dt_str_puts(out, ", ");
+    print_mesh(&s->mesh, out);
+    dt_str_printf(out, ", B = %lld", (long long)s->batch);
     if (s->local->batch_parts > 1)
         dt_str_printf(out, " in %d parts", s->local->batch_parts);
     dt_str_puts(out, "\n");
+    print_bytes(s, out);
     print_totals(s, out);
     dt_graph_print_notes(s->local, print_place, (void *)s, out);
 }

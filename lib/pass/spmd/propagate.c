@@ -169,17 +169,9 @@ static bool tie_states(dt_spmd_work *w)
     return grew;
 }
 
-static void count_batch_axes(dt_spmd_work *w)
-{
-    for (int i = 0; i < w->g->n_nodes; i++)
-        for (int d = 0; d < node_at(w, i)->type.rank; d++)
-            w->batch_axes |= node_at(w, i)->type.dim[d] < 0 ? w->layout[i].axes[d] : 0;
-}
-
 void dt_spmd_propagate(dt_spmd_work *w)
 {
     bool grew = true;
-    count_batch_axes(w);
     while (grew) { /* layouts only grow */
         grew = tie_states(w);
         for (int i = 0; i < w->g->n_nodes; i++)

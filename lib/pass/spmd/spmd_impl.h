@@ -17,6 +17,7 @@ typedef struct dt_spmd_work {
     dt_arena *arena;      /* scratch */
     dt_mesh mesh;
     int64_t batch, parts;
+    const dt_spmd_options *o;
     dt_rule *rule;        /* by node */
     dt_layout *layout;    /* by node: where it shall lie */
     bool *fixed;          /* by node: told so, not found */
@@ -36,6 +37,15 @@ typedef struct dt_spmd_work {
 dt_mesh dt_spmd_mesh(const dt_graph *g, int devices);
 /* layout and fixed of all nodes that the notes speak of. */
 void dt_spmd_read_notes(dt_spmd_work *w);
+
+/* ---- the replicas' axis (replicas.c) ---- */
+
+/* The mesh with one more, innermost axis for replicas. */
+void dt_spmd_add_replicas(dt_mesh *m, int replicas);
+/* Rows belong to replicas: arguments, and values that notes speak of. */
+void dt_spmd_deal_rows(dt_spmd_work *w);
+/* After all else has found its place: variables are divided among the replicas as o->over_replicas says. */
+void dt_spmd_divide_states(dt_spmd_work *w);
 
 /* ---- where everything lies (propagate.c) ---- */
 

@@ -1,0 +1,67 @@
+/* What one device holds while it runs a program: variables for good, other values from where they are made to where they are last read. */
+#include "pass/spmd/spmd_impl.h"
+
+static int64_t bytes_of(const dt_spmd *s, int node)
+{
+    dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
+    return dt_type_bytes(&t);
+}
+
+/* Arguments lie outside of what is counted node by node; a reshape is another name, a constant is part of the program. */
+static bool takes_room(const dt_node *n)
+{
+    return n->op != &dt_op_parameter && n->op != &dt_op_reshape && n->op != &dt_op_constant;
+}
+
+static void count_variables(const dt_spmd *s, dt_spmd_bytes *b)
+{
+    for (int i = 0; i < s->whole->n_states; i++) {
+        int64_t bytes = bytes_of(s, s->local->arg[s->whole->n_args + i].node);
+        *(s->whole->state[i].variable->slot ? &b->slots : &b->weights) += bytes;
+    }
+}
+
+/* Behind which node each value is dead. */
+static int *last_readers(const dt_graph *g, dt_arena *arena)
+{
+    int *last = dt_arena_array(arena, int, g->n_nodes + 1);
+    for (int i = 0; i < g->n_results; i++)
+        last[dt_named_by(g, g->result[i].node)] = g->n_nodes;
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->node[i].n_in; k++) {
+            int *of = &last[dt_named_by(g, g->node[i].in[k])];
+            *of = *of < i ? i : *of;
+        }
+    return last;
+}
+
+static void count_values(const dt_spmd *s, dt_spmd_bytes *b)
+{
+    const dt_graph *g = s->local;
+    dt_arena *arena = dt_arena_create();
+    int *last = last_readers(g, arena);
+    int64_t *dies = dt_arena_array(arena, int64_t, g->n_nodes + 2), now = 0;
+    for (int i = 0; i < s->whole->n_args; i++)
+        now += bytes_of(s, g->arg[i].node);
+    b->values = now;
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (takes_room(&g->node[i])) {
+            now += bytes_of(s, i);
+            dies[last[i]] += bytes_of(s, i);
+        }
+        if (now > b->values) {
+            b->values = now;
+            b->peak = i;
+        }
+        now -= dies[i];
+    }
+    dt_arena_destroy(arena);
+}
+
+dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s)
+{
+    dt_spmd_bytes b = { 0 };
+    count_variables(s, &b);
+    count_values(s, &b);
+    return b;
+}
