@@ -11,6 +11,7 @@
 
 #include "conf/conf.h"
 #include "exec/exec.h"
+#include "pass/spmd.h"
 #include "topo/topo.h"
 
 typedef struct dt_backend dt_backend;
@@ -41,6 +42,7 @@ typedef struct dt_compile_request {
     const dt_graph *step;        /* one replica's step, for pricing */
     int replicas;
     int64_t replica_rows;        /* of the replica that has most */
+    const dt_spmd *on_device;    /* what one device does where that is not one replica's whole step; NULL: it is */
 } dt_compile_request;
 
 typedef struct dt_executable {

@@ -3,6 +3,7 @@
  *
  *   time    per op max(flops / peak, bytes / HBM rate); then one all_reduce of everything summed over replicas, by the schedule
  *           of a ring used both ways
+ *           (of a step cut over devices: the ops on what a device holds, and bytes received over links at their rate)
  *   memory  variables, what is summed over replicas (gradients), arguments, and every value with a batch dimension, kept to the
  *           end of the step (none is freed early here)
  */
@@ -75,11 +76,34 @@ static double all_reduce_seconds(const dt_topology *t, double bytes, int replica
     return replicas > 1 && bytes > 0 ? seconds : 0;
 }
 
+/* A program with explicit collectives. */
+static void price_device(tally *t, const dt_spmd *s)
+{
+    int64_t rows = s->batch / s->local->batch_parts;
+    dt_spmd_bytes held = dt_spmd_count_bytes(s);
+
+    for (int i = 0; i < s->local->n_nodes; i++) {
+        const dt_node *n = &s->local->node[i];
+        if (!n->op->across) {
+            count_time(t, s->local, i, rows);
+            continue;
+        }
+        dt_type in = dt_type_at(&s->local->node[n->in[0]].type, rows);
+        t->price->collective_s += n->op->across->bytes(n->attr, &in) / t->chip->link_Bps;
+    }
+    t->price->hbm_bytes = held.weights + held.slots + held.values;
+    t->price->seconds = t->price->compute_s + t->price->collective_s;
+}
+
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
 {
     struct tally sums = { .chip = t->slice->chip, .price = out };
 
     *out = (dt_price){ .hbm_usable = t->slice->chip->core_hbm_usable };
+    if (r->on_device) {
+        price_device(&sums, r->on_device);
+        return;
+    }
     for (int i = 0; i < r->step->n_nodes; i++) {
         count_time(&sums, r->step, i, r->replica_rows);
         count_memory(&sums, r->step, i, r->replica_rows);

@@ -65,6 +65,6 @@ dt_status *dt_job_check(dt_job *j)
     dt_status_append(&faults, check_elements(j));
     if (j->has_fit && j->has_model && j->has_dataset)
         dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &j->model, &j->dataset));
-    dt_status_append(&faults, dt_job_check_partition(j, replicas));
+    dt_status_append(&faults, dt_job_check_partition(j));
     return faults;
 }

@@ -92,7 +92,7 @@ dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
 
 typedef struct dt_job_partition dt_job_partition;
 /* What `partition` says, against data, model and strategy of so many replicas: all faults. */
-dt_status *dt_job_check_partition(const dt_job *j, int64_t replicas) DT_MUST_USE;
+dt_status *dt_job_check_partition(const dt_job *j) DT_MUST_USE;
 /* What it says of elements whose sizes only the data tells: all faults. */
 dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
 /* From now on steps that are traced with the model are annotated, its weights too. */

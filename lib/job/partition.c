@@ -190,13 +190,6 @@ static dt_status *check_inputs(const dt_job *j)
     return faults;
 }
 
-static dt_status *check_over_replicas(const dt_job *j, int64_t replicas)
-{
-    if (j->partition->over_replicas == DT_OVER_NONE || replicas <= 1)
-        return NULL;
-    return dt_fail(DT_E_NOT_YET, &j->partition->over_at, "partition.over_replicas on %lld replicas is not implemented yet", (long long)replicas);
-}
-
 static dt_status *check_micro_batches(const dt_job *j)
 {
     if (j->partition->micro_batches == 1 || logical_devices(j) == 1)
@@ -204,14 +197,13 @@ static dt_status *check_micro_batches(const dt_job *j)
     return dt_fail(DT_E_NOT_YET, &j->partition->micro_at, "partition.micro_batches on %d logical devices is not implemented yet", logical_devices(j));
 }
 
-dt_status *dt_job_check_partition(const dt_job *j, int64_t replicas)
+dt_status *dt_job_check_partition(const dt_job *j)
 {
     dt_status *faults = check_inputs(j);
     if (!j->partition)
         return faults;
     dt_status_append(&faults, check_values(j));
     dt_status_append(&faults, check_rules(j));
-    dt_status_append(&faults, check_over_replicas(j, replicas));
     dt_status_append(&faults, check_micro_batches(j));
     return faults;
 }

@@ -13,7 +13,7 @@
 #include "pass/pass.h"
 
 /* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
-typedef enum dt_over_replicas { DT_OVER_REPLICAS_NONE, DT_OVER_REPLICAS_OPTIMIZER, DT_OVER_REPLICAS_WEIGHTS } dt_over_replicas;
+typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 
 typedef struct dt_spmd_options {
     int devices;     /* logical devices of a replica */

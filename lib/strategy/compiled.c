@@ -94,7 +94,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_compiled *c = dt_alloc(sizeof *c);
     dt_status *s;
 
-    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards };
+    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards, .over_replicas = o->over_replicas };
     c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
     s = simplify(&c->step);
     if (!s)
@@ -120,6 +120,7 @@ static void release_size(dt_sized *z)
     dt_graph_destroy(z->unrolled);
     dt_graph_destroy(z->pieces);
     dt_spmd_destroy(z->spmd);
+    dt_spmd_destroy(z->priced);
     dt_arena_destroy(z->arena);
     *z = (dt_sized){ 0 };
 }
@@ -158,6 +159,17 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
     return simplify(&z->unrolled);
 }
 
+/* The program of one device of one replica, at a batch that divides evenly: nobody runs it here. */
+static dt_status *cut_for_pricing(const dt_compiled *c, dt_sized *z)
+{
+    int replicas = c->strategy->replicas;
+    if (!z->spmd && (c->over_replicas == DT_OVER_NONE || replicas == 1))
+        return NULL;
+    return dt_spmd_create(&z->priced, c->folded.graph, &(dt_spmd_options){
+        .devices = z->spmd ? c->strategy->logical : 1, .batch = (z->rows + replicas - 1) / replicas * replicas, .replicas = replicas, .arg = c->arg,
+        .over_replicas = c->over_replicas });
+}
+
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
 {
     return z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
@@ -178,10 +190,13 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     dt_status *s = cut_over_devices(c, z);
     if (!s)
         s = cut_images(c, z);
+    if (!s)
+        s = cut_for_pricing(c, z);
     if (!s) {
         z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
         s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
-                                                             .replica_rows = (rows + replicas - 1) / replicas }, &z->executable);
+                                                             .replica_rows = (rows + replicas - 1) / replicas,
+                                                             .on_device = z->priced }, &z->executable);
     }
     if (s)
         release_size(z);
@@ -257,8 +272,8 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     if (!c->folded.graph)
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
     DT_TRY(find_size(c, rows, &z));
-    if (strcmp(stage, "program") == 0 && z->spmd)
-        dt_spmd_print(z->spmd, out);
+    if (strcmp(stage, "program") == 0 && z->priced)
+        dt_spmd_print(z->priced, out);
     else if (strcmp(stage, "program") == 0)
         dt_program_print(z->program, out);
     else

@@ -2,7 +2,6 @@
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H
 
-#include "pass/spmd.h"
 #include "strategy/strategy.h"
 
 enum { DT_SIZES = 16 }; /* executables kept */
@@ -13,6 +12,7 @@ typedef struct dt_sized {
     dt_arena *arena;
     dt_spmd *spmd;          /* cut over the logical devices; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
+    dt_spmd *priced;        /* what each device of each replica does; NULL: replicas of one device that keep all they use */
     dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
     dt_program *program;
     dt_executable executable;
@@ -27,6 +27,7 @@ struct dt_compiled {
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     int shards;
+    dt_over_replicas over_replicas;
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];

@@ -16,7 +16,7 @@
 #include "backend/backend.h"
 #include "conf/conf.h"
 #include "data/data.h"
-#include "pass/pass.h"
+#include "pass/spmd.h"
 #include "topo/topo.h"
 
 #define DT_MAX_REPLICAS 65536
@@ -94,8 +94,6 @@ dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
  * A traced step, compiled for a strategy: folded once, cut and prepared for each size of batch that comes (full, last, evaluation).
  */
 typedef struct dt_compiled dt_compiled;
-/* What replicas keep in parts, each its own, besides what logical devices do. */
-typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 typedef struct dt_compile_options {
     const bool *distributed;   /* by argument; NULL: all */
     int shards;                /* `reproducible`; 0: none */

@@ -12,7 +12,7 @@ typedef struct cut {
 } cut;
 
 /* Fails the test when that fails, as all here do. */
-cut cut_make(const dt_graph *noted, int devices, int64_t batch, const char *name);
+cut cut_make(const dt_graph *noted, const dt_spmd_options *o, const char *name);
 void cut_release(cut *c);
 /*
  * The program in lockstep, arg[] being the whole step's arguments, gives the parts of result[] and update[] (the whole step's). Releases

@@ -63,14 +63,14 @@ static int longest(const dt_spmd_work *w, int node)
 
 static bool is_divided(const dt_spmd_work *w, const dt_variable *v)
 {
-    if (w->o->over_replicas == DT_OVER_REPLICAS_WEIGHTS)
+    if (w->o->over_replicas == DT_OVER_WEIGHTS)
         return v->slot || v->trainable;
-    return w->o->over_replicas == DT_OVER_REPLICAS_OPTIMIZER && v->slot;
+    return w->o->over_replicas == DT_OVER_OPTIMIZER && v->slot;
 }
 
 void dt_spmd_divide_states(dt_spmd_work *w)
 {
-    if (!w->mesh.replicas || w->o->over_replicas == DT_OVER_REPLICAS_NONE)
+    if (!w->mesh.replicas || w->o->over_replicas == DT_OVER_NONE)
         return;
     for (int i = 0; i < w->g->n_states; i++) {
         int node = w->g->state[i].node, d = is_divided(w, w->g->state[i].variable) ? longest(w, node) : -1;
