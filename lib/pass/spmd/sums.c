@@ -81,8 +81,6 @@ static term term_of(const dt_spmd_work *w, int i)
 {
     const dt_made *m = &w->made[i];
     dt_made pending = { .value = m->pending, .layout = m->pending_layout }, value = { .value = m->value, .layout = m->layout };
-    if (w->free[i])
-        return (term){ 0 };
     return m->layout.partial ? (term){ .partial = value } : (term){ .whole = value, .partial = pending };
 }
 
@@ -108,8 +106,9 @@ bool dt_spmd_emit_sum(dt_spmd_work *w, int i)
     if (n->op != &dt_op_add || w->fixed[i] || !dt_dtype_is_float(n->type.dtype))
         return false;
     term a = term_of(w, n->in[0]), b = term_of(w, n->in[1]);
+    bool made = !w->free[n->in[0]] && !w->free[n->in[1]];
     bool mixed = (a.whole.value.trace || b.whole.value.trace) && (a.partial.value.trace || b.partial.value.trace);
-    if (!mixed || !agree(&a.partial, &b.partial)) {
+    if (!made || !mixed || !agree(&a.partial, &b.partial)) {
         for (int k = 0; k < 2; k++)
             if (w->made[n->in[k]].pending.trace)
                 add_pending(w, n->in[k]);
