@@ -13,7 +13,7 @@
 #include "coll/coll.h"
 
 typedef struct tally {
-    const dt_chip *chip;
+    double flops, Bps, link_Bps; /* of a device */
     dt_price *price;
     double summed; /* bytes of all_reduce */
 } tally;
@@ -37,7 +37,7 @@ static void count_time(tally *t, const dt_graph *g, int i, int64_t rows)
         for (int k = 0; k < n->n_in; k++)
             cost.bytes += (double)dt_type_bytes(&in[k].type);
     }
-    double arithmetic = cost.flops / t->chip->core_flops, memory = cost.bytes / t->chip->core_hbm_Bps;
+    double arithmetic = cost.flops / t->flops, memory = cost.bytes / t->Bps;
     t->price->compute_s += arithmetic > memory ? arithmetic : memory;
 }
 
@@ -89,7 +89,7 @@ static void price_device(tally *t, const dt_spmd *s)
             continue;
         }
         dt_type in = dt_type_at(&s->local->node[n->in[0]].type, rows);
-        t->price->collective_s += n->op->across->bytes(n->attr, &in) / t->chip->link_Bps;
+        t->price->collective_s += n->op->across->bytes(n->attr, &in) / t->link_Bps;
     }
     t->price->hbm_bytes = held.weights + held.slots + held.values;
     t->price->seconds = t->price->compute_s + t->price->collective_s;
@@ -97,9 +97,11 @@ static void price_device(tally *t, const dt_spmd *s)
 
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
 {
-    struct tally sums = { .chip = t->slice->chip, .price = out };
+    const dt_chip *chip = t->slice->chip;
+    const int cores = dt_topology_device_cores(t);
+    struct tally sums = { .flops = cores * chip->core_flops, .Bps = cores * chip->core_hbm_Bps, .link_Bps = chip->link_Bps, .price = out };
 
-    *out = (dt_price){ .hbm_usable = t->slice->chip->core_hbm_usable };
+    *out = (dt_price){ .hbm_usable = cores * chip->core_hbm_usable };
     if (r->on_device) {
         price_device(&sums, r->on_device);
         return;

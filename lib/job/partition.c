@@ -22,6 +22,21 @@ static int logical_devices(const dt_job *j)
     return j->has_strategy && j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
 }
 
+/* The same, also of a block that does not fit. */
+static int devices_asked_for(const dt_job *j)
+{
+    const dt_tree *shape = dt_tree_get(dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
+    int64_t devices = logical_devices(j), size;
+    for (int k = 0; !j->has_strategy && shape && shape->kind == DT_TREE_LIST && k < shape->n; k++) {
+        dt_status *bad = dt_tree_int(shape->item[k], "computation_shape", 1, DT_MAX_REPLICAS, &size);
+        dt_status_free(bad);
+        if (bad || !dt_mul_fits(devices, size, &devices) || devices > DT_MAX_REPLICAS)
+            return 1;
+    }
+    return (int)devices;
+}
+
+
 /* ---- how something may lie ---- */
 
 /* Something that is said to lie somehow; without a type only the number of parts can be looked at. */
@@ -34,10 +49,11 @@ typedef struct subject {
 /* Rows of a replica in a full batch; 0: not the same on all. */
 static int64_t rows_of_replica(const dt_job *j)
 {
-    int64_t each = j->dataset.per_replica_batch_size, replicas = dt_device_assignment_replicas(j->strategy.assignment);
-    if (!j->has_dataset || each > 0)
-        return j->has_dataset ? each : 0;
-    return j->dataset.global_batch_size % replicas == 0 ? j->dataset.global_batch_size / replicas : 0;
+    int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
+    if (!j->has_dataset)
+        return 0;
+    replicas = dt_device_assignment_replicas(j->strategy.assignment);
+    return each > 0 ? each : all % replicas == 0 ? all / replicas : 0;
 }
 
 /* The number that cannot be, else the whole list. */
@@ -180,7 +196,7 @@ static dt_status *check_inputs(const dt_job *j)
 {
     const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;
-    if (!j->has_dataset || !j->has_strategy || !j->strategy.spmd || logical_devices(j) == 1)
+    if (!j->has_dataset || !j->strategy.spmd || devices_asked_for(j) == 1)
         return NULL;
     for (int i = 0; i < j->elements.n; i++) {
         const dt_tree *said = dt_tree_get(given, j->elements.v[i]);

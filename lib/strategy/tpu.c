@@ -31,7 +31,7 @@ static const dt_field resolver_fields[] = {
     DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v3-8, sim:v3-32, ...; \"\": this machine's own"),
     DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32 throughout; chip: products as the chip rounds them"),
     DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
-           .help = "devices that a chip shows"),
+           .help = "devices that a chip shows: v4 both cores as one unless told"),
     DT_END
 };
 
@@ -70,8 +70,8 @@ static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, dt_r
 
     if (x->numerics == CHIP)
         dt_status_append(&faults, not_yet(map, "numerics", "'chip'"));
-    if (*out && x->has_cores && x->cores_per_chip != (*out)->slice->chip->devices)
-        dt_status_append(&faults, not_yet(map, "cores_per_chip", "another number than the chip's own"));
+    if (*out && x->has_cores)
+        dt_status_append(&faults, dt_resolver_show_cores(*out, x->cores_per_chip, dt_value_place(map, "cores_per_chip")));
     return faults;
 }
 
@@ -89,6 +89,21 @@ static const dt_place *place_of(const dt_tree *t, const dt_status *s)
     }
 }
 
+/* Of a block that does not fit, the number that is too large. */
+static const dt_place *size_place(const dt_tree *t, const struct assignment *x, const dt_topology *slice, const dt_status *s)
+{
+    const dt_tree *shape = dt_tree_get(t, "computation_shape"), *stride = dt_tree_get(t, "computation_stride");
+    const dt_tree *list = shape ? shape : stride;
+    for (int k = 0; k < 4 && dt_status_number(s) == DT_E_COMPUTATION_SHAPE && list && list->n == 4; k++) {
+        int64_t size = 1;
+        bool fits = (!shape || dt_mul_fits(size, x->computation_shape.v[k], &size)) &&
+                    (!stride || x->computation_stride.n != 4 || dt_mul_fits(size, x->computation_stride.v[k], &size));
+        if (!fits || size > slice->mesh[k])
+            return &list->item[k]->at;
+    }
+    return place_of(t, s);
+}
+
 static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice, dt_device_assignment **out)
 {
     struct assignment x;
@@ -98,7 +113,7 @@ static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_to
         .computation_stride = x.computation_stride.v, .stride_rank = x.computation_stride.n,
         .num_replicas = x.num_replicas, .device_order_mode = (dt_device_order)x.device_order_mode,
     });
-    return s ? dt_at(s, place_of(t, s)) : NULL;
+    return s ? dt_at(s, size_place(t, &x, slice, s)) : NULL;
 }
 
 /* ---- the row ---- */

@@ -64,18 +64,53 @@ static bool find_block(const int mesh[4], int64_t cores, int64_t block[4])
     return false;
 }
 
-static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4])
+/* The mesh of a slice whose chips show so many devices. */
+static bool mesh_fits(const dt_slice *s, int devices, const int64_t footprint[4], int mesh[4])
 {
-    int64_t cores = 1, block[4];
+    memcpy(mesh, (int[4]){s->chips[0], s->chips[1], s->chips[2], devices}, 4 * sizeof *mesh);
     for (int k = 0; k < 4; k++)
-        if (!dt_mul_fits(cores, shape[k], &cores))
+        if (footprint[k] > mesh[k])
+            return false;
+    return true;
+}
+
+/* "take tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice with room of these chips, NULL: of any; nothing where there
+ * is none. */
+static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4])
+{
+    int n, mesh[4];
+    const dt_slice *s = dt_slices(&n);
+    for (int i = 0; i < n && text->size == 0; i++)
+        for (int devices = s[i].chip->devices; devices <= s[i].chip->cores && text->size == 0; devices++) {
+            if ((chip && s[i].chip != chip) || !mesh_fits(&s[i], devices, footprint, mesh))
+                continue;
+            dt_str_printf(text, "take tpu: sim:%s", s[i].name);
+            if (devices != s[i].chip->devices)
+                dt_str_printf(text, " with cores_per_chip: %d", devices);
+            dt_str_puts(text, ", mesh ");
+            dt_list_print_4(text, mesh);
+        }
+}
+
+/* What would do instead: another block of as many cores, another slice. */
+static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4], const int64_t stride[4])
+{
+    int64_t cores = 1, block[4], footprint[4];
+    for (int k = 0; k < 4; k++)
+        if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    if (!find_block(t->mesh, cores, block))
-        return s;
-    dt_str text = {0};
-    dt_list_print(&text, block, 4);
-    s = dt_note(s, "= %lld logical devices that fit: %s", (long long)cores, dt_str_text(&text));
+    dt_str text = {0}, slice = {0};
+    if (find_block(t->mesh, cores, block)) {
+        dt_str_printf(&text, "%lld logical devices that fit: ", (long long)cores);
+        dt_list_print(&text, block, 4);
+    }
+    print_slice(&slice, t->slice ? t->slice->chip : NULL, footprint);
+    if (slice.size == 0)
+        print_slice(&slice, NULL, footprint);
+    if (text.size || slice.size)
+        s = dt_note(s, "= %s%s%s", dt_str_text(&text), text.size && slice.size ? "; or " : "", dt_str_text(&slice));
     dt_str_release(&text);
+    dt_str_release(&slice);
     return s;
 }
 
@@ -111,7 +146,7 @@ static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], con
     int64_t size;
     if (dt_mul_fits(shape[axis], stride[axis], &size))
         s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size, t->mesh[axis]);
-    return note_block(s, t, shape);
+    return note_block(s, t, shape, stride);
 }
 
 static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], const int64_t stride[4])

@@ -28,4 +28,15 @@ DT_CHIP(v3,
     .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
     .hop_s = 1e-6,                     /* [sb] */
     .host = {2, 2, 1})                 /* [docs] a v3-8 machine has 4 chips */
+DT_CHIP(v4,
+    .cores = 2, .devices = 1,          /* [docs, lib] megacore, Cloud TPU's default; 2 where a program asks for them */
+    .core_flops = 275e12 / 2,          /* [docs] 275 TFLOP/s a chip */
+    .clock_hz = 1050e6,                /* 275e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
+    .core_hbm = INT64_C(32) << 29,     /* [docs] 32 GiB a chip */
+    .core_hbm_usable = 32745848832 / 2, /* [lib] memory limit of a device, both cores */
+    .core_hbm_Bps = 1200e9 / 2,        /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
+    .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
+    .hop_s = 1e-6,                     /* [sb] */
+    .host = {2, 2, 1})                 /* [lib] 4 chips */
 #undef DT_CHIP

@@ -213,7 +213,7 @@ static void draw_header(const dt_topology_picture *p, dt_str *out)
     if (s->chips[2] > 1)
         dt_str_printf(out, "x%d", s->chips[2]);
     dt_str_printf(out, ")   %d cores   %lld GiB HBM per core   %d host%s   mesh [x %d, y %d, z %d, core %d]\n",
-                  dt_topology_cores(t), (long long)(s->chip->core_hbm >> 30), t->tasks, t->tasks == 1 ? "" : "s", t->mesh[0], t->mesh[1],
+                  dt_topology_cores(t), (long long)(dt_topology_device_cores(t) * s->chip->core_hbm >> 30), t->tasks, t->tasks == 1 ? "" : "s", t->mesh[0], t->mesh[1],
                   t->mesh[2], t->mesh[3]);
     if (p->why)
         dt_str_printf(out, "%s\n", p->why);

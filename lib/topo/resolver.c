@@ -86,6 +86,19 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     return NULL;
 }
 
+/* A chip whose cores work as one can also show them; no other can do otherwise than it does. */
+dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place *at)
+{
+    const dt_chip *c = r->slice->chip;
+    bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);
+    if (!can)
+        return dt_fail(DT_E_RANGE, at, "cores_per_chip must be %d%s, got %lld: %s", c->devices, c->devices < c->cores ? " or 2" : "", (long long)cores,
+                       c->devices < c->cores ? "a chip shows its cores as one device, or each" : "each core of these chips is a device");
+    dt_topology_unref(r->topology);
+    r->topology = dt_topology_of_cores(r->slice, (int)cores);
+    return NULL;
+}
+
 dt_resolver *dt_resolver_ref(dt_resolver *r)
 {
     r->refs++;

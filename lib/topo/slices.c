@@ -12,8 +12,11 @@
 static const dt_slice slices[] = { /* by size, then by generation */
     {"v2-8", &dt_chip_v2, {2, 2, 1}, {false, false, false}, false},
     {"v3-8", &dt_chip_v3, {2, 2, 1}, {false, false, false}, false},
+    {"v4-8", &dt_chip_v4, {2, 2, 1}, {false, false, false}, false},
+    {"v4-16", &dt_chip_v4, {2, 2, 2}, {false, false, false}, false},
     {"v2-32", &dt_chip_v2, {4, 4, 1}, {false, false, false}, false},
     {"v3-32", &dt_chip_v3, {4, 4, 1}, {false, false, false}, false},
+    {"v4-32", &dt_chip_v4, {2, 2, 4}, {false, false, false}, false},
 };
 enum { SLICES = sizeof slices / sizeof *slices };
 

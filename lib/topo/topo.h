@@ -27,7 +27,7 @@ typedef int dt_coords[4]; /* x, y, z, core */
 typedef struct dt_chip {
     const char *generation;   /* "v3" */
     int cores;                /* TensorCores of a chip */
-    int devices;              /* what programs see of a chip: one device per core, or one for both (megacore) */
+    int devices;              /* what programs see of a chip unless they ask: one device per core, or one for both (megacore) */
     double core_flops;        /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
     double clock_hz;
     int mxus, mxu_size;       /* of a core; rows and columns of one */
@@ -84,6 +84,10 @@ int dt_topology_places(const int64_t mesh[4]);
 void dt_topology_write(const dt_topology *t, dt_str *out);
 /* The topology of a slice, as its hosts report it. */
 dt_topology *dt_topology_of_slice(const dt_slice *s);
+/* The same where a chip shows so many devices, not its own number: 1 (both cores as one) or 2. */
+dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
+/* Cores that make one device of a topology of a slice. */
+int dt_topology_device_cores(const dt_topology *t);
 /* Cores that are there. */
 int dt_topology_cores(const dt_topology *t);
 bool dt_topology_has(const dt_topology *t, const dt_coords at);
@@ -170,6 +174,8 @@ struct dt_resolver {
 /* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
+/* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before anybody has asked for the topology. */
+dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place *at) DT_MUST_USE;
 /* Virtual workers of this process: no slice. This is task 0 of them, the chief. */
 dt_resolver *dt_resolver_of_workers(int workers);
 

@@ -159,7 +159,12 @@ static void fill_host(const int first[3], const int host[3], int cores, dt_coord
 
 dt_topology *dt_topology_of_slice(const dt_slice *s)
 {
-    const int cores = s->chip->devices, mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
+    return dt_topology_of_cores(s, s->chip->devices);
+}
+
+dt_topology *dt_topology_of_cores(const dt_slice *s, int cores)
+{
+    const int mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
     int host[3], hosts[3];
     for (int axis = 0; axis < 3; axis++) {
         host[axis] = min(s->chip->host[axis], s->chips[axis]);
@@ -199,6 +204,11 @@ DT_API void dt_topology_unref(dt_topology *t)
 int dt_topology_cores(const dt_topology *t)
 {
     return places(t->mesh) - t->missing;
+}
+
+int dt_topology_device_cores(const dt_topology *t)
+{
+    return t->slice->chip->cores / t->mesh[3];
 }
 
 bool dt_topology_has(const dt_topology *t, const dt_coords at)

@@ -22,8 +22,8 @@ static void test_chips_have_the_collected_numbers(void **state)
         print_message("../shared/tpu-chips.json is not there\n");
         skip();
     }
-    static const char *const generations[] = {"v2", "v3"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const generations[] = {"v2", "v3", "v4"};
+    for (int i = 0; i < 3; i++) {
         const json_t *want = json_object_get(json_object_get(root, "generations"), generations[i]), *ici = json_object_get(want, "ici");
         const json_t *mxu = json_object_get(want, "mxu");
         const dt_chip *c = dt_chip_find(generations[i]);
@@ -34,7 +34,7 @@ static void test_chips_have_the_collected_numbers(void **state)
         assert_int_equal(c->mxus, number(mxu, "per_core"));
         assert_int_equal(c->mxu_size, json_integer_value(json_array_get(json_object_get(mxu, "size"), 0)));
         assert_true((double)c->core_hbm * c->cores == number(want, "hbm_per_chip"));
-        assert_true((double)c->core_hbm_usable == number(want, "usable_hbm_per_device"));
+        assert_true((double)c->core_hbm_usable * c->cores / c->devices == number(want, "usable_hbm_per_device"));
         assert_true(c->core_hbm_Bps * c->cores == number(want, "hbm_Bps_per_chip"));
         assert_int_equal(c->links, number(ici, "links"));
         assert_true(c->link_Bps == number(ici, "oneway_Bps_per_link"));
@@ -48,7 +48,7 @@ static void test_slices_are_found_in_all_spellings(void **state)
     (void)state;
     static const struct { const char *name, *slice; } rows[] = {
         {"v2-8", "v2-8"}, {"v3-8", "v3-8"}, {"V3-8", "v3-8"}, {"sim:v3-8", "v3-8"}, {"SIM:V2-8", "v2-8"}, {"v3:2x2", "v3-8"},
-        {"sim:v2:2X2x1", "v2-8"},
+        {"sim:v2:2X2x1", "v2-8"}, {"v4:2x2x2", "v4-16"}, {"V4-32", "v4-32"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const dt_slice *s = NULL;
@@ -65,11 +65,12 @@ static void test_unknown_slices_name_the_nearest(void **state)
         {"v3-99999999999999999999", "unknown slice 'v3-99999999999999999999'; the nearest is v3-32"},
         {"v3-", "unknown slice 'v3-'; the nearest is v3-8"},
         {"v3", "unknown slice 'v3'; the nearest is v3-8"},
-        {"v9-8", "unknown slice 'v9-8'; there are v2-8, v3-8, v2-32 and v3-32"},
-        {"pony", "unknown slice 'pony'; there are v2-8, v3-8, v2-32 and v3-32"},
-        {"sim:", "unknown slice 'sim:'; there are v2-8, v3-8, v2-32 and v3-32"},
-        {"", "unknown slice ''; there are v2-8, v3-8, v2-32 and v3-32"},
+        {"v9-8", "unknown slice 'v9-8'; there are v2-8, v3-8, v4-8, v4-16, v2-32, v3-32 and v4-32"},
+        {"pony", "unknown slice 'pony'; there are v2-8, v3-8, v4-8, v4-16, v2-32, v3-32 and v4-32"},
+        {"sim:", "unknown slice 'sim:'; there are v2-8, v3-8, v4-8, v4-16, v2-32, v3-32 and v4-32"},
+        {"", "unknown slice ''; there are v2-8, v3-8, v4-8, v4-16, v2-32, v3-32 and v4-32"},
         {"v3:3x3", "unknown slice 'v3:3x3'; the nearest are v3-8 and v3-32"},
+        {"v4-24", "unknown slice 'v4-24'; the nearest are v4-16 and v4-32"},
         {"v3:4x4x", "'v3:4x4x' is not of the form AxB or AxBxC"},
         {"v3:", "'v3:' is not of the form AxB or AxBxC"},
         {"v3:2", "'v3:2' is not of the form AxB or AxBxC"},

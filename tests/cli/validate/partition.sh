@@ -92,3 +92,16 @@ partition={image: {split: [1, 2, 2, 1]}, weights: [{match: conv, replicate: true
 END
 awk '/^partition:/ { skip = 1; next } /^[a-z]/ { skip = 0 } !skip' $attention >"$TEST_DIR/without.yaml"
 show validate "$TEST_DIR/without.yaml"
+
+# The documented partition on a slice that is too flat for it, with two more mistakes; on the slice that the message names it is right.
+awk '/^  label:/ || /^  logits:/ { next } 1' $spatial |
+    sed 's/\[2, 2, 1, 2\]/[1, 2, 2, 2]/; s/^  layers:/  layesr:/' >"$TEST_DIR/flat.yaml"
+show validate "$TEST_DIR/flat.yaml"
+sed 's/layesr/layers/' "$TEST_DIR/flat.yaml" >"$TEST_DIR/deep.yaml"
+exits 0 validate "$TEST_DIR/deep.yaml" partition.label=replicate 'strategy.cluster_resolver={tpu: sim:v4-16, cores_per_chip: 2}'
+exits 78 validate $spatial 'strategy.cluster_resolver={tpu: sim:v4-16}'
+for cores in 1 2; do
+    "$DTRAIN" topology $spatial strategy.device_assignment= "strategy.cluster_resolver={tpu: sim:v4-16, cores_per_chip: $cores}" | head -n 1
+done
+show validate $spatial 'strategy.cluster_resolver={tpu: sim:v3-8, cores_per_chip: 1}'
+show validate $spatial 'strategy.device_assignment={computation_shape: [4, 4, 1, 2]}'
