@@ -41,7 +41,6 @@ static const fault_case top_cases[] = {
     {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is no element of the data and no layer", "did you mean 'image'?"},
     {"", 2, "partition: {image: split}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
     {"", 2, "partition: {image: {split: [0]}}", 78, 2, 29, "split[0] must be in [1, 65536], got 0", NULL},
-    {"", 2, "partition: {over_replicas: optimizer}", 78, 2, 28, "partition.over_replicas on 2 replicas is not implemented yet", NULL},
     {"", 2, "partition: {over_replicas: weigths}", 78, 2, 28, "unknown over_replicas 'weigths'", "did you mean 'weights'?"},
     {"", 2, "partition: {micro_batches: 0}", 78, 2, 28, "micro_batches must be in [1, 65536], got 0", NULL},
     {"", 2, "partition: {image: {split: [1, 2], assign: 0}}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},

@@ -38,6 +38,8 @@ partition.weights=
 partition.weights=[{match: self_attention/query/kernel, split: [2, 1, 1]}]
 partition.weights=[{match: "*/kernel", replicate: true}, {match: "*", replicate: true}]
 partition.over_replicas=none
+partition.over_replicas=optimizer
+partition.over_replicas=weights
 partition.micro_batches=1
 strategy.spmd_partitioning=false;partition.logits={assign: 1};partition.steps=
 strategy.device_assignment=;partition.steps={split: [7, 7]};partition.micro_batches=4
@@ -73,7 +75,7 @@ partition.weights.0.split=[2, 2, 1]
 partition.weights.1.split=[1, 2, 1];partition.weights.2.split=[1, 1, 4]
 partition.weights.2={match: "*/attention_output/kernel", split: [2, 1, 1], replicate: true}
 partition.weights=[{match: logits/bias, split: [2]}]
-partition.over_replicas=optimizer;partition.micro_batches=2
+partition.micro_batches=2
 strategy.spmd_partitioning=false;partition.logits={assign: 2}
 END
 bad tests/jobs/gpt.yaml <<'END'
