@@ -7,19 +7,13 @@
 
 #include "exec/exec_impl.h"
 
-/* Element-wise nodes of one shape, still growing. */
-typedef struct set {
-    int n, cap;
-    int *node;
-} set;
-
 typedef struct assembler {
     dt_exec *x;
     int *in_set;       /* by node: 1 + set it waits in, 0: none */
     int n_sets, cap_sets;
-    set *open;         /* n = 0: closed */
+    dt_fused_list *open; /* of one shape, still growing; none: closed */
     int n_lists, cap_lists;
-    set *list;         /* closed sets, by fused_in */
+    dt_fused_list *list; /* closed ones, by fused_in */
 } assembler;
 
 /* ---- kernels ---- */
@@ -57,18 +51,18 @@ static dt_step *add_step(dt_group *group)
 
 static void close_set(assembler *a, dt_group *group, int which)
 {
-    set *s = &a->open[which];
+    dt_fused_list *s = &a->open[which];
 
-    if (s->n == 0)
+    if (s->node.n == 0)
         return;
-    for (int i = 0; i < s->n; i++) {
-        a->in_set[s->node[i]] = 0;
-        a->x->fused_in[s->node[i]] = a->n_lists;
+    for (int i = 0; i < s->node.n; i++) {
+        a->in_set[s->node.v[i]] = 0;
+        a->x->fused_in[s->node.v[i]] = a->n_lists;
     }
-    *add_step(group) = (dt_step){ .kernel = &dt_kernel_fused, .node = a->n_lists };
+    *add_step(group) = (dt_step){ .kernel = &dt_kernel_fused, .node = a->n_lists, .pieces_of = s->shape };
     DT_GROW(a->list, a->cap_lists, a->n_lists + 1);
     a->list[a->n_lists++] = *s;
-    *s = (set){ 0 };
+    *s = (dt_fused_list){ 0 };
 }
 
 static void close_all(assembler *a, dt_group *group)
@@ -82,21 +76,23 @@ static bool same_shape(const dt_type *a, const dt_type *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-static int set_for(assembler *a, int node)
+static int set_for(assembler *a, int shape)
 {
+    const dt_graph *g = a->x->g;
     int spare = -1;
 
     for (int i = 0; i < a->n_sets; i++) {
-        if (a->open[i].n == 0)
+        if (a->open[i].node.n == 0)
             spare = i;
-        else if (same_shape(&a->x->g->node[a->open[i].node[0]].type, &a->x->g->node[node].type))
+        else if (same_shape(&g->node[a->open[i].shape].type, &g->node[shape].type))
             return i;
     }
-    if (spare >= 0)
-        return spare;
-    DT_GROW(a->open, a->cap_sets, a->n_sets + 1);
-    a->open[a->n_sets] = (set){ 0 };
-    return a->n_sets++;
+    if (spare < 0) {
+        DT_GROW(a->open, a->cap_sets, a->n_sets + 1);
+        spare = a->n_sets++;
+    }
+    a->open[spare] = (dt_fused_list){ .shape = shape, .segment = a->x->p->piece[shape].segment };
+    return spare;
 }
 
 /* Sets other than `keep` whose results the node reads, itself or through an input that is computed within it. */
@@ -121,13 +117,13 @@ static int written_variable(const dt_exec *x, int node)
     return -1;
 }
 
-static bool set_reads(const assembler *a, const set *s, int node)
+static bool set_reads(const assembler *a, const dt_fused_list *s, int node)
 {
     const dt_graph *g = a->x->g;
 
-    for (int i = 0; i < s->n; i++)
-        for (int k = 0; k < g->node[s->node[i]].n_in; k++)
-            if (dt_named_by(g, g->node[s->node[i]].in[k]) == node)
+    for (int i = 0; i < s->node.n; i++)
+        for (int k = 0; k < g->node[s->node.v[i]].n_in; k++)
+            if (dt_named_by(g, g->node[s->node.v[i]].in[k]) == node)
                 return true;
     return false;
 }
@@ -144,13 +140,15 @@ static void close_readers(assembler *a, dt_group *group, int node, int keep)
 
 static void add_fused(assembler *a, dt_group *group, int node)
 {
-    int which = set_for(a, node);
-    set *s = &a->open[which];
+    bool sums = dt_is_fused_sum(a->x->g, node);
+    int which = set_for(a, sums ? a->x->g->node[node].in[0] : node);
+    dt_fused_list *s = &a->open[which];
 
     close_inputs(a, group, node, which);
     close_readers(a, group, node, which);
-    DT_GROW(s->node, s->cap, s->n + 1);
-    s->node[s->n++] = node;
+    s->segment = a->x->p->piece[node].segment;
+    DT_GROW(s->node.v, s->node.cap, s->node.n + 1);
+    s->node.v[s->node.n++] = node;
     a->in_set[node] = which + 1;
 }
 
@@ -158,7 +156,7 @@ static void add_kernel(assembler *a, dt_group *group, int node)
 {
     close_inputs(a, group, node, -1);
     close_readers(a, group, node, -1);
-    *add_step(group) = (dt_step){ .kernel = dt_kernel_find(a->x->g, node), .node = node };
+    *add_step(group) = (dt_step){ .kernel = dt_kernel_find(a->x->g, node), .node = node, .pieces_of = node };
 }
 
 /* ---- groups ---- */
@@ -253,10 +251,8 @@ static void mark_constants(dt_exec *x)
 
 static dt_status *prepare_step(assembler *a, dt_step *step)
 {
-    if (step->kernel == &dt_kernel_fused) {
-        const set *s = &a->list[step->node];
-        return dt_fused_step(a->x, s->node, s->n, step);
-    }
+    if (step->kernel == &dt_kernel_fused)
+        return dt_fused_step(a->x, &a->list[step->node], step);
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
@@ -315,11 +311,14 @@ dt_status *dt_build_steps(dt_exec *x)
     for (int i = 0; i < x->n_groups; i++)
         assemble_group(&a, i);
     mark_stored(x);
+    dt_plan_recomputing(x, a.list, a.n_lists);
     mark_constants(x);
     s = prepare_steps(&a);
     add_copies(x);
-    for (int i = 0; i < a.n_lists; i++)
-        free(a.list[i].node);
+    for (int i = 0; i < a.n_lists; i++) {
+        free(a.list[i].node.v);
+        free(a.list[i].again.v);
+    }
     free(a.list);
     free(a.open);
     free(a.in_set);

@@ -69,7 +69,7 @@ typedef struct dt_kernel {
 
 struct dt_step {
     const dt_kernel *kernel;
-    int node;
+    int node, pieces_of;  /* pieces_of: the node whose pieces the step's are */
     void *state;
     size_t scratch, kept, kept_at;
 };
@@ -129,12 +129,25 @@ static inline float *dt_floats(const dt_exec *x, int node)
     return x->at[node];
 }
 
-/* ---- fused steps (fuse.c, strip_program.c) ---- */
+/* ---- fused steps (strip_program.c) ---- */
 
 /* Whether a node can be an instruction of a strip program. */
 bool dt_can_fuse(const dt_graph *g, int node);
-/* A step for nodes[n] of one shape, in order. slot[].stored says which results leave it. */
-dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step) DT_MUST_USE;
+typedef struct dt_ints { int n, cap, *v; } dt_ints;
+/* Nodes that run as one step, in order. */
+typedef struct dt_fused_list {
+    dt_ints node;
+    int shape, segment; /* shape: a node of the shape that the step goes over */
+    dt_ints again;      /* nodes of other lists that are made here once more */
+} dt_fused_list;
+/* A sum over the batch, for each piece of it, that is formed while the step goes over what is summed; it is of another shape. */
+bool dt_is_fused_sum(const dt_graph *g, int node);
+/* Decides slot[].stored of what one list makes and another reads, and what is made again (recompute.c). */
+void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
+/* slot[].stored says which results leave the step. */
+dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;
+/* Calls read(x, node) for every node whose memory the step reads. */
+void dt_fused_reads(dt_exec *x, const dt_step *step, void (*read)(dt_exec *x, int node, int segment), int segment);
 
 /* ---- steps and memory (compile.c, memory.c) ---- */
 

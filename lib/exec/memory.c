@@ -59,14 +59,19 @@ static void keep_old_values(dt_exec *x)
             keep_old_value(x, x->g->state[i].update);
 }
 
+static void read_until(dt_exec *x, int node, int segment)
+{
+    dt_slot *owner = &x->slot[x->slot[node].owner];
+    if (segment > owner->last)
+        owner->last = segment;
+}
+
 /* Segment in which a node's inputs are read: its own, or that of the tree which absorbs it. */
 static void note_reading(dt_exec *x, int node, int segment)
 {
     for (int k = 0; k < x->g->node[node].n_in; k++) {
         int in = x->g->node[node].in[k];
-        dt_slot *owner = &x->slot[x->slot[in].owner];
-        if (segment > owner->last)
-            owner->last = segment;
+        read_until(x, in, segment);
         if (x->p->piece[in].absorbed)
             note_reading(x, in, segment);
     }
@@ -87,6 +92,10 @@ static void find_lifetimes(dt_exec *x)
     for (int i = 0; i < g->n_nodes; i++)
         if (x->p->piece[i].segment >= 0)
             note_reading(x, i, x->p->piece[i].segment);
+    for (int i = 0; i < x->n_groups; i++)
+        for (int k = 0; k < x->group[i].n_steps; k++)
+            if (x->group[i].step[k].kernel == &dt_kernel_fused)
+                dt_fused_reads(x, &x->group[i].step[k], read_until, x->group[i].segment);
     for (int i = 0; i < g->n_results; i++)
         x->slot[x->slot[g->result[i].node].owner].last = x->n_segments;
     for (int i = 0; i < g->n_states; i++)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "exec/strip_program.h"
+#include "op/segment.h"
 
 /* ---- which ops ---- */
 
@@ -82,6 +83,18 @@ static bool can_convert(const dt_graph *g, const dt_node *n)
     return n->type.dtype == DT_FLOAT32 && (from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL);
 }
 
+/* The dimensions that stay are the last ones, and short. */
+bool dt_is_fused_sum(const dt_graph *g, int node)
+{
+    const dt_node *n = &g->node[node];
+    const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
+    if (n->op != &dt_op_segment_reduce || dt_cut_of(n) != DT_CUT_PIECES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op == &dt_op_parameter)
+        return false;
+    const dt_reduce_attr *a = &((const dt_segment_attr *)n->attr)->reduce;
+    int gone = in->rank - (n->type.rank - 1);
+    return a->kind == DT_REDUCE_SUM && a->dims == (1u << gone) - 1 && dt_type_elements(&n->type) / dt_segment_count(n) <= DT_STRIP;
+}
+
 bool dt_can_fuse(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
@@ -89,6 +102,8 @@ bool dt_can_fuse(const dt_graph *g, int node)
     dt_strip_layout l;
     int64_t period;
 
+    if (dt_is_fused_sum(g, node))
+        return true;
     if (n->op == &dt_op_broadcast_in_dim)
         return is_f32(g, node) && layout_of(g, n, &l, &period);
     if (n->op == &dt_op_convert)
@@ -106,7 +121,9 @@ bool dt_can_fuse(const dt_graph *g, int node)
 typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
+    const dt_fused_list *list;
     int *place;       /* by node: 1 + instruction that computes it here, 0: none */
+    bool *again;      /* by node: made here, though another step makes it, too */
     int64_t longest;  /* the longest repeated period */
 } builder;
 
@@ -154,9 +171,13 @@ static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
     return o;
 }
 
+static void add_node(builder *b, int node);
+
 /* The input of an instruction: an earlier one of the group, or an operand. */
 static int reference(builder *b, int node)
 {
+    if (b->again[node] && !b->place[node])
+        add_node(b, node);
     if (b->place[node])
         return b->place[node] - 1;
     dt_strip_operand o = operand_for(b, node);
@@ -167,7 +188,7 @@ static void add_instruction(builder *b, int node, dt_strip_code i)
 {
     dt_strip_result r = { .reg = -1, .store = -1 };
 
-    if (b->x->slot[node].stored) {
+    if (b->x->slot[node].stored && !b->again[node]) {
         r.store = node;
         r.as_bool = b->x->g->node[node].type.dtype == DT_BOOL;
     }
@@ -194,6 +215,14 @@ static void add_node(builder *b, int node)
     add_instruction(b, node, i);
 }
 
+static void add_sum(builder *b, int node)
+{
+    const dt_node *n = &b->x->g->node[node];
+    int64_t period = dt_row_elements(b->x, node);
+    b->p->sum[b->p->n_sums++] = (dt_strip_sum){ .in = reference(b, n->in[0]), .node = node, .period = period };
+    b->longest = period > b->longest ? period : b->longest;
+}
+
 /* Copies that nobody stores are not made: who reads them reads their operand. */
 static void forward_copies(dt_strip_program *p)
 {
@@ -212,6 +241,9 @@ static void forward_copies(dt_strip_program *p)
             p->code[kept++] = c;
         }
     }
+    for (int i = 0; i < p->n_sums; i++)
+        if (p->sum[i].in >= 0)
+            p->sum[i].in = to[p->sum[i].in];
     p->n_code = p->n_results = kept;
     free(to);
 }
@@ -235,7 +267,7 @@ static void free_register(const dt_strip_program *p, int result, bool *busy)
         busy[p->result[result].reg] = false;
 }
 
-/* By result: the last instruction that reads it, -1: none here. */
+/* By result: the last instruction that reads it, -1: none here; n_code: sums do, at the end. */
 static int *last_readings(const dt_strip_program *p)
 {
     int *last = dt_alloc((size_t)(p->n_results + 1) * sizeof *last);
@@ -246,17 +278,22 @@ static int *last_readings(const dt_strip_program *p)
         for (int k = 0; k < p->code[i].n_in; k++)
             if (p->code[i].in[k] >= 0)
                 last[p->code[i].in[k]] = i;
+    for (int i = 0; i < p->n_sums; i++)
+        if (p->sum[i].in >= 0)
+            last[p->sum[i].in] = p->n_code;
     return last;
 }
 
 /* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
 static void assign_registers(dt_strip_program *p)
 {
-    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_results + 1) * sizeof *busy);
+    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_results + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);
 
     for (int o = 0; o < p->n_operands; o++)
         p->operand[o].reg = p->operand[o].layout == DT_STRIP_WHOLE && p->operand[o].load == DT_S_COPY ? -1 : take_register(p, busy);
+    for (int i = 0; i < p->n_sums; i++)
+        p->sum[i].reg = take_register(p, busy);
     for (int i = 0; i < p->n_code; i++) {
         const dt_strip_code *c = &p->code[i];
         for (int k = 0; k < c->n_out; k++)
@@ -273,32 +310,56 @@ static void assign_registers(dt_strip_program *p)
     free(last);
 }
 
+/* Periods are elements of last dimensions of one shape, so each divides the longer ones. */
 static void choose_strip(dt_strip_program *p, int64_t longest)
 {
-    p->strip = DT_STRIP;
+    int64_t period = longest > DT_STRIP ? 1 : longest;
+
     if (longest > DT_STRIP)
         p->row_break = longest;
-    else if (longest > 1)
-        p->strip = DT_STRIP / longest * longest;
+    for (int i = 0; i < p->n_sums && p->row_break; i++)
+        period = p->sum[i].period > period ? p->sum[i].period : period;
+    p->strip = period > 1 ? DT_STRIP / period * period : DT_STRIP;
 }
 
-dt_status *dt_fused_step(dt_exec *x, const int *nodes, int n, dt_step *step)
+static void add_all(builder *b)
+{
+    for (int i = 0; i < b->list->again.n; i++)
+        b->again[b->list->again.v[i]] = true;
+    for (int i = 0; i < b->list->node.n; i++)
+        (dt_is_fused_sum(b->x->g, b->list->node.v[i]) ? add_sum : add_node)(b, b->list->node.v[i]);
+}
+
+dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
 {
     dt_strip_program *p = dt_arena_new(x->arena, dt_strip_program);
-    builder b = { .x = x, .p = p, .place = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
+    int nodes = x->g->n_nodes + 1, n = list->node.n + list->again.n;
+    builder b = { .x = x, .p = p, .list = list, .place = dt_alloc((size_t)nodes * sizeof(int)), .again = dt_alloc((size_t)nodes) };
 
+    p->rows_of = list->shape;
     p->operand = dt_arena_array(x->arena, dt_strip_operand, 3 * n + 1);
     p->code = dt_arena_array(x->arena, dt_strip_code, n + 1);
     p->result = dt_arena_array(x->arena, dt_strip_result, n + 1);
-    for (int i = 0; i < n; i++)
-        add_node(&b, nodes[i]);
+    p->sum = dt_arena_array(x->arena, dt_strip_sum, n + 1);
+    add_all(&b);
     forward_copies(p);
-    dt_find_idioms(p, x->g);
+    if (p->n_sums == 0)
+        dt_find_idioms(p, x->g);
     assign_registers(p);
     choose_strip(p, b.longest);
     free(b.place);
-    *step = (dt_step){ .kernel = &dt_kernel_fused, .node = nodes[n - 1], .state = p, .scratch = (size_t)p->n_regs * DT_STRIP * sizeof(float) };
+    free(b.again);
+    *step = (dt_step){ .kernel = &dt_kernel_fused, .node = list->node.v[list->node.n - 1], .pieces_of = list->shape, .state = p,
+                       .scratch = (size_t)p->n_regs * DT_STRIP * sizeof(float) };
     return NULL;
+}
+
+void dt_fused_reads(dt_exec *x, const dt_step *step, void (*read)(dt_exec *x, int node, int segment), int segment)
+{
+    const dt_strip_program *p = step->state;
+    for (int i = 0; i < p->n_operands; i++)
+        if (p->operand[i].node >= 0)
+            read(x, p->operand[i].node, segment);
 }
 
 /* ---- running ---- */
@@ -424,22 +485,44 @@ static void run_strip(const runner *r)
     lay_out_strip(r);
     for (int i = 0; i < r->p->n_code; i++)
         (r->p->code[i].idiom == DT_IDIOM_NONE ? run_op : run_idiom)(r, &r->p->code[i]);
+    for (int i = 0; i < r->p->n_sums; i++) {
+        float *sums = reg(r, r->p->sum[i].reg);
+        r->simd->strip[DT_S_ADD](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
+    }
+}
+
+/* A strip of sums begins at a multiple of its period, as every strip does. */
+static void begin_sums(const runner *r)
+{
+    for (int i = 0; i < r->p->n_sums; i++)
+        r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
+}
+
+static void end_sums(const runner *r)
+{
+    for (int i = 0; i < r->p->n_sums; i++) {
+        const dt_strip_sum *s = &r->p->sum[i];
+        float *to = dt_floats(r->c->x, s->node) + r->c->unit * s->period;
+        memset(to, 0, (size_t)s->period * sizeof *to);
+        r->simd->add_rows(to, reg(r, s->reg), r->p->strip / s->period, s->period, s->period);
+    }
 }
 
 static void run(const dt_kernel_call *c)
 {
     runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd };
-    int64_t row = dt_row_elements(c->x, c->step->node), end = c->hi * row;
+    int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
 
-    if (c->hi <= c->lo)
-        return;
-    lay_out_fixed(&r);
+    begin_sums(&r);
+    if (c->hi > c->lo)
+        lay_out_fixed(&r);
     for (r.from = c->lo * row; r.from < end; r.from += r.n) {
         r.n = end - r.from < r.p->strip ? end - r.from : r.p->strip;
         if (r.p->row_break && r.p->row_break - r.from % r.p->row_break < r.n)
             r.n = r.p->row_break - r.from % r.p->row_break;
         run_strip(&r);
     }
+    end_sums(&r);
 }
 
 const dt_kernel dt_kernel_fused = { .name = "fused", .splits = true, .run = run };

@@ -35,11 +35,22 @@ typedef struct dt_strip_code {
     int out[DT_IDIOM_OUT]; /* results */
 } dt_strip_code;
 
+/* The sum of a result or an operand over all rows but the last `period` elements, for one piece of the batch. */
+typedef struct dt_strip_sum {
+    int in;                /* as in dt_strip_code */
+    int node;              /* whose memory gets it */
+    int reg;               /* a strip of sums */
+    int64_t period;
+} dt_strip_sum;
+
 typedef struct dt_strip_program {
     int n_operands, n_results, n_code, n_regs;
     dt_strip_operand *operand;
     dt_strip_result *result;
     dt_strip_code *code;
+    int n_sums;
+    dt_strip_sum *sum;
+    int rows_of;           /* a node of the shape that it goes over */
     int64_t strip;         /* elements a strip, a multiple of the repeated periods */
     int64_t row_break;     /* strips do not cross multiples of it; 0: no such border */
 } dt_strip_program;
