@@ -277,6 +277,7 @@ dt_value dt_clamp(dt_value x, double low, double high)
         return emit1(&dt_op_##name, x, NULL);      \
     }
 UNARY(negate)
+UNARY(stop_gradient)
 UNARY(exponential)
 UNARY(log)
 UNARY(log_plus_one)

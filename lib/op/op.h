@@ -112,6 +112,7 @@ dt_value dt_maximum(dt_value a, dt_value b);
 dt_value dt_minimum(dt_value a, dt_value b);
 dt_value dt_power(dt_value a, dt_value b);
 dt_value dt_negate(dt_value x);
+dt_value dt_stop_gradient(dt_value x);                        /* x itself, a constant to dt_gradients_of */
 dt_value dt_exponential(dt_value x);
 dt_value dt_log(dt_value x);
 dt_value dt_log_plus_one(dt_value x);                         /* log(1 + x) */

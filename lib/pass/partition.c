@@ -161,8 +161,26 @@ static void place_node(dt_cutter *c, int i)
         c->p->n_segments = piece->segment + 1;
 }
 
-/* A broadcast is no work where it is fused with who reads it: it waits for its first reader. */
-static void sink_broadcasts(dt_cutter *c)
+/* A broadcast is no work where it is fused with who reads it, and a comparison is mostly of values that are there until the sweep back: both wait
+ * for their first reader. */
+static bool can_wait(const dt_cutter *c, int i)
+{
+    const dt_op *op = c->g->node[i].op;
+    return op == &dt_op_broadcast_in_dim || (op == &dt_op_compare && !c->preamble[i]);
+}
+
+/* The last segment in which all that node i reads is there. */
+static int all_readable_until(const dt_cutter *c, int i, const int *until)
+{
+    int last = c->p->n_segments;
+    for (int k = 0; k < c->g->node[i].n_in; k++) {
+        int in = until[dt_named_by(c->g, c->g->node[i].in[k])];
+        last = in < last ? in : last;
+    }
+    return last;
+}
+
+static void sink_to_readers(dt_cutter *c)
 {
     int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = dt_readable_until(c), none = c->p->n_segments;
 
@@ -172,8 +190,8 @@ static void sink_broadcasts(dt_cutter *c)
         dt_piece *piece = &c->p->piece[i];
         if (piece->segment < 0)
             continue;
-        if (c->g->node[i].op == &dt_op_broadcast_in_dim && first[i] < none) {
-            int gone = until[dt_named_by(c->g, c->g->node[i].in[0])], to = gone < first[i] ? gone : first[i];
+        if (can_wait(c, i) && first[i] < none) {
+            int gone = all_readable_until(c, i, until), to = gone < first[i] ? gone : first[i];
             piece->segment = to > piece->segment ? to : piece->segment;
         }
         for (int k = 0; k < c->g->node[i].n_in; k++) {
@@ -281,7 +299,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     find_preamble(&c);
     for (int i = 0; i < graph->n_nodes; i++)
         place_node(&c, i);
-    sink_broadcasts(&c);
+    sink_to_readers(&c);
     join_groups(&c);
     number_groups(&c);
     dt_arena_destroy(scratch);

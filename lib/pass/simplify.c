@@ -154,6 +154,12 @@ static dt_value same_shape(const rewrite_call *c)
     return no_value;
 }
 
+/* Gradients have been taken by now. */
+static dt_value no_gradient(const rewrite_call *c)
+{
+    return c->n->op == &dt_op_stop_gradient ? c->in[0] : no_value;
+}
+
 static dt_value reshape_of_reshape(const rewrite_call *c)
 {
     if (c->n->op != &dt_op_reshape || dt_node_of(c->in[0])->op != &dt_op_reshape)
@@ -167,6 +173,38 @@ static dt_value negate_of_negate(const rewrite_call *c)
     if (c->n->op != &dt_op_negate || dt_node_of(c->in[0])->op != &dt_op_negate)
         return no_value;
     return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0], .generation = c->in[0].generation };
+}
+
+static dt_value broadcast_of_broadcast(const rewrite_call *c)
+{
+    const dt_node *inner = dt_node_of(c->in[0]);
+    if (c->n->op != &dt_op_broadcast_in_dim || inner->op != &dt_op_broadcast_in_dim)
+        return no_value;
+    dt_value from = { .trace = c->t, .node = inner->in[0], .generation = c->in[0].generation };
+    const int8_t *first = ((const dt_broadcast_attr *)inner->attr)->dims, *second = ((const dt_broadcast_attr *)c->n->attr)->dims;
+    int8_t dims[DT_MAX_RANK] = { 0 };
+    for (int d = 0; d < dt_type_of_value(from).rank; d++)
+        dims[d] = second[first[d]];
+    return dt_broadcast_in_dim(from, &c->n->type, dims);
+}
+
+/* ---- one replica ---- */
+
+/* All rows are in the one segment. */
+static dt_value one_segment(const rewrite_call *c)
+{
+    if (c->n->op != &dt_op_segment_reduce && c->n->op != &dt_op_segment_broadcast)
+        return no_value;
+    const dt_segment_attr *a = c->n->attr;
+    const dt_type *t = &c->n->type;
+    int8_t dims[DT_MAX_RANK];
+    if (a->cut != DT_CUT_REPLICAS || a->count != 1)
+        return no_value;
+    if (c->n->op == &dt_op_segment_reduce)
+        return dt_reshape(dt_reduce(c->in[0], a->reduce.kind, a->reduce.dims), t->rank, t->dim);
+    for (int d = 0; d < DT_MAX_RANK; d++)
+        dims[d] = (int8_t)(d + 1);
+    return dt_broadcast_in_dim(dt_reshape(c->in[0], t->rank - 1, t->dim + 1), t, dims);
 }
 
 /* ---- sizes ---- */
@@ -188,7 +226,8 @@ static dt_value known_size(const rewrite_call *c)
 }
 
 typedef dt_value (*rewrite)(const rewrite_call *c);
-static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, reshape_of_reshape, negate_of_negate, known_size };
+static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, no_gradient, reshape_of_reshape,
+                                    negate_of_negate, broadcast_of_broadcast, one_segment, known_size };
 
 /* ---- the walk ---- */
 

@@ -87,10 +87,16 @@ static dt_value count_of_all(dt_value x, uint32_t dims)
     return dt_multiply(examples, dt_count_over(x, dims & ~1u));
 }
 
-static dt_value squares(dt_value x, dt_value mean, uint32_t channels)
+/* x - mean, with the mean taken for a constant. Of the sum of squares that is the gradient all the same, since centred values add up to nothing. */
+static dt_value centre(dt_value x, dt_value mean, uint32_t channels)
 {
     dt_type t = dt_type_of_value(x);
-    dt_value centred = dt_subtract(x, dt_along(mean, &t, channels));
+    return dt_subtract(x, dt_along(dt_stop_gradient(mean), &t, channels));
+}
+
+static dt_value squares(dt_value x, dt_value mean, uint32_t channels)
+{
+    dt_value centred = centre(x, mean, channels);
     return dt_multiply(centred, centred);
 }
 
@@ -135,6 +141,24 @@ static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, in
     return s;
 }
 
+/*
+ * (x - mean) factor + offset, with two numbers for each channel. The gradient of the mean goes through the offset, to which it adds
+ * (mean - itself) factor, nothing: so going back takes two sums over the batch, of dy and of dy (x - mean), and no third.
+ */
+static dt_value normalize(const dt_layer_call *c, const statistics *s, uint32_t channels)
+{
+    const struct batch_normalization *n = c->args;
+    dt_type type = dt_type_of_value(c->x);
+    dt_value factor = dt_rsqrt(dt_add(s->variance, dt_like(s->variance, n->epsilon)));
+    if (n->scale)
+        factor = dt_multiply(factor, c->weight[0]);
+    dt_value offset = dt_multiply(dt_subtract(dt_stop_gradient(s->mean), s->mean), factor);
+    if (n->center)
+        offset = dt_add(offset, c->weight[n->scale]);
+    dt_value y = dt_multiply(centre(c->x, s->mean, channels), dt_along(factor, &type, channels));
+    return dt_add(y, dt_along(offset, &type, channels));
+}
+
 static dt_value call(const dt_layer_call *c)
 {
     const struct batch_normalization *n = c->args;
@@ -142,10 +166,7 @@ static dt_value call(const dt_layer_call *c)
     int first = n->scale + n->center; /* of the moving statistics */
     bool learns = c->training && n->head.trainable;
     statistics s = learns ? batch_statistics(c, channels, first) : (statistics){ c->weight[first], c->weight[first + 1] };
-    dt_value inverse = dt_rsqrt(dt_add(s.variance, dt_like(s.variance, n->epsilon)));
-    dt_type type = dt_type_of_value(c->x);
-    dt_value y = dt_multiply(dt_subtract(c->x, dt_along(s.mean, &type, channels)), dt_along(inverse, &type, channels));
-    return dt_scale_and_center(y, channels, n->scale, n->center, c->weight);
+    return normalize(c, &s, channels);
 }
 
 const dt_layer dt_layer_batch_normalization = {

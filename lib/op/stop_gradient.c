@@ -1,0 +1,19 @@
+/*
+ * stop_gradient: y = x, and nothing that depends on y is followed back through it.
+ *
+ * For terms whose gradients are known to cancel: the mean that a variance is taken around, say. dt_simplify takes it away.
+ */
+#include "op/cells.h"
+#include "op/elementwise.h"
+
+static void eval(const dt_call *c)
+{
+    int64_t n = dt_type_elements(&c->out.type);
+    for (int64_t i = 0; i < n; i++)
+        dt_cell_copy(&c->out, i, &c->in[0], i);
+}
+
+const dt_op dt_op_stop_gradient = {
+    .name = "stop_gradient", .about = "x, taken for a constant", .n_in = 1, .elementwise = true, .linear = 1,
+    .infer = dt_infer_any, .rule = dt_rule_elementwise, .eval = eval,
+};
