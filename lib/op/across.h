@@ -23,6 +23,7 @@ typedef struct dt_across_attr {
     int32_t kind;      /* dt_reduce_kind */
     int32_t dim, to;   /* dimensions */
     int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
+    int64_t drift;     /* how much further on each device's range begins than the one before it */
     double fill;       /* what lies beyond the first and the last device */
 } dt_across_attr;
 

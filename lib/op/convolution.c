@@ -298,4 +298,5 @@ const dt_op dt_op_convolution = {
     .name = "convolution", .about = "a kernel that goes as a window over spatial dimensions", .n_in = 2,
     .attr_size = sizeof(dt_convolution_attr), .linear = 3,
     .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
+    .over_devices = &dt_convolution_over_devices,
 };

@@ -11,6 +11,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/reach.h"
 #include "op/shapes.h"
 
 static bool is_padded(const dt_pad_attr *a, int d)
@@ -128,7 +129,49 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, first ? " dims=[]" : "]");
 }
 
+/* ---- over devices: padding is a window of one element over the stretched dimension ---- */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)attr, (void)in;
+    for (int d = 0; d < out->rank; d++)
+        rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+{
+    const dt_pad_attr *a = c->node->attr;
+    dt_window w = { .stride = 1, .low = a->dim[d].low, .high = a->dim[d].high, .base_dilation = a->dim[d].interior + 1, .dilation = 1 };
+    dt_sweep s = { .window = w, .taps = 1, .places = c->node->type.dim[d], .in = c->type[0].dim[d] };
+    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+}
+
+static bool can_split(const dt_partition_call *c)
+{
+    dt_reach r;
+    for (int d = 0; d < c->node->type.rank; d++)
+        if (c->factor[d] && is_padded(c->node->attr, d) && !find_reach(c, d, &r))
+            return false;
+    return true;
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    dt_pad_attr a = *(const dt_pad_attr *)c->node->attr;
+    for (int d = 0; d < c->node->type.rank; d++) {
+        dt_reach r;
+        if (!c->factor[d] || !is_padded(&a, d) || !find_reach(c, d, &r))
+            continue;
+        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, a.value);
+        a.dim[d].low = r.window.low;
+        a.dim[d].high = r.window.high;
+    }
+    return dt_pad(c->in[0], &a);
+}
+
+static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
+
 const dt_op dt_op_pad = {
     .name = "pad", .about = "room around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
 };

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "op/cells.h"
+#include "op/reach.h"
 #include "op/shapes.h"
 #include "op/window.h"
 
@@ -62,13 +63,17 @@ static double join(int64_t kind, double a, double b)
     return kind == DT_REDUCE_SUM ? a + b : kind == DT_REDUCE_MAX ? dt_double_max(a, b) : dt_double_min(a, b);
 }
 
+static double nothing_of(int64_t kind)
+{
+    return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? -INFINITY : INFINITY;
+}
+
 static void eval(const dt_call *c)
 {
     const dt_reduce_window_attr *a = c->node->attr;
-    double nothing = a->kind == DT_REDUCE_SUM ? 0 : a->kind == DT_REDUCE_MAX ? -INFINITY : INFINITY;
     dt_windows w = dt_windows_begin(a, &c->in[0].type, &c->out.type);
     for (int64_t i = 0; i < w.n; i++, dt_windows_next(&w)) {
-        double joined = nothing;
+        double joined = nothing_of(a->kind);
         for (int64_t at = dt_windows_first(&w); at >= 0; at = dt_windows_another(&w))
             joined = join(a->kind, joined, dt_cell_double(&c->in[0], at));
         dt_cell_set_double(&c->out, i, joined);
@@ -101,7 +106,53 @@ static void print(const void *attr, dt_str *out)
     dt_windows_print(attr, out);
 }
 
+/* ---- over devices: windows over a dimension that is cut reach into the neighbours' parts ---- */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)attr, (void)in;
+    for (int d = 0; d < out->rank; d++)
+        rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    dt_sweep s = { .window = a->window[d], .taps = a->size[d], .places = c->node->type.dim[d], .in = c->type[0].dim[d] };
+    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+}
+
+static bool is_swept(const dt_partition_call *c, int d)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    return c->factor[d] && !dt_window_is_one(&a->window[d], a->size[d]);
+}
+
+static bool can_split(const dt_partition_call *c)
+{
+    dt_reach r;
+    for (int d = 0; d < c->node->type.rank; d++)
+        if (is_swept(c, d) && !find_reach(c, d, &r))
+            return false;
+    return true;
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
+    for (int d = 0; d < c->node->type.rank; d++) {
+        dt_reach r;
+        if (!is_swept(c, d) || !find_reach(c, d, &r))
+            continue;
+        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, nothing_of(a.kind));
+        a.window[d] = r.window;
+    }
+    return dt_reduce_window(c->in[0], &a);
+}
+
+static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
+
 const dt_op dt_op_reduce_window = {
     .name = "reduce_window", .about = "sum, maximum or minimum under a window", .n_in = 1, .attr_size = sizeof(dt_reduce_window_attr),
-    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
 };

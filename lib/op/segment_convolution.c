@@ -8,6 +8,8 @@
  *
  * Splitting: as convolution, but dimension 0 is whole: its borders are the segments'.
  */
+#include <string.h>
+
 #include "op/cells.h"
 #include "op/convolution.h"
 #include "op/segment.h"
@@ -60,8 +62,43 @@ static void print(const void *attr, dt_str *out)
     dt_convolution_print(&a->convolution, out);
 }
 
+/* ---- over devices: as convolution is, rows aside ---- */
+
+static dt_type entry_of(const dt_type *stacked)
+{
+    dt_type entry = *stacked;
+    memmove(entry.dim, entry.dim + 1, (DT_MAX_RANK - 1) * sizeof *entry.dim);
+    entry.dim[--entry.rank] = 0;
+    return entry;
+}
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    const dt_segment_attr *a = attr;
+    dt_type entry = entry_of(out);
+    dt_convolution_rule_over_devices(in, &entry, &a->convolution, rule);
+    dt_segment_stack_rule(out, rule);
+}
+
+static bool can_split(const dt_partition_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_type entry = entry_of(&c->node->type);
+    return dt_convolution_can_split(c, &a->convolution, &entry);
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    dt_segment_attr a = *(const dt_segment_attr *)c->node->attr;
+    dt_type entry = entry_of(&c->node->type);
+    a.convolution = dt_convolution_split(c, &a.convolution, &entry);
+    return dt_emit(c->trace, c->node->op, c->in, 2, &a);
+}
+
+static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
+
 const dt_op dt_op_segment_convolution = {
     .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .over_devices = &over_devices,
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "op/cells.h"
+#include "op/reach.h"
 #include "op/reduce_window.h"
 #include "op/shapes.h"
 #include "op/window.h"
@@ -89,8 +90,93 @@ static void print(const void *attr, dt_str *out)
     dt_windows_print(attr, out);
 }
 
+/*
+ * ---- over devices ----
+ *
+ * dx of an element is in the windows that lie over it: a device takes all windows that touch its part of x, with their dy, and all elements that lie
+ * under those; what it gives to elements of others it drops, they find it themselves. Beyond the ends dy is 0, and x is what no element is chosen
+ * for: -inf. (So where x itself is -inf under a whole window at the border, dy is lost.)
+ */
+
+typedef struct touch {
+    dt_reach x, dy;
+    dt_window window;
+} touch;
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static bool find_touch(const dt_partition_call *c, int d, touch *t)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    const dt_window *w = &a->window[d];
+    int parts = dt_mesh_parts(c->mesh, c->factor[d]);
+    int64_t own = c->type[0].dim[d] / parts, places = c->type[1].dim[d] / parts, span = (a->size[d] - 1) * w->dilation;
+    if (w->base_dilation > 1 || own < 1 || places < 1 || own % w->stride)
+        return false;
+    int64_t first = -floor_divide(span - w->low, w->stride), last = floor_divide(own - 1 + w->low, w->stride); /* windows, seen from own / stride * rank */
+    int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;
+    t->dy = (dt_reach){ .low = -first, .high = last - (places - 1), .drift = own / w->stride - places };
+    t->x = (dt_reach){ .low = start < 0 ? -start : 0, .high = end > own - 1 ? end - (own - 1) : 0 };
+    t->window = *w;
+    t->window.low = -(start + t->x.low);
+    t->window.high = end - (own - 1 + t->x.high);
+    return last >= first;
+}
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)attr, (void)in;
+    for (int d = 0; d < out->rank; d++)
+        rule->in[0][d] = rule->in[1][d] = rule->out[d] = (int8_t)d;
+}
+
+static bool is_swept(const dt_partition_call *c, int d)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    return c->factor[d] && !dt_window_is_one(&a->window[d], a->size[d]);
+}
+
+static bool can_split(const dt_partition_call *c)
+{
+    touch t;
+    for (int d = 0; d < c->node->type.rank; d++)
+        if (is_swept(c, d) && !find_touch(c, d, &t))
+            return false;
+    return true;
+}
+
+static dt_value own_part(const dt_partition_call *c, dt_value dx, const dt_type *own)
+{
+    for (int d = 0; d < own->rank; d++) {
+        touch t;
+        if (is_swept(c, d) && find_touch(c, d, &t) && (t.x.low || t.x.high))
+            dx = dt_slice_axis(dx, d, t.x.low, own->dim[d], 1);
+    }
+    return dx;
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
+    dt_type own = dt_partition_type(c);
+    for (int d = 0; d < own.rank; d++) {
+        touch t;
+        if (!is_swept(c, d) || !find_touch(c, d, &t))
+            continue;
+        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &t.x, a.kind == DT_REDUCE_MAX ? -INFINITY : INFINITY);
+        c->in[1] = dt_reach_bring(c, c->in[1], d, c->factor[d], &t.dy, 0);
+        a.window[d] = t.window;
+    }
+    return own_part(c, dt_emit(c->trace, c->node->op, c->in, 2, &a), &own);
+}
+
+static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
+
 const dt_op dt_op_select_and_scatter = {
     .name = "select_and_scatter", .about = "the gradient of a maximum under a window", .n_in = 2,
     .attr_size = sizeof(dt_reduce_window_attr), .linear = 2,
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
 };

@@ -6,7 +6,7 @@
  * (C2) The batch stays whole.
  */
 #include "op/cells.h"
-#include "op/partition.h"
+#include "op/reach.h"
 #include "op/shapes.h"
 
 static bool is_whole(const dt_slice_attr *a, const dt_type *x, int d)
@@ -112,18 +112,48 @@ static void print(const void *attr, dt_str *out)
     dt_str_putc(out, ']');
 }
 
-/* Over devices: what is taken whole is what a device holds. */
-static dt_value emit_local(dt_partition_call *c)
+/* ---- over devices: what is taken whole is what a device holds; else each gets what its part of the result is taken from ---- */
+
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
+{
+    (void)attr, (void)in;
+    for (int d = 0; d < out->rank; d++)
+        rule->in[0][d] = rule->out[d] = (int8_t)d;
+}
+
+static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+{
+    const dt_slice_attr *a = c->node->attr;
+    dt_window w = { .stride = a->dim[d].stride, .low = -a->dim[d].start, .base_dilation = 1, .dilation = 1 };
+    dt_sweep s = { .window = w, .taps = 1, .places = a->dim[d].size, .in = c->type[0].dim[d] };
+    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+}
+
+static bool can_split(const dt_partition_call *c)
+{
+    dt_reach r;
+    for (int d = 0; d < c->node->type.rank; d++)
+        if (c->factor[d] && !is_whole(c->node->attr, &c->type[0], d) && !find_reach(c, d, &r))
+            return false;
+    return true;
+}
+
+static dt_value emit_split(dt_partition_call *c)
 {
     dt_slice_attr a = *(const dt_slice_attr *)c->node->attr;
-    dt_type local = dt_type_of_value(c->in[0]);
-    for (int d = 0; d < local.rank; d++)
-        if (is_whole(&a, &c->type[0], d))
-            a.dim[d].size = local.dim[d];
+    dt_type local = dt_partition_type(c);
+    for (int d = 0; d < local.rank; d++) {
+        dt_reach r;
+        a.dim[d].size = local.dim[d];
+        if (!c->factor[d] || is_whole(c->node->attr, &c->type[0], d) || !find_reach(c, d, &r))
+            continue;
+        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, 0);
+        a.dim[d].start = 0;
+    }
     return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);
 }
 
-static const dt_partition_row over_devices = { .emit = emit_local };
+static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
 const dt_op dt_op_slice = {
     .name = "slice", .about = "a part of every dimension", .n_in = 1, .attr_size = sizeof(dt_slice_attr), .linear = 1,

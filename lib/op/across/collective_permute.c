@@ -1,9 +1,14 @@
 /*
- * collective_permute over devices, the halo exchange: what a device holds of `dim`, with the last `low` elements of the device before it in front and
- * the first `high` ones of the device behind it at the end. Below 0: as many elements of its own are cut off. Beyond the
- * first and the last device lies `fill`.
+ * collective_permute over devices, the halo exchange: of `dim` a device gets what it holds, the `low` elements before that and the `high` ones behind it, from
+ * as many neighbours as that takes. Below 0: as many elements of its own are cut off. Before the first and behind the last
+ * element lies `fill`.
  *
- * (C1) low and high are at most what a device holds.
+ *     9 elements on 3 devices, low 1, high 2      012|345|678   ->   -01234  234567  56789-    (- is fill)
+ *
+ * With a drift the range of every device begins that much further on than the range of the device before it moved by what a device holds: windows that are
+ * fewer than elements fall behind, drift -1 makes that  -01234  123456  345678.
+ *
+ * (C1) Somebody gets something.
  */
 #include "op/across.h"
 
@@ -14,83 +19,104 @@ static dt_status *infer(dt_infer *q)
     const dt_across_attr *a = q->attr;
     int64_t own = q->in[0].dim[a->dim];
     q->out = q->in[0];
-    if (a->low > own || a->high > own || -a->low - a->high > own || own < 0)
-        return dt_bad_shape(q, "(C1) cannot take %lld and %lld elements from neighbours that hold %s", (long long)a->low, (long long)a->high,
-                            dt_text_of(&q->in[0]).s);
     q->out.dim[a->dim] += a->low + a->high;
+    if (own < 1 || q->out.dim[a->dim] < 1)
+        return dt_bad_shape(q, "(C1) cannot take %lld elements before and %lld behind those of %s", (long long)a->low, (long long)a->high,
+                            dt_text_of(&q->in[0]).s);
     return NULL;
 }
 
-static int64_t at_least_0(int64_t x)
+/* ---- ranges of the whole dimension ---- */
+
+typedef struct range {
+    int64_t from, to;
+} range;
+
+static range wanted_by(const dt_across_attr *a, int rank, int64_t own)
 {
-    return x > 0 ? x : 0;
+    int64_t from = rank * (own + a->drift) - a->low;
+    return (range){ from, from + own + a->low + a->high };
 }
 
-/* What lies at the start of the result: the end of the neighbour before (side -1); at its end the start of the one behind (+1). */
-static void from_neighbour(const dt_call *c, int side)
+/* What of it rank `rank` holds; `to` is at most `from` where that is nothing. */
+static range held_of(range wanted, int rank, int64_t own)
 {
-    const dt_across_attr *a = c->node->attr;
-    int rank = dt_across_rank(a, c->env->replica) + side;
-    const dt_view *x = &c->in[dt_across_peer(a, c->env->replica, rank)];
-    dt_block b = dt_whole_block(&c->out.type);
-    b.size[a->dim] = side < 0 ? at_least_0(a->low) : at_least_0(a->high);
-    b.at[a->dim] = side < 0 ? 0 : c->out.type.dim[a->dim] - b.size[a->dim];
-    b.from[a->dim] = side < 0 ? x->type.dim[a->dim] - b.size[a->dim] : 0;
-    if (rank >= 0 && rank < dt_mesh_parts(&a->mesh, a->axes))
-        dt_copy_block(&c->out, x, &b);
+    range held = { rank * own, (rank + 1) * own };
+    return (range){ wanted.from > held.from ? wanted.from : held.from, wanted.to < held.to ? wanted.to : held.to };
 }
+
+static int64_t count(range r)
+{
+    return r.to > r.from ? r.to - r.from : 0;
+}
+
+/* ---- the three meanings ---- */
 
 static void eval(const dt_call *c)
 {
     const dt_across_attr *a = c->node->attr;
-    const dt_view *own = &c->in[c->env->replica];
+    int device = c->env->replica;
+    int64_t own = c->in[device].type.dim[a->dim];
+    range wanted = wanted_by(a, dt_across_rank(a, device), own);
     dt_node splat = { .op = &dt_op_constant, .type = c->out.type, .attr = &(dt_constant_attr){ c->out.type, a->fill } };
-    dt_block b = dt_whole_block(&own->type);
     dt_op_constant.eval(&(dt_call){ .node = &splat, .out = c->out });
-    b.from[a->dim] = at_least_0(-a->low);
-    b.at[a->dim] = at_least_0(a->low);
-    b.size[a->dim] -= at_least_0(-a->low) + at_least_0(-a->high);
-    dt_copy_block(&c->out, own, &b);
-    from_neighbour(c, -1);
-    from_neighbour(c, +1);
+    for (int r = 0; r < dt_mesh_parts(&a->mesh, a->axes); r++) {
+        range held = held_of(wanted, r, own);
+        dt_block b = dt_whole_block(&c->out.type);
+        b.size[a->dim] = count(held);
+        b.from[a->dim] = held.from - r * own;
+        b.at[a->dim] = held.from - wanted.from;
+        if (count(held) > 0)
+            dt_copy_block(&c->out, &c->in[dt_across_peer(a, device, r)], &b);
+    }
 }
 
-static dt_value cut(dt_value x, int dim, int64_t from, int64_t to)
-{
-    return dt_slice_axis(x, dim, from, to - from, 1);
-}
-
-/* `n` elements beyond x, by rank. */
-static dt_value neighbour(const dt_plain_call *c, int rank, int64_t n)
+static dt_value splat_of(const dt_plain_call *c, int64_t n)
 {
     const dt_across_attr *a = c->node->attr;
-    int own = dt_across_rank(a, c->device);
     dt_type t = dt_type_of_value(c->in[c->device]);
-    int64_t size = t.dim[a->dim];
     t.dim[a->dim] = n;
-    if (rank < 0 || rank >= dt_mesh_parts(&a->mesh, a->axes))
-        return dt_splat(c->in[0].trace, &t, a->fill);
+    return dt_splat(c->in[c->device].trace, &t, a->fill);
+}
+
+static dt_value part_of(const dt_plain_call *c, int rank, range held, int64_t own)
+{
+    const dt_across_attr *a = c->node->attr;
     dt_value x = c->in[dt_across_peer(a, c->device, rank)];
-    return rank < own ? cut(x, a->dim, size - n, size) : cut(x, a->dim, 0, n);
+    return count(held) == own ? x : dt_slice_axis(x, a->dim, held.from - rank * own, count(held), 1);
 }
 
 static dt_value plain(const dt_plain_call *c)
 {
     const dt_across_attr *a = c->node->attr;
-    int64_t size = dt_type_of_value(c->in[c->device]).dim[a->dim];
-    int own = dt_across_rank(a, c->device), n = 0;
-    dt_value part[3];
-    if (a->low > 0)
-        part[n++] = neighbour(c, own - 1, a->low);
-    part[n++] = cut(c->in[c->device], a->dim, at_least_0(-a->low), size - at_least_0(-a->high));
-    if (a->high > 0)
-        part[n++] = neighbour(c, own + 1, a->high);
-    return dt_join_parts(part, n, a->dim);
+    int parts = dt_mesh_parts(&a->mesh, a->axes), n = 0;
+    int64_t own = dt_type_of_value(c->in[c->device]).dim[a->dim];
+    range wanted = wanted_by(a, dt_across_rank(a, c->device), own);
+    range before = { wanted.from, wanted.to < 0 ? wanted.to : 0 }, behind = { wanted.from > parts * own ? wanted.from : parts * own, wanted.to };
+    dt_value *piece = dt_arena_array(dt_trace_arena(c->in[0].trace), dt_value, parts + 2);
+    if (count(before) > 0)
+        piece[n++] = splat_of(c, count(before));
+    for (int r = 0; r < parts; r++) {
+        range held = held_of(wanted, r, own);
+        if (count(held) > 0)
+            piece[n++] = part_of(c, r, held, own);
+    }
+    if (count(behind) > 0)
+        piece[n++] = splat_of(c, count(behind));
+    return dt_join_parts(piece, n, a->dim);
 }
 
+/* Of the device that receives most. */
 static double bytes(const dt_across_attr *a, const dt_type *in)
 {
-    return (double)dt_type_bytes(in) / (double)in->dim[a->dim] * (double)(at_least_0(a->low) + at_least_0(a->high));
+    int64_t own = in->dim[a->dim], most = 0;
+    int parts = dt_mesh_parts(&a->mesh, a->axes);
+    for (int r = 0; r < parts; r++) {
+        range wanted = wanted_by(a, r, own), there = { wanted.from > 0 ? wanted.from : 0, wanted.to < parts * own ? wanted.to : parts * own };
+        int64_t received = count(there) - count(held_of(wanted, r, own));
+        most = received > most ? received : most;
+    }
+    return (double)dt_type_bytes(in) / (double)own * (double)most;
 }
 
 static void print(const void *attr, dt_str *out)
@@ -98,6 +124,8 @@ static void print(const void *attr, dt_str *out)
     const dt_across_attr *a = attr;
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d low=%lld high=%lld", a->dim, (long long)a->low, (long long)a->high);
+    if (a->drift)
+        dt_str_printf(out, " drift=%lld", (long long)a->drift);
     if (a->fill != 0)
         dt_str_printf(out, " fill=%g", a->fill);
 }

@@ -1,0 +1,34 @@
+/*
+ * Reach: what lies under windows that are dealt out to devices.
+ *
+ * A dimension of x is cut in parts, and so are the places of a window that goes over it: every device has the same count of either. What lies under
+ * a device's places is a range that begins `low` elements before its own part of x (from the second device on `drift` elements further each),
+ * and ends `high` behind it: collective_permute brings it, and then `window` goes over what has come.
+ *
+ *     3 taps, padding SAME, 8 elements and places on 2 devices   0123|4567   ->   -01234, 34567-
+ *
+ * The range is shorter than low and high of the window say where the window skips elements. It has all padding that is seen in it, so that the
+ * window over it has none, but for what holes leave at its ends.
+ */
+#ifndef DT_OP_REACH_H
+#define DT_OP_REACH_H
+
+#include "op/partition.h"
+
+typedef struct dt_reach {
+    int64_t low, high, drift;
+    dt_window window;
+} dt_reach;
+
+/* One dimension: `places` windows of `taps` elements over `in` elements. */
+typedef struct dt_sweep {
+    dt_window window;
+    int64_t taps, places, in;
+} dt_sweep;
+
+/* False: the devices' ranges do not lie at equal distances, or something does not divide. */
+bool dt_reach_find(const dt_sweep *s, int parts, dt_reach *out);
+/* The range, brought: x is what a device holds, cut along `dim` by `axes`. */
+dt_value dt_reach_bring(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes, const dt_reach *r, double fill);
+
+#endif
