@@ -242,7 +242,7 @@ static void solve(problem *p, tally *t)
     name(p);
     dt_graph *g = step_of(p);
     dt_view arg[2] = { feed_of(p, input_type(p, p->batch), "x"), feed_of(p, kernel_type(p), "w") };
-    cut c = cut_make(g, devices_of(p), p->batch, p->name);
+    cut c = cut_make(g, &(dt_spmd_options){ .devices = devices_of(p), .batch = p->batch }, p->name);
     dt_interpretation oracle, is;
     dt_status *bad = dt_interpret(g, NULL, 1, &p->batch, arg, &oracle);
     bad = bad ? bad : dt_interpret(c.expanded, NULL, 1, &p->batch, arg, &is);
