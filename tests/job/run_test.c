@@ -89,7 +89,7 @@ static void test_jobs_train(void **state)
     } cases[] = {
         {"default", 3, 1, 12, "cpu", "CPU"},        {"mirrored", 2, 4, 18, "cpu", "4 x CPU"}, {"tpu", 2, 8, 18, "sim", "sim:v2-8"},
         {"shards", 2, 4, 18, "cpu", "4 x CPU"},     {"steps", 2, 3, 9, "cpu", "3 x CPU"},     {"sequence", 2, 4, 6, "cpu", "4 x CPU"},
-        {"conv", 2, 4, 12, "cpu", "4 x CPU"},
+        {"conv", 2, 4, 12, "cpu", "4 x CPU"},       {"functional", 2, 4, 8, "cpu", "4 x CPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = fit(&(request){.job = cases[i].job, .output = cases[i].job});
@@ -188,6 +188,24 @@ static void test_one_hash_for_layers_of_sequences(void **state)
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
 
+/* Two inputs, branches that join: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot. */
+static void test_one_hash_for_functional_models(void **state)
+{
+    (void)state;
+    static const request cases[] = {
+        {.job = "functional", .output = "functional"},
+        {.job = "functional", .output = "functional", .threads = 3},
+        {.job = "functional", .output = "functional", .override = {"strategy={type: default}"}},
+        {.job = "functional", .output = "functional", .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
+    };
+    static const request shards[] = {
+        {.job = "functional", .output = "functional", .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
+        {.job = "functional", .output = "functional", .override = {"reproducible={shards: 8}"}, .threads = 3},
+    };
+    expect_one_hash(cases, sizeof cases / sizeof *cases);
+    expect_one_hash(shards, sizeof shards / sizeof *shards);
+}
+
 static void test_partition_is_told_to_have_no_effect(void **state)
 {
     (void)state;
@@ -235,6 +253,42 @@ static void test_evaluate_gives_the_numbers_of_fit(void **state)
     assert_int_equal(t.examples, 59);
     ok(evaluate(&q, HERE "/evaluate/ckpt/step-00000015", "validation", &t));
     assert_string_not_equal(t.sha, trained.sha);
+}
+
+/* What a run of several inputs leaves can be evaluated, predicted from, gone on with, and loaded as a model. */
+static void test_functional_models_come_back(void **state)
+{
+    (void)state;
+    const request q = {.job = "functional", .output = "come-back"};
+    dt_model *m = NULL;
+    dt_tensor *y = NULL;
+    told t, trained = fit(&q);
+    ok(evaluate(&q, NULL, "validation", &t));
+    assert_string_equal(t.sha, trained.sha);
+    dt_job *job = open_request(&q);
+    ok(dt_job_predict(job, &(dt_predict_request){.split = "train"}, NULL, &y));
+    assert_int_equal(dt_tensor_dim(y, 0), 59);
+    assert_int_equal(dt_tensor_dim(y, 1), 3);
+    dt_status *s = dt_job_predict(job, &(dt_predict_request){.input = HERE "/x.npy"}, NULL, &y);
+    assert_int_equal(dt_status_number(s), DT_E_NOT_YET);
+    dt_status_free(s);
+    ok(dt_model_load(&m, trained.checkpoint));
+    assert_string_equal(dt_model_weights_sha256(m), trained.sha);
+    dt_model_unref(m);
+    dt_tensor_unref(y);
+    dt_job_unref(job);
+}
+
+static void test_resumed_functional_model_ends_the_same(void **state)
+{
+    (void)state;
+    told whole = fit(&(request){.job = "functional", .output = "whole"});
+    fit(&(request){.job = "functional", .output = "parts", .override = {"fit={epochs: 1}"}});
+    told t = {0};
+    dt_job *job = open_request(&(request){.job = "functional", .output = "parts"});
+    ok(dt_job_fit(job, &(dt_run_options){.resume = DT_RESUME_MUST, .event = listen, .user = &t}));
+    dt_job_unref(job);
+    assert_string_equal(t.sha, whole.sha);
 }
 
 static void test_what_cannot_be_evaluated(void **state)
@@ -435,10 +489,13 @@ int main(void)
         cmocka_unit_test(test_one_hash_for_all_placements_of_convolutions),
         cmocka_unit_test(test_one_hash_for_all_placements_of_shards),
         cmocka_unit_test(test_one_hash_for_layers_of_sequences),
+        cmocka_unit_test(test_one_hash_for_functional_models),
         cmocka_unit_test(test_partition_is_told_to_have_no_effect),
         cmocka_unit_test(test_a_simulated_slice_is_told),
         cmocka_unit_test(test_a_dry_run_writes_nothing),
         cmocka_unit_test(test_evaluate_gives_the_numbers_of_fit),
+        cmocka_unit_test(test_functional_models_come_back),
+        cmocka_unit_test(test_resumed_functional_model_ends_the_same),
         cmocka_unit_test(test_what_cannot_be_evaluated),
         cmocka_unit_test(test_another_model_does_not_take_the_weights),
         cmocka_unit_test(test_data_against_model),
