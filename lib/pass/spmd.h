@@ -40,6 +40,7 @@ typedef struct dt_spmd {
     dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
     dt_layout *layout;     /* by node of local */
     const char **note;     /* by node of local: what is worth a word (a fall-back), or NULL */
+    int *bucket;           /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing travels */
 } dt_spmd;
 
 /* Keeps g, which must outlive it. Free it with dt_spmd_destroy. */

@@ -136,6 +136,14 @@ static void expect_sums(const dt_spmd *s, int n)
     expect(s, &dt_op_across_all_reduce, n);
 }
 
+static void expect_launches(const dt_spmd *s, int n)
+{
+    int last = -1;
+    for (int i = 0; i < s->local->n_nodes; i++)
+        last = s->bucket[i] > last ? s->bucket[i] : last;
+    assert_int_equal(last + 1, n);
+}
+
 /* A weight, and its slot beside it, of which nobody spoke. */
 static void expect_weight(const dt_spmd *s, const char *path, dt_layout lies)
 {
@@ -279,6 +287,7 @@ static void test_split_batch(void **state)
     dt_graph *g;
     dt_spmd *s = cut(&m, &g);
     expect_sums(s, m.n + 1);
+    expect_launches(s, 1); /* nothing waits for a gradient but its weight */
     for (int i = 0; i < m.n; i++)
         expect_weight(s, m.variable[i]->path, (dt_layout){ 0 });
     release(&m, s, g);
@@ -294,6 +303,7 @@ static void test_batch_and_weights(void **state)
     dt_graph *g;
     dt_spmd *s = cut(&m, &g);
     expect_sums(s, 4 + m.n + 1);
+    expect_launches(s, 4 + 1 + 1);
     expect_weight(s, "first", (dt_layout){ 0 });
     release(&m, s, g);
 }

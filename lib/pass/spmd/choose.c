@@ -49,8 +49,29 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)
 
 /* ---- ways ---- */
 
+static bool names_rows(const dt_spmd_work *w, int i, int f)
+{
+    const dt_node *n = &w->g->node[i];
+    for (int k = -1; k < n->n_in; k++) {
+        const dt_type *t = &w->g->node[k < 0 ? i : n->in[k]].type;
+        const int8_t *factor = k < 0 ? w->rule[i].out : w->rule[i].in[k];
+        if (dt_type_has_batch(t) && (f < 0 || factor[0] == f))
+            return true;
+    }
+    return false;
+}
+
+/* Where there are rows, replicas have theirs: weights that are divided among them are gathered, rows never. */
+static void leave_rows_alone(const dt_spmd_work *w, int i, way *y)
+{
+    for (int f = 0; f < DT_MAX_FACTORS && names_rows(w, i, -1); f++)
+        if ((y->factor[f] & w->mesh.replicas) && !names_rows(w, i, f))
+            y->factor[f] &= ~w->mesh.replicas;
+}
+
 static void finish(const dt_spmd_work *w, int i, way *y)
 {
+    leave_rows_alone(w, i, y);
     dt_mesh_axes partial = dt_spmd_handed_on(w, i);
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         if (y->factor[f] & partial)

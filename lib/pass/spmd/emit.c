@@ -170,8 +170,10 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
     emit_nodes(w);
     export(w, s);
     dt_status *bad = dt_trace_end(w->t, &s->local);
-    if (!bad)
+    if (!bad) {
         keep_layouts(w, s);
+        s->bucket = dt_spmd_buckets(s, s->arena);
+    }
     free(w->lies);
     free(w->note);
     return bad;

@@ -18,21 +18,26 @@ static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
     dt_str_putc(out, '}');
     if (g->node[i].op->across)
         dt_str_printf(out, " [%.0f bytes]", bytes_of(s, i));
+    if (s->bucket[i] >= 0)
+        dt_str_printf(out, " [bucket %d]", s->bucket[i]);
     if (s->note[i])
         dt_str_printf(out, " [%s]", s->note[i]);
 }
 
 typedef struct total {
-    int n;
+    int values, launches;
     double bytes;
 } total;
 
 static total total_of(const dt_spmd *s, const dt_op *op)
 {
     total t = { 0 };
+    int last = -1; /* bucket; they are numbered as they go out */
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->local->node[i].op == op) {
-            t.n++;
+            t.values++;
+            t.launches += s->bucket[i] > last;
+            last = s->bucket[i];
             t.bytes += bytes_of(s, i);
         }
     return t;
@@ -48,7 +53,8 @@ static void print_totals(const dt_spmd *s, dt_str *out)
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
         total t = ops[k]->across ? total_of(s, ops[k]) : (total){ 0 };
         if (t.bytes > 0)
-            dt_str_printf(out, "  %-18s %5d   %.0f bytes a device\n", ops[k]->name, t.n, t.bytes);
+            dt_str_printf(out, "  %-18s %5d in %d launch%s   %.0f bytes a device\n", ops[k]->name, t.values, t.launches, t.launches == 1 ? "" : "es",
+                          t.bytes);
     }
 }
 
