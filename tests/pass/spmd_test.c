@@ -140,8 +140,9 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 /* Whether the bits are those of the step before it was cut, and some value is cut at all. */
 static bool run_seed(uint64_t seed, bool print, met *list, int n)
 {
+    static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_IMAGES, RANDOM_SOUP };
     drawn c;
-    draw(seed % 4 ? RANDOM_SOUP : RANDOM_FIT, seed, &c);
+    draw(kinds[seed % 4], seed, &c);
     if (print)
         print_program(&c);
     bool bits = expect_the_same(&c) && cut_count(&c.cut, NULL) > 0;
@@ -156,7 +157,8 @@ static void test_random_steps(void **state)
     (void)state;
     met list[] = { { &dt_op_across_all_reduce, 1000, 0 }, { &dt_op_across_all_gather, 1000, 0 },     { &dt_op_across_reduce_scatter, 100, 0 },
                    { &dt_op_across_all_to_all, 100, 0 },  { &dt_op_across_own_part, 1000, 0 }, { &dt_op_across_own_start, 100, 0 },
-                   { &dt_op_across_gather_part, 10, 0 },  { &dt_op_attention, 50, 0 },         { &dt_op_attention_grad, 50, 0 } };
+                   { &dt_op_across_gather_part, 10, 0 },  { &dt_op_attention, 50, 0 },         { &dt_op_attention_grad, 50, 0 },
+                   { &dt_op_across_collective_permute, 100, 0 } };
     enum { KINDS = sizeof list / sizeof *list };
     uint64_t first = from_environment("SPMD_SEED", 7000), n = from_environment("SPMD_COUNT", getenv("SPMD_SEED") ? 1 : 1000);
     int exact = 0;

@@ -34,6 +34,8 @@ const entry *draw_pick_of_type(drawing *d, const dt_type *t);
 bool has_rows(const dt_type *t);
 bool is_row_table(const dt_type *t); /* (B, n) */
 
+/* An argument that every replica has its own of. */
+dt_value draw_argument(drawing *d, const char *name, int rank, const int64_t *dim);
 dt_value draw_new_variable(drawing *d, dt_dtype dtype, int rank, const int64_t *dim);
 bool draw_room_for_variables(const drawing *d, int n);
 
@@ -42,12 +44,16 @@ dt_value draw_count_of(drawing *d, dt_value x);
 dt_value draw_mean_over_rows(drawing *d, dt_value sum, dt_value of);
 /* x W / sqrt(k) + b */
 dt_value draw_dense(drawing *d, dt_value x, int64_t units, bool bias);
+/* x minus its mean over dims (the rows among them), by its deviation: of the replica's own rows, or of all. */
+dt_value draw_normalized(drawing *d, dt_value x, uint32_t dims);
 /* A loss for each row of e: (B). */
 dt_value draw_classify(drawing *d, const entry *e, dt_value *logits);
 /* Ops over windows, moves and joins (random_spatial.c). */
 void draw_convolution(drawing *d);
 void draw_pool(drawing *d);
 void draw_move(drawing *d);
+/* Layers of convolutions over an argument (B, rows, columns, channels), then what they say of each example. */
+void draw_images(drawing *d);
 /* Pieces of transformers (random_layers.c). */
 void draw_layer(drawing *d);
 /* Some random ops on what is in the pool. */

@@ -24,6 +24,11 @@ static void add_mask(drawing *d, dt_value fed)
         d->mask[d->n_masks++] = dt_compare(fed, dt_like(fed, border), (dt_direction)draw_below(d, 6));
 }
 
+dt_value draw_argument(drawing *d, const char *name, int rank, const int64_t *dim)
+{
+    return declare(d, name, DT_FLOAT32, rank, dim, true);
+}
+
 static void declare_arguments(drawing *d)
 {
     int64_t n = 1 + draw_below(d, 9), h = 1 + draw_below(d, 3), w = 1 + draw_below(d, 4);
@@ -62,13 +67,15 @@ static dt_value activation(drawing *d, dt_value x)
     }
 }
 
-/* x minus its mean over the rows, by its deviation: of the replica's own rows, or of all. */
-static dt_value normalize(drawing *d, dt_value x)
+dt_value draw_normalized(drawing *d, dt_value x, uint32_t dims)
 {
     bool own = d->kind != RANDOM_FIT && draw_coin(d);
-    dt_value n = draw_count_of(d, x), sum = dt_reduce(x, DT_REDUCE_SUM, 1);
+    dt_value n = draw_count_of(d, x);
+    for (int i = 1; i < 3; i++)
+        n = dims >> i & 1 ? dt_multiply(n, dt_constant(d->t, (double)dt_dim(x, i))) : n;
+    dt_value sum = dt_reduce(x, DT_REDUCE_SUM, dims);
     dt_value centred = dt_subtract(x, dt_divide(own ? sum : dt_all_reduce(DT_SUM, sum), n));
-    dt_value squares = dt_reduce(dt_multiply(centred, centred), DT_REDUCE_SUM, 1);
+    dt_value squares = dt_reduce(dt_multiply(centred, centred), DT_REDUCE_SUM, dims);
     dt_value square = dt_divide(own ? squares : dt_all_reduce(DT_SUM, squares), n);
     return dt_tanh(dt_multiply(centred, dt_rsqrt(dt_add(square, dt_like(square, 0.25)))));
 }
@@ -76,6 +83,8 @@ static dt_value normalize(drawing *d, dt_value x)
 static void draw_layers(drawing *d)
 {
     dt_value x = d->image;
+    if (d->kind == RANDOM_IMAGES)
+        draw_images(d);
     if (d->kind == RANDOM_WIDE) {
         x = activation(d, draw_dense(d, x, 320, true));
         x = draw_push(d, activation(d, draw_dense(d, x, 400, true)), 4);
@@ -84,7 +93,7 @@ static void draw_layers(drawing *d)
         int64_t units = 1 + draw_below(d, 12); /* a statement each: C leaves the order of arguments open */
         bool bias = draw_coin(d);
         x = activation(d, draw_dense(d, x, units, bias));
-        x = draw_push(d, draw_below(d, 4) ? x : normalize(d, x), 4);
+        x = draw_push(d, draw_below(d, 4) ? x : draw_normalized(d, x, 1), 4);
     }
 }
 

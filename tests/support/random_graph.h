@@ -12,7 +12,8 @@ typedef enum random_kind {
     RANDOM_FIT,  /* layers, a loss, an optimizer, metrics: what fit and custom loops do; no update depends on how rows are dealt out */
     RANDOM_SOUP, /* that, and random ops between: everything that can be folded */
     RANDOM_WILD, /* that, and ops that no folded form is promised for */
-    RANDOM_WIDE  /* as RANDOM_SOUP, with weights of 128,000 elements, which a program cuts into slices */
+    RANDOM_WIDE, /* as RANDOM_SOUP, with weights of 128,000 elements, which a program cuts into slices */
+    RANDOM_IMAGES /* as RANDOM_SOUP, with convolutions over images whose rows and columns can be cut in 2, 3, 4 */
 } random_kind;
 
 typedef struct random_graph {
