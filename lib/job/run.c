@@ -30,9 +30,11 @@ static void warn(const dt_run_options *o, const char *text)
 static void tell_limits(const dt_job *j, const dt_run_options *o)
 {
     bool several = j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
-    if (several)
-        warn(o, "the logical devices of a replica compute as one; partition is checked and recorded");
-    else if (j->partition)
+    if (several && !j->partition)
+        warn(o, "a replica has several logical devices, but the job has no partition: the first one computes");
+    else if (several && j->shards > 0)
+        warn(o, "reproducible: the logical devices of a replica compute as one; partition is checked");
+    else if (!several && j->partition && j->partition->over_replicas == DT_OVER_NONE)
         warn(o, "partition is without effect: each replica has one logical device");
     if (j->strategy.resolver && j->strategy.resolver->why)
         warn(o, j->strategy.resolver->why);
