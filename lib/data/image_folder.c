@@ -21,9 +21,9 @@
 
 #include "data/data.h"
 #include "data/image/image.h"
+#include "data/image/layout.h"
 #include "data/record/record.h"
 
-#define LARGEST_EXAMPLE ((int64_t)1 << 30)
 #define LARGEST_KEPT ((int64_t)256 << 20) /* decoded bytes of a part */
 #define LARGEST_FILE ((size_t)1 << 30)
 
@@ -38,71 +38,6 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static const char *const dtype_names[] = {"uint8", NULL};
-
-struct element {
-    dt_ints shape;
-    int dtype;
-    int64_t num_classes; /* 0: the picture */
-};
-
-static const dt_field element_fields[] = {
-    DT_INTS(struct element, shape, .min = 1, .max = 1 << 24, .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
-    DT_ENUM(struct element, dtype, dtype_names, .help = "of a picture"),
-    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it the label, in [0, num_classes)"),
-    DT_END
-};
-
-/* The two elements. */
-typedef struct layout {
-    int image, label; /* their places */
-    dt_type type;     /* of a picture */
-    int64_t num_classes;
-} layout;
-
-static dt_status *check_shape(const dt_entry *e, const struct element *x)
-{
-    const dt_ints *s = &x->shape;
-    bool fits = s->n == 2 || (s->n == 3 && (s->v[2] == 1 || s->v[2] == 3 || s->v[2] == 4));
-    if (!fits)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' must have a shape [rows, columns, channels] with 1, 3 or 4 channels", e->key);
-    dt_type type = dt_type_of(DT_UINT8, s->n, s->v);
-    if (dt_type_bytes(&type) > LARGEST_EXAMPLE)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
-    return NULL;
-}
-
-static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, layout *out)
-{
-    const dt_entry *e = &element->entry[i];
-    struct element x;
-    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
-    if (x.num_classes > 0 && x.shape.n > 0)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has a shape, so it is the picture, and num_classes, so it is the label", e->key);
-    if (x.num_classes > 0) {
-        out->label = i;
-        out->num_classes = x.num_classes;
-        return NULL;
-    }
-    DT_TRY(check_shape(e, &x));
-    out->image = i;
-    out->type = dt_type_of(DT_UINT8, x.shape.n, x.shape.v);
-    return NULL;
-}
-
-static dt_status *read_layout(dt_arena *arena, const dt_tree *element, layout *out)
-{
-    dt_status *s = NULL;
-    *out = (layout){.image = -1, .label = -1};
-    DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
-    for (int i = 0; i < element->n; i++)
-        dt_status_append(&s, read_element(arena, element, i, out));
-    if (!s && (element->n != 2 || out->image < 0 || out->label < 0))
-        return dt_fail(DT_E_DATASET_KEYS, &element->at, "a folder of pictures has two elements, one with a shape and one with num_classes");
-    return s;
-}
-
 static dt_status *check_folder(const dt_format_request *r)
 {
     const char *part = dt_part_name(r->part), *path;
@@ -115,12 +50,12 @@ static dt_status *check_folder(const dt_format_request *r)
 static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
-    layout ignored;
+    dt_image_layout ignored;
     dt_status *s = check_folder(r);
     if (!element)
         return s;
     if (r->part == DT_PART_TRAIN) /* once is enough */
-        dt_status_append(&s, read_layout(r->arena, element, &ignored));
+        dt_status_append(&s, dt_image_layout_read(r->arena, element, &ignored));
     names->v = dt_arena_array(r->arena, const char *, element->kind == DT_TREE_MAP ? element->n : 0);
     for (int i = 0; element->kind == DT_TREE_MAP && i < element->n; i++)
         names->v[names->n++] = element->entry[i].key;
@@ -217,7 +152,7 @@ static dt_status *add_classes(dt_examples *x, const dt_paths *folders, const dt_
     return NULL;
 }
 
-static dt_status *find_pictures(const dt_format_request *r, const layout *l, dt_examples *x)
+static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
 {
     dt_paths classes = {0}, folders = {0};
     dt_status *s = list_classes(r, r->train, &classes);
@@ -294,7 +229,7 @@ static void close_part(dt_examples *x)
     pthread_mutex_destroy(&x->keeping);
 }
 
-static void name_elements(const dt_format_request *r, const layout *l, dt_examples *x)
+static void name_elements(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
 {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     x->image = l->image;
@@ -328,8 +263,8 @@ static dt_status *try_first(dt_examples *x)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    layout l;
-    DT_TRY(read_layout(r->arena, ((const struct image_folder *)r->args)->element, &l));
+    dt_image_layout l;
+    DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
     dt_examples *x = dt_arena_new(r->arena, dt_examples);
     pthread_mutex_init(&x->keeping, NULL);
     name_elements(r, &l, x);

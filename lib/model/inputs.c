@@ -93,9 +93,10 @@ static dt_status *check_number(const dt_reader *r, int i)
     if (n == 0 || (n >= least && n <= most))
         return NULL;
     if (most == 1)
-        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes from one layer, got %d", row->kind.name, n), "Add, Concatenate and others join layers");
+        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes from one layer, got %d", row->kind.name, n),
+                          "Add, Concatenate and others join layers");
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s joins %s%d layers, got %d", row->kind.name, least < most ? "at least " : "", least, n);
-    return r->functional ? dt_suggest(s, "inputs: [FIRST, SECOND] names them") : dt_suggest(s, "in a model of 'type: functional' layers name their inputs");
+    return dt_suggest(s, r->functional ? "inputs: [FIRST, SECOND] names them" : "in a model of 'type: functional' layers name their inputs");
 }
 
 static dt_status *take_the_one_before(dt_reader *r, int i)

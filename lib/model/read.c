@@ -136,7 +136,8 @@ static dt_status *build_layer(dt_reader *r, int i)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at, .n_earlier = i, .earlier = r->layer };
+    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
+                           .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
     dt_status *s = row->build(b);
     if (!s)
@@ -201,7 +202,8 @@ static dt_status *fill_spec(const dt_reader *r, int last, dt_model_spec *out)
     list_weights(r, out);
     if (out->n_inputs <= DT_MAX_INPUTS)
         return NULL;
-    return dt_fail(DT_E_MODEL_LAYERS, &out->input[DT_MAX_INPUTS].at, "the model has %d Inputs; at most %d are possible", out->n_inputs, DT_MAX_INPUTS);
+    return dt_fail(DT_E_MODEL_LAYERS, &out->input[DT_MAX_INPUTS].at, "the model has %d Inputs; at most %d are possible", out->n_inputs,
+                   DT_MAX_INPUTS);
 }
 
 /* ---- the section ---- */

@@ -98,9 +98,11 @@ static const struct bad {
     { HEAD "- Reshape: {target_shape: [3, 1]}\n- Concatenate: {inputs: [image, reshape]}", DT_E_MODEL_SHAPE, 6, 3,
       "Concatenate cannot join 'image', f32[B,4], and 'reshape', f32[B,3,1]", NULL },
     { HEAD "- Concatenate: {inputs: [image, hidden], axis: 0}", DT_E_MODEL_SHAPE, 5, 3, "axis 0 is none of the 1 dimensions behind the batch", NULL },
-    { HEAD "- Concatenate: {inputs: [image, hidden], axis: -3}", DT_E_MODEL_SHAPE, 5, 3, "axis -3 is none of the 1 dimensions behind the batch", NULL },
+    { HEAD "- Concatenate: {inputs: [image, hidden], axis: -3}", DT_E_MODEL_SHAPE, 5, 3,
+      "axis -3 is none of the 1 dimensions behind the batch", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: 1}", DT_E_MODEL_SHAPE, 5, 3, "Dot cannot join 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
-    { HEAD "- Dot: {inputs: [image, hidden], axes: [1, 2]}", DT_E_MODEL_SHAPE, 5, 44, "axis 2 is none of the 1 dimensions behind the batch of 'hidden'", NULL },
+    { HEAD "- Dot: {inputs: [image, hidden], axes: [1, 2]}", DT_E_MODEL_SHAPE, 5, 44,
+      "axis 2 is none of the 1 dimensions behind the batch of 'hidden'", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: [1]}", DT_E_WRONG_TYPE, 5, 40, "axes: expected a number, or two, got a list of 1", NULL },
     { "- Input: {name: x, shape: [4]}\n- Dense: {units: 3, inputs: x}", DT_E_MODEL_INPUTS, 2, 29,
       "a layer of a sequential model takes from the one before it", "in a model of 'type: functional' layers name their inputs" },
@@ -126,7 +128,8 @@ static void test_bad_models_are_refused(void **state)
         if (!s)
             fail_msg("taken: %s", bad[i].model);
         if (strcmp(dt_status_text(s), bad[i].text) != 0 || dt_status_line(s) != bad[i].line || dt_status_column(s) != bad[i].column)
-            fail_msg("%d:%d '%s' instead of %d:%d '%s'", dt_status_line(s), dt_status_column(s), dt_status_text(s), bad[i].line, bad[i].column, bad[i].text);
+            fail_msg("%d:%d '%s' instead of %d:%d '%s'", dt_status_line(s), dt_status_column(s), dt_status_text(s), bad[i].line,
+                     bad[i].column, bad[i].text);
         assert_int_equal(dt_status_number(s), bad[i].number);
         assert_int_equal(dt_status_code(s), 78);
         assert_null(dt_status_next(s));
@@ -156,7 +159,8 @@ static void test_shapes_are_followed_past_a_fault(void **state)
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_model_spec m;
-    dt_status *s = read_model(arena, HEAD "- Softmax: {name: a, axis: 7, inputs: image}\n- Add: {inputs: [hidden, image]}\n- Add: {inputs: [a, add]}", &m);
+    dt_status *s = read_model(arena, HEAD "- Softmax: {name: a, axis: 7, inputs: image}\n"
+                                          "- Add: {inputs: [hidden, image]}\n- Add: {inputs: [a, add]}", &m);
     assert_int_equal(dt_status_line(s), 5);
     assert_int_equal(dt_status_line(dt_status_next(s)), 6);
     assert_null(dt_status_next(dt_status_next(s)));

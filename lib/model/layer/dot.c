@@ -34,7 +34,8 @@ static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k,
     *out = (int)(axis < 0 ? axis + rank : axis);
     if (*out >= 1 && *out < rank)
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is none of the %d dimensions behind the batch of '%s'", (long long)axis, rank - 1, b->from[k]);
+    return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is none of the %d dimensions behind the batch of '%s'", (long long)axis, rank - 1,
+                   b->from[k]);
 }
 
 static dt_status *check_types(const dt_layer_build *b, const int *axis)
@@ -45,15 +46,9 @@ static dt_status *check_types(const dt_layer_build *b, const int *axis)
     return dt_layer_wants(b, "Dot", 2);
 }
 
-static dt_status *build(dt_layer_build *b)
+/* The dimensions that are left of both, behind the batch. */
+static dt_status *join_shapes(dt_layer_build *b, const int *axis)
 {
-    const struct dot *d = b->args;
-    int *axis = dt_arena_array(b->arena, int, 2);
-    if (d->axes->kind == DT_TREE_LIST && d->axes->n != 2)
-        return dt_fail(DT_E_WRONG_TYPE, &d->axes->at, "axes: expected a number, or two, got a list of %d", d->axes->n);
-    for (int k = 0; k < 2; k++)
-        DT_TRY(read_axis(b, d->axes, k, &axis[k]));
-    DT_TRY(check_types(b, axis));
     int64_t dim[2 * DT_MAX_RANK] = { b->in.dim[0] };
     int rank = 1;
     for (int k = 0; k < 2; k++)
@@ -65,8 +60,20 @@ static dt_status *build(dt_layer_build *b)
     if (rank > DT_MAX_RANK)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "Dot would give %d dimensions; at most %d are possible", rank, DT_MAX_RANK);
     b->out = dt_type_of(b->in.dtype, rank, dim);
-    b->made = axis;
     return NULL;
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct dot *d = b->args;
+    int *axis = dt_arena_array(b->arena, int, 2);
+    if (d->axes->kind == DT_TREE_LIST && d->axes->n != 2)
+        return dt_fail(DT_E_WRONG_TYPE, &d->axes->at, "axes: expected a number, or two, got a list of %d", d->axes->n);
+    for (int k = 0; k < 2; k++)
+        DT_TRY(read_axis(b, d->axes, k, &axis[k]));
+    DT_TRY(check_types(b, axis));
+    b->made = axis;
+    return join_shapes(b, axis);
 }
 
 /* ---- graph ---- */

@@ -1,0 +1,63 @@
+/* The elements of image_folder, as the job has them; see layout.h. */
+#include "data/image/layout.h"
+
+#define LARGEST_EXAMPLE ((int64_t)1 << 30)
+
+static const char *const dtype_names[] = {"uint8", NULL};
+
+struct element {
+    dt_ints shape;
+    int dtype;
+    int64_t num_classes; /* 0: the picture */
+};
+
+static const dt_field element_fields[] = {
+    DT_INTS(struct element, shape, .min = 1, .max = 1 << 24,
+            .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
+    DT_ENUM(struct element, dtype, dtype_names, .help = "of a picture"),
+    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it the label, in [0, num_classes)"),
+    DT_END
+};
+
+static dt_status *check_shape(const dt_entry *e, const struct element *x)
+{
+    const dt_ints *s = &x->shape;
+    bool fits = s->n == 2 || (s->n == 3 && (s->v[2] == 1 || s->v[2] == 3 || s->v[2] == 4));
+    if (!fits)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' must have a shape [rows, columns, channels] with 1, 3 or 4 channels", e->key);
+    dt_type type = dt_type_of(DT_UINT8, s->n, s->v);
+    if (dt_type_bytes(&type) > LARGEST_EXAMPLE)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
+    return NULL;
+}
+
+static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, dt_image_layout *out)
+{
+    const dt_entry *e = &element->entry[i];
+    struct element x;
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
+    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
+    if (x.num_classes > 0 && x.shape.n > 0)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has a shape, so it is the picture, and num_classes, so it is the label", e->key);
+    if (x.num_classes > 0) {
+        out->label = i;
+        out->num_classes = x.num_classes;
+        return NULL;
+    }
+    DT_TRY(check_shape(e, &x));
+    out->image = i;
+    out->type = dt_type_of(DT_UINT8, x.shape.n, x.shape.v);
+    return NULL;
+}
+
+dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out)
+{
+    dt_status *s = NULL;
+    *out = (dt_image_layout){.image = -1, .label = -1};
+    DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
+    for (int i = 0; i < element->n; i++)
+        dt_status_append(&s, read_element(arena, element, i, out));
+    if (!s && (element->n != 2 || out->image < 0 || out->label < 0))
+        return dt_fail(DT_E_DATASET_KEYS, &element->at, "a folder of pictures has two elements, one with a shape and one with num_classes");
+    return s;
+}

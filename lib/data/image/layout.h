@@ -1,0 +1,18 @@
+/* What `element` says of folders of pictures: {image: {shape: [rows, columns, channels]}, label: {num_classes: N}}. */
+#ifndef DT_DATA_IMAGE_LAYOUT_H
+#define DT_DATA_IMAGE_LAYOUT_H
+
+#include "conf/conf.h"
+#include "graph/graph.h"
+
+/* Two elements, in either order and of any names. */
+typedef struct dt_image_layout {
+    int image, label; /* their places */
+    dt_type type;     /* of a picture: (rows, columns) or (rows, columns, channels), uint8 */
+    int64_t num_classes;
+} dt_image_layout;
+
+/* All faults. */
+dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,192 @@
+/* The format image_folder: order, labels, pixels; folders and files that are refused. */
+#define HERE "build/tmp/data-image-folder"
+#include "files.h"
+
+#include "pictures.h"
+
+/* ---- good ones ---- */
+
+static void clear(const char *part)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf " HERE "/%s", part);
+    assert_int_equal(system(command), 0);
+}
+
+static void write_picture(const char *name, int seed)
+{
+    char folder[256];
+    snprintf(folder, sizeof folder, HERE "/%s", name);
+    *strrchr(folder, '/') = '\0';
+    OK(dt_dir_make(folder));
+    dt_str file = draw_png(&forms[5], seed);
+    write_str(name, &file);
+}
+
+/* Three classes, whose names sort as b10 < b9 < c, in an order of writing that is another one. */
+static void write_set(const char *part, int n)
+{
+    static const char *const classes[] = {"c", "b9", "b10"};
+    clear(part);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) {
+            char name[128];
+            /* content, not name, says what a file is */
+            snprintf(name, sizeof name, "%s/%s/%s%d.%s", part, classes[k], i % 2 ? "y" : "x", i, i % 2 ? "PNG" : "jpg");
+            write_picture(name, 10 * (2 - k) + i);
+        }
+}
+
+#define ELEMENTS "element: {image: {shape: [5, 7, 3], dtype: uint8}, label: {num_classes: 3}}"
+
+static dt_status *open_set(dt_dataset **out, const char *more)
+{
+    return dt_dataset_open(out, "{format: image_folder, train: " HERE "/train, " ELEMENTS ", global_batch_size: 4%s}", more);
+}
+
+static void test_order_labels_and_pixels(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_type type;
+    write_set("train", 4);
+    write_file("train/b9/.hidden", "x", 1);
+    write_file("train/readme.txt", "x", 1);
+    OK(open_set(&d, ""));
+    assert_int_equal(dt_dataset_examples(d), 12);
+    for (int again = 0; again < 2; again++) { /* decoded, then kept */
+        uint8_t *image = read_all(d, dt_dataset_find(d, "image"), &type);
+        assert_true(dt_type_equal(&type, &(dt_type){.dtype = DT_UINT8, .rank = 4, .dim = {12, 5, 7, 3}}));
+        int32_t *label = read_all(d, dt_dataset_find(d, "label"), &type);
+        static const int order[] = {0, 2, 1, 3}; /* x0 x2 y1 y3 */
+        for (int i = 0; i < 12; i++) {
+            assert_int_equal(label[i], i / 4);
+            assert_int_equal(image[i * PIXELS * 3], pixel(10 * (i / 4) + order[i % 4], 0, 0, 0));
+            assert_int_equal(image[(i + 1) * PIXELS * 3 - 1], pixel(10 * (i / 4) + order[i % 4], ROWS - 1, COLUMNS - 1, 2));
+        }
+        free(image);
+        free(label);
+    }
+    dt_dataset_unref(d);
+}
+
+static void test_maps_of_pictures(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_type type;
+    write_set("train", 1);
+    OK(open_set(&d, ", map: {image: [cast: float32, rescale: {scale: 0.00784313725490196, offset: -1.0}]}"));
+    float *image = read_all(d, dt_dataset_find(d, "image"), &type);
+    for (int c = 0; c < 3; c++)
+        assert_true(image[c] == (float)pixel(0, 0, 0, c) * 0.00784313725490196f + -1.0f);
+    free(image);
+    dt_dataset_unref(d);
+}
+
+/* Classes of other parts have train's numbers, and may be fewer. */
+static void test_validation_has_the_classes_of_train(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    write_set("train", 1);
+    clear("val");
+    write_picture("val/c/a.png", 0);
+    OK(open_set(&d, ", validation: " HERE "/val"));
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 1}));
+    OK(dt_feed_next(f, &b));
+    assert_int_equal(*(const int32_t *)b.element[dt_dataset_find(d, "label")].data, 2);
+    dt_feed_close(f);
+    dt_dataset_unref(d);
+    d = NULL;
+    write_picture("val/d/a.png", 0);
+    expect_fault("new class", open_set(&d, ", validation: " HERE "/val"), DT_E_DATA_FILE, 65, HERE "/val/d: the training data has no class 'd'");
+}
+
+/* ---- bad ones ---- */
+
+static void test_bad_folders(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    clear("train");
+    expect_fault("missing", open_set(&d, ""), DT_E_NO_INPUT, 66, HERE "/train: no such file or directory");
+    OK(dt_dir_make(HERE "/train"));
+    expect_fault("empty", open_set(&d, ""), DT_E_DATA_FILE, 65, HERE "/train: holds 0 folders, one a class; 'label' has 3 classes");
+    OK(dt_dir_make(HERE "/train/a"));
+    OK(dt_dir_make(HERE "/train/b"));
+    OK(dt_dir_make(HERE "/train/c"));
+    expect_fault("no pictures", open_set(&d, ""), DT_E_DATA_EMPTY, 65, HERE "/train: no pictures");
+    write_file("train/b/notes.txt", "x", 1);
+    expect_fault("notes", open_set(&d, ""), DT_E_DATA_FILE, 65, HERE "/train/b/notes.txt: a folder of pictures holds files .png, .jpg and .jpeg");
+    clear("train/b/notes.txt");
+    OK(dt_dir_make(HERE "/train/b/x.png"));
+    expect_fault("folder", open_set(&d, ""), DT_E_NOT_REGULAR, 66, HERE "/train/b/x.png: is a directory");
+    clear("train");
+    write_file("train", "x", 1);
+    expect_fault("file", open_set(&d, ""), DT_E_NO_INPUT, 66, HERE "/train: not a directory");
+    clear("train");
+}
+
+/* The first picture is looked at when the set is opened, a later one when its turn comes. */
+static void test_a_bad_picture_is_named(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    write_set("train", 2);
+    write_file("train/b9/x0.jpg", "no picture", 10);
+    OK(open_set(&d, ""));
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 2}));
+    OK(dt_feed_next(f, &b));
+    expect_fault("in its turn", dt_feed_next(f, &b), DT_E_DATA_FILE, 65, HERE "/train/b9/x0.jpg: is neither a PNG nor a JPEG image");
+    dt_feed_close(f);
+    dt_dataset_unref(d);
+    d = NULL;
+    write_file("train/b10/x0.jpg", "", 0);
+    expect_fault("first", open_set(&d, ""), DT_E_DATA_FILE, 65, HERE "/train/b10/x0.jpg: is empty");
+}
+
+static void test_bad_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *text;
+    } rows[] = {
+        {"element: {image: {shape: [5, 7, 3]}}", "a folder of pictures has two elements, one with a shape and one with num_classes"},
+        {"element: {a: {shape: [5, 7]}, b: {shape: [5, 7]}}", "a folder of pictures has two elements, one with a shape and one with num_classes"},
+        {"element: {image: {shape: [5]}, label: {num_classes: 3}}", "'image' must have a shape [rows, columns, channels] with 1, 3 or 4 channels"},
+        {"element: {image: {shape: [5, 7, 2]}, label: {num_classes: 3}}",
+         "'image' must have a shape [rows, columns, channels] with 1, 3 or 4 channels"},
+        {"element: {image: {shape: [100000, 100000]}, label: {num_classes: 3}}", "'image': an example may not exceed 1073741824 bytes"},
+        {"element: {image: {shape: [5, 7], num_classes: 3}, label: {num_classes: 3}}", "'image' has a shape, so it is the picture"},
+        {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}", "unknown dtype 'float32'"},
+        {"element: [image]", "element: expected a mapping, got a list"},
+        {"train: ''", "'train' must name a folder, got an empty string"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_dataset *d = NULL;
+        bool own = strncmp(rows[i].keys, "train", 5) == 0;
+        dt_status *s = dt_dataset_open(&d, "{format: image_folder, %s, %s, global_batch_size: 1}", rows[i].keys, own ? ELEMENTS : "train: x");
+        if (!s || !strstr(dt_status_text(s), rows[i].text))
+            fail_msg("%s: got '%s'", rows[i].keys, s ? dt_status_text(s) : "no error");
+        assert_int_equal(dt_status_code(s), 78);
+        dt_status_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_labels_and_pixels),
+        cmocka_unit_test(test_maps_of_pictures),
+        cmocka_unit_test(test_validation_has_the_classes_of_train),
+        cmocka_unit_test(test_bad_folders),
+        cmocka_unit_test(test_a_bad_picture_is_named),
+        cmocka_unit_test(test_bad_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
