@@ -12,6 +12,8 @@
 #include "op/partition.h"
 #include "pass/pass.h"
 
+enum { DT_INSIDE = -1 };
+
 /* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 
@@ -38,7 +40,7 @@ typedef struct dt_spmd {
     int64_t batch;
     dt_graph *local;       /* args: those of `whole`, then its states; results: those of `whole`, then updates of states that have one */
     dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
-    dt_layout *layout;     /* by node of local */
+    dt_layout *layout;     /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody asks where it lies */
     const char **note;     /* by node of local: what is worth a word (a fall-back), or NULL */
     int *bucket;           /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing travels */
 } dt_spmd;

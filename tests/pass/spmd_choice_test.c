@@ -308,6 +308,103 @@ static void test_batch_and_weights(void **state)
     release(&m, s, g);
 }
 
+/* ---- classes and tables split ---- */
+
+enum { CLASSES = 32 };
+
+static dt_value labels(model *m, const char *name)
+{
+    dt_type type = dt_type_of(DT_INT32, 2, (int64_t[]){ DT_BATCH, STEPS });
+    return dt_trace_declare(m->t, name, &type);
+}
+
+/* Of the logits only their maximum, their sum and the loss travel; the gradient of what they are made of is a sum. */
+static void test_split_classes(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value x = first_layer(&m), logits = dt_matmul(x, matrix(&m, "logits", WIDTH, CLASSES, (said){ 1, 4 }));
+    dt_value rows = dt_softmax_cross_entropy(logits, labels(&m, "label"));
+    update(&m, loss_of(&m, rows));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, 4);
+    expect_weight(s, "logits", (dt_layout){ .axes = { 0, 3 } });
+    release(&m, s, g);
+}
+
+/* The table that names tokens, split by rows, names the classes too: one sum when it is read, nothing when it is added to. */
+static void test_tied_table(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value table = matrix(&m, "table", CLASSES, WIDTH, (said){ 0, 4 });
+    dt_value x = norm(&m, dt_gather(table, labels(&m, "token")), "norm");
+    dt_dot_attr d = { .n_contract = 1, .lhs_contract = { 2 }, .rhs_contract = { 1 } };
+    dt_value rows = dt_softmax_cross_entropy(dt_dot_general(x, table, &d), labels(&m, "label"));
+    update(&m, loss_of(&m, rows));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_sums(s, 1 + 4);
+    expect_weight(s, "table", (dt_layout){ .axes = { 3, 0 } });
+    expect_weight(s, "norm/gamma", (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+/* ---- sequences split ---- */
+
+/* Every device has some steps of every sequence: keys and values are gathered, the gradients of both are parts of sums. */
+static void test_split_steps(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value x = dt_matmul(note(input(&m), (said){ 1, 4 }), matrix(&m, "first", WIDTH, WIDTH, (said){ 0, 0 }));
+    update(&m, loss_of(&m, attention(&m, norm(&m, x, "norm"), "heads", 0)));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect(s, &dt_op_across_all_gather, 2);
+    expect(s, &dt_op_across_reduce_scatter, 2);
+    expect(s, &dt_op_across_all_to_all, 0);
+    expect(s, &dt_op_across_all_reduce, m.n + 1);
+    for (int i = 0; i < m.n; i++)
+        expect_weight(s, m.variable[i]->path, (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+/* ---- what was told stays ---- */
+
+static void test_replicated_stays_whole(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value h = dt_matmul(input(&m), matrix(&m, "in", WIDTH, WIDTH, (said){ 1, 4 }));
+    dt_value y = dt_matmul(note(h, (said){ 0, 1 }), matrix(&m, "out", WIDTH, WIDTH, (said){ 0, 1 }));
+    update(&m, loss_of(&m, y));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect(s, &dt_op_across_all_gather, 1); /* h, as it was told to be whole */
+    expect(s, &dt_op_across_all_reduce, 0);
+    expect_weight(s, "in", (dt_layout){ .axes = { 0, 3 } });
+    expect_weight(s, "out", (dt_layout){ 0 });
+    release(&m, s, g);
+}
+
+/* Weights of one shape share the constants of their updates, and nothing else. */
+static void test_constants_carry_no_layout(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value h = dt_matmul(input(&m), matrix(&m, "cut", WIDTH, WIDTH, (said){ 1, 4 }));
+    dt_value y = dt_matmul(note(h, (said){ 0, 1 }), matrix(&m, "whole", WIDTH, WIDTH, (said){ 0, 0 }));
+    update(&m, loss_of(&m, y));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    expect_weight(s, "cut", (dt_layout){ .axes = { 0, 3 } });
+    expect_weight(s, "whole", (dt_layout){ 0 });
+    expect(s, &dt_op_across_own_part, 1); /* of the gradient of h */
+    release(&m, s, g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +412,11 @@ int main(void)
         cmocka_unit_test(test_attention_blocks),
         cmocka_unit_test(test_split_batch),
         cmocka_unit_test(test_batch_and_weights),
+        cmocka_unit_test(test_split_classes),
+        cmocka_unit_test(test_tied_table),
+        cmocka_unit_test(test_split_steps),
+        cmocka_unit_test(test_replicated_stays_whole),
+        cmocka_unit_test(test_constants_carry_no_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,10 @@ void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l)
     for (int had = w->cap; had <= v.node;) {
         DT_GROW(w->lies, w->cap, v.node + 1);
         DT_GROW(w->note, w->cap_notes, w->cap);
-        for (; had < w->cap; had++)
+        for (; had < w->cap; had++) {
             w->note[had] = NULL;
+            w->lies[had] = (dt_layout){ .kind = DT_INSIDE };
+        }
     }
     w->lies[v.node] = *l;
 }

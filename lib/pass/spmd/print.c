@@ -13,9 +13,11 @@ static double bytes_of(const dt_spmd *s, int i)
 static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
 {
     const dt_spmd *s = user;
-    dt_str_puts(out, "  {");
-    dt_layout_print(&s->layout[i], g->node[i].type.rank, out);
-    dt_str_putc(out, '}');
+    if (s->layout[i].kind != DT_INSIDE) {
+        dt_str_puts(out, "  {");
+        dt_layout_print(&s->layout[i], g->node[i].type.rank, out);
+        dt_str_putc(out, '}');
+    }
     if (g->node[i].op->across)
         dt_str_printf(out, " [%.0f bytes]", bytes_of(s, i));
     if (s->bucket[i] >= 0)
