@@ -19,7 +19,7 @@ END
 for kept in optimizer weights; do
     echo "== $kept"
     "$DTRAIN" lower "$TEST_DIR/job.yaml" "partition.over_replicas=$kept" >"$TEST_DIR/program"
-    sed '/^graph/q' "$TEST_DIR/program" | grep -v '^graph'
+    sed -n '1p; s/, other values.*//; 2p' "$TEST_DIR/program"
     grep 'parameter @.*kernel' "$TEST_DIR/program"
 done
 all=$(hash "$TEST_DIR/job.yaml" -C "$TEST_DIR" --fresh)
