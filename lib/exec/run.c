@@ -260,7 +260,8 @@ static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
             if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node])
                 dt_str_printf(out, " %%%d", i);
     } else {
-        dt_str_printf(out, " %%%d", step->node);
+        dt_str_printf(out, " %%%d%s%s", step->node, step->kernel == &dt_kernel_eval ? " " : "",
+                      step->kernel == &dt_kernel_eval ? x->g->node[step->node].op->name : "");
     }
     dt_str_puts(out, "\n");
 }

@@ -58,6 +58,23 @@ static dt_value product_with_vector(setting *s) { return dot(s->rows, s->vector,
 static dt_value product_of_vectors(setting *s) { return dot(s->vector, s->vector, 0, 0); }         /* no dimension is left */
 static dt_value product_in_the_middle(setting *s) { return dot(s->cube, dt_reshape(s->vector, 2, (int64_t[]){ 3, 2 }), 1, 0); }
 static dt_value product_by_rows(setting *s) { return dot_pairs(s->rows, s->rows, 1, 1); }
+static dt_value heads(setting *s, int64_t n) { return dt_reshape(dt_concatenate((dt_value[]){ s->cube, dt_tanh(s->cube) }, 2, 2), 4, (int64_t[]){ -1, 3, 8 / n, n }); }
+static dt_value product_of_heads(setting *s) /* (B, T, N, H) x (B, S, N, H) over H: (B, N, T, S) */
+{
+    dt_dot_attr attr = { .n_batch = 2, .n_contract = 1, .lhs_batch = { 0, 2 }, .rhs_batch = { 0, 2 }, .lhs_contract = { 3 }, .rhs_contract = { 3 } };
+    dt_value x = heads(s, 4);
+    return dt_dot_general(x, dt_negate(x), &attr);
+}
+static dt_value product_of_scores(setting *s) /* (B, N, T, S) x (B, S, N, H) over S: (B, N, T, H) */
+{
+    dt_dot_attr attr = { .n_batch = 2, .n_contract = 1, .lhs_batch = { 0, 1 }, .rhs_batch = { 0, 2 }, .lhs_contract = { 3 }, .rhs_contract = { 1 } };
+    return dt_dot_general(product_of_heads(s), heads(s, 4), &attr);
+}
+static dt_value product_of_turned(setting *s) /* batch dimensions in another order, the first operand contracted at its front */
+{
+    dt_dot_attr attr = { .n_batch = 2, .n_contract = 1, .lhs_batch = { 1, 0 }, .rhs_batch = { 2, 0 }, .lhs_contract = { 2 }, .rhs_contract = { 1 } };
+    return dt_dot_general(dt_reshape(s->matrix, 4, (int64_t[]){ 1, 2, 3, 7 }), dt_reshape(s->square, 4, (int64_t[]){ 1, 3, 2, 6 }), &attr);
+}
 static dt_value product_of_two(setting *s)
 {
     dt_dot_attr attr = { .n_contract = 2, .lhs_contract = { 1, 2 }, .rhs_contract = { 0, 1 } };
@@ -317,7 +334,8 @@ static const row rows[] = {
     { "kernel_gradient", convolution_over_rows }, { "convolution", convolution_in_groups }, { "kernel_gradient_part", part_of_convolution },
     { "eval", convolution_outputs_first },
     { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
-    { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "eval", product_by_rows },
+    { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "dot_batch", product_by_rows },
+    { "dot_batch", product_of_heads }, { "dot_batch", product_of_scores }, { "dot_batch", product_of_turned },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },
     { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "eval", sums_inside }, { "eval", of_bytes },
     { "reduce_columns", column_sums }, { "reduce_columns", column_sums_of_cube }, { "eval", column_maxima },
