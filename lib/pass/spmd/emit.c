@@ -62,12 +62,7 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
 static dt_value emit_call(dt_spmd_work *w, dt_partition_call *c)
 {
     const dt_partition_row *row = c->node->op->over_devices;
-    int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    dt_layout within = c->out; /* of what a row makes on its way: a halo, a mask */
-    within.partial = 0;
-    for (int i = first; i < dt_trace_count(w->t); i++)
-        dt_spmd_lies(w, (dt_value){ .trace = w->t, .node = i }, &within);
     dt_spmd_lies(w, v, &c->out);
     return v;
 }
