@@ -33,6 +33,7 @@ typedef struct dt_format_request {
     const char *directory;  /* relative paths start here */
     dt_part part;
     uint64_t seed;
+    bool splits;            /* opening: the last examples are to validate with */
 } dt_format_request;
 
 /* One element as stored: every example has this shape (no batch dimension in it). */

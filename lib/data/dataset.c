@@ -38,7 +38,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p)
     const dt_format *f = d->spec.format;
     const dt_format_request q = {.arena = d->arena, .tree = d->spec.part[p], .train = d->spec.part[DT_PART_TRAIN],
                                  .at = &d->spec.at, .args = d->spec.format_args,
-                                 .directory = d->spec.directory, .part = p, .seed = d->spec.seed};
+                                 .directory = d->spec.directory, .part = p, .seed = d->spec.seed, .splits = d->spec.validation_split > 0};
     DT_TRY(f->open(&q, &r->x));
     f->elements(r->x, &r->stored);
     r->count = f->count(r->x);

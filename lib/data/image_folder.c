@@ -9,9 +9,10 @@
  *         image: {shape: [1024, 1024, 3], dtype: uint8}
  *         label: {num_classes: 2}
  *
- * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name. Hidden
- * files are left out, anything else that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the
- * thread that reads ahead; where all of them fit into memory, they are kept.
+ * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name; with
+ * `validation_split` classes are spread evenly, or else its last examples would be all of the last ones. Hidden files are left out, anything else
+ * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the thread that reads ahead; where all of them
+ * fit into memory, they are kept.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -170,6 +171,23 @@ static dt_status *find_pictures(const dt_format_request *r, const dt_image_layou
     return s;
 }
 
+static void spread(const dt_image_layout *l, dt_examples *x)
+{
+    int n = x->paths.n, *order = dt_alloc((size_t)n * sizeof *order);
+    char **path = dt_alloc((size_t)n * sizeof *path);
+    int32_t *class = dt_alloc((size_t)n * sizeof *class);
+    dt_image_spread(x->class, n, l->num_classes, order);
+    for (int i = 0; i < n; i++) {
+        path[i] = x->paths.v[order[i]];
+        class[i] = x->class[order[i]];
+    }
+    free(order);
+    free(x->paths.v);
+    free(x->class);
+    x->paths.v = path;
+    x->class = class;
+}
+
 /* ---- pictures ---- */
 
 static dt_status *decode(const dt_examples *x, int64_t row, void *out)
@@ -270,6 +288,8 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     name_elements(r, &l, x);
     dt_status *s = find_pictures(r, &l, x);
     if (!s) {
+        if (r->splits)
+            spread(&l, x);
         make_room(x);
         s = try_first(x);
     }

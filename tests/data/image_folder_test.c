@@ -84,6 +84,37 @@ static void test_maps_of_pictures(void **state)
     dt_dataset_unref(d);
 }
 
+/* A third of every class, its last pictures, however many there are of it. */
+static void test_a_split_takes_its_share_of_every_class(void **state)
+{
+    (void)state;
+    static const int sizes[] = {3, 9, 6}, trained[] = {2, 6, 4};
+    static const char *const names[] = {"a", "b", "c"};
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    clear("train");
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < sizes[k]; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "train/%s/%d.png", names[k], i);
+            write_picture(name, 20 * k + i);
+        }
+    OK(open_set(&d, ", validation_split: 0.333"));
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_VALIDATION, .batch = 18}));
+    OK(dt_feed_next(f, &b));
+    int seen[3] = {0};
+    for (int i = 0; i < b.rows; i++) {
+        int class = ((const int32_t *)b.element[dt_dataset_find(d, "label")].data)[i];
+        uint8_t first = ((const uint8_t *)b.element[dt_dataset_find(d, "image")].data)[i * PIXELS * 3];
+        assert_int_equal(first, pixel(20 * class + trained[class] + seen[class]++, 0, 0, 0)); /* the last of each class */
+    }
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(seen[k], sizes[k] - trained[k]);
+    dt_feed_close(f);
+    dt_dataset_unref(d);
+}
+
 /* Classes of other parts have train's numbers, and may be fewer. */
 static void test_validation_has_the_classes_of_train(void **state)
 {
@@ -183,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_labels_and_pixels),
         cmocka_unit_test(test_maps_of_pictures),
+        cmocka_unit_test(test_a_split_takes_its_share_of_every_class),
         cmocka_unit_test(test_validation_has_the_classes_of_train),
         cmocka_unit_test(test_bad_folders),
         cmocka_unit_test(test_a_bad_picture_is_named),

@@ -15,4 +15,7 @@ typedef struct dt_image_layout {
 /* All faults. */
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out) DT_MUST_USE;
 
+/* Rows 0 .. n - 1, whose classes are told, in an order in which every class is spread evenly: the last examples hold each one's share. */
+void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order);
+
 #endif
