@@ -81,12 +81,15 @@ static int worse(int a, int b)
     return a ? a : b;
 }
 
-static dt_status *check(const dt_job_source *source, bool data)
+/* *about: what there is to say of a valid job. */
+static dt_status *check(const dt_job_source *source, bool data, char **about)
 {
     dt_job *job = NULL;
     dt_status *s = dt_job_open(&job, source);
     if (!s && data)
         s = dt_job_check_data(job);
+    if (!s)
+        s = dt_job_partition_text(job, about);
     dt_job_unref(job);
     return s;
 }
@@ -95,12 +98,16 @@ static int check_one(const struct call *call, const dt_job_source *source)
 {
     const struct validate *my = call->settings;
     enum form form = my->json ? FORM_JSON : (enum form)my->format;
-    dt_status *s = check(source, !my->no_data);
+    char *about = NULL;
+    dt_status *s = check(source, !my->no_data, &about);
     int code = dt_status_code(s);
     if (s)
         print_errors(call, s, form);
-    else if (form == FORM_TEXT && !call->out->quiet)
+    else if (form == FORM_TEXT && !call->out->quiet) {
         out_line(call->out, "%s: ok", source->path);
+        out_text(call->out, about);
+    }
+    free(about);
     dt_status_free(s);
     return code;
 }

@@ -754,6 +754,9 @@ DT_API const char *dt_job_name(const dt_job *j);
 DT_API const char *dt_job_metric(const dt_job *j, int i);
 /* Opens the data as well and checks it against the model. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
+/* What each logical device has of images that `partition` cuts by rows and columns, layer by layer, and what it gets from its neighbours; "" where
+ * no images are cut. Free it. */
+DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN } dt_kernels;
 typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;

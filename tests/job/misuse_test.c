@@ -28,6 +28,7 @@ static void test_null_where_something_is_needed(void **state)
     REFUSED(dt_job_open(&job, &(dt_job_source){ .path = NULL }));
     REFUSED(dt_job_open(&job, &(dt_job_source){ .path = "x", .n_overrides = 1 }));
     REFUSED(dt_job_check_data(NULL));
+    REFUSED(dt_job_partition_text(NULL, &text));
     REFUSED(dt_job_fit(NULL, &(dt_run_options){ 0 }));
     REFUSED(dt_job_evaluate(NULL, NULL, "validation", &(dt_run_options){ 0 }));
     REFUSED(dt_job_lower(NULL, "graph", &(dt_run_options){ 0 }, &text));
@@ -60,7 +61,9 @@ static void test_waiting_errors_come_first(void **state)
     WAITS(dt_topology_text(&(dt_topology_request){ .tpu = "v3-8" }, &text));
     WAITS(dt_devices_text(false, &text));
     assert_null(dt_job_open(&job, &source));
+    REFUSED(dt_job_partition_text(job, NULL));
     WAITS(dt_job_check_data(job));
+    WAITS(dt_job_partition_text(job, &text));
     WAITS(dt_job_fit(job, NULL));
     WAITS(dt_job_evaluate(job, NULL, "validation", NULL));
     WAITS(dt_job_lower(job, "graph", NULL, &text));

@@ -107,3 +107,10 @@ for cores in 1 2; do
 done
 show validate $spatial 'strategy.cluster_resolver={tpu: sim:v3-8, cores_per_chip: 1}'
 show validate $spatial 'strategy.device_assignment={computation_shape: [4, 4, 1, 2]}'
+
+# Images cut by rows and columns: what each device has, and the halos; where windows no longer divide.
+show validate $spatial
+show validate --no-data configs/spatial-cnn.yaml
+show validate $spatial 'partition.image={split: [1, 8, 1, 1]}' 'model.layers.1.Repeat.layers.0.Conv2D.kernel_size=5' 'model.layers.1.Repeat.layers.0.Conv2D.strides=4'
+exits 0 validate --json $spatial
+[ -s "$TEST_DIR/out" ] && cat "$TEST_DIR/out"
