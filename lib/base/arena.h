@@ -40,6 +40,8 @@ size_t dt_size_mul(size_t a, size_t b);
 
 /* n bytes aligned to 64, not zeroed, NULL when the system refuses: for buffers whose size the user decides. */
 void *dt_try_alloc(size_t n);
+/* The same, for arrays that a step reads and writes all over, in long strides: in large pages, where the system has them. */
+void *dt_try_alloc_dense(size_t n);
 /* *out = a * b, or false on overflow or a negative factor. */
 _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);
 _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out);

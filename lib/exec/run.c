@@ -148,7 +148,7 @@ static dt_status *allocate(dt_exec *x)
 {
     size_t scratch = lane_scratch(x) * (size_t)dt_engine_threads(x->engine);
 
-    x->memory = dt_try_alloc((size_t)x->arena_bytes);
+    x->memory = dt_try_alloc_dense((size_t)x->arena_bytes);
     x->scratch = x->memory ? dt_try_alloc(scratch) : NULL;
     if (!x->scratch) {
         free(x->memory);

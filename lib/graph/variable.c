@@ -16,7 +16,7 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
 {
     assert(!dt_type_has_batch(type));
     int64_t bytes = dt_type_bytes(type);
-    void *data = bytes == INT64_MAX ? NULL : dt_try_alloc((size_t)(bytes > 0 ? bytes : 1));
+    void *data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)(bytes > 0 ? bytes : 1));
     if (!data) {
         dt_str text = { 0 };
         dt_type_print(type, &text);

@@ -30,11 +30,11 @@ static int power_of_two_below(double x)
     return units;
 }
 
-/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. */
-static int units_for_elements(const dt_type *t)
+/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
+static int units_for_elements(const dt_node *n)
 {
-    int units = power_of_two_below(sqrt((double)dt_type_elements(t) / 25000));
-    while (units > 1 && t->dim[0] < 16 * units)
+    int units = power_of_two_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = n->op == &dt_op_dot_general ? 128 : 16;
+    while (units > 1 && n->type.dim[0] < least * units)
         units /= 2;
     return units;
 }
@@ -65,7 +65,7 @@ static int units_of(const dt_cutter *c, int i)
         return 1;
     if (n->type.dim[0] < 0)
         return dt_is_image(n) ? c->image_units : c->row_units;
-    return units_for_elements(&n->type);
+    return units_for_elements(n);
 }
 
 /* ---- the preamble ---- */
