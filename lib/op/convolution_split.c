@@ -1,9 +1,9 @@
 /*
  * How a convolution is split over devices, besides what its rule says.
  *
- *     space    a spatial dimension of lhs is cut together with the places of the window, which are the result's; where the
- *              kernel is larger than the result, as in the kernel's gradient, its elements are taken for places, and the sum over them is
- *              partial. Either way a device needs what lies under its places: the borders of its neighbours (op/reach.h)
+ *     space    a spatial dimension of lhs is cut together with the places of the window, which are the result's; in the kernel's gradient, where
+ *              dy is taken for the kernel, its elements are taken for places, and the sum over them is partial. Either way a device needs
+ *              what lies under its places: the borders of its neighbours (op/reach.h)
  *     groups   each device has some of the groups, of features or of the batch
  */
 #include "op/convolution.h"
@@ -13,9 +13,13 @@
 
 enum { SPACE = 3, GROUPS = SPACE + DT_MAX_SPATIAL };
 
+/* Of kernel and result that one has the places which has the examples too, unless it has a single place; without a batch, the larger one. */
 static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a, int i)
 {
-    return rhs->dim[a->rhs_spatial[i]] > out->dim[a->out_spatial[i]];
+    int64_t size = rhs->dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
+    if (size == 1 || places == 1)
+        return places == 1;
+    return dt_type_has_batch(rhs) || (!dt_type_has_batch(out) && size > places);
 }
 
 void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out, const dt_convolution_attr *a, dt_rule *rule)

@@ -183,8 +183,6 @@ static bool is_dimension_in_step(const problem *p, int i)
 {
     int64_t parts = p->parts[i + 1], places = size_of_result(p, i);
     bool divides = p->size[i] % parts == 0 && places % parts == 0 && p->size[i] / parts % p->stride[i] == 0;
-    if (p->kind == CONVOLUTION)
-        divides = divides && p->kernel[i] < places; /* else the kernel's gradient is no sum over places */
     return parts == 1 || (divides && (p->kind != PAD || p->stride[i] == 1));
 }
 

@@ -75,14 +75,20 @@ static bool can(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f)
     return row->can(&c);
 }
 
+static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f)
+{
+    for (int k = -1; k < node_at(w, i)->n_in; k++)
+        if (!fits(w, i, k, factor, f))
+            return false;
+    return can(w, i, factor, f);
+}
+
+/* In fewer parts, from the last axis on, and whole if nothing else fits. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
 {
-    for (int f = 0; f < DT_MAX_FACTORS; f++) {
-        bool good = !factor[f] || can(w, i, factor, f);
-        for (int k = -1; factor[f] && k < node_at(w, i)->n_in; k++)
-            good = good && fits(w, i, k, factor, f);
-        factor[f] = good ? factor[f] : 0;
-    }
+    for (int f = 0; f < DT_MAX_FACTORS; f++)
+        for (int a = DT_MAX_AXES - 1; factor[f] && !is_good(w, i, factor, f); a--)
+            factor[f] &= ~((dt_mesh_axes)1 << a);
 }
 
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor)
