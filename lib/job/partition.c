@@ -16,6 +16,7 @@
 
 #include "base/glob.h"
 #include "job/partition.h"
+#include "op/where.h"
 
 static int logical_devices(const dt_job *j)
 {
@@ -208,9 +209,13 @@ static dt_status *check_inputs(const dt_job *j)
 
 static dt_status *check_micro_batches(const dt_job *j)
 {
-    if (j->partition->micro_batches == 1 || logical_devices(j) == 1)
+    int64_t micro = j->partition->micro_batches, rows = logical_devices(j) > 1 ? rows_of_replica(j) : 0, fits = micro;
+    if (rows == 0 || rows % micro == 0)
         return NULL;
-    return dt_fail(DT_E_NOT_YET, &j->partition->micro_at, "partition.micro_batches on %d logical devices is not implemented yet", logical_devices(j));
+    while (rows % fits)
+        fits--;
+    return dt_suggest(dt_fail(DT_E_PARTITION, &j->partition->micro_at, "a replica's batch of %lld examples does not divide into %lld micro-batches",
+                              (long long)rows, (long long)micro), "%lld would do", (long long)fits);
 }
 
 dt_status *dt_job_check_partition(const dt_job *j)
@@ -255,6 +260,16 @@ static dt_value annotate_value(const void *job, const char *name, dt_value x)
     return x;
 }
 
+/* A layer that is assigned to a device takes its inputs there, so that all of it runs there. */
+static dt_value enter_layer(const void *job, const char *name, dt_value x)
+{
+    const dt_job *j = job;
+    for (int i = 0; x.trace && i < j->partition->n_values; i++)
+        if (j->partition->value[i].how.kind == DT_SHARDING_MAXIMAL && strcmp(j->partition->value[i].name, name) == 0)
+            return dt_move_to(x, (int)j->partition->value[i].how.device);
+    return x;
+}
+
 static dt_status *annotate_weight(dt_strategy *s, const dt_lying *how, dt_variable *v)
 {
     return how->kind == DT_SHARDING_OTHER   ? dt_strategy_split_variable(s, v, how->parts.v, how->parts.n)
@@ -273,6 +288,7 @@ dt_status *dt_job_annotate_model(dt_job *j, dt_model *m)
     }
     j->annotates = m->strategy;
     m->annotate = annotate_value;
+    m->enter = enter_layer;
     m->annotate_user = j;
     return NULL;
 }

@@ -76,6 +76,12 @@ static int take_inputs(const dt_layer_spec *layer, const dt_value *done, const d
     return layer->n_in;
 }
 
+static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value *x, int n)
+{
+    for (int k = 0; m->enter && k < n; k++)
+        x[k] = m->enter(m->annotate_user, layer->name, x[k]);
+}
+
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training)
 {
     dt_trace *trace = input[0].trace;
@@ -90,6 +96,7 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
         const dt_layer_spec *layer = &m->spec.layer[i];
         dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1);
         int n_in = take_inputs(layer, done, &input, x);
+        enter_layer(m, layer, x, n_in);
         done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training,
                                                              .model = m });
         first += layer->n_weights;

@@ -477,6 +477,8 @@ struct dt_model {
     void *runner;                   /* train's */
     /* What becomes of an input, a layer's output and a value within a layer, by name; NULL: nothing. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
+    /* What becomes of what a layer takes, by the layer's name; NULL: nothing. */
+    dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
     dt_digest *digest;              /* of dt_model_weights_sha256 */
 };

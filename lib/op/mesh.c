@@ -18,6 +18,11 @@ int dt_mesh_devices(const dt_mesh *m)
     return dt_mesh_parts(m, ~(dt_mesh_axes)0);
 }
 
+int dt_mesh_logical(const dt_mesh *m)
+{
+    return dt_mesh_parts(m, ~(m->time | m->replicas));
+}
+
 /* coordinate[a] of the device on every axis. */
 static void coordinates(const dt_mesh *m, int device, int *coordinate)
 {
@@ -66,7 +71,7 @@ void dt_mesh_print_axes(dt_mesh_axes axes, dt_str *out)
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b)
 {
-    return memcmp(a->axes, b->axes, sizeof a->axes) == 0 && a->partial == b->partial && (!a->partial || a->kind == b->kind);
+    return memcmp(a->axes, b->axes, sizeof a->axes) == 0 && a->on == b->on && a->partial == b->partial && (!a->partial || a->kind == b->kind);
 }
 
 dt_mesh_axes dt_layout_axes(const dt_layout *l)

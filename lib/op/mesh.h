@@ -9,6 +9,9 @@
  *
  * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or their maximum).
  *
+ * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A device does one part after the other; to add up along
+ * this axis is to accumulate, and no byte travels.
+ *
  * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts being the most pieces that any value's
  * batch is cut into, so that every part of the batch has a size. The whole batch is then -k * parts.
  */
@@ -26,9 +29,11 @@ typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
     dt_mesh_axes replicas;     /* the axis along which replicas stand, if the mesh has more than one replica's devices */
+    dt_mesh_axes time;         /* the axis of micro-batches, if there are several */
 } dt_mesh;
 
-int dt_mesh_devices(const dt_mesh *m);
+int dt_mesh_devices(const dt_mesh *m); /* each micro-batch counts as a device of its own */
+int dt_mesh_logical(const dt_mesh *m); /* devices of a replica */
 /* In how many parts these axes cut: the product of their sizes. */
 int dt_mesh_parts(const dt_mesh *m, dt_mesh_axes axes);
 /* Number of the device among those that differ from it in `axes` only. */
@@ -42,6 +47,7 @@ typedef struct dt_layout {
     dt_mesh_axes axes[DT_MAX_RANK];
     dt_mesh_axes partial;
     int32_t kind; /* dt_reduce_kind of what is partial */
+    int32_t on;   /* 1 + the logical device that alone has it; 0: all devices */
 } dt_layout;
 
 bool dt_layout_equal(const dt_layout *a, const dt_layout *b);

@@ -8,10 +8,11 @@
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
  * (C2) The device has a number of at least 0.
  *
- * What comes back through it is asked to lie alike. Nothing is computed: whoever runs one device per replica reads x (pass/bare.c).
+ * What comes back through it is asked to lie alike, or to go back to the device that x is on. Nothing is computed: whoever runs one device per replica reads x (pass/bare.c).
  */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/where.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -28,9 +29,13 @@ static dt_status *infer(dt_infer *q)
     return NULL;
 }
 
+/* The gradient of a value lies as the value does; that of what was moved goes back to where it came from. */
 static void grad(dt_grad *g)
 {
-    g->din[0] = dt_annotate(g->dout, g->node->attr);
+    const dt_sharding_attr *a = g->node->attr;
+    int from = dt_where_of_value(g->in[0]).device;
+    bool back = a->kind == DT_SHARDING_MAXIMAL && from >= 0;
+    g->din[0] = back ? dt_move_to(g->dout, from) : dt_annotate(g->dout, a);
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)

@@ -24,6 +24,8 @@ typedef struct dt_spmd_options {
     int replicas;
     const dt_spread *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
     dt_over_replicas over_replicas;
+    bool places;     /* every op has a place: one device, or all (op/where.h); false: all ops run on all devices (SPMD) */
+    int micro;       /* micro-batches that the batch is cut into, or the next smaller number that divides it; 0 is 1 */
 } dt_spmd_options;
 
 /* Bytes that one device holds. */
@@ -54,6 +56,8 @@ void dt_spmd_destroy(dt_spmd *s); /* takes NULL */
  */
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
+/* Bytes that a device receives in node i of local, a collective. */
+double dt_spmd_received(const dt_spmd *s, int i);
 void dt_spmd_print(const dt_spmd *s, dt_str *out);
 /* Whether g has notes that ask for several devices. */
 bool dt_spmd_is_annotated(const dt_graph *g);

@@ -94,7 +94,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_compiled *c = dt_alloc(sizeof *c);
     dt_status *s;
 
-    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards, .over_replicas = o->over_replicas };
+    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards, .over_replicas = o->over_replicas,
+                        .micro_batches = o->micro_batches };
     c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
     s = simplify(&c->step);
     if (!s)
@@ -150,11 +151,21 @@ static bool uses_logical_devices(const dt_compiled *c)
     return c->bare && c->strategy->logical > 1 && c->shards == 0;
 }
 
+/* As many as asked for, or the next smaller number that divides the rows of every replica. */
+static int micro_batches(const dt_compiled *c, int64_t rows)
+{
+    int64_t own = rows / c->strategy->replicas, micro = c->micro_batches < own ? c->micro_batches : own;
+    while (micro > 1 && (rows % c->strategy->replicas || own % micro))
+        micro--;
+    return micro > 1 ? (int)micro : 1;
+}
+
 static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 {
     if (!uses_logical_devices(c))
         return NULL;
-    DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){ .devices = c->strategy->logical, .batch = z->rows }));
+    DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){
+        .devices = c->strategy->logical, .batch = z->rows, .places = !c->strategy->spmd, .micro = micro_batches(c, z->rows) }));
     DT_TRY(dt_spmd_expand(z->spmd, &z->unrolled));
     return simplify(&z->unrolled);
 }
@@ -163,11 +174,12 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 static dt_status *cut_for_pricing(const dt_compiled *c, dt_sized *z)
 {
     int replicas = c->strategy->replicas;
+    int64_t rows = (z->rows + replicas - 1) / replicas * replicas;
     if (!z->spmd && (c->over_replicas == DT_OVER_NONE || replicas == 1))
         return NULL;
     return dt_spmd_create(&z->priced, c->folded.graph, &(dt_spmd_options){
-        .devices = z->spmd ? c->strategy->logical : 1, .batch = (z->rows + replicas - 1) / replicas * replicas, .replicas = replicas, .arg = c->arg,
-        .over_replicas = c->over_replicas });
+        .devices = z->spmd ? c->strategy->logical : 1, .batch = rows, .replicas = replicas, .arg = c->arg,
+        .over_replicas = c->over_replicas, .places = !c->strategy->spmd, .micro = z->spmd ? micro_batches(c, rows) : 1 });
 }
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)

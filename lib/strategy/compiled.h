@@ -26,7 +26,7 @@ struct dt_compiled {
     dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
-    int shards;
+    int shards, micro_batches;
     dt_over_replicas over_replicas;
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */

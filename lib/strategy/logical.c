@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "op/where.h"
 #include "strategy/split.h"
 #include "strategy/variable.h"
 
@@ -101,6 +102,23 @@ dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x)
     return dt_annotate(x, &(dt_sharding_attr){ .kind = DT_SHARDING_REPLICATED });
 }
 
+/* The op that made x once more, with its inputs brought to the device: to assign a value is to say where it is computed. */
+static dt_value made_on(dt_value x, int device)
+{
+    const dt_node *n = dt_node_of(x);
+    dt_value in[DT_MAX_IN];
+    bool moves = false;
+    for (int k = 0; k < n->n_in; k++) {
+        in[k] = (dt_value){ x.trace, n->in[k], x.generation };
+        int from = dt_where_of_value(in[k]).device;
+        if (from >= 0 && from != device) {
+            in[k] = dt_move_to(in[k], device);
+            moves = true;
+        }
+    }
+    return moves && n->op != &dt_op_sharding && !n->op->collective ? dt_emit(x.trace, n->op, in, n->n_in, n->attr) : x;
+}
+
 dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id)
 {
     if (!is_usable(s, x))
@@ -108,7 +126,7 @@ dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int lo
     dt_status *bad = check_device(s, logical_device_id);
     if (bad)
         return failed(x, bad);
-    return dt_annotate(x, &(dt_sharding_attr){ .kind = DT_SHARDING_MAXIMAL, .device = logical_device_id });
+    return dt_move_to(made_on(x, logical_device_id), logical_device_id);
 }
 
 /* ---- variables ---- */

@@ -33,8 +33,22 @@ typedef struct drawn {
     dt_view *arg;
 } drawn;
 
-static void draw(random_kind kind, uint64_t seed, drawn *c)
+/* How a step is cut: with a place for each op, or all on all devices; in time as well. */
+typedef struct way {
+    bool places;
+    int micro; /* micro-batches, at most */
+} way;
+
+static int draw_micro(uint64_t seed, int most)
 {
+    dt_random r = dt_random_stream(seed, "micro", 0);
+    return 1 + (int)dt_random_below(&r, (uint64_t)most);
+}
+
+static void draw(way y, uint64_t seed, drawn *c)
+{
+    static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_IMAGES, RANDOM_SOUP };
+    random_kind kind = kinds[seed % 4];
     static const int sizes[] = { 1, 2, 3, 4, 6, 8, 12, 16, 2, 4, 8 };
     static const int64_t rows[] = { 4, 8, 12, 6, 16, 24, 5 };
     dt_random r = dt_random_stream(seed, "devices", 0);
@@ -47,8 +61,8 @@ static void draw(random_kind kind, uint64_t seed, drawn *c)
         batch[1] = batch[0];
     must(dt_fold(c->g->graph, c->g->distributed, replicas, &c->folded), seed);
     c->f = feed_make(c->g, seed, replicas, batch);
-    c->noted = notes_draw(c->folded.graph, seed, c->f.total, devices);
-    dt_spmd_options o = { .devices = devices, .batch = c->f.total };
+    c->noted = (y.places ? notes_draw_places : notes_draw)(c->folded.graph, seed, c->f.total, devices);
+    dt_spmd_options o = { .devices = devices, .batch = c->f.total, .places = y.places, .micro = draw_micro(seed, y.micro) };
     if (devices <= 4 && dt_random_below(&r, 2) == 0) {
         o.replicas = 1 + (int)dt_random_below(&r, 4); /* one more axis: here all rows are one replica's */
         o.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
@@ -131,25 +145,40 @@ typedef struct met {
     int least, times; /* in 1,000 programs */
 } met;
 
-/* SPMD_SEED=n runs that one and prints its program; SPMD_COUNT=m: m seeds from it on. */
+/* SPMD_SEED=n runs that one; SPMD_COUNT=m: m seeds from it on; SPMD_PRINT=1 prints programs. */
 static uint64_t from_environment(const char *name, uint64_t otherwise)
 {
     return getenv(name) ? strtoull(getenv(name), NULL, 10) : otherwise;
 }
 
 /* Whether the bits are those of the step before it was cut, and some value is cut at all. */
-static bool run_seed(uint64_t seed, bool print, met *list, int n)
+static bool run_seed(way y, uint64_t seed, met *list, int n)
 {
-    static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_IMAGES, RANDOM_SOUP };
     drawn c;
-    draw(kinds[seed % 4], seed, &c);
-    if (print)
+    draw(y, seed, &c);
+    if (getenv("SPMD_PRINT"))
         print_program(&c);
     bool bits = expect_the_same(&c) && cut_count(&c.cut, NULL) > 0;
     for (int k = 0; k < n; k++)
         list[k].times += cut_count(&c.cut, list[k].op);
     release(&c);
     return bits;
+}
+
+/* How many kept the bits. */
+static int run_seeds(way y, uint64_t first, uint64_t count, met *list, int n_list)
+{
+    uint64_t from = from_environment("SPMD_SEED", first), n = from_environment("SPMD_COUNT", getenv("SPMD_SEED") ? 1 : count);
+    int exact = 0;
+    for (uint64_t seed = from; seed < from + n; seed++)
+        exact += run_seed(y, seed, list, n_list);
+    print_message("seeds %llu to %llu, %d to the bit:", (unsigned long long)from, (unsigned long long)(from + n - 1), exact);
+    for (int k = 0; k < n_list; k++)
+        print_message(" %d %s", list[k].times, list[k].op->name);
+    print_message("\n");
+    for (int k = 0; k < n_list && n == count; k++)
+        assert_true(list[k].times >= list[k].least);
+    return exact;
 }
 
 static void test_random_steps(void **state)
@@ -159,18 +188,30 @@ static void test_random_steps(void **state)
                    { &dt_op_across_all_to_all, 100, 0 },  { &dt_op_across_own_part, 1000, 0 }, { &dt_op_across_own_start, 100, 0 },
                    { &dt_op_across_gather_part, 10, 0 },  { &dt_op_attention, 50, 0 },         { &dt_op_attention_grad, 50, 0 },
                    { &dt_op_across_collective_permute, 100, 0 } };
-    enum { KINDS = sizeof list / sizeof *list };
-    uint64_t first = from_environment("SPMD_SEED", 7000), n = from_environment("SPMD_COUNT", getenv("SPMD_SEED") ? 1 : 1000);
-    int exact = 0;
-    for (uint64_t seed = first; seed < first + n; seed++)
-        exact += run_seed(seed, n == 1, list, KINDS);
-    print_message("seeds %llu to %llu, %d to the bit:", (unsigned long long)first, (unsigned long long)(first + n - 1), exact);
-    for (int k = 0; k < KINDS; k++)
-        print_message(" %d %s", list[k].times, list[k].op->name);
-    print_message("\n");
-    assert_true(n != 1000 || exact >= 10);
-    for (int k = 0; k < KINDS && n == 1000; k++)
-        assert_true(list[k].times >= list[k].least);
+    int exact = run_seeds((way){ .micro = 1 }, 7000, 1000, list, sizeof list / sizeof *list);
+    assert_true(getenv("SPMD_SEED") || exact >= 10);
+}
+
+static void test_random_places(void **state)
+{
+    (void)state;
+    met list[] = { { &dt_op_across_transfer, 5000, 0 }, { &dt_op_across_all_gather, 100, 0 }, { &dt_op_across_own_part, 100, 0 } };
+    int exact = run_seeds((way){ .places = true, .micro = 1 }, 17000, 500, list, sizeof list / sizeof *list);
+    assert_true(getenv("SPMD_SEED") || exact >= 50);
+}
+
+static void test_random_micro_batches(void **state)
+{
+    (void)state;
+    met list[] = { { &dt_op_across_transfer, 2000, 0 }, { &dt_op_across_all_reduce, 500, 0 } };
+    run_seeds((way){ .places = true, .micro = 4 }, 27000, 250, list, sizeof list / sizeof *list);
+}
+
+static void test_random_micro_batches_on_all_devices(void **state)
+{
+    (void)state;
+    met list[] = { { &dt_op_across_all_reduce, 200, 0 } };
+    run_seeds((way){ .micro = 4 }, 37000, 100, list, sizeof list / sizeof *list);
 }
 
 /* Seeds that were wrong once: a constant beside a sum under way. */
@@ -179,13 +220,16 @@ static void test_seeds_of_old_faults(void **state)
     (void)state;
     static const uint64_t seeds[] = { 308083 };
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
-        run_seed(seeds[i], false, NULL, 0);
+        run_seed((way){ .micro = 1 }, seeds[i], NULL, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_steps),
+        cmocka_unit_test(test_random_places),
+        cmocka_unit_test(test_random_micro_batches),
+        cmocka_unit_test(test_random_micro_batches_on_all_devices),
         cmocka_unit_test(test_seeds_of_old_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

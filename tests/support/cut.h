@@ -16,7 +16,7 @@ cut cut_make(const dt_graph *noted, const dt_spmd_options *o, const char *name);
 void cut_release(cut *c);
 /*
  * The program in lockstep, arg[] being the whole step's arguments, gives the parts of result[] and update[] (the whole step's). Releases
- * nothing. env may be NULL.
+ * nothing. env may be NULL. What another device has is zeros; before, it is looked at that what runs on one device reads what that one has.
  */
 void cut_expect_lockstep(const cut *c, const dt_env *env, const dt_view *arg, const dt_view *result, const dt_view *update, double tolerance);
 /* How often `op` stands in the program; NULL: any collective. */

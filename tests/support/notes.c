@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "op/where.h"
 
 /* A random way to cut a value of that type over the devices evenly; false: this draw found none. */
 static bool draw_parts(dt_random *r, const dt_type *t, int64_t rows, int devices, dt_sharding_attr *a)
@@ -29,20 +30,33 @@ static bool draw_parts(dt_random *r, const dt_type *t, int64_t rows, int devices
     return true;
 }
 
-static dt_value annotate(dt_random *r, dt_value v, int64_t rows, int devices)
+typedef struct notes {
+    dt_random random;
+    int64_t rows;
+    int devices;
+} notes;
+
+static dt_value annotate(notes *n, dt_value v)
 {
+    dt_random *r = &n->random;
     dt_type t = dt_type_of_value(v);
     dt_sharding_attr a = { .kind = DT_SHARDING_REPLICATED };
     if (dt_random_below(r, 8) == 0)
         return dt_annotate(v, &a);
-    if (dt_random_below(r, 3) == 0 && draw_parts(r, &t, rows, devices, &a))
+    if (dt_random_below(r, 3) == 0 && draw_parts(r, &t, n->rows, n->devices, &a))
         return dt_annotate(v, &a);
     return v;
 }
 
-dt_graph *notes_draw(const dt_graph *g, uint64_t seed, int64_t rows, int devices)
+static dt_value annotate_places(notes *n, dt_value v)
 {
-    dt_random r = dt_random_stream(seed, "notes", 0);
+    if (dt_random_below(&n->random, 4) == 0)
+        return dt_move_to(v, (int)dt_random_below(&n->random, (uint64_t)n->devices));
+    return dt_random_below(&n->random, 8) == 0 ? annotate(n, v) : v;
+}
+
+static dt_graph *draw(const dt_graph *g, uint64_t seed, notes n, dt_value (*note)(notes *n, dt_value v))
+{
     dt_trace *t = dt_trace_create(g->name);
     dt_value *map = calloc((size_t)g->n_nodes + 1, sizeof *map);
     dt_graph *out = NULL;
@@ -51,7 +65,7 @@ dt_graph *notes_draw(const dt_graph *g, uint64_t seed, int64_t rows, int devices
         dt_value in[DT_MAX_IN];
         for (int k = 0; k < g->node[i].n_in; k++)
             in[k] = map[g->node[i].in[k]];
-        map[i] = annotate(&r, map[i].trace ? map[i] : dt_emit_like(t, g, i, in), rows, devices);
+        map[i] = note(&n, map[i].trace ? map[i] : dt_emit_like(t, g, i, in));
     }
     dt_trace_export(t, g, map);
     dt_status *bad = dt_trace_end(t, &out);
@@ -59,4 +73,14 @@ dt_graph *notes_draw(const dt_graph *g, uint64_t seed, int64_t rows, int devices
         fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(bad));
     free(map);
     return out;
+}
+
+dt_graph *notes_draw(const dt_graph *g, uint64_t seed, int64_t rows, int devices)
+{
+    return draw(g, seed, (notes){ dt_random_stream(seed, "notes", 0), rows, devices }, annotate);
+}
+
+dt_graph *notes_draw_places(const dt_graph *g, uint64_t seed, int64_t rows, int devices)
+{
+    return draw(g, seed, (notes){ dt_random_stream(seed, "places", 0), rows, devices }, annotate_places);
 }

@@ -34,11 +34,36 @@ static void add_primes(dt_mesh *m, int64_t parts, int *left)
         }
 }
 
-dt_mesh dt_spmd_mesh(const dt_graph *g, int devices)
+static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro)
+{
+    int64_t parts = (int64_t)micro * (o->replicas > 1 ? o->replicas : 1);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const dt_sharding_attr *a = note_of(&g->node[i]);
+        for (int d = 0; a && d < a->rank; d++)
+            if (g->node[i].type.dim[d] < 0 && o->batch % (a->parts[d] * parts))
+                return false;
+    }
+    return o->batch % parts == 0;
+}
+
+/* As many micro-batches as asked for, or less: what notes cut the batch into must be even parts of each. */
+static int micro_batches(const dt_graph *g, const dt_spmd_options *o)
+{
+    int micro = o->micro;
+    while (micro > 1 && !fits_notes(g, o, micro))
+        micro--;
+    return micro;
+}
+
+dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o)
 {
     dt_mesh m = { 0 };
-    int left = devices;
-    for (int i = 0; i < g->n_nodes && m.n == 0; i++) {
+    int left = o->devices, micro = micro_batches(g, o);
+    if (micro > 1) {
+        m.time = 1;
+        m.size[m.n++] = micro;
+    }
+    for (int i = 0, time = m.n; i < g->n_nodes && m.n == time; i++) {
         const dt_sharding_attr *a = note_of(&g->node[i]);
         for (int d = 0; a && a->kind == DT_SHARDING_OTHER && d < a->rank; d++)
             add_primes(&m, a->parts[d], &left);
@@ -71,12 +96,12 @@ static bool is_for_all(const dt_spmd_work *w, const dt_sharding_attr *a)
     int64_t parts = 1;
     for (int d = 0; d < a->rank; d++)
         parts *= a->parts[d];
-    return parts * dt_mesh_parts(&w->mesh, w->mesh.replicas) == dt_mesh_devices(&w->mesh);
+    return parts == dt_mesh_logical(&w->mesh);
 }
 
 static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, dt_layout *l)
 {
-    dt_mesh_axes taken = w->mesh.replicas;
+    dt_mesh_axes taken = w->mesh.replicas | w->mesh.time;
     bool all = is_for_all(w, a);
     for (int d = 0; d < a->rank; d++)
         if (all || n->type.dim[d] < 0)
@@ -86,9 +111,9 @@ static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_shardin
             l->axes[d] = take_axes(&w->mesh, a->parts[d], true, &taken);
 }
 
-static dt_layout read_note(dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a)
+static dt_layout read_note(dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, int on)
 {
-    dt_layout l = { 0 };
+    dt_layout l = { .on = on };
     if (a->kind == DT_SHARDING_OTHER)
         read_parts(w, n, a, &l);
     for (int d = 0; d < n->type.rank; d++) {
@@ -106,10 +131,11 @@ void dt_spmd_read_notes(dt_spmd_work *w)
         const dt_sharding_attr *a = note_of(n);
         if (!a)
             continue;
-        w->layout[i] = read_note(w, n, a);
+        w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        if (of->op == &dt_op_variable || of->op == &dt_op_parameter) {
+        bool is_place = a->kind == DT_SHARDING_MAXIMAL; /* an annotation that moves what it is said of: where.c knows where that is */
+        if ((of->op == &dt_op_variable || of->op == &dt_op_parameter) && !is_place) {
             w->layout[n->in[0]] = w->layout[i]; /* what is said of the value is said of what it is read from */
             w->fixed[n->in[0]] = true;
         }

@@ -19,9 +19,9 @@ typedef struct packing {
     int last;            /* its last member, -1: there is none */
 } packing;
 
-static bool travels(const dt_node *n)
+static bool travels(const dt_node *n, dt_mesh_axes time)
 {
-    return n->op->across && n->n_in > 0 && n->op != &dt_op_across_own_part;
+    return n->op->across && n->n_in > 0 && n->op != &dt_op_across_own_part && ((const dt_across_attr *)n->attr)->axes != time;
 }
 
 static bool are_alike(const dt_node *a, const dt_node *b)
@@ -50,7 +50,7 @@ int *dt_spmd_buckets(const dt_spmd *s, dt_arena *arena)
         for (int k = 0; k < node->n_in; k++)
             if (p.needs[node->in[k]] > p.needs[i])
                 p.needs[i] = p.needs[node->in[k]];
-        if (travels(node))
+        if (travels(node, s->mesh.time))
             pack(&p, i);
     }
     return p.bucket;

@@ -41,7 +41,7 @@ dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)
         return 0;
     for (int k = 0; k < n->n_in; k++) {
         const dt_layout *l = &w->made[n->in[k]].layout;
-        if (l->partial != partial || l->kind != DT_REDUCE_SUM)
+        if (l->partial != partial || l->kind != DT_REDUCE_SUM || l->on != w->layout[i].on)
             return 0;
     }
     return partial;
@@ -74,8 +74,7 @@ static void finish(const dt_spmd_work *w, int i, way *y)
     leave_rows_alone(w, i, y);
     dt_mesh_axes partial = dt_spmd_handed_on(w, i);
     for (int f = 0; f < DT_MAX_FACTORS; f++)
-        if (y->factor[f] & partial)
-            y->factor[f] = 0;
+        y->factor[f] = y->factor[f] & partial ? 0 : y->factor[f] & w->only[i];
     dt_spmd_drop_factors(w, i, y->factor);
 }
 
@@ -132,9 +131,11 @@ static double cost_of(const dt_spmd_work *w, int i, const way *y)
     for (int k = 0; k < n->n_in; k++) {
         dt_layout want = dt_spmd_by_factors(w, i, k, y->factor);
         want.partial = partial;
+        want.on = w->layout[i].on;
         bytes += dt_spmd_convert_bytes(w, &w->g->node[n->in[k]].type, &w->made[n->in[k]].layout, &want);
     }
     dt_layout out = dt_spmd_by_factors(w, i, -1, y->factor);
+    out.on = w->layout[i].on;
     out.partial = n->op->over_devices ? 0 : dt_spmd_summed(w, i, y->factor);
     return bytes + dt_spmd_convert_bytes(w, &n->type, &out, &w->layout[i]);
 }

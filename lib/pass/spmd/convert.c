@@ -112,9 +112,22 @@ static void gather(conversion *c, const dt_layout *to)
     }
 }
 
+/* From the one device that has it. */
+static void transfer(conversion *c, const dt_layout *to)
+{
+    const dt_mesh *m = &c->w->mesh;
+    dt_across_attr a = { .axes = (((dt_mesh_axes)1 << m->n) - 1) & ~(m->time | m->replicas), .dim = c->now.on - 1, .to = to->on - 1 };
+    c->now.on = to->on;
+    step(c, &dt_op_across_transfer, a);
+}
+
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole, const dt_layout *to)
 {
     conversion c = { .w = w, .value = m->value, .now = m->layout, .rank = whole->rank };
+    if (c.now.on && c.now.on != to->on) {
+        add_up(&c, to);
+        transfer(&c, to);
+    }
     cut(&c, to);
     add_up(&c, to);
     move(&c, to);
@@ -139,7 +152,7 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
     bytes += held * (n - 1) / n;
     held /= n;
     n = dt_mesh_parts(&w->mesh, partial & ~scattered);
-    bytes += 2 * held * (n - 1) / n;
+    bytes += 2 * held * (n - 1) / n + (from->on && from->on != to->on ? held : 0);
     for (int d = 0; d < whole->rank; d++) {
         dt_mesh_axes gone = from->axes[d] & ~common_start(from->axes[d], to->axes[d]), moved = gone & dt_layout_axes(to);
         n = dt_mesh_parts(&w->mesh, gone);

@@ -51,18 +51,34 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
         c.type[k] = node_at(w, n->in[k])->type;
         c.in_layout[k] = dt_spmd_by_factors(w, i, k, factor);
         c.in_layout[k].partial = partial;
+        c.in_layout[k].on = w->layout[i].on;
         c.in[k] = lying(w, n->in[k], &c.in_layout[k]);
     }
     c.out = dt_spmd_by_factors(w, i, -1, factor);
+    c.out.on = w->layout[i].on;
     c.out.partial = partial | dt_spmd_summed(w, i, factor);
     c.out.kind = dt_spmd_kind(n);
     return c;
 }
 
-static dt_value emit_call(dt_spmd_work *w, dt_partition_call *c)
+/* Constants, and what is made of them alone: whoever needs them has them. A size is one, once the batch is known. */
+static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v)
+{
+    bool all = true;
+    for (int k = 0; k < node_at(w, i)->n_in; k++)
+        all &= w->made[node_at(w, i)->in[k]].anywhere || w->free[node_at(w, i)->in[k]];
+    return all || !v.trace || dt_node_of(v)->n_in == 0;
+}
+
+static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c)
 {
     const dt_partition_row *row = c->node->op->over_devices;
+    int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
+    for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++) /* what the row made on its way is where the op is */
+        dt_spmd_lies(w, (dt_value){ .trace = w->t, .node = k }, &(dt_layout){ .kind = DT_INSIDE, .on = c->out.on });
+    if (is_anywhere(w, i, v))
+        c->out.on = 0;
     dt_spmd_lies(w, v, &c->out);
     return v;
 }
@@ -74,7 +90,7 @@ static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as)
     const char *before = dt_trace_path(w->t, node_at(w, i)->path);
     dt_spmd_add_factors(w, i, -1, as, factor);
     dt_partition_call c = call_of(w, i, factor);
-    dt_value v = emit_call(w, &c);
+    dt_value v = emit_call(w, i, &c);
     dt_trace_path(w->t, before);
     return v;
 }
@@ -91,8 +107,8 @@ static void emit_op(dt_spmd_work *w, int i)
     dt_mesh_axes factor[DT_MAX_FACTORS], any = 0;
     dt_spmd_choose(w, i, factor);
     dt_partition_call c = call_of(w, i, factor);
-    dt_value v = emit_call(w, &c);
-    w->made[i] = (dt_made){ .value = v, .layout = c.out };
+    dt_value v = emit_call(w, i, &c);
+    w->made[i] = (dt_made){ .value = v, .layout = c.out, .anywhere = is_anywhere(w, i, v) };
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         any |= factor[f];
     if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op != &dt_op_get_dimension_size)
@@ -101,7 +117,11 @@ static void emit_op(dt_spmd_work *w, int i)
 
 static void emit_note(dt_spmd_work *w, int i)
 {
-    w->made[i] = (dt_made){ .value = lying(w, node_at(w, i)->in[0], &w->layout[i]), .layout = w->layout[i] };
+    int of = node_at(w, i)->in[0];
+    bool anywhere = (w->made[of].anywhere || w->free[of]) && !dt_layout_axes(&w->layout[i]);
+    dt_layout as = w->layout[i];
+    as.on = anywhere ? 0 : as.on;
+    w->made[i] = (dt_made){ .value = lying(w, of, &as), .layout = as, .anywhere = anywhere };
 }
 
 static void emit_leaf(dt_spmd_work *w, int i, const char *name)
@@ -199,6 +219,7 @@ static void read_graph(dt_spmd_work *w)
     w->rule = dt_arena_array(w->arena, dt_rule, n);
     w->layout = dt_arena_array(w->arena, dt_layout, n);
     w->fixed = dt_arena_array(w->arena, bool, n);
+    w->only = dt_arena_array(w->arena, dt_mesh_axes, n);
     w->free = dt_arena_array(w->arena, bool, n);
     w->made = dt_arena_array(w->arena, dt_made, n);
     w->reader = dt_arena_array(w->arena, int, n);
@@ -207,6 +228,7 @@ static void read_graph(dt_spmd_work *w)
         const dt_node *node = node_at(w, i);
         dt_type in[DT_MAX_IN];
         w->reader[i] = -1;
+        w->only[i] = ~(dt_mesh_axes)0;
         for (int k = 0; k < node->n_in; k++) {
             in[k] = node_at(w, node->in[k])->type;
             w->reader[node->in[k]] = i;
@@ -231,12 +253,15 @@ dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_option
 {
     dt_arena *arena = dt_arena_create();
     dt_spmd *s = dt_arena_new(arena, dt_spmd);
-    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o->devices), .batch = o->batch, .o = o };
+    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o), .batch = o->batch, .o = o };
     dt_spmd_add_replicas(&w.mesh, o->replicas);
 
     *s = (dt_spmd){ .arena = arena, .whole = g, .mesh = w.mesh, .batch = o->batch };
     read_graph(&w);
+    if (o->places && o->devices > 1)
+        dt_spmd_place(&w);
     dt_spmd_read_notes(&w);
+    dt_spmd_cut_time(&w);
     dt_spmd_deal_rows(&w);
     dt_spmd_propagate(&w);
     dt_spmd_divide_states(&w);

@@ -1,13 +1,20 @@
 /* The text of a program over devices: where each value lies, what collectives move, where everything was replicated. */
 #include "pass/spmd/spmd_impl.h"
 
-static double bytes_of(const dt_spmd *s, int i)
+double dt_spmd_received(const dt_spmd *s, int i)
 {
     const dt_node *n = &s->local->node[i];
     if (n->n_in == 0)
         return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
-    return n->op->across->bytes(n->attr, &in);
+    dt_across_attr a = *(const dt_across_attr *)n->attr;
+    a.axes &= ~s->mesh.time; /* nothing travels along time */
+    return a.axes ? n->op->across->bytes(&a, &in) : 0;
+}
+
+static bool is_in_time(const dt_spmd *s, int i)
+{
+    return ((const dt_across_attr *)s->local->node[i].attr)->axes == s->mesh.time;
 }
 
 static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
@@ -18,8 +25,12 @@ static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
         dt_layout_print(&s->layout[i], g->node[i].type.rank, out);
         dt_str_putc(out, '}');
     }
-    if (g->node[i].op->across)
-        dt_str_printf(out, " [%.0f bytes]", bytes_of(s, i));
+    if (s->layout[i].on)
+        dt_str_printf(out, " [on %d]", s->layout[i].on - 1);
+    if (g->node[i].op->across && is_in_time(s, i))
+        dt_str_puts(out, " [in time]");
+    else if (g->node[i].op->across)
+        dt_str_printf(out, " [%.0f bytes]", dt_spmd_received(s, i));
     if (s->bucket[i] >= 0)
         dt_str_printf(out, " [bucket %d]", s->bucket[i]);
     if (s->note[i])
@@ -40,7 +51,7 @@ static total total_of(const dt_spmd *s, const dt_op *op)
             t.values++;
             t.launches += s->bucket[i] > last;
             last = s->bucket[i];
-            t.bytes += bytes_of(s, i);
+            t.bytes += dt_spmd_received(s, i);
         }
     return t;
 }
@@ -71,14 +82,14 @@ static void print_mesh(const dt_mesh *m, dt_str *out)
 {
     dt_str_puts(out, "mesh [");
     for (int a = 0; a < m->n; a++)
-        dt_str_printf(out, "%s%s%d", a ? ", " : "", m->replicas >> a & 1 ? "replicas " : "", m->size[a]);
+        dt_str_printf(out, "%s%s%d", a ? ", " : "", m->replicas >> a & 1 ? "replicas " : m->time >> a & 1 ? "micro-batches " : "", m->size[a]);
     dt_str_putc(out, ']');
 }
 
 void dt_spmd_print(const dt_spmd *s, dt_str *out)
 {
-    int devices = dt_mesh_devices(&s->mesh), replicas = dt_mesh_parts(&s->mesh, s->mesh.replicas);
-    dt_str_printf(out, "program for each of %d logical device%s", devices / replicas, devices / replicas == 1 ? "" : "s");
+    int devices = dt_mesh_logical(&s->mesh), replicas = dt_mesh_parts(&s->mesh, s->mesh.replicas);
+    dt_str_printf(out, "program for each of %d logical device%s", devices, devices == 1 ? "" : "s");
     if (replicas > 1)
         dt_str_printf(out, " of %d replicas", replicas);
     dt_str_puts(out, ", ");

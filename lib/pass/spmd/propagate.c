@@ -142,7 +142,7 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
     for (int d = 0; !w->fixed[v] && !w->free[v] && d < t->rank; d++) {
-        dt_mesh_axes now = w->layout[v].axes[d], next = by->axes[d];
+        dt_mesh_axes now = w->layout[v].axes[d], next = by->axes[d] & w->only[v];
         if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) || !dt_spmd_divides(w, t, d, next))
             continue;
         w->layout[v].axes[d] = next;
@@ -173,6 +173,23 @@ static bool tie_states(dt_spmd_work *w)
             grew |= grow(w, u, &w->layout[v]) | grow(w, v, &w->layout[u]);
     }
     return grew;
+}
+
+static void cut_time(dt_spmd_work *w, int i)
+{
+    const dt_type *t = &node_at(w, i)->type;
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d] < 0 && dt_spmd_divides(w, t, d, w->layout[i].axes[d] | w->mesh.time)) {
+            w->layout[i].axes[d] |= w->mesh.time;
+            w->batch_axes |= w->mesh.time;
+        }
+}
+
+void dt_spmd_cut_time(dt_spmd_work *w)
+{
+    for (int i = 0; w->mesh.time && i < w->g->n_nodes; i++)
+        if (w->fixed[i] || node_at(w, i)->op == &dt_op_parameter)
+            cut_time(w, i);
 }
 
 void dt_spmd_propagate(dt_spmd_work *w)

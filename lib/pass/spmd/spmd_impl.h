@@ -10,6 +10,7 @@ typedef struct dt_made {
     dt_layout layout;
     dt_value pending;         /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
     dt_layout pending_layout;
+    bool anywhere;            /* made of constants */
 } dt_made;
 
 typedef struct dt_spmd_work {
@@ -21,6 +22,7 @@ typedef struct dt_spmd_work {
     dt_rule *rule;        /* by node */
     dt_layout *layout;    /* by node: where it shall lie */
     bool *fixed;          /* by node: told so, not found */
+    dt_mesh_axes *only;   /* by node: axes that may cut it */
     bool *free;           /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
     int *uses, *reader;   /* by node; reader: the last node that reads it */
     dt_mesh_axes batch_axes;   /* all that cut a batch */
@@ -34,7 +36,7 @@ typedef struct dt_spmd_work {
 /* ---- meshes, notes (annotations.c) ---- */
 
 /* The mesh of `devices` on which the notes of g are cut without going round corners: the first note's parts, in their order, as prime axes. */
-dt_mesh dt_spmd_mesh(const dt_graph *g, int devices);
+dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
 /* layout and fixed of all nodes that the notes speak of. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
@@ -47,6 +49,11 @@ void dt_spmd_deal_rows(dt_spmd_work *w);
 /* After all else has found its place: variables are divided among the replicas as o->over_replicas says. */
 void dt_spmd_divide_states(dt_spmd_work *w);
 
+/* ---- places (where.c) ---- */
+
+/* layout and only of all nodes that run on one device. */
+void dt_spmd_place(dt_spmd_work *w);
+
 /* ---- where everything lies (propagate.c) ---- */
 
 /* Whether dimension d of node i can be cut by `axes`: evenly, always. */
@@ -58,6 +65,8 @@ void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *l
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
 /* Factors that node i cannot be split by as they are are cut in fewer parts, or stay whole. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
+/* Cuts the batch of everything told into micro-batches. */
+void dt_spmd_cut_time(dt_spmd_work *w);
 /* Axes of factors that the inputs of node i have and its result lacks. */
 dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor);
 

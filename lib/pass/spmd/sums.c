@@ -17,7 +17,7 @@ static const dt_node *node_at(const dt_spmd_work *w, int i)
 static const dt_node *reader_of(const dt_spmd_work *w, int i)
 {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
-    return r >= 0 && !w->fixed[r] && !w->free[r] && !node_at(w, r)->op->over_devices ? node_at(w, r) : NULL;
+    return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on && !node_at(w, r)->op->over_devices ? node_at(w, r) : NULL;
 }
 
 /* The one reader may get partial sums: it could add to them, or hand them on. */

@@ -75,7 +75,7 @@ partition.weights.0.split=[2, 2, 1]
 partition.weights.1.split=[1, 2, 1];partition.weights.2.split=[1, 1, 4]
 partition.weights.2={match: "*/attention_output/kernel", split: [2, 1, 1], replicate: true}
 partition.weights=[{match: logits/bias, split: [2]}]
-partition.micro_batches=2
+partition.micro_batches=3
 strategy.spmd_partitioning=false;partition.logits={assign: 2}
 END
 bad tests/jobs/gpt.yaml <<'END'

@@ -1,0 +1,65 @@
+/* Where an op runs: see where.h. */
+#include "op/where.h"
+
+#include <stdlib.h>
+
+#include "graph/trace.h"
+
+/* Whether an op goes to input b rather than to the earlier one a. */
+static bool wins(dt_where b, dt_where a)
+{
+    if (a.device == DT_ANYWHERE || b.device == DT_ANYWHERE || b.moved != a.moved)
+        return b.device != DT_ANYWHERE && (a.device == DT_ANYWHERE || b.moved);
+    return b.size >= a.size;
+}
+
+static dt_where of_inputs(const dt_where *in, int n)
+{
+    dt_where at = { .device = DT_ANYWHERE };
+    for (int k = 0; k < n; k++) {
+        if (in[k].device == DT_EVERYWHERE)
+            return in[k];
+        at = wins(in[k], at) ? in[k] : at;
+    }
+    return at;
+}
+
+dt_where dt_where_of(const dt_node *n, const dt_where *in)
+{
+    dt_where at = of_inputs(in, n->n_in);
+    const dt_sharding_attr *note = n->op == &dt_op_sharding ? n->attr : NULL;
+    if (note)
+        at = (dt_where){ .device = note->kind == DT_SHARDING_MAXIMAL ? (int32_t)note->device : DT_EVERYWHERE, .moved = true };
+    else if (n->op == &dt_op_parameter)
+        at = (dt_where){ .device = 0 };
+    else if (n->op == &dt_op_get_dimension_size)
+        at = (dt_where){ .device = DT_ANYWHERE };
+    at.size = n->op == &dt_op_broadcast_in_dim ? in[0].size : dt_type_elements(&n->type);
+    return at;
+}
+
+dt_where dt_where_of_value(dt_value x)
+{
+    dt_where at = { .device = 0 };
+    if (!dt_node_of(x))
+        return at;
+    int n = dt_trace_count(x.trace), *order = dt_alloc((size_t)n * sizeof *order);
+    dt_where *where = dt_alloc((size_t)n * sizeof *where);
+    int needed = dt_trace_order(x.trace, &x.node, 1, order);
+    for (int i = 0; i < needed; i++) {
+        const dt_node *node = dt_trace_node(x.trace, order[i]);
+        dt_where in[DT_MAX_IN];
+        for (int k = 0; k < node->n_in; k++)
+            in[k] = where[node->in[k]];
+        where[order[i]] = dt_where_of(node, in);
+    }
+    at = where[x.node];
+    free(order);
+    free(where);
+    return at;
+}
+
+dt_value dt_move_to(dt_value x, int device)
+{
+    return dt_annotate(x, &(dt_sharding_attr){ .kind = DT_SHARDING_MAXIMAL, .device = device });
+}

@@ -1,0 +1,30 @@
+/*
+ * Where an op runs, in a replica of several logical devices without the SPMD mode. As the reference has it:
+ *
+ *   device 0 unless something else is said; `assign` moves an op, and with it those that follow
+ *   an op that reads a value which is split, or on all devices, runs on all
+ *   what needs no argument (constants, variables, sizes, what is made of them alone) goes where it is needed
+ *
+ * Of inputs on different devices one that was moved counts more than one that is where everything begins, then the larger one, then the later one.
+ */
+#ifndef DT_OP_WHERE_H
+#define DT_OP_WHERE_H
+
+#include "op/op.h"
+
+enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
+
+typedef struct dt_where {
+    int32_t device; /* or one of the above */
+    bool moved;     /* by what an annotation says; false: by default */
+    int64_t size;   /* elements of what it was made as: broadcasting adds nothing */
+} dt_where;
+
+/* Of a node whose inputs are there. */
+dt_where dt_where_of(const dt_node *n, const dt_where *in);
+/* Of a value of a trace: ANYWHERE when it needs no argument. */
+dt_where dt_where_of_value(dt_value x);
+/* x, brought to a device. */
+dt_value dt_move_to(dt_value x, int device);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * Without the SPMD mode every op has a place: one logical device, or all (op/where.h says which). Annotations stand in the graph where values are moved, in the
+ * gradient too, so one walk forwards finds most places. What needs no argument goes, walking back, to its earliest reader: weights to
+ * their layer, an optimizer's slots to the weights they belong to.
+ *
+ * A place is part of the layout: values on one device are cut by nothing but time.
+ */
+#include "op/where.h"
+#include "pass/spmd/spmd_impl.h"
+
+typedef struct places {
+    const dt_graph *g;
+    dt_where *at;    /* by node */
+    bool *state;     /* by node: made of variables */
+    int *reader;     /* by node: where the earliest reader with a place is; ANYWHERE: none has one */
+} places;
+
+static void follow(places *p, int i)
+{
+    const dt_node *n = &p->g->node[i];
+    dt_where in[DT_MAX_IN];
+    p->state[i] |= n->op == &dt_op_variable;
+    for (int k = 0; k < n->n_in; k++) {
+        in[k] = p->at[n->in[k]];
+        p->state[i] |= p->state[n->in[k]] && n->op != &dt_op_get_dimension_size;
+    }
+    if (p->at[i].device == DT_ANYWHERE)
+        p->at[i] = dt_where_of(n, in);
+}
+
+/* An argument that is annotated itself is fed there. */
+static void place_arguments(places *p)
+{
+    for (int i = p->g->n_nodes - 1; i >= 0; i--) {
+        const dt_node *n = &p->g->node[i];
+        if (n->op == &dt_op_sharding && p->g->node[n->in[0]].op == &dt_op_parameter)
+            p->at[n->in[0]] = dt_where_of(n, &(dt_where){ 0 });
+    }
+}
+
+static void follow_readers(places *p)
+{
+    for (int i = 0; i < p->g->n_nodes; i++)
+        p->reader[i] = DT_ANYWHERE;
+    for (int i = p->g->n_nodes - 1; i >= 0; i--) {
+        if (p->at[i].device == DT_ANYWHERE && p->state[i])
+            p->at[i].device = p->reader[i];
+        for (int k = 0; k < p->g->node[i].n_in && p->at[i].device != DT_ANYWHERE; k++)
+            p->reader[p->g->node[i].in[k]] = p->at[i].device;
+    }
+}
+
+static void find(places *p)
+{
+    for (int i = 0; i < p->g->n_nodes; i++)
+        p->at[i] = (dt_where){ .device = DT_ANYWHERE };
+    place_arguments(p);
+    for (int i = 0; i < p->g->n_nodes; i++)
+        follow(p, i);
+    follow_readers(p);
+    for (int i = 0; i < p->g->n_nodes; i++) { /* what nobody reads that has a place */
+        follow(p, i);
+        if (p->at[i].device == DT_ANYWHERE && p->state[i])
+            p->at[i].device = 0;
+    }
+}
+
+void dt_spmd_place(dt_spmd_work *w)
+{
+    int n = w->g->n_nodes + 1;
+    places p = { .g = w->g, .at = dt_arena_array(w->arena, dt_where, n), .state = dt_arena_array(w->arena, bool, n),
+                 .reader = dt_arena_array(w->arena, int, n) };
+    find(&p);
+    for (int i = 0; i < w->g->n_nodes; i++)
+        if (p.at[i].device >= 0 && !w->free[i]) {
+            w->layout[i] = (dt_layout){ .on = 1 + p.at[i].device };
+            w->only[i] = w->mesh.time;
+        }
+}
