@@ -68,7 +68,8 @@ static bool fits(const dt_graph *g, int node)
 }
 
 typedef struct dot_batch {
-    dt_product product;
+    int units;
+    dt_product *product; /* by unit: a plan runs in one thread at a time */
     dt_walk batch;    /* over batch dimensions but the first: offsets in a and b */
     int64_t step_a, step_b, step_c; /* of the first batch dimension; step_c: of one product too */
 } dot_batch;
@@ -76,8 +77,8 @@ typedef struct dot_batch {
 static void release(void *state)
 {
     dot_batch *d = state;
-    if (d)
-        dt_product_release(&d->product);
+    for (int u = 0; d && u < d->units; u++)
+        dt_product_release(&d->product[u]);
 }
 
 static dt_gemm product_of(const operand *a, const operand *b)
@@ -108,8 +109,12 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     d->step_a = stride_a[attr->lhs_batch[0]];
     d->step_b = stride_b[attr->rhs_batch[0]];
     d->step_c = a.free.size * b.free.size;
+    d->units = d->step_c == 0 ? 0 : x->p->piece[step->node].units;
+    d->product = dt_arena_array(x->arena, dt_product, d->units + 1);
     dt_gemm g = product_of(&a, &b);
-    return d->step_c == 0 ? NULL : dt_product_plan(x->engine, &g, &d->product);
+    for (int u = 0; u < d->units; u++)
+        DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
+    return NULL;
 }
 
 static void run(const dt_kernel_call *c)
@@ -123,7 +128,7 @@ static void run(const dt_kernel_call *c)
     for (int64_t i = c->lo; i < c->hi && d->step_c > 0; i++) {
         dt_walk w = d->batch;
         for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += d->step_c)
-            dt_product_run(&d->product, a + i * d->step_a + w.at[0], b + i * d->step_b + w.at[1], to);
+            dt_product_run(&d->product[c->unit], a + i * d->step_a + w.at[0], b + i * d->step_b + w.at[1], to);
     }
 }
 
