@@ -405,6 +405,21 @@ static void test_constants_carry_no_layout(void **state)
     release(&m, s, g);
 }
 
+/* 16 features over 4 devices are 2 heads over 2 of them: cut as far as it goes, gathered no further. */
+static void test_cut_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    model m = begin(4);
+    dt_value h = dt_matmul(input(&m), matrix(&m, "in", WIDTH, WIDTH, (said){ 1, 4 }));
+    dt_return(m.t, "heads", dt_exponential(dt_reshape(h, 4, (int64_t[]){ DT_BATCH, STEPS, 2, WIDTH / 2 })));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    dt_layout heads = { .axes = { 0, 0, 1 } };
+    assert_true(dt_layout_equal(&s->result[0], &heads));
+    expect(s, &dt_op_across_all_gather, 1);
+    release(&m, s, g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_split_steps),
         cmocka_unit_test(test_replicated_stays_whole),
         cmocka_unit_test(test_constants_carry_no_layout),
+        cmocka_unit_test(test_cut_as_far_as_it_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,6 +223,50 @@ static void test_seeds_of_old_faults(void **state)
         run_seed((way){ .micro = 1 }, seeds[i], NULL, 0);
 }
 
+/* A variable with a copy for each replica, which adds up what the replica has seen. */
+static dt_graph *counting_step(dt_variable *seen)
+{
+    dt_graph *g = NULL;
+    dt_trace *t = dt_trace_create("counting");
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 8 });
+    dt_sharding_attr columns = { .kind = DT_SHARDING_OTHER, .rank = 2, .parts = { 1, 4 } };
+    dt_value x = dt_annotate(dt_trace_declare(t, "x", &type), &columns), before = dt_read(t, seen);
+    dt_assign(t, seen, dt_add(before, dt_reduce(x, DT_REDUCE_SUM, 1)));
+    dt_return(t, "before", dt_multiply(before, dt_like(before, 2)));
+    must(dt_trace_end(t, &g), 0);
+    return g;
+}
+
+static void test_copies_of_replicas_are_split(void **state)
+{
+    (void)state;
+    enum { REPLICAS = 2, ROWS = 6 };
+    const bool distributed[] = { true };
+    float data[ROWS * 8];
+    int32_t offsets[] = { 0, 2, 6 };
+    dt_variable *seen;
+    dt_folded folded;
+    dt_interpretation is;
+    for (int i = 0; i < ROWS * 8; i++)
+        data[i] = (float)(i % 7) - 3;
+    must(dt_variable_alloc(&seen, "seen", &(dt_type){ .dtype = DT_FLOAT32, .rank = 1, .dim = { 8 } }, false), 0);
+    must(dt_variable_diverge(seen, REPLICAS), 0);
+    dt_graph *g = counting_step(seen);
+    must(dt_fold(g, distributed, REPLICAS, &folded), 0);
+    cut c = cut_make(folded.graph, &(dt_spmd_options){ .devices = 4, .batch = ROWS }, "a copy for each replica");
+    dt_layout columns = { .axes = { 0, 3 } };
+    assert_true(dt_layout_equal(&c.spmd->state[0], &columns));
+    dt_view x = { dt_type_of(DT_FLOAT32, 2, (int64_t[]){ ROWS, 8 }), data };
+    dt_env env = { .offsets = offsets, .segments = REPLICAS };
+    must(dt_interpret(folded.graph, &env, 1, &(int64_t){ ROWS }, &x, &is), 0);
+    cut_expect_lockstep(&c, &env, &x, is.result, is.update, 1e-6);
+    dt_interpretation_release(&is);
+    cut_release(&c);
+    dt_graph_destroy(folded.graph);
+    dt_graph_destroy(g);
+    dt_variable_unref(seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_random_micro_batches),
         cmocka_unit_test(test_random_micro_batches_on_all_devices),
         cmocka_unit_test(test_seeds_of_old_faults),
+        cmocka_unit_test(test_copies_of_replicas_are_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
