@@ -63,7 +63,7 @@ void dt_spmd_propagate(dt_spmd_work *w);
 void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor);
 /* The layout of operand k of node i (-1: its result) that the factors make. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
-/* Factors that node i cannot be split by as they are are cut in fewer parts, or stay whole. */
+/* Factors that do not fit node i are cut in fewer parts, or stay whole. */
 void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 /* Cuts the batch of everything told into micro-batches. */
 void dt_spmd_cut_time(dt_spmd_work *w);
