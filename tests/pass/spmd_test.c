@@ -267,6 +267,45 @@ static void test_copies_of_replicas_are_split(void **state)
     dt_variable_unref(seen);
 }
 
+/* ---- a row that is not there ---- */
+
+static dt_graph *looking_up(dt_variable *table)
+{
+    dt_graph *g = NULL;
+    dt_trace *t = dt_trace_create("looking up");
+    dt_type type = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH });
+    dt_sharding_attr rows = { .kind = DT_SHARDING_OTHER, .rank = 2, .parts = { 4, 1 } };
+    dt_value token = dt_trace_declare(t, "token", &type);
+    dt_return(t, "y", dt_gather(dt_annotate(dt_read(t, table), &rows), token));
+    must(dt_trace_end(t, &g), 0);
+    return g;
+}
+
+/* Whoever splits a table still says what the whole one would have: the number, and how many rows there are. */
+static void test_a_split_table_refuses_as_a_whole_one(void **state)
+{
+    (void)state;
+    int32_t token[] = { 3, 11, 12, 0 };
+    dt_variable *table;
+    dt_interpretation is;
+    dt_refusal refusal = { 0 };
+    dt_env env = { .refusal = &refusal };
+    must(dt_variable_alloc(&table, "table", &(dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { 12, 3 } }, true), 0);
+    dt_graph *g = looking_up(table);
+    cut c = cut_make(g, &(dt_spmd_options){ .devices = 4, .batch = 4 }, "a split table");
+    assert_int_equal(cut_count(&c, &dt_op_across_gather_part), 1);
+    dt_view x = { dt_type_of(DT_INT32, 1, (int64_t[]){ 4 }), token };
+    must(dt_interpret(c.expanded, &env, 1, &(int64_t){ 4 }, &x, &is), 0);
+    dt_status *s = dt_refusal_status(&refusal);
+    assert_non_null(s);
+    assert_non_null(strstr(dt_status_text(s), "row number 12 at [2] is not in [0, 12)"));
+    dt_status_free(s);
+    dt_interpretation_release(&is);
+    cut_release(&c);
+    dt_graph_destroy(g);
+    dt_variable_unref(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_random_micro_batches_on_all_devices),
         cmocka_unit_test(test_seeds_of_old_faults),
         cmocka_unit_test(test_copies_of_replicas_are_split),
+        cmocka_unit_test(test_a_split_table_refuses_as_a_whole_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
