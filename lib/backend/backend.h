@@ -74,5 +74,7 @@ void dt_executable_release(dt_executable *x); /* takes a zeroed one */
 /* What one step of one replica costs on a core of the topology (crude: every op by the larger of its arithmetic and its bytes, then
  * the sums over replicas on a ring). */
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out);
+/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced) and by GPipe; nothing for others. */
+void dt_price_print_stages(const dt_spmd *s, const dt_topology *t, dt_str *out);
 
 #endif

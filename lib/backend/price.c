@@ -3,7 +3,8 @@
  *
  *   time    per op max(flops / peak, bytes / HBM rate); then one all_reduce of everything summed over replicas, by the schedule
  *           of a ring used both ways
- *           (of a step cut over devices: the ops on what a device holds, and bytes received over links at their rate)
+ *           (of a step cut over devices: the ops on what a device holds, and bytes received over links at their rate; of a pipeline
+ *           of stages on different devices: its timeline, where waiting counts as communication)
  *   memory  variables, what is summed over replicas (gradients), arguments, and every value with a batch dimension, kept to the
  *           end of the step (none is freed early here)
  */
@@ -13,12 +14,12 @@
 #include "coll/coll.h"
 
 typedef struct tally {
-    double flops, Bps, link_Bps; /* of a device */
+    double flops, Bps, link_Bps, hop_s; /* of a device */
     dt_price *price;
     double summed; /* bytes of all_reduce */
 } tally;
 
-static void count_time(tally *t, const dt_graph *g, int i, int64_t rows)
+static double node_seconds(const tally *t, const dt_graph *g, int i, int64_t rows)
 {
     const dt_node *n = &g->node[i];
     dt_view in[DT_MAX_IN];
@@ -38,7 +39,7 @@ static void count_time(tally *t, const dt_graph *g, int i, int64_t rows)
             cost.bytes += (double)dt_type_bytes(&in[k].type);
     }
     double arithmetic = cost.flops / t->flops, memory = cost.bytes / t->Bps;
-    t->price->compute_s += arithmetic > memory ? arithmetic : memory;
+    return arithmetic > memory ? arithmetic : memory;
 }
 
 static void count_memory(tally *t, const dt_graph *g, int i, int64_t rows)
@@ -76,6 +77,44 @@ static double all_reduce_seconds(const dt_topology *t, double bytes, int replica
     return replicas > 1 && bytes > 0 ? seconds : 0;
 }
 
+/* ---- pipelines ---- */
+
+static double price_node(const void *user, const dt_spmd *s, int i)
+{
+    return node_seconds(user, s->local, i, s->batch / s->local->batch_parts);
+}
+
+static double price_link(const void *user, const dt_spmd *s, int i)
+{
+    const tally *t = user;
+    double bytes = dt_spmd_received(s, i);
+    return bytes > 0 ? bytes / t->link_Bps + t->hop_s : 0;
+}
+
+static bool has_places(const dt_spmd *s)
+{
+    for (int i = 0; i < s->local->n_nodes; i++)
+        if (s->layout[i].on)
+            return true;
+    return false;
+}
+
+static dt_pipeline stages_of(const tally *t, const dt_spmd *s, dt_arena *arena)
+{
+    return dt_spmd_stages(s, &(dt_stage_prices){ .node = price_node, .link = price_link, .user = t }, arena);
+}
+
+static void price_stages(const tally *t, const dt_spmd *s)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_pipeline p = stages_of(t, s, arena);
+    dt_timeline line = dt_timeline_create(&p, arena);
+    t->price->seconds = line.seconds;
+    t->price->collective_s = line.seconds * line.bubble;
+    t->price->compute_s = line.seconds - t->price->collective_s;
+    dt_arena_destroy(arena);
+}
+
 /* A program with explicit collectives. */
 static void price_device(tally *t, const dt_spmd *s)
 {
@@ -85,7 +124,7 @@ static void price_device(tally *t, const dt_spmd *s)
     for (int i = 0; i < s->local->n_nodes; i++) {
         const dt_node *n = &s->local->node[i];
         if (!n->op->across) {
-            count_time(t, s->local, i, rows);
+            t->price->compute_s += node_seconds(t, s->local, i, rows);
             continue;
         }
         dt_type in = dt_type_at(&s->local->node[n->in[0]].type, rows);
@@ -93,21 +132,43 @@ static void price_device(tally *t, const dt_spmd *s)
     }
     t->price->hbm_bytes = held.weights + held.slots + held.values;
     t->price->seconds = t->price->compute_s + t->price->collective_s;
+    if (has_places(s))
+        price_stages(t, s);
+}
+
+static tally tally_of(const dt_topology *t, dt_price *out)
+{
+    const dt_chip *chip = t->slice->chip;
+    const int cores = dt_topology_device_cores(t);
+    return (tally){ .flops = cores * chip->core_flops, .Bps = cores * chip->core_hbm_Bps, .link_Bps = chip->link_Bps, .hop_s = chip->hop_s, .price = out };
+}
+
+void dt_price_print_stages(const dt_spmd *s, const dt_topology *topology, dt_str *out)
+{
+    static const char *const names[] = { [DT_1F1B] = "1F1B", [DT_GPIPE] = "GPipe" };
+    tally t = tally_of(topology, NULL);
+    dt_arena *arena = dt_arena_create();
+    dt_pipeline p = stages_of(&t, s, arena);
+    for (p.order = DT_1F1B; has_places(s) && p.order <= DT_GPIPE; p.order++) {
+        dt_timeline line = dt_timeline_create(&p, arena);
+        dt_str_printf(out, "pipeline by %s, %d micro-batch%s: %.3g us a step, %.1f %% of it bubble\n", names[p.order], p.micro, p.micro == 1 ? "" : "es",
+                      line.seconds * 1e6, line.bubble * 100);
+        dt_timeline_print(&p, &line, out);
+    }
+    dt_arena_destroy(arena);
 }
 
 void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out)
 {
-    const dt_chip *chip = t->slice->chip;
-    const int cores = dt_topology_device_cores(t);
-    struct tally sums = { .flops = cores * chip->core_flops, .Bps = cores * chip->core_hbm_Bps, .link_Bps = chip->link_Bps, .price = out };
+    tally sums = tally_of(t, out);
 
-    *out = (dt_price){ .hbm_usable = cores * chip->core_hbm_usable };
+    *out = (dt_price){ .hbm_usable = dt_topology_device_cores(t) * t->slice->chip->core_hbm_usable };
     if (r->on_device) {
         price_device(&sums, r->on_device);
         return;
     }
     for (int i = 0; i < r->step->n_nodes; i++) {
-        count_time(&sums, r->step, i, r->replica_rows);
+        out->compute_s += node_seconds(&sums, r->step, i, r->replica_rows);
         count_memory(&sums, r->step, i, r->replica_rows);
     }
     out->collective_s = all_reduce_seconds(t, sums.summed, r->replicas);

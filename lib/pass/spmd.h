@@ -11,6 +11,7 @@
 
 #include "op/partition.h"
 #include "pass/pass.h"
+#include "pass/timeline.h"
 
 enum { DT_INSIDE = -1 };
 
@@ -58,6 +59,14 @@ dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);
 /* Bytes that a device receives in node i of local, a collective. */
 double dt_spmd_received(const dt_spmd *s, int i);
+/* What one op of local costs on a device, and one collective on links, for one micro-batch. */
+typedef struct dt_stage_prices {
+    double (*node)(const void *user, const dt_spmd *s, int i);
+    double (*link)(const void *user, const dt_spmd *s, int i);
+    const void *user;
+} dt_stage_prices;
+/* The pipeline that the program is, in `arena`. */
+dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_arena *arena);
 void dt_spmd_print(const dt_spmd *s, dt_str *out);
 /* Whether g has notes that ask for several devices. */
 bool dt_spmd_is_annotated(const dt_graph *g);

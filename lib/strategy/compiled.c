@@ -277,6 +277,14 @@ const dt_graph *dt_compiled_folded(const dt_compiled *c)
     return c->folded.graph;
 }
 
+static void print_program(const dt_compiled *c, const dt_sized *z, dt_str *out)
+{
+    const dt_assignment *a = c->strategy->assignment;
+    if (a)
+        dt_price_print_stages(z->priced, a->topology, out);
+    dt_spmd_print(z->priced, out);
+}
+
 dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out)
 {
     dt_sized *z = NULL;
@@ -285,7 +293,7 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
     DT_TRY(find_size(c, rows, &z));
     if (strcmp(stage, "program") == 0 && z->priced)
-        dt_spmd_print(z->priced, out);
+        print_program(c, z, out);
     else if (strcmp(stage, "program") == 0)
         dt_program_print(z->program, out);
     else

@@ -1,0 +1,56 @@
+/*
+ * A pipeline in time: which stage works on which micro-batch when. Pure data, like the schedules of collectives: tasks with a device and a length go in, a start
+ * and an end for each of their runs come out.
+ *
+ *     GPIPE    a device does all its forward work before any backward work
+ *     1F1B     backward work goes first, and a stage is never more than its distance from the end ahead, so that few micro-batches are under way
+ *
+ * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
+ */
+#ifndef DT_PASS_TIMELINE_H
+#define DT_PASS_TIMELINE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
+
+typedef struct dt_task {
+    int device, stage; /* stages count from 0 within forward work; a backward task has the number of its forward one */
+    char kind;         /* 'F', 'B', run for each micro-batch; 'U', once */
+    double seconds;    /* of one run */
+} dt_task;
+
+/* `to` needs what `from` gives for the same micro-batch, for all of them where one of the two runs once; `seconds` later. */
+typedef struct dt_task_edge {
+    int from, to;
+    double seconds;
+} dt_task_edge;
+
+typedef struct dt_pipeline {
+    int devices, micro, n_tasks, n_edges;
+    const dt_task *task; /* inputs before users */
+    const dt_task_edge *edge;
+    dt_pipeline_order order;
+} dt_pipeline;
+
+typedef struct dt_run {
+    int task, micro;
+    double start, end;
+} dt_run;
+
+typedef struct dt_timeline {
+    int n;
+    dt_run *run;     /* by start */
+    double seconds;  /* of the whole */
+    double bubble;   /* share of all devices' time in which they wait */
+} dt_timeline;
+
+/* Lives in `arena`. */
+dt_timeline dt_timeline_create(const dt_pipeline *p, dt_arena *arena);
+/* A row a device, a column a share of the time: "F0 F1 B0 F2 B1". */
+void dt_timeline_print(const dt_pipeline *p, const dt_timeline *t, dt_str *out);
+
+#endif
