@@ -59,6 +59,8 @@ static const function functions[] = {
     { "tanh", DT_S_TANH, tanh, -20, 20, 1.31 },
     { "tanh near 0", DT_S_TANH, tanh, -1e-3f, 1e-3f, 1.31 },
     { "logistic", DT_S_LOGISTIC, exact_logistic, -103, 103, 2.76 },
+    { "erf", DT_S_ERF, erf, -5, 5, 3.1 },
+    { "erf near 0", DT_S_ERF, erf, -1e-3f, 1e-3f, 2 },
     { "rsqrt", DT_S_RSQRT, exact_rsqrt, FLT_MIN, FLT_MAX, 1.5 },
     { "sqrt", DT_S_SQRT, sqrt, 0, FLT_MAX, 0.5 },
 };
@@ -119,6 +121,9 @@ static const struct { dt_strip_op op; float x, y; } specials[] = {
     { DT_S_TANH, 0, 0 }, { DT_S_TANH, -0.0f, -0.0f }, { DT_S_TANH, INFINITY, 1 }, { DT_S_TANH, -INFINITY, -1 }, { DT_S_TANH, 1e-45f, 1e-45f },
     { DT_S_TANH, -1e-40f, -1e-40f }, { DT_S_TANH, NAN, NAN },
     { DT_S_LOGISTIC, 0, 0.5f }, { DT_S_LOGISTIC, INFINITY, 1 }, { DT_S_LOGISTIC, -INFINITY, 0 }, { DT_S_LOGISTIC, NAN, NAN },
+    { DT_S_ERF, 0, 0 }, { DT_S_ERF, -0.0f, -0.0f }, { DT_S_ERF, INFINITY, 1 }, { DT_S_ERF, -INFINITY, -1 }, { DT_S_ERF, NAN, NAN },
+    { DT_S_GELU, 0, 0 }, { DT_S_GELU, 1e30f, 1e30f }, { DT_S_GELU, -30, -0.0f }, { DT_S_GELU, NAN, NAN },
+    { DT_S_NEAR_GELU, 0, 0 }, { DT_S_NEAR_GELU, 30, 30 }, { DT_S_NEAR_GELU, NAN, NAN },
     { DT_S_SIGN, -0.0f, -0.0f }, { DT_S_SIGN, 1e-45f, 1 }, { DT_S_SIGN, -INFINITY, -1 }, { DT_S_SIGN, NAN, NAN },
     { DT_S_ABS, -0.0f, 0 }, { DT_S_ABS, -INFINITY, INFINITY }, { DT_S_ABS, NAN, NAN }, { DT_S_NEGATE, 0, -0.0f }, { DT_S_NEGATE, -1e-45f, 1e-45f },
     { DT_S_COPY, -0.0f, -0.0f }, { DT_S_COPY, NAN, NAN },
