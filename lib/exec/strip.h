@@ -51,12 +51,16 @@ typedef struct dt_row_functions {
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
+/* d[i] = the first word of Philox's block of (key; i, stream), as a number in [0, 1) of 24 bits (simd/random.c). */
+typedef void (*dt_uniform_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
+
 /* The loops of one instruction set. */
 typedef struct dt_simd {
     const char *name; /* "avx2" */
     dt_strip_function strip[DT_S_COUNT];
     const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
     const dt_row_functions *rows;
+    const dt_uniform_function *uniform;
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);

@@ -58,6 +58,16 @@ static dt_value product_with_vector(setting *s) { return dot(s->rows, s->vector,
 static dt_value product_of_vectors(setting *s) { return dot(s->vector, s->vector, 0, 0); }         /* no dimension is left */
 static dt_value product_in_the_middle(setting *s) { return dot(s->cube, dt_reshape(s->vector, 2, (int64_t[]){ 3, 2 }), 1, 0); }
 static dt_value product_by_rows(setting *s) { return dot_pairs(s->rows, s->rows, 1, 1); }
+static dt_value numbers(setting *s, dt_random_kind kind, dt_value like)
+{
+    dt_random_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr = (dt_random_attr){ dt_type_of_value(like), kind, 0x123456789abcdef0u };
+    return dt_random_numbers(dt_scalar(s->t, DT_INT64, 7e9), &attr);
+}
+static dt_value uniform_numbers(setting *s) { return numbers(s, DT_RANDOM_UNIFORM, s->rows); }
+static dt_value uniform_cubes(setting *s) { return numbers(s, DT_RANDOM_UNIFORM, s->cube); }
+static dt_value normal_numbers(setting *s) { return numbers(s, DT_RANDOM_NORMAL, s->rows); }
 static dt_value heads(setting *s, int64_t n) { return dt_reshape(dt_concatenate((dt_value[]){ s->cube, dt_tanh(s->cube) }, 2, 2), 4, (int64_t[]){ -1, 3, 8 / n, n }); }
 static dt_value product_of_heads(setting *s) /* (B, T, N, H) x (B, S, N, H) over H: (B, N, T, S) */
 {
@@ -335,6 +345,7 @@ static const row rows[] = {
     { "eval", convolution_outputs_first },
     { "dot", product }, { "dot", product_of_cube }, { "dot", product_at_both_ends }, { "dot", product_of_columns }, { "dot", gradient },
     { "dot", product_with_vector }, { "eval", product_of_vectors }, { "eval", product_in_the_middle }, { "dot_batch", product_by_rows },
+    { "random", uniform_numbers }, { "random", uniform_cubes }, { "eval", normal_numbers },
     { "dot_batch", product_of_heads }, { "dot_batch", product_of_scores }, { "dot_batch", product_of_turned },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },
     { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "eval", sums_inside }, { "eval", of_bytes },
