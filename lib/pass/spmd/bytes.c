@@ -1,8 +1,11 @@
 /* What one device holds while it runs a program: variables for good, other values from where they are made to where they are last read. */
 #include "pass/spmd/spmd_impl.h"
 
-static int64_t bytes_of(const dt_spmd *s, int node)
+/* On one device: what another one alone has takes no room there. */
+static int64_t bytes_of(const dt_spmd *s, int node, int device)
 {
+    if (s->layout[node].on && s->layout[node].on - 1 != device)
+        return 0;
     dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
     return dt_type_bytes(&t);
 }
@@ -13,10 +16,10 @@ static bool takes_room(const dt_node *n)
     return n->op != &dt_op_parameter && n->op != &dt_op_reshape && n->op != &dt_op_constant;
 }
 
-static void count_variables(const dt_spmd *s, dt_spmd_bytes *b)
+static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b)
 {
     for (int i = 0; i < s->whole->n_states; i++) {
-        int64_t bytes = bytes_of(s, s->local->arg[s->whole->n_args + i].node);
+        int64_t bytes = bytes_of(s, s->local->arg[s->whole->n_args + i].node, device);
         *(s->whole->state[i].variable->slot ? &b->slots : &b->weights) += bytes;
     }
 }
@@ -35,19 +38,19 @@ static int *last_readers(const dt_graph *g, dt_arena *arena)
     return last;
 }
 
-static void count_values(const dt_spmd *s, dt_spmd_bytes *b)
+static void count_values(const dt_spmd *s, int device, dt_spmd_bytes *b)
 {
     const dt_graph *g = s->local;
     dt_arena *arena = dt_arena_create();
     int *last = last_readers(g, arena);
     int64_t *dies = dt_arena_array(arena, int64_t, g->n_nodes + 2), now = 0;
     for (int i = 0; i < s->whole->n_args; i++)
-        now += bytes_of(s, g->arg[i].node);
+        now += bytes_of(s, g->arg[i].node, device);
     b->values = now;
     for (int i = 0; i < g->n_nodes; i++) {
         if (takes_room(&g->node[i])) {
-            now += bytes_of(s, i);
-            dies[last[i]] += bytes_of(s, i);
+            now += bytes_of(s, i, device);
+            dies[last[i]] += bytes_of(s, i, device);
         }
         if (now > b->values) {
             b->values = now;
@@ -58,10 +61,22 @@ static void count_values(const dt_spmd *s, dt_spmd_bytes *b)
     dt_arena_destroy(arena);
 }
 
-dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s)
+static dt_spmd_bytes count_on(const dt_spmd *s, int device)
 {
     dt_spmd_bytes b = { 0 };
-    count_variables(s, &b);
-    count_values(s, &b);
+    count_variables(s, device, &b);
+    count_values(s, device, &b);
     return b;
+}
+
+/* Of the device that holds most. */
+dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s)
+{
+    dt_spmd_bytes most = { 0 };
+    for (int device = 0; device < dt_mesh_logical(&s->mesh); device++) {
+        dt_spmd_bytes b = count_on(s, device);
+        if (b.weights + b.slots + b.values > most.weights + most.slots + most.values)
+            most = b;
+    }
+    return most;
 }
