@@ -50,9 +50,9 @@ static bool needs_met(const placing *x, int task, int micro, double *at)
 
 static bool order_allows(const placing *x, int task, int micro, double *at)
 {
-    const dt_task *t = &x->p->task[task];
+    const dt_stage_task *t = &x->p->task[task];
     for (int i = 0; i < x->p->n_tasks; i++) {
-        const dt_task *o = &x->p->task[i];
+        const dt_stage_task *o = &x->p->task[i];
         int before = micro - (x->stages - t->stage);
         bool all_forward = x->p->order == DT_GPIPE && t->kind == 'B' && o->kind == 'F' && o->device == t->device;
         bool held = x->p->order == DT_1F1B && t->kind == 'F' && o->kind == 'B' && o->stage == t->stage && before >= 0 && !x->waits_once;

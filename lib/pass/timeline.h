@@ -17,11 +17,11 @@
 
 typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 
-typedef struct dt_task {
+typedef struct dt_stage_task {
     int device, stage; /* stages count from 0 within forward work; a backward task has the number of its forward one */
     char kind;         /* 'F', 'B', run for each micro-batch; 'U', once */
     double seconds;    /* of one run */
-} dt_task;
+} dt_stage_task;
 
 /* `to` needs what `from` gives for the same micro-batch, for all of them where one of the two runs once; `seconds` later. */
 typedef struct dt_task_edge {
@@ -31,7 +31,7 @@ typedef struct dt_task_edge {
 
 typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
-    const dt_task *task; /* inputs before users */
+    const dt_stage_task *task; /* inputs before users */
     const dt_task_edge *edge;
     dt_pipeline_order order;
 } dt_pipeline;

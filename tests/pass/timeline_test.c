@@ -13,7 +13,7 @@ enum { STAGES = 6, TASKS = 3 * STAGES, EDGES = 4 * STAGES };
 
 typedef struct line {
     dt_pipeline p;
-    dt_task task[TASKS];
+    dt_stage_task task[TASKS];
     dt_task_edge edge[EDGES];
 } line;
 
@@ -28,14 +28,14 @@ static void make(line *x, int stages, int micro, dt_pipeline_order order, const 
     *x = (line){ .p = { .devices = stages, .micro = micro, .n_tasks = 3 * stages, .task = x->task, .edge = x->edge, .order = order } };
     for (int i = 0; i < 2 * stages; i++) {
         int stage = i < stages ? i : 2 * stages - 1 - i;
-        x->task[i] = (dt_task){ .device = stage, .stage = stage, .kind = i < stages ? 'F' : 'B', .seconds = seconds[i] };
+        x->task[i] = (dt_stage_task){ .device = stage, .stage = stage, .kind = i < stages ? 'F' : 'B', .seconds = seconds[i] };
         if (i > 0)
             connect(x, i - 1, i, i == stages ? 0 : wire);
         if (i >= stages)
             connect(x, stage, i, 0);
     }
     for (int s = 0; s < stages; s++) {
-        x->task[2 * stages + s] = (dt_task){ .device = s, .stage = s, .kind = 'U' };
+        x->task[2 * stages + s] = (dt_stage_task){ .device = s, .stage = s, .kind = 'U' };
         connect(x, 2 * stages - 1 - s, 2 * stages + s, 0);
     }
 }

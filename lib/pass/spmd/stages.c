@@ -16,7 +16,7 @@ typedef struct staging {
     bool *forward, *each, *after; /* by node: a result needs it; done for each micro-batch; done when all of them are */
     int *device, *stage, *of; /* by node; of: its task, -1: none */
     int n_tasks, n_edges;
-    dt_task *task;
+    dt_stage_task *task;
     dt_task_edge *edge;
     const dt_stage_prices *prices;
 } staging;
@@ -91,7 +91,7 @@ static void delay(staging *x)
 
 static int task_of(staging *x, int i)
 {
-    dt_task t = { .device = x->device[i] < 0 ? 0 : x->device[i], .stage = x->stage[i], .kind = !x->each[i] ? 'U' : x->forward[i] ? 'F' : 'B' };
+    dt_stage_task t = { .device = x->device[i] < 0 ? 0 : x->device[i], .stage = x->stage[i], .kind = !x->each[i] ? 'U' : x->forward[i] ? 'F' : 'B' };
     for (int k = 0; k < x->n_tasks; k++)
         if (x->task[k].device == t.device && x->task[k].stage == t.stage && x->task[k].kind == t.kind)
             return k;
@@ -142,7 +142,7 @@ dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_a
     int n = s->local->n_nodes + 1;
     staging x = { .s = s, .prices = prices, .forward = dt_arena_array(arena, bool, n), .each = dt_arena_array(arena, bool, n), .after = dt_arena_array(arena, bool, n),
                   .device = dt_arena_array(arena, int, n), .stage = dt_arena_array(arena, int, n), .of = dt_arena_array(arena, int, n),
-                  .task = dt_arena_array(arena, dt_task, n), .edge = dt_arena_array(arena, dt_task_edge, (size_t)n * DT_MAX_IN) };
+                  .task = dt_arena_array(arena, dt_stage_task, n), .edge = dt_arena_array(arena, dt_task_edge, (size_t)n * DT_MAX_IN) };
     mark_forward(&x);
     for (int i = 0; i < s->local->n_nodes; i++)
         place(&x, i);
