@@ -1,5 +1,5 @@
 /*
- * What only moves elements: slice, concatenate, pad, transpose, and the parts and joins of a batch. The result is made of boxes, each with a source:
+ * What only moves elements: slice, concatenate, pad, transpose, reverse, and the parts and joins of a batch. The result is made of boxes, each with a source:
  *
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x
@@ -126,6 +126,18 @@ static dt_status *prepare_transpose(dt_exec *x, dt_step *step)
     return keep(step, (moves){ .n = 1, .box = { b } });
 }
 
+static dt_status *prepare_reverse(dt_exec *x, dt_step *step)
+{
+    const dt_reverse_attr *a = x->g->node[step->node].attr;
+    box b = box_of(x, step->node, 0);
+    for (int d = 0; d < b.rank; d++)
+        if (a->dims >> d & 1) {
+            b.from += (b.size[d] - 1) * b.from_step[d];
+            b.from_step[d] = -b.from_step[d];
+        }
+    return keep(step, (moves){ .n = 1, .box = { b } });
+}
+
 /* Elements 0 .. n-1 go to low + i * (interior + 1), where that is within `size`. */
 static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size)
 {
@@ -158,7 +170,7 @@ static void copy_strided(char *to, const char *from, const box *b, size_t size)
 {
     int d = b->rank - 1;
     for (int64_t i = 0; i < b->size[d]; i++)
-        memcpy(to + (size_t)(i * b->to_step[d]) * size, from + (size_t)(i * b->from_step[d]) * size, size);
+        memcpy(to + i * b->to_step[d] * (int64_t)size, from + i * b->from_step[d] * (int64_t)size, size);
 }
 
 static void copy_floats(float *to, const float *from, const box *b)
@@ -187,7 +199,7 @@ static void copy_box(char *to, const char *from, const box *b, size_t size)
     if (b->size[b->rank - 1] == 0)
         return;
     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
-        copy_run(to + (size_t)w.at[0] * size, from + (size_t)w.at[1] * size, b, size);
+        copy_run(to + w.at[0] * (int64_t)size, from + w.at[1] * (int64_t)size, b, size);
 }
 
 /* Only what falls on rows lo .. hi - 1 of the result. */
@@ -220,7 +232,7 @@ static void run_moves(const dt_kernel_call *c)
     for (int i = 0; i < m->n; i++) {
         box b = m->box[i];
         clip(&b, c->lo, c->hi);
-        copy_box((char *)x->at[c->step->node] + (size_t)b.to * size, (const char *)x->at[b.in] + (size_t)b.from * size, &b, size);
+        copy_box((char *)x->at[c->step->node] + b.to * (int64_t)size, (const char *)x->at[b.in] + b.from * (int64_t)size, &b, size);
     }
 }
 
@@ -237,5 +249,6 @@ MOVES(slice, dt_op_slice);
 MOVES(concatenate, dt_op_concatenate);
 MOVES(pad, dt_op_pad);
 MOVES(transpose, dt_op_transpose);
+MOVES(reverse, dt_op_reverse);
 MOVES(rows_part, dt_op_across_rows_part);
 MOVES(rows_join, dt_op_across_rows_join);

@@ -1,4 +1,5 @@
 /* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
+#include <math.h>
 #include <string.h>
 
 #include "exec/exec_impl.h"
@@ -73,6 +74,45 @@ static void run_columns(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_reduce_columns = { .name = "reduce_columns", .op = &dt_op_reduce, .splits = true, .fits = fits_columns, .run = run_columns };
+
+/* ---- over dimensions inside: of images, channels last ---- */
+
+/* Dimensions lo .. lo + n - 1 go, some before and some behind them stay. */
+static bool fits_inside(const dt_graph *g, int node)
+{
+    uint32_t dims = attr_of(g, node)->dims;
+    int rank = input_rank(g, node), lo = 0, n = 0;
+    while (lo < rank && !(dims >> lo & 1))
+        lo++;
+    while (lo + n < rank && dims >> (lo + n) & 1)
+        n++;
+    return lo > 0 && n > 0 && lo + n < rank && is_sum_or_max(g, node) && dims == last_dims(lo, lo + n);
+}
+
+static void run_inside(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    int in = x->g->node[c->step->node].in[0], lo = 0;
+    const dt_type *from = &x->type[in];
+    const dt_reduce_attr *a = attr_of(x->g, c->step->node);
+    int64_t outer = c->hi - c->lo, middle = 1, inner = 1;
+    for (; !(a->dims >> lo & 1); lo++)
+        outer *= lo > 0 ? from->dim[lo] : 1;
+    for (int d = lo; d < from->rank; d++)
+        *(a->dims >> d & 1 ? &middle : &inner) *= from->dim[d];
+    const float *at = dt_floats(x, in) + c->lo * dt_row_elements(x, in);
+    float *to = dt_floats(x, c->step->node) + c->lo * dt_row_elements(x, c->step->node);
+    const dt_simd *simd = x->engine->simd;
+    for (int64_t i = 0; i < outer; i++, to += inner, at += middle * inner) {
+        simd->fill(to, a->kind == DT_REDUCE_SUM ? 0 : -INFINITY, inner);
+        if (a->kind == DT_REDUCE_SUM)
+            simd->add_rows(to, at, middle, inner, inner);
+        for (int64_t m = 0; m < middle && a->kind == DT_REDUCE_MAX; m++)
+            simd->strip[DT_S_MAXIMUM](to, to, at + m * inner, NULL, inner);
+    }
+}
+
+const dt_kernel dt_kernel_reduce_inside = { .name = "reduce_inside", .op = &dt_op_reduce, .splits = true, .fits = fits_inside, .run = run_inside };
 
 /* ---- over all ---- */
 

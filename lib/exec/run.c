@@ -173,7 +173,7 @@ static void run_task(dt_exec *x, const dt_task *t, int lane)
         c.step = &group->step[i];
         c.kept = c.scratch + x->scratch_bytes + c.step->kept_at;
         if (group->node >= 0)
-            dt_piece_rows(x->p, c.step->pieces_of, t->unit, &c.lo, &c.hi);
+            dt_part_rows(x->p, c.step->pieces_of, t->unit, group->units, &c.lo, &c.hi);
         c.step->kernel->run(&c);
     }
 }

@@ -54,11 +54,19 @@ typedef struct dt_row_functions {
 /* d[i] = the first word of Philox's block of (key; i, stream), as a number in [0, 1) of 24 bits (simd/random.c). */
 typedef void (*dt_uniform_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 
+/* Channels of a window, n of them. best and which: the best value so far, and the number of the element that it is. */
+typedef struct dt_window_loops {
+    void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);  /* x: those of element k */
+    void (*least)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
+    void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n); /* dx += dy where which is k */
+} dt_window_loops;
+
 /* The loops of one instruction set. */
 typedef struct dt_simd {
     const char *name; /* "avx2" */
     dt_strip_function strip[DT_S_COUNT];
     const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
+    const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_uniform_function *uniform;
     void (*fill)(float *d, float x, int64_t n);

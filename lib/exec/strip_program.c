@@ -50,8 +50,26 @@ static bool is_f32(const dt_graph *g, int node)
     return g->node[node].type.dtype == DT_FLOAT32;
 }
 
+/* Leading and trailing dimensions kept, those between them new. */
+static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a, int64_t *period, int64_t *inner)
+{
+    int kept = 0, gap = to->rank - from->rank;
+
+    while (kept < from->rank && a->dims[kept] == kept && from->dim[kept] == to->dim[kept])
+        kept++;
+    *period = *inner = 1;
+    for (int d = kept; d < to->rank; d++)
+        *period *= to->dim[d];
+    for (int d = kept; d < from->rank; d++) {
+        if (a->dims[d] != d + gap || from->dim[d] != to->dim[d + gap])
+            return false;
+        *inner *= from->dim[d];
+    }
+    return kept > 0 && *inner > 0;
+}
+
 /* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a scalar). */
-static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period)
+static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period, int64_t *inner)
 {
     const dt_broadcast_attr *a = n->attr;
     const dt_type *from = &g->node[n->in[0]].type, *to = &n->type;
@@ -61,7 +79,7 @@ static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out,
         leading &= a->dims[d] == d && from->dim[d] == to->dim[d];
         trailing &= a->dims[d] == to->rank - from->rank + d && from->dim[d] == to->dim[a->dims[d]];
     }
-    *period = 1;
+    *period = *inner = 1;
     if (from->rank == 0 || (!dt_type_has_batch(from) && dt_type_elements(from) == 1)) {
         *out = DT_STRIP_SPLAT;
     } else if (trailing && !dt_type_has_batch(from)) {
@@ -72,7 +90,8 @@ static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out,
         for (int d = from->rank; d < to->rank; d++)
             *period *= to->dim[d];
     } else {
-        return false;
+        *out = DT_STRIP_INSIDE;
+        return layout_inside(from, to, a, period, inner);
     }
     return true;
 }
@@ -100,12 +119,12 @@ bool dt_can_fuse(const dt_graph *g, int node)
     const dt_node *n = &g->node[node];
     dt_strip_op code;
     dt_strip_layout l;
-    int64_t period;
+    int64_t period, inner;
 
     if (dt_is_fused_sum(g, node))
         return true;
     if (n->op == &dt_op_broadcast_in_dim)
-        return is_f32(g, node) && layout_of(g, n, &l, &period);
+        return is_f32(g, node) && layout_of(g, n, &l, &period, &inner);
     if (n->op == &dt_op_convert)
         return can_convert(g, n);
     if (!code_of(n, &code))
@@ -118,6 +137,8 @@ bool dt_can_fuse(const dt_graph *g, int node)
 
 /* ---- building ---- */
 
+enum { FAR_BYTES = 2 << 20 }; /* of arrays that are not in the cache of one core */
+
 typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
@@ -129,7 +150,7 @@ typedef struct builder {
 
 static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b)
 {
-    return a->layout == b->layout && a->node == b->node && a->period == b->period && a->load == b->load &&
+    return a->layout == b->layout && a->node == b->node && a->period == b->period && a->inner == b->inner && a->load == b->load &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
@@ -160,14 +181,16 @@ static dt_strip_operand operand_for(const builder *b, int node)
         return (dt_strip_operand){ .layout = DT_STRIP_SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
     if (dt_type_elements(&b->x->type[node]) == 1)
         o.layout = DT_STRIP_SPLAT;
+    o.far = o.layout == DT_STRIP_WHOLE && o.load == DT_S_COPY && dt_type_bytes(&b->x->type[node]) >= FAR_BYTES;
     return o;
 }
 
 static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
 {
     dt_strip_operand o = operand_for(b, n->in[0]);
+    o.far = false;
     if (o.node >= 0)
-        layout_of(b->x->g, n, &o.layout, &o.period);
+        layout_of(b->x->g, n, &o.layout, &o.period, &o.inner);
     return o;
 }
 
@@ -427,12 +450,23 @@ static void lay_out_repeated(const runner *r, const dt_strip_operand *o)
     }
 }
 
+static void lay_out_inside(const runner *r, const dt_strip_operand *o)
+{
+    for (int64_t done = 0; done < r->n;) {
+        int64_t at = r->from + done, within = at % o->inner, n = o->inner - within < r->n - done ? o->inner - within : r->n - done;
+        load(r, o, reg(r, o->reg) + done, at / o->period * o->inner + within, n);
+        done += n;
+    }
+}
+
 static void lay_out_strip(const runner *r)
 {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
         if (o->layout == DT_STRIP_PER_ROW)
             lay_out_rows(r, o);
+        else if (o->layout == DT_STRIP_INSIDE)
+            lay_out_inside(r, o);
         else if (o->layout == DT_STRIP_REPEATED && r->p->row_break)
             lay_out_repeated(r, o);
         else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0)
@@ -480,11 +514,27 @@ static void run_op(const runner *r, const dt_strip_code *c)
         r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
 }
 
+/* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this one is worked on, a part with each of `parts`. */
+static void fetch_ahead(const runner *r, int part, int parts)
+{
+    int64_t bytes = r->n * (int64_t)sizeof(float), line = 64;
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const dt_strip_operand *o = &r->p->operand[i];
+        if (!o->far)
+            continue;
+        const char *next = memory_of(r, o->node, r->from + r->n);
+        for (int64_t at = bytes * part / parts / line * line; at < bytes * (part + 1) / parts; at += line)
+            __builtin_prefetch(next + at, 0, 2);
+    }
+}
+
 static void run_strip(const runner *r)
 {
     lay_out_strip(r);
-    for (int i = 0; i < r->p->n_code; i++)
+    for (int i = 0; i < r->p->n_code; i++) {
+        fetch_ahead(r, i, r->p->n_code);
         (r->p->code[i].idiom == DT_IDIOM_NONE ? run_op : run_idiom)(r, &r->p->code[i]);
+    }
     for (int i = 0; i < r->p->n_sums; i++) {
         float *sums = reg(r, r->p->sum[i].reg);
         r->simd->strip[DT_S_ADD](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);

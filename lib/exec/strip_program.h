@@ -9,16 +9,18 @@ typedef enum dt_strip_layout {
     DT_STRIP_WHOLE,    /* element i is element i */
     DT_STRIP_SPLAT,    /* one value: a constant, or one in memory */
     DT_STRIP_REPEATED, /* period elements again and again: (128) over (B, 128) */
-    DT_STRIP_PER_ROW   /* each of period elements in turn: (B) over (B, 10), period 10 */
+    DT_STRIP_PER_ROW,  /* each of period elements in turn: (B) over (B, 10), period 10 */
+    DT_STRIP_INSIDE    /* rows of `inner` elements, each again and again over period elements: (B, 64) over (B, 8, 8, 64) */
 } dt_strip_layout;
 
 typedef struct dt_strip_operand {
     dt_strip_layout layout;
     int node;              /* whose memory; -1: a constant */
     float value;           /* of a constant */
-    int64_t period;
+    int64_t period, inner;
     dt_strip_op load;      /* DT_S_COPY for float: read in place; else a conversion into a register */
     int reg;               /* register it lies in, -1: read in place */
+    bool far;              /* worth asking for ahead */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {

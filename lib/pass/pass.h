@@ -92,6 +92,8 @@ typedef struct dt_partition_options {
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena);
 /* Rows [*lo, *hi) of piece `unit` for a dimension 0 of `size` (k * B: cut at multiples of k). */
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
+/* The same, if it were cut into `units` pieces. */
+void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
 /* The node whose memory `node` is: a reshape is another name for its input. */
 int dt_named_by(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);

@@ -10,9 +10,13 @@ int dt_named_by(const dt_graph *g, int node)
 
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi)
 {
+    dt_part_rows(p, node, unit, p->piece[node].units, lo, hi);
+}
+
+void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi)
+{
     const dt_type *t = &p->graph->node[node].type;
     int64_t size = t->rank == 0 ? 1 : t->dim[0] < 0 ? p->batch : t->dim[0], k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
-    int units = p->piece[node].units;
 
     *lo = size * unit / units * k;
     *hi = size * (unit + 1) / units * k;

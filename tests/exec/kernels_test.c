@@ -99,6 +99,7 @@ static dt_value sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 2); 
 static dt_value maxima(setting *s) { return dt_reduce(s->cube, DT_REDUCE_MAX, 6); }
 static dt_value minima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MIN, 2); }
 static dt_value sums_inside(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 2); }
+static dt_value maxima_inside(setting *s) { return dt_reduce(dt_reshape(s->cube, 4, (int64_t[]){ -1, 2, 2, 3 }), DT_REDUCE_MAX, 4); }
 static dt_value column_sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 1); }
 static dt_value column_sums_of_cube(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 3); }
 static dt_value column_maxima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MAX, 1); }
@@ -332,7 +333,66 @@ static dt_value scattered(setting *s) { return dt_scatter_add(dt_tanh(s->rows), 
 static dt_value scattered_by_int64(setting *s) { return dt_scatter_add(dt_tanh(s->cube), s->wide_label, 4); }
 static dt_value scattered_bytes(setting *s) { return dt_scatter_add(s->byte, s->label, 4); }
 
+static dt_value turned_round(setting *s) { return dt_reverse(s->cube, 4); }
+static dt_value turned_over(setting *s) { return dt_reverse(s->cube, 6); }
+static dt_value upside_down(setting *s) { return dt_reverse(s->matrix, 1); }
+
+/* Images (B,3,2,2), windows of 2 x 2 that overlap, with room at the edges. */
+static dt_reduce_window_attr windows(dt_reduce_kind kind, int64_t stride)
+{
+    dt_reduce_window_attr a = dt_windows_of_one(kind, 4);
+    a.size[1] = a.size[2] = 2;
+    a.window[1] = (dt_window){ stride, 1, 1, 1, 1 };
+    a.window[2] = (dt_window){ 1, 0, 2, 1, 1 };
+    return a;
+}
+static dt_value under_windows(setting *s, dt_reduce_kind kind, int64_t stride)
+{
+    dt_reduce_window_attr a = windows(kind, stride);
+    return dt_reduce_window(dt_reshape(s->cube, 4, (int64_t[]){ -1, 3, 2, 2 }), &a);
+}
+static dt_value pooled(setting *s) { return under_windows(s, DT_REDUCE_MAX, 2); }
+static dt_value pooled_minima(setting *s) { return under_windows(s, DT_REDUCE_MIN, 1); }
+static dt_value pooled_sums(setting *s) { return under_windows(s, DT_REDUCE_SUM, 1); }
+static dt_value pooled_channels(setting *s)
+{
+    dt_reduce_window_attr a = dt_windows_of_one(DT_REDUCE_MAX, 3);
+    a.size[2] = 2;
+    return dt_reduce_window(s->cube, &a);
+}
+static dt_value given_back(setting *s, dt_reduce_kind kind, bool ties)
+{
+    dt_value x = dt_reshape(ties ? dt_sign(s->cube) : s->cube, 4, (int64_t[]){ -1, 3, 2, 2 });
+    dt_reduce_window_attr a = windows(kind, 1);
+    dt_value y = dt_reduce_window(x, &a);
+    return dt_emit(s->t, &dt_op_select_and_scatter, (dt_value[]){ x, dt_tanh(y) }, 2, &a);
+}
+static dt_value of_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, false); }
+static dt_value of_tied_maxima(setting *s) { return given_back(s, DT_REDUCE_MAX, true); }
+static dt_value of_minima(setting *s) { return given_back(s, DT_REDUCE_MIN, false); }
+
+/* Fused, both of them. */
+static dt_value spread_inside(setting *s)
+{
+    dt_type to = dt_type_of(DT_FLOAT32, 4, (int64_t[]){ -1, 3, 5, 6 });
+    return dt_tanh(dt_broadcast_in_dim(s->rows, &to, (int8_t[DT_MAX_RANK]){ 0, 3 }));
+}
+static dt_value parts_of_sum(setting *s)
+{
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_PIECES;
+    a.count = 3;
+    a.reduce = (dt_reduce_attr){ DT_REDUCE_SUM, 3 };
+    dt_value x = dt_tanh(s->cube);
+    return dt_emit(s->t, &dt_op_segment_reduce, &x, 1, &a);
+}
+
 static const row rows[] = {
+    { "reverse", turned_round }, { "reverse", turned_over }, { "reverse", upside_down },
+    { "reduce_window", pooled }, { "reduce_window", pooled_minima }, { "reduce_window", pooled_sums }, { "eval", pooled_channels },
+    { "select_and_scatter", of_maxima }, { "select_and_scatter", of_tied_maxima }, { "select_and_scatter", of_minima },
+    { "eval", spread_inside }, { "eval", parts_of_sum },
     { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
     { "attention", placed_attention }, { "eval", attention_of_one },
     { "attention_grad", attention_grad_of_query }, { "attention_grad", attention_grad_of_key }, { "attention_grad", attention_grad_of_value },
@@ -348,7 +408,7 @@ static const row rows[] = {
     { "random", uniform_numbers }, { "random", uniform_cubes }, { "eval", normal_numbers },
     { "dot_batch", product_of_heads }, { "dot_batch", product_of_scores }, { "dot_batch", product_of_turned },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },
-    { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "eval", sums_inside }, { "eval", of_bytes },
+    { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "reduce_inside", sums_inside }, { "reduce_inside", maxima_inside }, { "eval", of_bytes },
     { "reduce_columns", column_sums }, { "reduce_columns", column_sums_of_cube }, { "eval", column_maxima },
     { "reduce_all", total }, { "reduce_all", top }, { "eval", bottom },
     { "softmax", softmax }, { "softmax", softmax_of_cube }, { "eval", softmax_of_vector },

@@ -289,6 +289,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 extern const dt_idiom_function JOIN(dt_idioms_, DT_ISA)[DT_IDIOM_COUNT]; /* idiom.c */
+extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA);             /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);                     /* rows.c */
 extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);               /* random.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
@@ -304,7 +305,8 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
         [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,
     },
-    .idiom = JOIN(dt_idioms_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA), .uniform = &JOIN(dt_uniform_, DT_ISA),
+    .idiom = JOIN(dt_idioms_, DT_ISA), .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
+    .uniform = &JOIN(dt_uniform_, DT_ISA),
     .fill = fill, .add_rows = add_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
