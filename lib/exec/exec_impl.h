@@ -81,15 +81,15 @@ typedef struct dt_group {
     double work;          /* a guess, for dealing tasks out */
 } dt_group;
 
-typedef struct dt_task {
+typedef struct dt_exec_task {
     int group, unit;
     double work;
     _Atomic uint32_t taken; /* number of the run that has taken it */
-} dt_task;
+} dt_exec_task;
 
 typedef struct dt_segment {
     int n_tasks;
-    dt_task *task;        /* largest first */
+    dt_exec_task *task;        /* largest first */
     int *of_lane;         /* [lanes][n_tasks]: the order in which a lane looks for work: its own first */
 } dt_segment;
 

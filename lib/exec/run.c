@@ -14,7 +14,7 @@
 
 static int heavier_first(const void *a, const void *b)
 {
-    const dt_task *x = a, *y = b;
+    const dt_exec_task *x = a, *y = b;
     if (x->work != y->work)
         return x->work < y->work ? 1 : -1;
     return x->group != y->group ? x->group - y->group : x->unit - y->unit;
@@ -28,7 +28,7 @@ static void collect_tasks(dt_exec *x, int segment)
     for (int i = 0; i < x->n_groups; i++)
         if (x->group[i].segment == segment)
             s->n_tasks += x->group[i].units;
-    s->task = dt_arena_array(x->arena, dt_task, s->n_tasks + 1);
+    s->task = dt_arena_array(x->arena, dt_exec_task, s->n_tasks + 1);
     for (int i = 0; i < x->n_groups; i++)
         for (int u = 0; x->group[i].segment == segment && u < x->group[i].units; u++) {
             s->task[n].group = i;
@@ -164,7 +164,7 @@ static dt_status *allocate(dt_exec *x)
 
 /* ---- running ---- */
 
-static void run_task(dt_exec *x, const dt_task *t, int lane)
+static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
 {
     const dt_group *group = &x->group[t->group];
     dt_kernel_call c = { .x = x, .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
@@ -185,7 +185,7 @@ static void run_lane(int lane, void *user)
     for (int i = x->n_alone; i < x->n_segments; i++) {
         dt_segment *s = &x->segment[i];
         for (int k = 0; k < s->n_tasks; k++) {
-            dt_task *t = &s->task[s->of_lane[lane * s->n_tasks + k]];
+            dt_exec_task *t = &s->task[s->of_lane[lane * s->n_tasks + k]];
             if (atomic_exchange_explicit(&t->taken, x->run, memory_order_relaxed) != x->run)
                 run_task(x, t, lane);
         }
