@@ -209,6 +209,9 @@ DT_ERROR(NO_GRADIENT, 69, 78, "ValueError", "no gradients",
 DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "A fault of dtrain itself: an invariant of the compiler or the runtime does not hold. Please report it with the message\n"
     "and the job file.")
+DT_ERROR(METRICS, 71, 78, "ValueError", "name of a metric",
+    "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
+    "(sparse_categorical_accuracy), or the metric's 'name'. Each key may stand once, and 'loss' and 'val_...' are taken.")
 DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
     "In a functional model a layer names the layers that it takes from. They stand above it, so that no circle can arise; a layer that\n"
     "names none takes from the one before it. Every layer is used: by another, or as the model's output.\n\n"
@@ -220,9 +223,6 @@ DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
     "        - Add:   {name: sum, inputs: [x, h]}\n"
     "      outputs: sum                  without it: the last layer\n\n"
     "In a sequential model every layer takes from the one before it, and the last one is the output.")
-DT_ERROR(METRICS, 71, 78, "ValueError", "name of a metric",
-    "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
-    "(sparse_categorical_accuracy), or the metric's 'name'. Each key may stand once, and 'loss' and 'val_...' are taken.")
 DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
     "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
     "the file's name, and says what the file seems to be instead where it knows.\n\n"

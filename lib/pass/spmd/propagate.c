@@ -169,8 +169,10 @@ static bool tie_states(dt_spmd_work *w)
     bool grew = false;
     for (int s = 0; s < w->g->n_states; s++) {
         int v = w->g->state[s].node, u = w->g->state[s].update;
-        if (u >= 0)
-            grew |= grow(w, u, &w->layout[v]) | grow(w, v, &w->layout[u]);
+        if (u < 0)
+            continue;
+        grew |= grow(w, u, &w->layout[v]);
+        grew |= grow(w, v, &w->layout[u]);
     }
     return grew;
 }
