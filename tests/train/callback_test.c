@@ -94,7 +94,7 @@ static void test_texts_depend_on_the_seed_alone(void **state)
 {
     (void)state;
     static const int replicas[] = { 1, 4, 8 };
-    char *one = texts(SETUP("{every: 4, prompt: ab, max_tokens: 40}"));
+    char *one = texts(SETUP("{every: 4, prompt: ab, max_tokens: 40}", .replicas = 0));
     for (size_t i = 0; i < sizeof replicas / sizeof *replicas; i++) {
         char *is = texts(SETUP("{every: 4, prompt: ab, max_tokens: 40}", .replicas = replicas[i]));
         assert_string_equal(is, one);
@@ -123,7 +123,7 @@ static void test_temperature(void **state)
                                  .fit = FIT("{every: 6, prompt: ab, max_tokens: 30, temperature: 0}"), .seed = 5 });
     assert_int_equal(strncmp(cold + 2, line_of(cold, 1) + 3, 32), 0);
     free(cold);
-    char *hot = texts(SETUP("{every: 12, prompt: ab, max_tokens: 700, temperature: 1e9}"));
+    char *hot = texts(SETUP("{every: 12, prompt: ab, max_tokens: 700, temperature: 1e9}", .replicas = 0));
     int seen[256] = { 0 };
     for (const char *p = hot + 5; *p && *p != '\n'; p++)
         seen[(unsigned char)*p]++;

@@ -98,7 +98,7 @@ static inline float tanh_one(float x)
 }
 
 /* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1 - 1.5e-8, which is 1. */
-static inline float erf_one(float x)
+static inline __attribute__((always_inline)) float erf_one(float x) /* a call would keep a loop from becoming vectors */
 {
     float a = fabsf(x), s = x * x;
     float p = 7.8824971106e-5f;
