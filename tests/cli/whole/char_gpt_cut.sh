@@ -1,0 +1,28 @@
+#!/bin/sh
+# configs/char-gpt.yaml made small, on its slice: four replicas cut over two cores each, by heads and by features of the second half of a block. Losses
+# follow those of the same model in one piece; sums go out by all_reduce alone, and what a core keeps is half of what is cut.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+export TINYSHAKESPEARE="$TEST_DIR/t.txt"
+for i in 1 2 3 4 5 6 7 8 9; do
+    for speaker in ROMEO JULIET; do printf '%s:\nWhat light through yonder window breaks %d times?\n\n' "$speaker" $i; done
+done >"$TEST_DIR/t.txt"
+small() {
+    verb=$1
+    shift
+    "$DTRAIN" "$verb" configs/char-gpt.yaml 'dataset.element.tokens.shape=[16]' dataset.global_batch_size=24 'model.layers.0.Input.shape=[16]' \
+        model.layers.1.TokenAndPositionEmbedding.sequence_length=16 model.layers.1.TokenAndPositionEmbedding.embedding_dim=24 \
+        'model.layers.2.Repeat.for.i=[0, 1]' model.layers.2.Repeat.layers.0.TransformerDecoder.intermediate_dim=32 \
+        compile.optimizer.AdamW.learning_rate=0.01 'fit.callbacks=[]' fit.steps=20 fit.validation_freq=10 checkpoint.save_freq=epoch "$@"
+}
+losses() {
+    small fit --json --every-step --fresh "$@" 2>/dev/null | sed -n 's/.*"event":"step".*"step":\([0-9]*\).*"loss":\([0-9.]*\).*/\1 \2/p'
+}
+losses output.dir="$TEST_DIR/cut" >"$TEST_DIR/cut.losses"
+losses output.dir="$TEST_DIR/whole" 'strategy={type: mirrored, replicas: 1}' >"$TEST_DIR/whole.losses"
+paste -d ' ' "$TEST_DIR/cut.losses" "$TEST_DIR/whole.losses" | awk '
+    { d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0; first = first ? first : $4; last = $4 }
+    END { print NR " steps" (last < 0.75 * first ? ", the loss falls by a quarter and more" : ", " first " to " last) }'
+small lower >"$TEST_DIR/program"
+sed -n 's/^ *%[0-9]* = \(all_[a-z]*\|reduce_scatter\|collective_permute\)(.*/\1/p' "$TEST_DIR/program" | sort -u
+grep 'parameter @decoder_0.*kernel' "$TEST_DIR/program" | sed 's/^ *%[0-9]* = //; s/  */ /g'
