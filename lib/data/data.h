@@ -135,7 +135,7 @@ const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* Text as the training part's format makes tokens of it, and back; see dt_format, whose row must have both. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) DT_MUST_USE;
-void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out);
+void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out); /* U+FFFD for a token that the text does not have */
 /* Sets the global batch when the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed of the shuffle, unless `shuffle` has one of its own. */

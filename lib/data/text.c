@@ -307,9 +307,12 @@ static dt_status *find_tokens(const dt_examples *x, const char *text, int32_t *t
     return NULL;
 }
 
+/* A model may have more tokens than the text has characters: those mean nothing. */
 static void put_token(const dt_examples *x, int32_t token, dt_str *out)
 {
-    dt_str_utf8(out, x->code[token]);
+    enum { REPLACEMENT_CHARACTER = 0xfffd };
+    bool is_known = token >= 0 && token < x->vocabulary;
+    dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
 const dt_format dt_format_text = {
