@@ -133,12 +133,12 @@ static inline float *dt_floats(const dt_exec *x, int node)
 
 /* Whether a node can be an instruction of a strip program. */
 bool dt_can_fuse(const dt_graph *g, int node);
-typedef struct dt_ints { int n, cap, *v; } dt_ints;
+typedef struct dt_node_list { int n, cap, *v; } dt_node_list;
 /* Nodes that run as one step, in order. */
 typedef struct dt_fused_list {
-    dt_ints node;
+    dt_node_list node;
     int shape, segment; /* shape: a node of the shape that the step goes over */
-    dt_ints again;      /* nodes of other lists that are made here once more */
+    dt_node_list again;      /* nodes of other lists that are made here once more */
 } dt_fused_list;
 /* A sum over the batch, for each piece of it, that is formed while the step goes over what is summed; it is of another shape. */
 bool dt_is_fused_sum(const dt_graph *g, int node);

@@ -22,8 +22,8 @@ typedef struct planner {
     dt_exec *x;
     dt_fused_list *list;
     int n_lists;
-    dt_ints *reads;      /* by list: arrays of its shape that it reads */
-    dt_ints *readers;    /* by node: other lists that read it */
+    dt_node_list *reads;      /* by list: arrays of its shape that it reads */
+    dt_node_list *readers;    /* by node: other lists that read it */
     bool *must;       /* by node: a kernel reads it, or it leaves the program */
     int *overwritten; /* by node: the segment in which it is; INT_MAX: never */
 } planner;
@@ -35,7 +35,7 @@ typedef struct recipe {
     bool fits;
 } recipe;
 
-static bool has(const dt_ints *s, int v)
+static bool has(const dt_node_list *s, int v)
 {
     for (int i = 0; i < s->n; i++)
         if (s->v[i] == v)
@@ -43,7 +43,7 @@ static bool has(const dt_ints *s, int v)
     return false;
 }
 
-static void put(dt_ints *s, int v)
+static void put(dt_node_list *s, int v)
 {
     if (has(s, v))
         return;
@@ -157,7 +157,7 @@ static void make_again(planner *p, const recipe *r, int list)
 
 static void decide(planner *p, int node)
 {
-    const dt_ints *readers = &p->readers[node];
+    const dt_node_list *readers = &p->readers[node];
     bool keep = p->must[node];
     recipe r = { .fits = true, .until = INT_MAX };
 

@@ -4,8 +4,6 @@
  */
 #include "pass/pass.h"
 
-#include <stdlib.h>
-
 static bool is_annotated(const dt_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++)
@@ -14,28 +12,13 @@ static bool is_annotated(const dt_graph *g)
     return false;
 }
 
-static void copy_nodes(const dt_graph *g, dt_trace *t, dt_value *map)
+static dt_value read_through(const dt_rewrite_call *c)
 {
-    for (int i = 0; i < g->n_nodes; i++) {
-        dt_value in[DT_MAX_IN];
-        for (int k = 0; k < g->node[i].n_in; k++)
-            in[k] = map[g->node[i].in[k]];
-        if (!map[i].trace)
-            map[i] = g->node[i].op == &dt_op_sharding ? in[0] : dt_emit_like(t, g, i, in);
-    }
+    return c->graph->node[c->node].op == &dt_op_sharding ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
 dt_status *dt_bare(const dt_graph *g, dt_graph **out)
 {
     *out = NULL;
-    if (!is_annotated(g))
-        return NULL;
-    dt_trace *t = dt_trace_create(g->name);
-    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
-
-    dt_trace_import(t, g, map);
-    copy_nodes(g, t, map);
-    dt_trace_export(t, g, map);
-    free(map);
-    return dt_trace_end(t, out);
+    return is_annotated(g) ? dt_rewrite(g, read_through, NULL, out) : NULL;
 }

@@ -11,6 +11,20 @@
 #include "graph/graph.h"
 #include "op/op.h"
 
+/* ---- rewriting ---- */
+
+typedef struct dt_rewrite_call {
+    dt_trace *trace;
+    const dt_graph *graph;
+    int node;           /* of graph; neither an argument nor a variable */
+    const dt_value *in; /* what became of its inputs */
+    const void *user;
+} dt_rewrite_call;
+/* What becomes of a node, in the new graph. */
+typedef dt_value dt_rewriter(const dt_rewrite_call *c);
+/* g with every node as the rewriter has it: arguments, variables, results, updates and layers' paths stay. */
+dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user, dt_graph **out) DT_MUST_USE;
+
 /* ---- varying and uniform ---- */
 
 /*

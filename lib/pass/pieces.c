@@ -138,28 +138,16 @@ static bool any_sums(const dt_graph *g)
     return false;
 }
 
+static dt_value add_by_pieces(const dt_rewrite_call *c)
+{
+    const dt_node *n = &c->graph->node[c->node];
+    bool is_sum = is_image_sum(c->graph, n) || is_kernel_gradient(c->graph, n);
+    return is_sum ? emit_parts(c->trace, n, c->in, *(const int *)c->user) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+}
+
 dt_status *dt_pieces(const dt_graph *g, int64_t rows, dt_graph **out)
 {
     int units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1;
     *out = NULL;
-    if (units == 1 || !any_sums(g))
-        return NULL;
-    dt_trace *t = dt_trace_create(g->name);
-    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
-
-    dt_trace_import(t, g, map);
-    for (int i = 0; i < g->n_nodes; i++) {
-        const dt_node *n = &g->node[i];
-        dt_value in[DT_MAX_IN];
-        if (map[i].trace)
-            continue;
-        for (int k = 0; k < n->n_in; k++)
-            in[k] = map[n->in[k]];
-        const char *path = dt_trace_path(t, n->path);
-        map[i] = is_image_sum(g, n) || is_kernel_gradient(g, n) ? emit_parts(t, n, in, units) : dt_emit_like(t, g, i, in);
-        dt_trace_path(t, path);
-    }
-    dt_trace_export(t, g, map);
-    free(map);
-    return dt_trace_end(t, out);
+    return units > 1 && any_sums(g) ? dt_rewrite(g, add_by_pieces, &units, out) : NULL;
 }
