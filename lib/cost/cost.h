@@ -1,0 +1,36 @@
+/*
+ * What programs cost on chips and links. Nothing here computes a value or allocates one: types and tables go in, seconds and bytes come out.
+ *
+ *     program for one device (pass/spmd) -> kernels (fuse.c) -> memory (hbm.c), virtual clock (clock.c) -> plan (plan.h)
+ *
+ * A device is a core, or a chip's cores as one. SI units.
+ */
+#ifndef DT_COST_COST_H
+#define DT_COST_COST_H
+
+#include "graph/graph.h"
+#include "topo/topo.h"
+
+/* What a device of a slice computes with. */
+typedef struct dt_core {
+    const dt_chip *chip;
+    int cores; /* TensorCores that are one device: 2 with megacore */
+} dt_core;
+
+dt_core dt_core_of(const dt_topology *t);
+
+/* Where the time of a kernel goes. Its parts run side by side: seconds is the longest of them, and the launch. */
+typedef struct dt_core_price {
+    double seconds;
+    double matrix_s, memory_s, vector_s, launch_s;
+} dt_core_price;
+
+/* One kernel: an op, or ops that were fused, whose bytes are those of its borders. */
+dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
+/* The least that the chip's tables allow, with no constant of ours: operations over peak, bytes over nominal bandwidth. */
+dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
+
+/* Bytes of a concrete type in HBM, with what the chip's tiles add. */
+int64_t dt_padded_bytes(const dt_type *t);
+
+#endif
