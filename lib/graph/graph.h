@@ -202,17 +202,17 @@ typedef struct dt_rule {
 } dt_rule;
 
 /* Work of matrix units: count products of (m, k) and (k, n). */
-typedef struct dt_product {
+typedef struct dt_matrix_work {
     double count; /* 0: none */
     int64_t m, k, n;
     dt_dtype dtype; /* of the operands */
-} dt_product;
+} dt_matrix_work;
 
 typedef struct dt_cost {
     double flops; /* of matrix units: multiply and add count 2 */
     double vector; /* element operations besides */
     double bytes; /* read and written */
-    dt_product product;
+    dt_matrix_work product;
 } dt_cost;
 
 /* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica values carry a leading dimension. */
