@@ -6,6 +6,14 @@
 #define DT_CHIP(name, ...) const dt_chip dt_chip_##name = {.generation = #name, __VA_ARGS__};
 #include "topo/chips.h"
 
+static bool is_called(const dt_chip *c, const char *name)
+{
+    bool called = strcasecmp(c->generation, name) == 0;
+    for (size_t i = 0; i < sizeof c->aliases / sizeof *c->aliases && c->aliases[i]; i++)
+        called = called || strcasecmp(c->aliases[i], name) == 0;
+    return called;
+}
+
 const dt_chip *dt_chip_find(const char *generation)
 {
     static const dt_chip *const rows[] = {
@@ -13,7 +21,7 @@ const dt_chip *dt_chip_find(const char *generation)
 #include "topo/chips.h"
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcasecmp(rows[i]->generation, generation) == 0)
+        if (is_called(rows[i], generation))
             return rows[i];
     return NULL;
 }

@@ -1,42 +1,141 @@
 /*
  * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). No include guard: expanded wherever a form of the
- * table is wanted. SI units; links are counted one way (a link of "164 GB/s" in some tables is two times 82).
+ * table is wanted. SI units; links are counted one way (a link of "164 GB/s" in some tables is two times 82). A number that nobody
+ * has published is left out: 0.
  *
  * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020; [lib] libtpu 0.0.42.1 asked through
  * its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py; [dssa] the paper "A Domain-Specific Supercomputer for Training Deep
- * Neural Networks", from memory; [sb] the book "How to Scale Your Model".
+ * Neural Networks", from memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list] Google Cloud's list
+ * prices, from memory.
  */
 DT_CHIP(v2,
+    .kind = "TPU v2",                  /* [lib] */
     .cores = 2, .devices = 2,          /* [jax, lib] */
+    .counts_cores = true,              /* [docs] v2-8: 8 cores */
     .core_flops = 46e12 / 2,           /* [jax] 46 TFLOP/s a chip; 2 * 128 * 128 * 0.7 GHz = 22.9e12 */
     .clock_hz = 700e6,                 /* [hc] */
     .mxus = 1, .mxu_size = 128,        /* [jax, docs] */
     .core_hbm = INT64_C(16) << 29,     /* [docs] 16 GiB a chip */
     .core_hbm_usable = 8034172928,     /* [lib] memory limit of a device */
     .core_hbm_Bps = 700e9 / 2,         /* [hc] 700 GB/s a chip; [jax] 716 */
+    .core_vmem = INT64_C(16) << 20,    /* [jax] */
     .links = 4, .link_Bps = 62e9,      /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
     .hop_s = 1e-6,                     /* [sb] */
+    .usd_hour = 4.50 / 4,              /* [dawn] 4.50 for a v2-8 */
+    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
     .host = {2, 2, 1})                 /* [lib] 4 chips */
 DT_CHIP(v3,
+    .kind = "TPU v3",                  /* [lib] */
     .cores = 2, .devices = 2,          /* [jax, lib] */
+    .counts_cores = true,              /* [docs] v3-8: 8 cores */
     .core_flops = 123e12 / 2,          /* [docs] 123 TFLOP/s a chip = clock arithmetic; [sb, jax] say 140 */
     .clock_hz = 940e6,                 /* [hc] */
     .mxus = 2, .mxu_size = 128,        /* [jax, docs] */
     .core_hbm = INT64_C(32) << 29,     /* [docs] 32 GiB a chip */
     .core_hbm_usable = 16624107520,    /* [lib] memory limit of a device */
     .core_hbm_Bps = 900e9 / 2,         /* [docs] 900 GB/s a chip; [jax] 825 */
+    .core_vmem = INT64_C(16) << 20,    /* [jax] */
     .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
     .hop_s = 1e-6,                     /* [sb] */
+    .usd_hour = 8.00 / 4,              /* [list] 8.00 for a v3-8 */
+    .dims = 2, .wrap = 32,             /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
     .host = {2, 2, 1})                 /* [docs] a v3-8 machine has 4 chips */
 DT_CHIP(v4,
+    .kind = "TPU v4",                  /* [lib] */
     .cores = 2, .devices = 1,          /* [docs, lib] megacore, Cloud TPU's default; 2 where a program asks for them */
+    .counts_cores = true,              /* [docs] v4-8: 4 chips */
     .core_flops = 275e12 / 2,          /* [docs] 275 TFLOP/s a chip */
+    .core_int8_ops = 275e12 / 2,       /* [docs] "275 teraflops (bf16 or int8)" */
     .clock_hz = 1050e6,                /* 275e12 / (8 * 2 * 128 * 128) */
     .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
     .core_hbm = INT64_C(32) << 29,     /* [docs] 32 GiB a chip */
     .core_hbm_usable = 32745848832 / 2, /* [lib] memory limit of a device, both cores */
     .core_hbm_Bps = 1200e9 / 2,        /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
+    .core_vmem = INT64_C(16) << 20,    /* [jax] */
+    .cmem = INT64_C(128) << 20,        /* [jax] shared by both cores */
     .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
     .hop_s = 1e-6,                     /* [sb] */
+    .pcie_Bps = 16e9,                  /* [sb] */
+    .dcn_Bps = 6.25e9,                 /* [sb] */
+    .usd_hour = 3.22,                  /* [list] */
+    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
     .host = {2, 2, 1})                 /* [lib] 4 chips */
+DT_CHIP(v5e,
+    .kind = "TPU v5 lite",             /* [lib] */
+    .aliases = {"v5litepod", "v5lite", "v5 lite"}, /* [docs] v5litepod-16 is the accelerator type */
+    .cores = 1, .devices = 1,          /* [jax, lib] */
+    .core_flops = 197e12,              /* [docs] */
+    .core_int8_ops = 393e12,           /* [docs] */
+    .clock_hz = 1500e6,                /* [sb]; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
+    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
+    .core_hbm = INT64_C(16) << 30,     /* [docs] 16 GiB */
+    .core_hbm_usable = 16909334528,    /* [lib] memory limit of a device */
+    .core_hbm_Bps = 819e9,             /* [docs] later copies say 800; [jax] 820 */
+    .core_vmem = INT64_C(128) << 20,   /* [jax] */
+    .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
+    .hop_s = 1e-6,                     /* [sb] */
+    .pcie_Bps = 16e9,                  /* [sb] */
+    .dcn_Bps = 3.125e9,                /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
+    .usd_hour = 1.20,                  /* [sb] */
+    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
+DT_CHIP(v5p,
+    .kind = "TPU v5",                  /* [lib] */
+    .aliases = {"v5"},                 /* [jax] */
+    .cores = 2, .devices = 1,          /* [jax, lib] megacore */
+    .counts_cores = true,              /* [docs] v5p-8: 4 chips */
+    .core_flops = 459e12 / 2,          /* [docs] 459 TFLOP/s a chip */
+    .core_int8_ops = 918e12 / 2,       /* [docs] */
+    .core_fp8_flops = 459e12 / 2,      /* [jax] as bfloat16 */
+    .clock_hz = 1750e6,                /* [sb]; 459e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
+    .core_hbm = INT64_C(95) << 29,     /* [docs] 95 GiB a chip */
+    .core_hbm_usable = 102803437568 / 2, /* [lib] memory limit of a device, both cores: above the 95 GiB of the docs */
+    .core_hbm_Bps = 2765e9 / 2,        /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
+    .core_vmem = INT64_C(64) << 20,    /* [jax] */
+    .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
+    .hop_s = 1e-6,                     /* [sb] */
+    .pcie_Bps = 16e9,                  /* [sb] */
+    .dcn_Bps = 6.25e9,                 /* [docs] 50 Gbit/s a chip */
+    .usd_hour = 4.20,                  /* [sb] */
+    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .host = {2, 2, 1})                 /* [lib] 4 chips */
+DT_CHIP(v6e,
+    .kind = "TPU v6 lite",             /* [lib] */
+    .aliases = {"v6lite", "v6 lite"},  /* [lib] */
+    .cores = 1, .devices = 1,          /* [jax, lib] */
+    .core_flops = 918e12,              /* [docs] */
+    .core_int8_ops = 1836e12,          /* [docs] */
+    .core_fp8_flops = 918e12,          /* [jax] as bfloat16 */
+    .clock_hz = 1750e6,                /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do [docs] */
+    .mxus = 2, .mxu_size = 256,        /* [jax, docs] */
+    .core_hbm = INT64_C(32) << 30,     /* [docs] 32 GiB */
+    .core_hbm_usable = 33550235648,    /* [lib] memory limit of a device */
+    .core_hbm_Bps = 1638e9,            /* [docs] */
+    .core_vmem = INT64_C(128) << 20,   /* [jax] */
+    .links = 4, .link_Bps = 90e9,      /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
+    .hop_s = 1e-6,                     /* [sb] */
+    .pcie_Bps = 32e9,                  /* [sb] */
+    .dcn_Bps = 12.5e9,                 /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
+    .usd_hour = 2.70,                  /* [list] */
+    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
+DT_CHIP(tpu7x,
+    .kind = "TPU7x",                   /* [lib] */
+    .aliases = {"v7x", "7x", "ironwood"}, /* [docs] Ironwood */
+    .cores = 2, .devices = 2,          /* [jax, lib] two chiplets, each a device */
+    .counts_cores = true,              /* [docs] tpu7x-8: 4 chips */
+    .core_flops = 2307e12 / 2,         /* [docs] 2,307 TFLOP/s a chip */
+    .core_fp8_flops = 4614e12 / 2,     /* [docs] 4,614 TFLOP/s a chip */
+    .clock_hz = 2200e6,                /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do [docs] */
+    .mxus = 2, .mxu_size = 256,        /* [jax, docs] */
+    .core_hbm = INT64_C(192) << 29,    /* [docs] 192 GiB a chip */
+    .core_hbm_usable = 101732839424,   /* [lib] memory limit of a device */
+    .core_hbm_Bps = 7380e9 / 2,        /* [docs] 7,380 GB/s a chip */
+    .core_vmem = INT64_C(64) << 20,    /* [jax] */
+    .links = 6, .link_Bps = 100e9,     /* [docs] 1,200 GB/s a chip both ways, nominal */
+    .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
+    .dcn_Bps = 12.5e9,                 /* [docs] 100 Gbit/s a chip */
+    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .host = {2, 2, 1})                 /* [docs] 4 chips */
 #undef DT_CHIP

@@ -23,24 +23,37 @@ typedef int dt_coords[4]; /* x, y, z, core */
 
 /* ---- chips and slices ---- */
 
-/* A generation of chips; SI units. The sources of the numbers stand beside them in topo/chips.h. */
+/* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them in topo/chips.h. */
 typedef struct dt_chip {
     const char *generation;   /* "v3" */
+    const char *aliases[4];   /* what else it is called: "v5litepod"; the rest NULL */
+    const char *kind;         /* what the real device calls itself: "TPU v5 lite" */
     int cores;                /* TensorCores of a chip */
     int devices;              /* what programs see of a chip unless they ask: one device per core, or one for both (megacore) */
+    bool counts_cores;        /* the N of v3-N is cores; else chips (v5e, v6e) */
     double core_flops;        /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
+    double core_int8_ops;     /* int8 operations/s of a core */
+    double core_fp8_flops;    /* 8-bit floating point FLOP/s of a core */
     double clock_hz;
     int mxus, mxu_size;       /* of a core; rows and columns of one */
     int64_t core_hbm;         /* bytes, as sold */
     int64_t core_hbm_usable;  /* bytes that programs get */
     double core_hbm_Bps;
+    int64_t core_vmem;        /* bytes of a core's vector memory */
+    int64_t cmem;             /* bytes of a chip's common memory */
     int links;                /* of a chip */
     double link_Bps;          /* one link, one way */
     double hop_s;             /* latency of one link */
-    int host[3];              /* chips of a host in x, y, z */
+    double pcie_Bps;          /* between a chip and its host */
+    double dcn_Bps;           /* a chip's part of the network between slices, one way */
+    double usd_hour;          /* price of a chip for an hour, US dollars */
+    int dims;                 /* of the torus: 2 or 3 */
+    int wrap;                 /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of whole cubes) */
+    int host[3];              /* chips of a host in x, y, z where there are several hosts */
+    int lone_host[3];         /* a slice within these is one host; 0: host is all there is */
 } dt_chip;
 
-/* The row of a generation ("v3"), or NULL. */
+/* The row of a generation or of an alias ("v3", "v5litepod"), in any case, or NULL. */
 const dt_chip *dt_chip_find(const char *generation);
 
 /* A part of a pod that can be had. */
