@@ -63,7 +63,7 @@ dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out)
     *out = (dt_job_tensors){0};
     for (int i = 0; i < j->model.n_inputs; i++)
         add(out, "input", j->model.input[i].name, &j->model.input[i].type);
-    DT_TRY(dt_model_outline(&m, &j->model));
+    DT_TRY(dt_model_outline(&m, &j->model, NULL));
     m->annotate = note;
     m->annotate_user = &a;
     dt_status *s = trace_forward(m);

@@ -30,17 +30,11 @@ static dt_status *trace_forward(const dt_model *m, dt_graph **out)
 static dt_status *make_outline(dt_job *j, dt_model **out)
 {
     dt_strategy *strategy = NULL;
-    dt_model *m = NULL;
 
     DT_TRY(dt_strategy_open(&strategy, &j->strategy));
-    dt_status *s = dt_model_outline(&m, &j->model);
-    if (s) {
-        dt_strategy_unref(strategy);
-        return s;
-    }
-    m->strategy = strategy; /* the model's from now on */
-    *out = m;
-    return dt_job_annotate_model(j, m);
+    dt_status *s = dt_model_outline(out, &j->model, strategy);
+    dt_strategy_unref(strategy);
+    return s ? s : dt_job_annotate_model(j, *out);
 }
 
 /* ---- one layer ---- */

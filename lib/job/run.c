@@ -1,17 +1,9 @@
-/* A job at work: strategy, model, optimizer and trainer made as it says, then fit, evaluate, predict, lower. */
+/* A job at work: fit, evaluate, predict, lower over what session.c makes of it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "job/partition.h"
-
-/* What a job needs to compute; closed in the reverse order. */
-typedef struct session {
-    dt_strategy *strategy;
-    dt_model *model;
-    dt_optimizer *optimizer;
-    dt_trainer_options made_of;
-    dt_trainer *trainer;
-} session;
+#include "job/session.h"
 
 /* Options that were not given say nothing. */
 static const dt_run_options *or_none(const dt_run_options *o)
@@ -40,47 +32,6 @@ static void tell_limits(const dt_job *j, const dt_run_options *o)
         warn(o, j->strategy.resolver->why);
 }
 
-static dt_status *check_sections(const dt_job *j, bool training)
-{
-    if (!j->has_compile)
-        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'compile' is missing");
-    if (training && !j->has_fit)
-        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'fit' is missing");
-    return NULL;
-}
-
-static dt_status *open_model(dt_job *j, const dt_run_options *o, session *s)
-{
-    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
-    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
-    DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
-    return dt_job_annotate_model(j, s->model);
-}
-
-static dt_status *open_session(dt_job *j, const dt_run_options *o, bool training, session *s)
-{
-    DT_TRY(check_sections(j, training));
-    DT_TRY(dt_job_open_data(j));
-    DT_TRY(open_model(j, o, s));
-    if (training)
-        s->optimizer = dt_optimizer_over(&j->compile.optimizer);
-    s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
-                                      .data = j->data, .shards = j->shards};
-    if (j->partition) {
-        s->made_of.over_replicas = j->partition->over_replicas;
-        s->made_of.micro_batches = (int)j->partition->micro_batches;
-    }
-    return dt_trainer_create(&s->trainer, &s->made_of);
-}
-
-static void close_session(session *s)
-{
-    dt_trainer_destroy(s->trainer);
-    dt_optimizer_unref(s->optimizer);
-    dt_model_unref(s->model);
-    dt_strategy_unref(s->strategy);
-}
-
 static char *output_directory(const dt_job *j)
 {
     return dt_path_join(j->work_directory, j->run_dir);
@@ -88,7 +39,7 @@ static char *output_directory(const dt_job *j)
 
 /* ---- fit ---- */
 
-static dt_status *fit(dt_job *j, const dt_run_options *o, const session *s)
+static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s)
 {
     char *directory = output_directory(j);
     char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
@@ -103,15 +54,15 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const session *s)
 
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
-    session s = {0};
+    dt_session s = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     options = or_none(options);
     tell_limits(j, options);
-    dt_status *bad = open_session(j, options, true, &s);
+    dt_status *bad = dt_session_open(j, options, true, &s);
     if (!bad)
         bad = fit(j, options, &s);
-    close_session(&s);
+    dt_session_close(&s);
     return bad;
 }
 
@@ -144,7 +95,7 @@ static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_check
     return s;
 }
 
-static dt_status *load_weights(const dt_job *j, const dt_checkpoint *c, const session *s)
+static dt_status *load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s)
 {
     dt_arrays model = dt_model_arrays(s->model, j->arena);
     return dt_checkpoint_load(c, &model, NULL);
@@ -160,7 +111,7 @@ static void tell_result(const dt_event *result, const dt_run_options *o)
     o->event(&end, o->user);
 }
 
-static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const session *s, const dt_run_options *o)
+static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_session *s, const dt_run_options *o)
 {
     dt_metric metrics[DT_MAX_SUMS + 1];
     dt_sums sums;
@@ -174,7 +125,7 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const session *
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
 {
-    session s = {0};
+    dt_session s = {0};
     dt_checkpoint c = {0};
     dt_part part = DT_PART_VALIDATION;
     DT_TRY(dt_status_kept());
@@ -184,12 +135,12 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(find_part(j, split, &part));
     dt_status *bad = checkpoint ? dt_checkpoint_open(&c, checkpoint) : open_newest(j, options, &c);
     if (!bad)
-        bad = open_session(j, options, false, &s);
+        bad = dt_session_open(j, options, false, &s);
     if (!bad)
         bad = load_weights(j, &c, &s);
     if (!bad)
         bad = evaluate(part, &c, &s, options);
-    close_session(&s);
+    dt_session_close(&s);
     dt_checkpoint_release(&c);
     return bad;
 }
@@ -263,7 +214,7 @@ static dt_status *open_part(dt_job *j, const dt_predict_request *q, dt_dataset *
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
 {
-    session s = {0};
+    dt_session s = {0};
     dt_checkpoint c = {0};
     dt_dataset *data = NULL;
     dt_part part;
@@ -278,13 +229,13 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     if (!bad)
         bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, options, &c);
     if (!bad)
-        bad = open_model(j, options, &s);
+        bad = dt_session_open_model(j, options, &s);
     if (!bad)
         bad = load_weights(j, &c, &s);
     if (!bad)
         bad = dt_predict(s.model, data, part, out);
     dt_dataset_unref(data);
-    close_session(&s);
+    dt_session_close(&s);
     dt_checkpoint_release(&c);
     return bad;
 }
@@ -293,17 +244,17 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)
 {
-    session s = {0};
+    dt_session s = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_lower", "job"));
     DT_TRY(dt_want(stage, "dt_job_lower", "stage"));
     DT_TRY(dt_want(text, "dt_job_lower", "place for the text"));
     options = or_none(options);
-    dt_status *bad = open_session(j, options, true, &s);
+    dt_status *bad = dt_session_open(j, options, true, &s);
     if (!bad)
         bad = dt_trainer_lower(s.trainer, stage, &out);
-    close_session(&s);
+    dt_session_close(&s);
     if (bad)
         dt_str_release(&out);
     else

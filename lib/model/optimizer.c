@@ -171,11 +171,16 @@ static void fill(dt_variable *v, double value)
             ((float *)v->data)[i] = (float)value;
 }
 
-static dt_status *create_slot(dt_variable **out, const char *path, const dt_type *type, double initial)
+/* Without memory beside a variable that has none. */
+static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec, bool outline)
 {
-    DT_TRY(dt_variable_alloc(out, path, type, false));
+    if (outline)
+        *out = dt_variable_declare(path, &spec->type, false);
+    else
+        DT_TRY(dt_variable_alloc(out, path, &spec->type, false));
     (*out)->slot = true;
-    fill(*out, initial);
+    if (!outline)
+        fill(*out, spec->initial);
     return NULL;
 }
 
@@ -205,7 +210,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     for (int k = 0; k < n; k++) {
         dt_str path = { 0 };
         dt_str_printf(&path, "optimizer/%s/%s", v->path, spec[k].name);
-        dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &spec[k].type, spec[k].initial);
+        dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &spec[k], !v->data);
         dt_str_release(&path);
         DT_TRY(fault);
         s->n++;
@@ -217,9 +222,9 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
 
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 {
-    dt_type scalar = dt_scalar_type(DT_INT64);
+    const dt_slot_spec iteration = { .type = dt_scalar_type(DT_INT64) };
     if (!o->iteration)
-        DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &scalar, 0));
+        DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
     for (int i = 0; i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
             DT_TRY(add_slots(o, v->v[i]));

@@ -132,6 +132,8 @@ void dt_compiled_destroy(dt_compiled *c)
         return;
     for (int i = 0; i < c->n; i++)
         release_size(&c->size[i]);
+    for (int i = 0; i < c->n_priced; i++)
+        dt_spmd_destroy(c->priced[i].spmd);
     for (int i = 0; c->joined && i < c->step->n_results; i++)
         free(c->joined[i]);
     free(c->joined);
@@ -145,14 +147,13 @@ void dt_compiled_destroy(dt_compiled *c)
 
 /* ---- sizes ---- */
 
-/* Placement is not meaning: under `reproducible` the logical devices are left out, as where nothing says what they should hold. */
-static bool uses_logical_devices(const dt_compiled *c)
+/* They are left out, too, where nothing says what they should hold. */
+bool dt_compiled_uses_logical_devices(const dt_compiled *c)
 {
     return c->bare && c->strategy->logical > 1 && c->shards == 0;
 }
 
-/* As many as asked for, or the next smaller number that divides the rows of every replica. */
-static int micro_batches(const dt_compiled *c, int64_t rows)
+int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows)
 {
     int64_t own = rows / c->strategy->replicas, micro = c->micro_batches < own ? c->micro_batches : own;
     while (micro > 1 && (rows % c->strategy->replicas || own % micro))
@@ -162,24 +163,19 @@ static int micro_batches(const dt_compiled *c, int64_t rows)
 
 static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 {
-    if (!uses_logical_devices(c))
+    if (!dt_compiled_uses_logical_devices(c))
         return NULL;
     DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){
-        .devices = c->strategy->logical, .batch = z->rows, .places = !c->strategy->spmd, .micro = micro_batches(c, z->rows) }));
+        .devices = c->strategy->logical, .batch = z->rows, .places = !c->strategy->spmd, .micro = dt_compiled_micro_batches(c, z->rows) }));
     DT_TRY(dt_spmd_expand(z->spmd, &z->unrolled));
     return simplify(&z->unrolled);
 }
 
-/* The program of one device of one replica, at a batch that divides evenly: nobody runs it here. */
+/* What this machine runs may be all there is to know. */
 static dt_status *cut_for_pricing(const dt_compiled *c, dt_sized *z)
 {
-    int replicas = c->strategy->replicas;
-    int64_t rows = (z->rows + replicas - 1) / replicas * replicas;
-    if (!z->spmd && (c->over_replicas == DT_OVER_NONE || replicas == 1))
-        return NULL;
-    return dt_spmd_create(&z->priced, c->folded.graph, &(dt_spmd_options){
-        .devices = z->spmd ? c->strategy->logical : 1, .batch = rows, .replicas = replicas, .arg = c->arg,
-        .over_replicas = c->over_replicas, .places = !c->strategy->spmd, .micro = z->spmd ? micro_batches(c, rows) : 1 });
+    bool alike = !z->spmd && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
+    return alike ? NULL : dt_compiled_cut_for_pricing(c, z->rows, &z->priced);
 }
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)

@@ -18,6 +18,12 @@ typedef struct dt_sized {
     dt_executable executable;
 } dt_sized;
 
+/* What each device of each replica does, for one number of rows. */
+typedef struct dt_priced {
+    int64_t rows;
+    dt_spmd *spmd;
+} dt_priced;
+
 struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
@@ -31,8 +37,16 @@ struct dt_compiled {
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];
+    int n_priced;
+    dt_priced priced[DT_SIZES]; /* asked for by dt_compiled_priced */
     void **joined;          /* unfolded: [results] of the last run, owned */
 };
+
+/* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they do not. */
+bool dt_compiled_uses_logical_devices(const dt_compiled *c);
+/* As many as asked for, or the next smaller number that divides the rows of every replica. */
+int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
+dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) DT_MUST_USE;
 
 /* One step through the interpreter, arguments and results as dt_compiled_run has them. */
 dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;

@@ -116,6 +116,9 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
 const dt_spread *dt_compiled_results(const dt_compiled *c); /* by result */
 const dt_graph *dt_compiled_step(const dt_compiled *c);     /* one replica's, simplified */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);   /* NULL when it runs replica by replica */
+/* What each device of each replica does for a batch of `rows`, replicas being an axis of its mesh where there are several: lent, until many other numbers of rows
+ * have been asked for. Needs no back end: a step whose variables have no memory will do. CANNOT_FOLD where it runs replica by replica. */
+dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out) DT_MUST_USE;
 /* Text of the program or the executable for a batch of `rows`: stage "program" or "executable". */
 dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out) DT_MUST_USE;
 

@@ -101,18 +101,18 @@ static dt_status *at_place(dt_status *s, const dt_place *at)
     return s && at->source ? dt_at(s, at) : s;
 }
 
-/* The loss and the metrics accept what the data set and the model give; class numbers are below the number of classes. */
-static dt_status *check_target(dt_dataset *d, const dt_type *target, const dt_type *output, const dt_compile_spec *c, int element)
+/* The loss and the metrics accept what the data set and the model give. */
+static dt_status *check_target(const dt_type *target, const dt_type *output, const dt_compile_spec *c)
 {
     const dt_loss_row *loss = (const dt_loss_row *)c->loss.kind; /* a row begins with its kind */
 
     DT_TRY(at_place(loss->check(c->loss.args, target, output), &c->loss.at));
     for (int i = 0; i < c->n_metrics; i++)
         DT_TRY(at_place(c->metric[i].row->check(c->metric[i].args, target, output), &c->metric[i].at));
-    return loss->sparse ? dt_dataset_check_labels(d, element, output->dim[output->rank - 1]) : NULL;
+    return NULL;
 }
 
-dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
+dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
 {
     const dt_element *element;
 
@@ -127,7 +127,14 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
     DT_TRY(s);
     for (int i = 0; i < model->n_inputs; i++)
         DT_TRY(check_input(&element[out->input[i]], &model->input[i]));
-    return c ? check_target(d, &element[out->target].type, &model->output, c, out->target) : NULL;
+    return c ? check_target(&element[out->target].type, &model->output, c) : NULL;
+}
+
+dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
+{
+    DT_TRY(dt_match_types(d, model, c, out));
+    bool sparse = c && ((const dt_loss_row *)c->loss.kind)->sparse;
+    return sparse ? dt_dataset_check_labels(d, out->target, model->output.dim[model->output.rank - 1]) : NULL;
 }
 
 /* ---- batches ---- */

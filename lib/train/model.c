@@ -68,11 +68,12 @@ dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy 
     return give(out, m, finish_model(m, strategy, seed));
 }
 
-dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec)
+dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy)
 {
     dt_model *m = empty_model();
 
     m->spec = *spec;
+    m->strategy = strategy ? dt_strategy_ref(strategy) : NULL;
     return give(out, m, make_weights(m, true));
 }
 

@@ -60,8 +60,9 @@ typedef struct dt_match {
 /* The elements of the Inputs' names, and the target: the one that compile.target names, or the only other one. Files need not be open. All faults:
  * ELEMENTS, placed at the name. compile NULL: the inputs alone. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
-/* That, then types: ELEMENTS where the model takes another shape, LABELS where loss or metrics do, LABEL_RANGE for class numbers that the
- * model's output has no place for (which reads all labels). */
+/* That, then types: ELEMENTS where the model takes another shape, LABELS where loss or metrics do. */
+dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
+/* That, then values: LABEL_RANGE for class numbers that the model's output has no place for (which reads all labels). */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 
 /* The elements of a batch as the arguments of a step, whose names they have: arg[step->n_args]. */
@@ -83,6 +84,23 @@ typedef struct dt_trainer_options {
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
 void dt_trainer_destroy(dt_trainer *t);
+
+/* ---- outlines: steps to be priced, never run (outline.c) ---- */
+
+/* A step that a run consists of. */
+typedef struct dt_outlined {
+    const char *name;            /* "train", "evaluate" */
+    int64_t rows;                /* of all replicas' batch */
+    int64_t steps;               /* how many there are in an epoch, in an evaluation; 0: the data is not known */
+} dt_outlined;
+enum { DT_MOST_OUTLINED = 4 };
+/* A trainer for dt_trainer_outlined and dt_trainer_priced alone: nothing is compiled, and with a model that is an outline nothing as large as a tensor
+ * is allocated. Labels are not read. */
+dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
+/* The steps: training's full batch first, its last one where there is one, evaluation's likewise. Returns their number. */
+int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
+/* What a core does in that step: lent, made when first asked for. Replicas are an axis of its mesh wherever there are several. */
+dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out) DT_MUST_USE;
 
 /* Sums over examples: how many, loss, metrics. */
 typedef struct dt_sums {
@@ -119,8 +137,8 @@ dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;
 
 /* Makes a model's variables in the scope of a strategy and draws them. The spec lives in the model's arena or outlives it. */
 dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed) DT_MUST_USE;
-/* A model to be traced and never run: its variables have no memory. */
-dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec) DT_MUST_USE;
+/* A model to be traced and never run: its variables have no memory. strategy NULL: it is for nobody. */
+dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy) DT_MUST_USE;
 /* The forward pass over elements of the data, traced: its result is "prediction". */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;
 /* The outputs for every example of a part, in order: (examples, ...). */

@@ -7,7 +7,7 @@
 
 /* ---- compiling ---- */
 
-static dt_status *compile_step(dt_trainer *t, dt_step_kind kind, dt_compiled **out)
+dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
 {
     dt_graph *g = NULL;
 
@@ -16,20 +16,27 @@ static dt_status *compile_step(dt_trainer *t, dt_step_kind kind, dt_compiled **o
                                                                             .micro_batches = t->o.micro_batches });
 }
 
-static int64_t full_batch(const dt_trainer *t)
+int64_t dt_trainer_full_batch(const dt_trainer *t)
 {
     int64_t batch = dt_dataset_batch_size(t->o.data), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     return n > 0 && n < batch ? n : batch;
 }
 
+void dt_trainer_set_batch(const dt_trainer *t)
+{
+    int64_t each = dt_dataset_spec_of(t->o.data)->per_replica_batch_size;
+    if (each > 0)
+        dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
+}
+
 /* The training step for the batches that will come, before the first one: full, and the last. */
 static dt_status *prepare_training(dt_trainer *t)
 {
-    int64_t batch = full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
+    int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
 
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
-    DT_TRY(compile_step(t, DT_STEP_TRAIN, &t->train));
+    DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
         DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
     DT_TRY(dt_compiled_prepare(t->train, batch, &x));
@@ -66,15 +73,14 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
 
     *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
     t->offsets = dt_arena_array(t->arena, int32_t, o->strategy->replicas + 1);
-    if (dt_dataset_spec_of(o->data)->per_replica_batch_size > 0)
-        dt_dataset_set_global_batch(o->data, dt_dataset_spec_of(o->data)->per_replica_batch_size * o->strategy->replicas);
+    dt_trainer_set_batch(t);
     s = name_metrics(t);
     if (!s)
         s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
-        s = compile_step(t, DT_STEP_EVALUATE, &t->evaluate);
+        s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);
     if (s) {
         dt_trainer_destroy(t);
         return s;
@@ -196,7 +202,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
         dt_graph_print(dt_compiled_folded(t->train), out);
         return NULL;
     }
-    return dt_compiled_lower(t->train, stage, full_batch(t), out);
+    return dt_compiled_lower(t->train, stage, dt_trainer_full_batch(t), out);
 }
 
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data)

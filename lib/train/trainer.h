@@ -20,4 +20,11 @@ typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN } d
  * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
+/* Traced and compiled for the strategy. */
+dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
+/* The global batch that the data set asks for, with replicas known. */
+void dt_trainer_set_batch(const dt_trainer *t);
+/* Rows of a full training batch: less than asked for where there is less data. */
+int64_t dt_trainer_full_batch(const dt_trainer *t);
+
 #endif

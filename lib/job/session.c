@@ -1,0 +1,64 @@
+/* Strategy, model, optimizer and trainer made as a job says: with memory to compute, or as an outline to be planned. */
+#include "job/session.h"
+
+#include "job/partition.h"
+
+static dt_status *check_sections(const dt_job *j, bool training)
+{
+    if (!j->has_compile)
+        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'compile' is missing");
+    if (training && !j->has_fit)
+        return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'fit' is missing");
+    return NULL;
+}
+
+dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s)
+{
+    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
+    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
+    return dt_job_annotate_model(j, s->model);
+}
+
+static void tell_trainer(const dt_job *j, dt_session *s)
+{
+    s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
+                                      .data = j->data, .shards = j->shards};
+    if (j->partition) {
+        s->made_of.over_replicas = j->partition->over_replicas;
+        s->made_of.micro_batches = (int)j->partition->micro_batches;
+    }
+}
+
+dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s)
+{
+    DT_TRY(check_sections(j, training));
+    DT_TRY(dt_job_open_data(j));
+    DT_TRY(dt_session_open_model(j, o, s));
+    if (training)
+        s->optimizer = dt_optimizer_over(&j->compile.optimizer);
+    tell_trainer(j, s);
+    return dt_trainer_create(&s->trainer, &s->made_of);
+}
+
+/* How sums over the batch keep their bits is this machine's business: the program that is priced has no shards. */
+dt_status *dt_session_outline(dt_job *j, dt_session *s)
+{
+    DT_TRY(check_sections(j, false));
+    DT_TRY(dt_job_open_data(j));
+    DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
+    DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
+    DT_TRY(dt_job_annotate_model(j, s->model));
+    s->optimizer = dt_optimizer_over(&j->compile.optimizer);
+    tell_trainer(j, s);
+    s->made_of.shards = 0;
+    return dt_trainer_outline(&s->trainer, &s->made_of);
+}
+
+void dt_session_close(dt_session *s)
+{
+    dt_trainer_destroy(s->trainer);
+    dt_optimizer_unref(s->optimizer);
+    dt_model_unref(s->model);
+    dt_strategy_unref(s->strategy);
+}

@@ -1,0 +1,24 @@
+/* What a job needs to compute, or to be planned. */
+#ifndef DT_JOB_SESSION_H
+#define DT_JOB_SESSION_H
+
+#include "job/job.h"
+
+/* Begins as {0}, and is closed also when opening it failed. */
+typedef struct dt_session {
+    dt_strategy *strategy;
+    dt_model *model;
+    dt_optimizer *optimizer;
+    dt_trainer_options made_of;
+    dt_trainer *trainer;
+} dt_session;
+
+/* Strategy and model, annotated as `partition` says. */
+dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
+/* All of it; without an optimizer unless it trains. */
+dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s) DT_MUST_USE;
+/* The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced: no tensor is allocated, no engine opened. */
+dt_status *dt_session_outline(dt_job *j, dt_session *s) DT_MUST_USE;
+void dt_session_close(dt_session *s);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * What is priced: what one core of a pod does in a step. Here all replicas share a memory and are folded into one program; there each computes its own rows, so
+ * the step is cut over logical devices and replicas alike, at a batch that divides evenly. Nobody runs it here.
+ */
+#include "strategy/compiled.h"
+
+dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out)
+{
+    int replicas = c->strategy->replicas;
+    bool several = dt_compiled_uses_logical_devices(c);
+    int64_t even = (rows + replicas - 1) / replicas * replicas;
+
+    return dt_spmd_create(out, c->folded.graph, &(dt_spmd_options){
+        .devices = several ? c->strategy->logical : 1, .batch = even, .replicas = replicas, .arg = c->arg, .over_replicas = c->over_replicas,
+        .places = !c->strategy->spmd, .micro = several ? dt_compiled_micro_batches(c, even) : 1 });
+}
+
+dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
+{
+    if (!c->folded.graph)
+        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no program to price");
+    for (int i = 0; i < c->n_priced; i++)
+        if (c->priced[i].rows == rows) {
+            *out = c->priced[i].spmd;
+            return NULL;
+        }
+    if (c->n_priced == DT_SIZES)
+        dt_spmd_destroy(c->priced[--c->n_priced].spmd);
+    dt_spmd *made = NULL;
+    DT_TRY(dt_compiled_cut_for_pricing(c, rows, &made));
+    c->priced[c->n_priced++] = (dt_priced){ rows, made };
+    *out = made;
+    return NULL;
+}

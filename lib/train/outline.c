@@ -1,0 +1,61 @@
+/*
+ * Outlines: the steps of a run, traced, folded and cut into what a core does, and never run. Nothing is compiled, no label is read, and where the
+ * model is an outline its variables and the optimizer's slots have no memory: a step of 400 billion parameters costs no more than one of four.
+ */
+#include "train/trainer.h"
+
+#include <string.h>
+
+static dt_status *match(dt_trainer *t)
+{
+    dt_trainer_set_batch(t);
+    DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
+    return t->o.optimizer ? dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable) : NULL;
+}
+
+dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o)
+{
+    dt_trainer *t = dt_alloc(sizeof *t);
+
+    *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
+    dt_status *s = match(t);
+    if (s) {
+        dt_trainer_destroy(t);
+        return s;
+    }
+    *out = t;
+    return NULL;
+}
+
+/* Full batches of `batch` among n examples, and the last one. */
+static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps)
+{
+    int k = 0;
+
+    if (n == 0 || n >= batch)
+        steps[k++] = (dt_outlined){ name, batch, n / batch };
+    if (n % batch && !drops)
+        steps[k++] = (dt_outlined){ name, n % batch, 1 };
+    return k;
+}
+
+int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED])
+{
+    const dt_dataset *d = t->o.data;
+    bool drops = dt_dataset_spec_of(d)->last_batch == DT_LAST_DROP;
+    int n = 0;
+
+    if (t->o.optimizer)
+        n = add_batches("train", dt_dataset_count(d, DT_PART_TRAIN), dt_trainer_full_batch(t), drops, steps);
+    return n + add_batches("evaluate", dt_dataset_count(d, DT_PART_VALIDATION), dt_dataset_batch_size(d), false, steps + n);
+}
+
+dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out)
+{
+    bool trains = strcmp(step->name, "train") == 0;
+    dt_compiled **c = trains ? &t->train : &t->evaluate;
+
+    if (!*c)
+        DT_TRY(dt_step_compile(t, trains ? DT_STEP_TRAIN : DT_STEP_EVALUATE, c));
+    return dt_compiled_priced(*c, step->rows, out);
+}

@@ -1,0 +1,97 @@
+/* Outlines of jobs: every step of a run cut into what a core does, replicas being an axis, and nothing allocated that is as large as a tensor. */
+#define HERE "build/tmp/job-outline"
+#include <sys/resource.h>
+
+#include "job/session.h"
+#include "kit.h"
+
+static dt_job *open_lines(int line, const char *with)
+{
+    dt_job *j = NULL;
+    write_job("job.yaml", line, with);
+    ok(open_job(&j, &(opening){.name = "job.yaml"}));
+    return j;
+}
+
+/* The axis of replicas is there wherever there are several, and a device's part of the rows is a replica's. */
+static void check_steps(dt_session *s, int replicas)
+{
+    dt_outlined step[DT_MOST_OUTLINED];
+    int n = dt_trainer_outlined(s->trainer, step);
+    for (int i = 0; i < n; i++) {
+        const dt_spmd *p = NULL, *again = NULL;
+        ok(dt_trainer_priced(s->trainer, &step[i], &p));
+        ok(dt_trainer_priced(s->trainer, &step[i], &again));
+        assert_ptr_equal(p, again);
+        assert_int_equal(dt_mesh_parts(&p->mesh, p->mesh.replicas), replicas);
+        assert_int_equal(p->batch, (step[i].rows + replicas - 1) / replicas * replicas);
+        assert_int_equal(p->local->batch_parts, replicas);
+    }
+}
+
+/* 60 examples, 48 of them to train with, in batches of 9; 12 to validate with. */
+static void test_steps_of_a_run(void **state)
+{
+    static const struct { const char *name; int64_t rows, steps; } want[] = {{"train", 9, 5}, {"train", 3, 1}, {"evaluate", 9, 1}, {"evaluate", 3, 1}};
+    dt_outlined step[DT_MOST_OUTLINED];
+    dt_session s = {0};
+    dt_job *j = open_lines(10, "  global_batch_size: 9");
+    (void)state;
+    ok(dt_session_outline(j, &s));
+    assert_int_equal(dt_trainer_outlined(s.trainer, step), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(step[i].name, want[i].name);
+        assert_int_equal(step[i].rows, want[i].rows);
+        assert_int_equal(step[i].steps, want[i].steps);
+    }
+    check_steps(&s, 2);
+    dt_session_close(&s);
+    dt_job_unref(j);
+}
+
+static void test_any_number_of_replicas(void **state)
+{
+    static const struct { const char *strategy; int replicas; } cases[] = {
+        {"strategy: {type: one_device, device: \"CPU:0\"}", 1}, {"strategy: {type: mirrored, replicas: 4}", 4}, {"strategy: {type: tpu, cluster_resolver: {tpu: \"sim:v3-8\"}}", 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_session s = {0};
+        dt_job *j = open_lines(4, cases[i].strategy);
+        ok(dt_session_outline(j, &s));
+        check_steps(&s, cases[i].replicas);
+        dt_session_close(&s);
+        dt_job_unref(j);
+    }
+}
+
+/* 400 billion parameters, and as many numbers twice more in slots: 4.8 TB of float32. */
+static void test_large_models_are_not_allocated(void **state)
+{
+    struct rusage use;
+    dt_session s = {0};
+    dt_spmd_bytes held;
+    const dt_spmd *p = NULL;
+    (void)state;
+    write_job("job.yaml", 15, "    - Dense: {name: h, units: 500000}\n    - Dense: {units: 500000}\n    - Dense: {units: 300000}");
+    dt_job *j = NULL;
+    ok(open_job(&j, &(opening){.name = "job.yaml", .override = {"compile.optimizer=Adam"}}));
+    ok(dt_session_outline(j, &s));
+    ok(dt_trainer_priced(s.trainer, &(dt_outlined){.name = "train", .rows = 8}, &p));
+    held = dt_spmd_count_bytes(p);
+    assert_true(held.weights > INT64_C(400000000000) * 4 && held.slots > INT64_C(800000000000) * 4);
+    assert_int_equal(getrusage(RUSAGE_SELF, &use), 0);
+    assert_in_range(use.ru_maxrss, 0, 1 << 20);
+    dt_session_close(&s);
+    dt_job_unref(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_of_a_run),
+        cmocka_unit_test(test_any_number_of_replicas),
+        cmocka_unit_test(test_large_models_are_not_allocated),
+    };
+    return cmocka_run_group_tests_name("job/outline", tests, make_here, NULL);
+}
