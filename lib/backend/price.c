@@ -24,20 +24,12 @@ static double node_seconds(const tally *t, const dt_graph *g, int i, int64_t row
     const dt_node *n = &g->node[i];
     dt_view in[DT_MAX_IN];
     dt_node at = *n;
-    dt_cost cost = { 0 };
 
     at.type = dt_type_at(&n->type, rows);
     for (int k = 0; k < n->n_in; k++)
         in[k] = (dt_view){ .type = dt_type_at(&g->node[n->in[k]].type, rows) };
     const dt_call call = { .node = &at, .in = in, .out = { .type = at.type } };
-    if (n->op->cost) {
-        n->op->cost(&call, &cost);
-    } else {
-        cost.vector = (double)dt_type_elements(&at.type);
-        cost.bytes = (double)dt_type_bytes(&at.type);
-        for (int k = 0; k < n->n_in; k++)
-            cost.bytes += (double)dt_type_bytes(&in[k].type);
-    }
+    dt_cost cost = dt_cost_of(&call);
     double arithmetic = cost.flops / t->flops, memory = cost.bytes / t->Bps;
     return arithmetic > memory ? arithmetic : memory;
 }

@@ -201,6 +201,8 @@ typedef struct dt_rule {
     int8_t out[DT_MAX_RANK];
 } dt_rule;
 
+#define DT_MAX_PRODUCTS 2
+
 /* Work of matrix units: count products of (m, k) and (k, n). */
 typedef struct dt_matrix_work {
     double count; /* 0: none */
@@ -212,7 +214,7 @@ typedef struct dt_cost {
     double flops; /* of matrix units: multiply and add count 2 */
     double vector; /* element operations besides */
     double bytes; /* read and written */
-    dt_matrix_work product;
+    dt_matrix_work product[DT_MAX_PRODUCTS]; /* the flops by shape: scores of attention, and what is taken by them; padding of convolutions counts here */
 } dt_cost;
 
 /* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica values carry a leading dimension. */
@@ -233,11 +235,13 @@ struct dt_op {
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
     unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
     bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    double operations;  /* of the vector unit for an element of the result, where there is no `cost`, as many additions as take as long; 0: one.
+                         * Of functions: what libtpu 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */
     bool collective;    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g);                            /* NULL: no gradient flows */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: elements of the output, bytes of all */
+    void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: `operations` for each element of the output, bytes of all (dt_cost_of) */
     void (*eval)(const dt_call *c);                      /* plain C: the definition */
     void (*print)(const void *attr, dt_str *out);        /* without blanks around it; NULL: no attributes to show */
     dt_value (*stack)(const dt_fold_call *c);   /* over inputs with one more, leading dimension; NULL: none, or element-wise */

@@ -181,12 +181,36 @@ static void eval(const dt_call *c)
     free(p);
 }
 
-/* Two products; scale, maximum, difference, exponential, sum, quotient for each pair. */
+/* Pairs of a query and a key, of all heads, that a kernel in blocks of BLOCK queries and keys computes: none where a query may look at no
+ * key of the block. As positions are when nothing is said of them: query i stands at i. */
+static double pairs_of(const dt_attending *a)
+{
+    enum { BLOCK = 512 }; /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
+    double seen = 0;
+    for (int64_t i = 0; i < a->queries; i += BLOCK) {
+        int64_t behind = i + BLOCK < a->queries ? i + BLOCK : a->queries;
+        int64_t end = a->attr->causal && behind < a->keys ? behind : a->keys;
+        int64_t reach = i - a->attr->window + 1, begin = a->attr->window > 0 && reach > 0 ? reach / BLOCK * BLOCK : 0;
+        seen += (double)(behind - i) * (double)(end > begin ? end - begin : 0);
+    }
+    return seen * (double)(a->examples * a->heads);
+}
+
+dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work)
+{
+    dt_attending a = dt_attention_of(c, position);
+    double pairs = pairs_of(&a), share = a.queries > 0 && a.keys > 0 ? pairs / ((double)a.queries * (double)a.keys) : 0;
+    dt_matrix_work p[] = { { .count = work.scores * share, .m = a.queries, .k = a.key_size, .n = a.keys },
+                           { .count = work.taken * share, .m = a.queries, .k = a.keys, .n = a.value_size } };
+    dt_cost cost = dt_cost_products(c, p, 2);
+    cost.vector = (work.vector + work.exponentials * dt_op_exponential.operations) * pairs;
+    return cost;
+}
+
+/* In blocks, whose scores are never written: two products; scale, mask, maximum, difference, exponential, sum for each pair. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    dt_attending a = dt_attention_of(c, 3);
-    double pairs = (double)(a.examples * a.heads) * (double)a.queries * (double)a.keys;
-    *cost = (dt_cost){ .flops = 2 * pairs * (double)(a.key_size + a.value_size), .vector = 6 * pairs, .bytes = dt_cost_bytes(c) };
+    *cost = dt_attention_cost(c, 3, (dt_attention_work){ .scores = 1, .taken = 1, .vector = 6, .exponentials = 1 });
 }
 
 void dt_attention_print(const void *attr, dt_str *out)

@@ -23,4 +23,11 @@ int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example
 /* p[keys]: what the query takes of each key; all 0 when it may look at none. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p);
 
+/* How often a kernel forms the scores' kind of product (query by key) and the values' kind (score by value), and what its vector unit does for
+ * each score. */
+typedef struct dt_attention_work {
+    double scores, taken, vector, exponentials;
+} dt_attention_work;
+dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work);
+
 #endif

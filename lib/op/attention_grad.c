@@ -136,13 +136,13 @@ static void eval(const dt_call *c)
     free(g.sum);
 }
 
-/* The scores again, dp, and the product that is asked for; what softmax takes, and ds. */
+/* The three gradients are made by one kernel, in blocks: scores and shares again, dp, ds, then the three products. What they share counts
+ * with the query's. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    dt_attending a = dt_attention_of(c, POSITION);
-    double pairs = (double)(a.examples * a.heads) * (double)a.queries * (double)a.keys;
-    double products = a.attr->of == OF_VALUE ? (double)(a.key_size + a.value_size) : (double)(2 * a.key_size + a.value_size);
-    *cost = (dt_cost){ .flops = 2 * pairs * products, .vector = (a.attr->of == OF_VALUE ? 6 : 10) * pairs, .bytes = dt_cost_bytes(c) };
+    const dt_attention_attr *a = c->node->attr;
+    dt_attention_work own = { .taken = 1 }, shared = { .scores = 2, .taken = 1, .vector = 8, .exponentials = 1 };
+    *cost = dt_attention_cost(c, POSITION, a->of == OF_QUERY ? shared : own);
 }
 
 static void print(const void *attr, dt_str *out)

@@ -49,5 +49,5 @@ static void print(const void *attr, dt_str *out)
 
 const dt_op dt_op_constant = {
     .name = "constant", .about = "one number in every element", .n_in = 0, .attr_size = sizeof(dt_constant_attr),
-    .result_type = 1 + offsetof(dt_constant_attr, type), .infer = infer, .rule = dt_rule_elementwise, .eval = eval, .print = print,
+    .result_type = 1 + offsetof(dt_constant_attr, type), .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .print = print,
 };

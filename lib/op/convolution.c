@@ -20,6 +20,8 @@
  */
 #include "op/convolution.h"
 
+#include <math.h>
+
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/segment.h"
@@ -251,13 +253,23 @@ static dt_value segment(const dt_fold_call *c)
     return dt_emit(c->trace, &dt_op_segment_convolution, c->in, 2, &a);
 }
 
+/* Seen as matrices: a row for each place of the window, a column for each output, and the sum runs over what lies under the window. Units go over
+ * padding too (`product`), but not over holes; what counts as work is neither (`flops`). */
 void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost)
 {
-    const dt_type *w = &c->in[1].type;
-    double products = (double)dt_type_elements(&c->out.type) * (double)w->dim[a->rhs_in];
-    for (int i = 0; i < a->n_spatial; i++)
-        products *= (double)w->dim[a->rhs_spatial[i]];
-    *cost = (dt_cost){ .flops = 2 * products, .bytes = dt_cost_bytes(c) };
+    const dt_type *x = &c->in[0].type, *w = &c->in[1].type;
+    int64_t groups = (int64_t)a->feature_groups * a->batch_groups;
+    dt_matrix_work p = { .count = (double)groups, .m = x->dim[a->lhs_batch] / a->batch_groups, .n = w->dim[a->rhs_out] / groups };
+    double taps = 1, real = 1;
+    for (int i = 0; i < a->n_spatial; i++) {
+        dt_window_taps t = dt_window_count_taps(&a->window[i], w->dim[a->rhs_spatial[i]], x->dim[a->lhs_spatial[i]]);
+        p.m *= t.windows;
+        taps *= t.windows > 0 ? t.all / (double)t.windows : 0;
+        real *= t.all > 0 ? t.real / t.all : 0;
+    }
+    p.k = (int64_t)ceil(taps * (double)w->dim[a->rhs_in] - 1e-9);
+    *cost = dt_cost_products(c, &p, 1);
+    cost->flops = 2 * p.count * (double)p.m * (double)p.n * (double)w->dim[a->rhs_in] * taps * real;
 }
 
 static void cost(const dt_call *c, dt_cost *cost)

@@ -248,13 +248,22 @@ static dt_value segment(const dt_fold_call *c)
 
 /* ---- cost, text ---- */
 
+static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n)
+{
+    int64_t product = 1;
+    for (int i = 0; i < n; i++)
+        product *= t->dim[dims[i]];
+    return product;
+}
+
 void dt_dot_cost(const dt_dot_attr *d, const dt_call *c, dt_cost *cost)
 {
-    const dt_type *a = &c->in[0].type;
-    double products = (double)dt_type_elements(&c->out.type);
-    for (int i = 0; i < d->n_contract; i++)
-        products *= (double)a->dim[d->lhs_contract[i]];
-    *cost = (dt_cost){ .flops = 2 * products, .bytes = dt_cost_bytes(c) };
+    const dt_type *a = &c->in[0].type, *b = &c->in[1].type;
+    dt_matrix_work p = { .count = (double)sizes_of(a, d->lhs_batch, d->n_batch), .k = sizes_of(a, d->lhs_contract, d->n_contract) };
+    int8_t free[DT_MAX_RANK];
+    p.m = sizes_of(a, free, dt_dot_free(a, d, false, free));
+    p.n = sizes_of(b, free, dt_dot_free(b, d, true, free));
+    *cost = dt_cost_products(c, &p, 1);
 }
 
 static void cost(const dt_call *c, dt_cost *cost)

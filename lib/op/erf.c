@@ -20,6 +20,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_erf = {
-    .name = "erf", .about = "the error function", .n_in = 1, .elementwise = true,
+    .name = "erf", .about = "the error function", .n_in = 1, .elementwise = true, .operations = 16,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
 };

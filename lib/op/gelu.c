@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "op/elementwise.h"
+#include "op/shapes.h"
 
 static void grad(dt_grad *g)
 {
@@ -42,8 +43,15 @@ void dt_gelu_print(const void *attr, dt_str *out)
     dt_str_puts(out, ((const dt_gelu_attr *)attr)->approximate ? "tanh" : "erf");
 }
 
+/* Counted: the polynomial or the quotient, a sum and two products around it. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    double share = ((const dt_gelu_attr *)c->node->attr)->approximate ? 5 + dt_op_logistic.operations : dt_op_erf.operations;
+    *cost = dt_cost_vector(c, (4 + share) * (double)dt_type_elements(&c->out.type));
+}
+
 const dt_op dt_op_gelu = {
     .name = "gelu", .about = "x times the share of a normal distribution below x", .n_in = 1, .attr_size = sizeof(dt_gelu_attr),
     .elementwise = true,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .print = dt_gelu_print,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print,
 };

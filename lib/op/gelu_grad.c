@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "op/elementwise.h"
+#include "op/shapes.h"
 
 static double by_erf(double x, double dy)
 {
@@ -29,7 +30,15 @@ static void eval(const dt_call *c)
     dt_eval_binary(c, ((const dt_gelu_attr *)c->node->attr)->approximate ? by_tanh : by_erf, NULL);
 }
 
+/* Counted: the share, its derivative, two products and a sum. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate != 0;
+    double share = approximate ? 12 + dt_op_logistic.operations : 6 + dt_op_erf.operations + dt_op_exponential.operations;
+    *cost = dt_cost_vector(c, (3 + share) * (double)dt_type_elements(&c->out.type));
+}
+
 const dt_op dt_op_gelu_grad = {
     .name = "gelu_grad", .about = "its gradient", .n_in = 2, .attr_size = sizeof(dt_gelu_attr), .elementwise = true, .linear = 2,
-    .infer = dt_infer_floats, .rule = dt_rule_elementwise, .eval = eval, .print = dt_gelu_print,
+    .infer = dt_infer_floats, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print,
 };

@@ -113,7 +113,7 @@ static dt_value stack(const dt_fold_call *c)
 /* sum; difference, square, sum; difference, product, product, sum */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 8 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->out.type));
 }
 
 void dt_norm_print(const void *attr, dt_str *out)

@@ -64,7 +64,7 @@ static dt_value stack(const dt_fold_call *c)
 /* What layer_norm takes, and two sums of products, two differences, two products. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 14 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, 14 * (double)dt_type_elements(&c->out.type));
 }
 
 const dt_op dt_op_layer_norm_grad = {

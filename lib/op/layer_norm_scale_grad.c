@@ -68,7 +68,7 @@ static dt_value segment(const dt_fold_call *c)
 
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 8 * (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->in[0].type));
 }
 
 const dt_op dt_op_layer_norm_scale_grad = {

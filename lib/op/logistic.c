@@ -25,6 +25,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_logistic = {
-    .name = "logistic", .about = "1 / (1 + e^-x)", .n_in = 1, .elementwise = true,
+    .name = "logistic", .about = "1 / (1 + e^-x)", .n_in = 1, .elementwise = true, .operations = 3,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
 };

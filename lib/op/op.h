@@ -16,6 +16,8 @@
 
 /* All rows; *n is their count. */
 const dt_op *const *dt_ops(int *n);
+/* What one application costs by itself, by its row; reads types only. */
+dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
 

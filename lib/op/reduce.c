@@ -150,7 +150,7 @@ static dt_value segment(const dt_fold_call *c)
 
 void dt_reduce_cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
 
 void dt_reduce_print(const dt_reduce_attr *a, dt_str *out)

@@ -86,7 +86,7 @@ static void cost(const dt_call *c, dt_cost *cost)
     double elements = (double)dt_type_elements(&c->out.type);
     for (int d = 0; d < c->out.type.rank; d++)
         elements *= (double)a->size[d];
-    *cost = (dt_cost){ .vector = elements, .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, elements);
 }
 
 static dt_value stack(const dt_fold_call *c)

@@ -25,6 +25,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_rsqrt = {
-    .name = "rsqrt", .about = "1 / the square root", .n_in = 1, .elementwise = true,
+    .name = "rsqrt", .about = "1 / the square root", .n_in = 1, .elementwise = true, .operations = 2,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
 };

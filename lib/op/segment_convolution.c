@@ -46,12 +46,11 @@ static void eval(const dt_call *c)
     }
 }
 
-/* Every row is in one segment, so S of them cost as much as one over all rows. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
     const dt_segment_attr *a = c->node->attr;
     dt_convolution_cost(&a->convolution, c, cost);
-    cost->flops /= a->count;
+    dt_cost_segments(cost, a->count);
 }
 
 static void print(const void *attr, dt_str *out)

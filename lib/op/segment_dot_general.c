@@ -54,12 +54,11 @@ static void eval(const dt_call *c)
     }
 }
 
-/* Every row is in one segment, so S products cost as much as one over all rows. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
     const dt_segment_attr *a = c->node->attr;
     dt_dot_cost(&a->dot, c, cost);
-    cost->flops /= a->count;
+    dt_cost_segments(cost, a->count);
 }
 
 static void print(const void *attr, dt_str *out)

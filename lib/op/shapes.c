@@ -73,6 +73,40 @@ double dt_cost_bytes(const dt_call *c)
     return bytes;
 }
 
+dt_cost dt_cost_vector(const dt_call *c, double operations)
+{
+    return (dt_cost){ .vector = operations, .bytes = dt_cost_bytes(c) };
+}
+
+dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n)
+{
+    dt_cost cost = { .bytes = dt_cost_bytes(c) };
+    for (int i = 0; i < n; i++) {
+        const dt_matrix_work *p = &product[i];
+        cost.product[i] = *p;
+        cost.product[i].dtype = c->in[0].type.dtype;
+        cost.flops += 2 * p->count * (double)p->m * (double)p->k * (double)p->n;
+    }
+    return cost;
+}
+
+void dt_cost_segments(dt_cost *cost, int count)
+{
+    dt_matrix_work *p = &cost->product[0];
+    p->count *= count;
+    p->k = (p->k + count - 1) / count;
+}
+
+dt_cost dt_cost_of(const dt_call *c)
+{
+    const dt_op *op = c->node->op;
+    dt_cost cost;
+    if (!op->cost)
+        return dt_cost_vector(c, (op->operations > 0 ? op->operations : 1) * (double)dt_type_elements(&c->out.type));
+    op->cost(c, &cost);
+    return cost;
+}
+
 void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n)
 {
     dt_str_printf(out, "%s[", label);

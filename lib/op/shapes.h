@@ -30,6 +30,12 @@ dt_value dt_stack_same(const dt_fold_call *c);
 void dt_cost_none(const dt_call *c, dt_cost *cost);
 /* Bytes of all inputs and the output. */
 double dt_cost_bytes(const dt_call *c);
+/* Those bytes, and `operations` of the vector unit. */
+dt_cost dt_cost_vector(const dt_call *c, double operations);
+/* Those bytes, and products, whose operands are of the first input's dtype. */
+dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n);
+/* Of a product over all rows makes those over `count` segments: every row is in one of them, so the flops stay. */
+void dt_cost_segments(dt_cost *cost, int count);
 
 /* "dims=[0,2]" */
 void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n);

@@ -155,8 +155,14 @@ static dt_value emit_split(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
+/* What is left out is not read. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->out.type), .bytes = 2 * (double)dt_type_bytes(&c->out.type) };
+}
+
 const dt_op dt_op_slice = {
     .name = "slice", .about = "a part of every dimension", .n_in = 1, .attr_size = sizeof(dt_slice_attr), .linear = 1,
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
     .over_devices = &over_devices,
 };

@@ -55,7 +55,7 @@ static void eval(const dt_call *c)
 /* maximum, difference, exponential, sum, quotient */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 5 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, (4 + dt_op_exponential.operations) * (double)dt_type_elements(&c->out.type));
 }
 
 static dt_value emit_split(dt_partition_call *c)

@@ -93,7 +93,7 @@ static void eval(const dt_call *c)
 /* maximum, difference, exponential, sum; difference, product and sum with the target */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 7 * (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, (6 + dt_op_exponential.operations) * (double)dt_type_elements(&c->in[0].type));
 }
 
 const dt_op dt_op_softmax_cross_entropy = {

@@ -47,7 +47,7 @@ static void eval(const dt_call *c)
 /* maximum, difference, exponential, sum, quotient; sum of the target, product, difference, product */
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = 9 * (double)dt_type_elements(&c->out.type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, (8 + dt_op_exponential.operations) * (double)dt_type_elements(&c->out.type));
 }
 
 const dt_op dt_op_softmax_cross_entropy_grad = {

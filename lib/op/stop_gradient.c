@@ -5,6 +5,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/shapes.h"
 
 static void eval(const dt_call *c)
 {
@@ -15,5 +16,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_stop_gradient = {
     .name = "stop_gradient", .about = "x, taken for a constant", .n_in = 1, .elementwise = true, .linear = 1,
-    .infer = dt_infer_any, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_any, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval,
 };

@@ -82,7 +82,7 @@ static void eval(const dt_call *c)
 
 static void cost(const dt_call *c, dt_cost *cost)
 {
-    *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->in[0].type), .bytes = dt_cost_bytes(c) };
+    *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
 
 const dt_op dt_op_tree_sum = {

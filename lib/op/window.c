@@ -19,6 +19,35 @@ bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out)
     return true;
 }
 
+/* Windows whose element k is in [0, in), where there are no holes: the first is the first at or behind 0, the last before `in`. */
+static int64_t windows_inside(const dt_window *w, int64_t k, int64_t in, int64_t windows)
+{
+    int64_t from = w->low - k * w->dilation, first = from > 0 ? (from + w->stride - 1) / w->stride : 0;
+    int64_t last = in - 1 + from < 0 ? -1 : (in - 1 + from) / w->stride;
+    if (last >= windows)
+        last = windows - 1;
+    return last >= first ? last - first + 1 : 0;
+}
+
+dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in)
+{
+    dt_window_taps t = { 0 };
+    if (!dt_window_count(w, size, in, &t.windows))
+        return t;
+    for (int64_t k = 0; k < size; k++) {
+        if (w->base_dilation == 1) {
+            t.all += (double)t.windows;
+            t.real += (double)windows_inside(w, k, in, t.windows);
+            continue;
+        }
+        for (int64_t o = 0; o < t.windows; o++) {
+            t.all += (o * w->stride - w->low + k * w->dilation) % w->base_dilation == 0;
+            t.real += dt_window_at(w, o, k, in) >= 0;
+        }
+    }
+    return t;
+}
+
 bool dt_window_is_one(const dt_window *w, int64_t size)
 {
     return size == 1 && w->stride == 1 && w->low == 0 && w->high == 0 && w->base_dilation == 1;

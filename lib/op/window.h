@@ -6,6 +6,13 @@
 
 /* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are none, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
+/* What windows along a dimension meet: elements and padding, but no holes. */
+typedef struct dt_window_taps {
+    int64_t windows;
+    double all, real; /* real: without padding */
+} dt_window_taps;
+dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in);
+
 /* Whether it lies over single elements, each once: then it changes nothing. */
 bool dt_window_is_one(const dt_window *w, int64_t size);
 

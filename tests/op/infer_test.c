@@ -395,7 +395,7 @@ static dt_cost cost_of(const infer_case *c)
 {
     dt_type in[MOST_IN], out;
     dt_view views[MOST_IN];
-    dt_cost cost = { -1, -1, -1 };
+    dt_cost cost = { .flops = -1, .vector = -1, .bytes = -1 };
     dt_status *s = infer(c, in, &out);
     if (s)
         fail_msg("%s", dt_status_text(s));
