@@ -7,6 +7,7 @@
  * at once, at the end.
  */
 #include "graph/trace.h"
+#include "base/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -80,6 +81,9 @@ void dt_trace_destroy(dt_trace *t)
     free(t->state);
     free(t->result);
     free(t->slot);
+    dt_places_release(&t->args_at);
+    dt_places_release(&t->states_at);
+    dt_places_release(&t->results_at);
     free(t);
 }
 
@@ -182,9 +186,9 @@ dt_type dt_type_of_value(dt_value v)
     return n ? n->type : dt_scalar_type(DT_FLOAT32);
 }
 
-const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char *name)
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_places *at, const char *name)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = dt_places_first(at, dt_name_hash(name)); i >= 0; i = dt_places_next(at, i))
         if (strcmp(list[i].name, name) == 0)
             return &list[i];
     return NULL;
@@ -213,10 +217,11 @@ void dt_return(dt_trace *t, const char *name, dt_value value)
         dt_trace_fail(t, dt_want(name, "dt_return", "name"));
         return;
     }
-    if (dt_named_find(t->result, t->n_results, name)) {
+    if (dt_named_find(t->result, &t->results_at, name)) {
         dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
         return;
     }
+    dt_places_add(&t->results_at, dt_name_hash(name));
     DT_GROW(t->result, t->cap_results, t->n_results + 1);
     t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
 }
@@ -235,11 +240,17 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
 
 /* ---- value numbering ---- */
 
+/* Eight bytes a step: attributes are long, and every node of every pass is hashed. */
 static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 1099511628211u; /* FNV-1a */
+    for (; n > 0; n -= n < 8 ? n : 8) {
+        uint64_t word = 0;
+        memcpy(&word, p, n < 8 ? n : 8);
+        p += n < 8 ? n : 8;
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
     return h;
 }
 
@@ -258,12 +269,20 @@ static bool same_node(const dt_node *a, const dt_node *b)
 }
 
 /* The slot where `n` stands or should stand; the table is never full. */
-static int *find_slot(dt_trace *t, const dt_node *n)
+static dt_trace_slot *find_slot(dt_trace *t, const dt_node *n, uint32_t hash)
 {
-    uint64_t mask = (uint64_t)t->n_slots - 1;
-    for (uint64_t i = hash_node(n) & mask;; i = (i + 1) & mask)
-        if (t->slot[i] < 0 || same_node(t->node[t->slot[i]], n))
+    uint32_t mask = (uint32_t)t->n_slots - 1;
+    for (uint32_t i = hash & mask;; i = (i + 1) & mask)
+        if (t->slot[i].node < 0 || (t->slot[i].hash == hash && same_node(t->node[t->slot[i].node], n)))
             return &t->slot[i];
+}
+
+static void put_slot(dt_trace *t, const dt_trace_slot *s)
+{
+    uint32_t mask = (uint32_t)t->n_slots - 1, at = s->hash & mask;
+    while (t->slot[at].node >= 0)
+        at = (at + 1) & mask;
+    t->slot[at] = *s;
 }
 
 /* Makes room for one more node: at least every second slot stays free. */
@@ -271,12 +290,16 @@ static void grow_slots(dt_trace *t)
 {
     if (t->n_nodes + 1 <= t->n_slots / 2)
         return;
-    t->n_slots = t->n_slots ? 2 * t->n_slots : 64;
-    t->slot = dt_realloc(t->slot, dt_size_mul((size_t)t->n_slots, sizeof *t->slot));
+    int had = t->n_slots;
+    dt_trace_slot *old = t->slot;
+    t->n_slots = had ? 2 * had : 64;
+    t->slot = dt_alloc(dt_size_mul((size_t)t->n_slots, sizeof *t->slot));
     for (int i = 0; i < t->n_slots; i++)
-        t->slot[i] = -1;
-    for (int i = 0; i < t->n_nodes; i++)
-        *find_slot(t, t->node[i]) = i;
+        t->slot[i].node = -1;
+    for (int i = 0; i < had; i++)
+        if (old[i].node >= 0)
+            put_slot(t, &old[i]);
+    free(old);
 }
 
 /* ---- emitting ---- */
@@ -319,16 +342,17 @@ dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, con
         n.in[i] = in[i].node;
     }
     grow_slots(t);
-    int *slot = find_slot(t, &n);
-    if (*slot < 0) {
+    const uint32_t hash = (uint32_t)hash_node(&n);
+    dt_trace_slot *slot = find_slot(t, &n, hash);
+    if (slot->node < 0) {
         dt_status *s = infer_type(t, &n);
         if (s) {
             dt_trace_fail(t, s);
             return none;
         }
-        *slot = append(t, &n);
+        *slot = (dt_trace_slot){ append(t, &n), hash };
     }
-    return dt_value_of(t, *slot);
+    return dt_value_of(t, slot->node);
 }
 
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in)

@@ -8,6 +8,7 @@
 #ifndef DT_GRAPH_TRACE_H
 #define DT_GRAPH_TRACE_H
 
+#include "base/places.h"
 #include "graph/graph.h"
 
 typedef struct dt_trace_state {
@@ -15,6 +16,11 @@ typedef struct dt_trace_state {
     int node; /* at the start of the step */
     int now;  /* after the assignments so far */
 } dt_trace_state;
+
+typedef struct dt_trace_slot {
+    int node; /* -1: free */
+    uint32_t hash;
+} dt_trace_slot;
 
 struct dt_trace {
     dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
@@ -31,7 +37,8 @@ struct dt_trace {
     dt_named_node *arg;
     dt_trace_state *state;
     dt_named_node *result;
-    int *slot; /* [n_slots] open hash table of node numbers for value numbering, -1: free */
+    dt_places args_at, states_at, results_at; /* by name, by variable, by name */
+    dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
     int n_slots;
 };
 
@@ -39,7 +46,7 @@ struct dt_trace {
 dt_value dt_value_of(dt_trace *t, int i);
 /* dt_trace_order, with updates behind the readers of the old values where that is possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
-/* The entry of that name, or NULL. */
-const dt_named_node *dt_named_find(const dt_named_node *list, int n, const char *name);
+/* The entry of that name in a list whose places are `at`, or NULL. */
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_places *at, const char *name);
 
 #endif

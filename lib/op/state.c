@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "graph/trace.h"
 #include "op/op.h"
 #include "op/shapes.h"
@@ -25,13 +26,14 @@ static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_ty
 
 dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type)
 {
-    const dt_named_node *old = dt_named_find(t->arg, t->n_args, name);
+    const dt_named_node *old = dt_named_find(t->arg, &t->args_at, name);
     if (old)
         return declare_again(t, old, type);
     dt_index_attr attr = { *type, t->n_args };
     dt_value v = dt_emit(t, &dt_op_parameter, NULL, 0, &attr);
     if (!v.trace)
         return none;
+    dt_places_add(&t->args_at, dt_name_hash(name));
     DT_GROW(t->arg, t->cap_args, t->n_args + 1);
     t->arg[t->n_args++] = (dt_named_node){ dt_arena_strdup(t->arena, name), v.node };
     return v;
@@ -72,7 +74,7 @@ dt_value dt_arg(dt_trace *t, const char *name)
         dt_trace_fail(t, dt_want(name, "dt_arg", "name"));
         return none;
     }
-    const dt_named_node *arg = dt_named_find(t->arg, t->n_args, name);
+    const dt_named_node *arg = dt_named_find(t->arg, &t->args_at, name);
     if (arg)
         return dt_value_of(t, arg->node);
     dt_trace_fail(t, no_argument(t, name));
@@ -84,7 +86,8 @@ dt_value dt_arg(dt_trace *t, const char *name)
 /* The trace's entry for v, made on first use; NULL when the trace has failed. */
 static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
 {
-    for (int i = 0; i < t->n_states; i++)
+    const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
+    for (int i = dt_places_first(&t->states_at, hash); i >= 0; i = dt_places_next(&t->states_at, i))
         if (t->state[i].variable == v)
             return &t->state[i];
     dt_index_attr attr = { v->type, t->n_states };
@@ -93,6 +96,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
     dt_trace_path(t, before);
     if (!start.trace)
         return NULL;
+    dt_places_add(&t->states_at, hash);
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states] = (dt_trace_state){ v, start.node, start.node };
     v->refs++; /* a step function may let go of what it made */
