@@ -23,7 +23,13 @@
 
 #define DT_SCHEDULE_RANKS 1024 /* schedules are written out in full: the ring's has ranks^2 moves */
 
-typedef enum dt_collective { DT_ALL_GATHER, DT_REDUCE_SCATTER, DT_ALL_REDUCE } dt_collective;
+typedef enum dt_collective {
+    DT_ALL_GATHER, DT_REDUCE_SCATTER, DT_ALL_REDUCE,
+    DT_ALL_TO_ALL,           /* everyone has something for everyone */
+    DT_COLLECTIVE_PERMUTE,   /* each rank sends to the next one, the last to nobody; of two ranks: a transfer */
+    DT_COLLECTIVE_BROADCAST, /* what rank 0 has goes to all */
+} dt_collective;
+enum { DT_COLLECTIVES = DT_COLLECTIVE_BROADCAST + 1 };
 const char *dt_collective_name(dt_collective c); /* "all_reduce" */
 
 /* Chunks first .. first + chunks - 1 of `from` arrive at `to`: they replace its own, or are added to them. What is sent is what `from`
@@ -56,8 +62,9 @@ const dt_algorithm *const *dt_algorithms(int *n);
 const dt_algorithm *dt_algorithm_find(const char *name); /* NULL: none */
 
 typedef struct dt_schedule {
-    const dt_algorithm *algorithm;
+    char name[48];      /* "ring" */
     dt_collective collective;
+    bool direct;        /* one message for each pair that exchanges anything: no round is there to hide the way of the first byte */
     int ranks, chunks, rounds;
     int *owner;         /* [chunks]: who has the chunk before an all-gather and after a reduce-scatter */
     dt_move *move;      /* by round */
@@ -87,16 +94,20 @@ typedef struct dt_wires {
     double link_Bps;   /* a link, one way */
     double hop_s;      /* latency of a link */
     double chip_Bps;   /* between cores of a chip; 0: free */
+    int groups;        /* that do the same at the same time, their places one after the other; 0: one */
 } dt_wires;
-/* The wires of a slice's chips; cores of one chip exchange through its HBM, once in and once out. */
+/* The wires of a slice's chips, ideal ones; cores of one chip exchange over the link between them, or else through its HBM, once in and
+ * once out. */
 dt_wires dt_wires_of(const dt_topology *t, const int *place);
 
 typedef struct dt_wire_price {
     double seconds;
+    double latency_s;    /* of the first byte's way: what nothing at all would cost */
     double busiest_link; /* bytes over the one that carries most, one way */
+    double way[3][2];    /* the same of the links along x, y and z, [1] towards larger coordinates */
 } dt_wire_price;
 /* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as long as its slowest link or message:
- * max(bytes on a link / link_Bps, hops * hop_s); rounds follow each other. */
+ * max(bytes on a link / link_Bps, hops * hop_s), of a direct one their sum; rounds follow each other. */
 dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
 
 /* A drawing: how many ranks' values each chunk of each rank holds after every round, and the moves of the round. */

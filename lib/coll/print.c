@@ -103,7 +103,7 @@ void dt_schedule_print(const dt_schedule *s, dt_str *out)
     board b = {.s = s, .out = out, .digits = s->ranks > 99 ? 3 : s->ranks > 9 ? 2 : 1};
     b.now = dt_alloc(cells(s) * sizeof *b.now);
     b.then = dt_alloc(cells(s) * sizeof *b.then);
-    dt_str_printf(out, "%s by %s: %d rank%s, %d chunk%s, %d round%s\n", dt_collective_name(s->collective), s->algorithm->name, s->ranks,
+    dt_str_printf(out, "%s by %s: %d rank%s, %d chunk%s, %d round%s\n", dt_collective_name(s->collective), s->name, s->ranks,
                   s->ranks == 1 ? "" : "s", s->chunks, s->chunks == 1 ? "" : "s", s->rounds, s->rounds == 1 ? "" : "s");
     set_start(&b);
     print_heads(&b);

@@ -3,6 +3,7 @@
  * chunk went from a to b, b's part of the sum now goes to a.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,10 @@ const dt_algorithm *dt_algorithm_find(const char *name)
 
 const char *dt_collective_name(dt_collective c)
 {
-    static const char *const names[] = {[DT_ALL_GATHER] = "all_gather", [DT_REDUCE_SCATTER] = "reduce_scatter", [DT_ALL_REDUCE] = "all_reduce"};
+    static const char *const names[] = {
+        [DT_ALL_GATHER] = "all_gather", [DT_REDUCE_SCATTER] = "reduce_scatter", [DT_ALL_REDUCE] = "all_reduce",
+        [DT_ALL_TO_ALL] = "all_to_all", [DT_COLLECTIVE_PERMUTE] = "collective_permute", [DT_COLLECTIVE_BROADCAST] = "collective_broadcast",
+    };
     return names[c];
 }
 
@@ -66,10 +70,10 @@ static void add_backwards(dt_schedule *s, const dt_moves *gather, int rounds)
     s->rounds += rounds;
 }
 
-static void write_moves(dt_schedule *s, const int *order)
+static void write_moves(dt_schedule *s, const dt_algorithm *algorithm, const int *order)
 {
     dt_moves gather = {0};
-    s->algorithm->gather(s->ranks, &gather);
+    algorithm->gather(s->ranks, &gather);
     const int rounds = gather.n ? gather.at[gather.n - 1].round + 1 : 0;
     s->move = dt_alloc(2 * (size_t)gather.n * sizeof *s->move);
     if (s->collective != DT_ALL_GATHER)
@@ -83,7 +87,7 @@ static void write_moves(dt_schedule *s, const int *order)
     }
     s->owner = dt_alloc((size_t)s->chunks * sizeof *s->owner);
     for (int c = 0; c < s->chunks; c++)
-        s->owner[c] = order ? order[c / s->algorithm->chunks] : c / s->algorithm->chunks;
+        s->owner[c] = order ? order[c / algorithm->chunks] : c / algorithm->chunks;
 }
 
 /* ---- actions ---- */
@@ -133,11 +137,11 @@ dt_status *dt_schedule_create(dt_schedule **out, const dt_schedule_spec *spec)
     if (spec->algorithm->powers_of_two_only && (spec->ranks & (spec->ranks - 1)))
         return dt_fail(DT_E_SCHEDULE, NULL, "%s needs a power of two, got %d ranks", spec->algorithm->name, spec->ranks);
     dt_schedule *s = dt_alloc(sizeof *s);
-    s->algorithm = spec->algorithm;
+    snprintf(s->name, sizeof s->name, "%s", spec->algorithm->name);
     s->collective = spec->collective;
     s->ranks = spec->ranks;
     s->chunks = spec->ranks * spec->algorithm->chunks;
-    write_moves(s, spec->order);
+    write_moves(s, spec->algorithm, spec->order);
     write_actions(s);
     *out = s;
     return NULL;

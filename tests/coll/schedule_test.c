@@ -94,7 +94,7 @@ static void play_actions(const dt_schedule *s, board now, dt_random *random)
             left--;
             stuck = 0;
         } else if (stuck++ > 1000 * s->ranks) {
-            fail_msg("%s by %s hangs with %d ranks", dt_collective_name(s->collective), s->algorithm->name, s->ranks);
+            fail_msg("%s by %s hangs with %d ranks", dt_collective_name(s->collective), s->name, s->ranks);
         }
     }
     for (int i = 0; i < s->ranks * s->ranks; i++) {

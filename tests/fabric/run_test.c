@@ -98,7 +98,7 @@ static void check_integers(const trial *t, int rank)
             int64_t want = s->collective == DT_ALL_GATHER ? value(s->owner[c], i) : sum(s->ranks, i);
             if (got[i] != want)
                 fail_msg("%s by %s, %d ranks, %lld elements: rank %d has %d at %lld, not %lld", dt_collective_name(s->collective),
-                         s->algorithm->name, s->ranks, (long long)t->n, rank, got[i], (long long)i, (long long)want);
+                         s->name, s->ranks, (long long)t->n, rank, got[i], (long long)i, (long long)want);
         }
     }
 }

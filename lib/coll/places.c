@@ -1,0 +1,156 @@
+#include "coll/places.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "coll/links.h"
+
+static const int *place(const dt_exchange *x, int group, int rank)
+{
+    return &x->place[4 * (group * x->ranks + rank)];
+}
+
+/* ---- rings ---- */
+
+/* A step of the ring: every rank sends a byte to the next one, or the one before. */
+static void add_step(dt_loads *l, const dt_exchange *x, bool back)
+{
+    for (int g = 0; g < x->groups; g++)
+        for (int r = 0; r < x->ranks; r++) {
+            const int *a = place(x, g, r), *b = place(x, g, (r + 1) % x->ranks);
+            dt_loads_add(l, back ? b : a, back ? a : b, 1);
+        }
+}
+
+static void note_links(dt_wire_price *p, const dt_loads *l, double bytes)
+{
+    p->busiest_link = bytes * dt_loads_link(l);
+    for (int axis = 0; axis < 3; axis++)
+        for (int up = 0; up < 2; up++)
+            p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
+}
+
+/* Rounds of an all-gather on what links carry in a step. */
+static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l, const dt_wires *w)
+{
+    const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
+    if (!both)
+        return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
+    const int near = (x->ranks - 1) / 2, far = x->ranks / 2; /* in the last round of an even number only one half arrives from each side */
+    return near * dt_wires_round(w, l->hops, link * chunk, chip * chunk)
+        + (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
+}
+
+/* An all-reduce goes round one way, then the other, so that both ways it is as one both ways at once. */
+dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w)
+{
+    dt_loads l = dt_loads_create(x->topology);
+    dt_wire_price p = {0};
+    const int times = x->collective == DT_ALL_REDUCE ? 2 : 1, rounds = both ? x->ranks / 2 : x->ranks - 1;
+    const double travels = x->bytes / x->ranks * (x->ranks - 1);
+    add_step(&l, x, x->collective == DT_REDUCE_SCATTER);
+    if (both)
+        add_step(&l, x, x->collective != DT_REDUCE_SCATTER);
+    p.seconds = times * gather_seconds(x, both, &l, w);
+    p.latency_s = times * rounds * l.hops * w->hop_s;
+    if (!both && times == 2)
+        add_step(&l, x, true);
+    note_links(&p, &l, both ? times * travels / 2 : travels);
+    dt_loads_release(&l);
+    return p;
+}
+
+/* ---- straight ---- */
+
+static void add_all_pairs(dt_loads *l, const dt_exchange *x)
+{
+    const double each = x->bytes / x->ranks / x->ranks;
+    for (int g = 0; g < x->groups; g++)
+        for (int a = 0; a < x->ranks; a++)
+            for (int b = 0; b < x->ranks; b++)
+                if (a != b)
+                    dt_loads_add(l, place(x, g, a), place(x, g, b), each);
+}
+
+static void add_neighbours(dt_loads *l, const dt_exchange *x)
+{
+    for (int g = 0; g < x->groups; g++)
+        for (int r = 0; r + 1 < x->ranks; r++)
+            dt_loads_add(l, place(x, g, r), place(x, g, r + 1), x->bytes);
+}
+
+dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w)
+{
+    dt_loads l = dt_loads_create(x->topology);
+    dt_wire_price p = {0};
+    if (x->collective == DT_ALL_TO_ALL)
+        add_all_pairs(&l, x);
+    else
+        add_neighbours(&l, x);
+    p.latency_s = l.hops * w->hop_s;
+    p.seconds = p.latency_s + dt_wires_round(w, 0, dt_loads_link(&l), dt_loads_chip(&l));
+    note_links(&p, &l, 1);
+    dt_loads_release(&l);
+    return p;
+}
+
+/* ---- trees ---- */
+
+/* The way from the root to a place of its group: how many steps, and from where the last one comes. */
+typedef struct branch {
+    int depth;
+    dt_coords from;
+} branch;
+
+static int steps_along(const dt_grid_axis *x, int from, int to)
+{
+    int steps = abs(to - from) / (x->stride ? x->stride : 1);
+    return x->ring && 2 * steps > x->ranks ? x->ranks - steps : steps;
+}
+
+static branch branch_to(const dt_grid *grid, const int *root, const int *at)
+{
+    branch b = {0};
+    memcpy(b.from, at, sizeof b.from);
+    for (int a = DT_GRID_AXES - 1; a >= 0; a--) {
+        const dt_grid_axis *x = &grid->axis[a];
+        const int steps = steps_along(x, root[a], at[a]), ahead = (at[a] + x->stride) % x->size;
+        if (steps > 0 && b.depth == 0) {
+            const bool on = at[a] + x->stride < x->size || x->ring;
+            b.from[a] = on && steps_along(x, root[a], ahead) < steps ? ahead : (at[a] - x->stride + x->size) % x->size;
+        }
+        b.depth += steps;
+    }
+    return b;
+}
+
+/* Without a grid: half of the ranks to each side. */
+static branch chain_to(const dt_exchange *x, int group, int rank)
+{
+    const bool behind = 2 * rank > x->ranks;
+    branch b = {.depth = behind ? x->ranks - rank : rank};
+    memcpy(b.from, place(x, group, behind ? (rank + 1) % x->ranks : rank - 1), sizeof b.from);
+    return b;
+}
+
+dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w)
+{
+    dt_loads l = dt_loads_create(x->topology);
+    dt_wire_price p = {0};
+    int depth = 0;
+    for (int g = 0; g < x->groups; g++)
+        for (int r = 1; r < x->ranks; r++) {
+            const branch b = grid ? branch_to(grid, place(x, g, 0), place(x, g, r)) : chain_to(x, g, r);
+            dt_loads_add(&l, b.from, place(x, g, r), 1);
+            depth = b.depth > depth ? b.depth : depth;
+        }
+    const double all = dt_wires_round(w, 0, dt_loads_link(&l) * x->bytes, dt_loads_chip(&l) * x->bytes), way = l.hops * w->hop_s;
+    const double pieces = way > 0 && all > way ? floor(all / way) : 1;
+    p.latency_s = depth * way;
+    p.seconds = (depth + pieces - 1) * (all / pieces > way ? all / pieces : way);
+    note_links(&p, &l, x->bytes);
+    dt_loads_release(&l);
+    return p;
+}

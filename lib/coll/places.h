@@ -1,0 +1,18 @@
+/*
+ * Prices of exchanges between places that need not be a grid. Every message of all groups is routed, and counted on its links.
+ */
+#ifndef DT_COLL_PLACES_H
+#define DT_COLL_PLACES_H
+
+#include "coll/exchange.h"
+#include "coll/grid.h"
+
+/* All-gather, reduce-scatter or all-reduce along a ring through the ranks of each group, one way or both ways round. */
+dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *wires);
+/* Messages straight from rank to rank: all_to_all, collective_permute. */
+dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *wires);
+/* Rank 0's buffer goes to all in pieces, down a tree: along the first axis of the grid, from all there along the second, and on; without a grid
+ * (NULL) from rank to rank both ways. So many pieces that the first one's way costs as much as a piece. */
+dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *wires);
+
+#endif

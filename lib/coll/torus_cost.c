@@ -1,0 +1,227 @@
+/*
+ * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the same time, so what the links of one row
+ * carry in a round is what all carry.
+ *
+ * An algorithm's moves along an axis are played once for each group that lies in the row (`profile`); a round of a phase is the sum over the
+ * colours that are in the row, in the parts of the buffer that they have left. Rounds and their prices are those of dt_schedule_cost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "coll/moves.h"
+#include "coll/links.h"
+#include "coll/torus.h"
+
+/* What the links of a row carry in the rounds of an algorithm's all-gather, in chunks. */
+typedef struct profile {
+    int rounds, size;
+    int *hops;    /* [rounds] */
+    double *link; /* [rounds][2][size]: down and up; a link belongs to its lower end. Of cores: what the chip carries, at 0 */
+} profile;
+
+static double *row_of(const profile *p, int round, bool up)
+{
+    return &p->link[(size_t)(2 * round + up) * (size_t)p->size];
+}
+
+static void add_way(profile *p, int round, int from, int steps, bool up, double chunks)
+{
+    double *row = row_of(p, round, up);
+    for (int i = 0, at = from; i < steps; i++) {
+        const int next = (at + (up ? 1 : p->size - 1)) % p->size;
+        row[up ? at : next] += chunks;
+        at = next;
+    }
+}
+
+/* The short way, or half each way where both are. */
+static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to)
+{
+    const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
+    const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;
+    const int hops = up ? ahead : behind;
+    if (up)
+        add_way(p, m->round, from, ahead, true, both ? m->chunks / 2.0 : m->chunks);
+    if (!up || both)
+        add_way(p, m->round, from, behind, false, both ? m->chunks / 2.0 : m->chunks);
+    if (hops > p->hops[m->round])
+        p->hops[m->round] = hops;
+}
+
+static int position(const dt_grid_axis *x, const dt_phase *p, int base, int rank)
+{
+    return base + x->stride * (p->down ? x->ranks - 1 - rank : rank);
+}
+
+static void play(profile *out, const dt_moves *moves, const dt_grid_axis *x, const dt_phase *p, bool backwards)
+{
+    for (int base = 0; base < x->size; base++)
+        for (int i = 0; x->based[base] && i < moves->n; i++) {
+            const dt_move *m = &moves->at[i];
+            const int a = position(x, p, base, m->from), b = position(x, p, base, m->to);
+            if (p->axis == DT_CORE_AXIS)
+                out->link[(size_t)m->round * 2 * (size_t)out->size] += m->chunks;
+            else
+                add_message(out, x, m, backwards ? b : a, backwards ? a : b);
+        }
+}
+
+static profile profile_of(const dt_grid *g, const dt_phase *p, bool backwards)
+{
+    const dt_grid_axis *x = &g->axis[p->axis];
+    dt_moves moves = {0};
+    p->algorithm->gather(x->ranks, &moves);
+    profile out = {.size = x->size, .rounds = moves.n ? moves.at[moves.n - 1].round + 1 : 0};
+    out.hops = dt_alloc((size_t)(out.rounds + 1) * sizeof *out.hops);
+    out.link = dt_alloc((size_t)(out.rounds + 1) * 2 * (size_t)out.size * sizeof *out.link);
+    play(&out, &moves, x, p, backwards);
+    free(moves.at);
+    return out;
+}
+
+static void profile_release(profile *p)
+{
+    free(p->hops);
+    free(p->link);
+}
+
+/* ---- rounds ---- */
+
+/* What the links of the rows of all axes carry; a row has the same links whichever way they are used. */
+typedef struct rows {
+    double link[DT_GRID_AXES][2][DT_GRID_SIDE];
+    int hops;
+} rows;
+
+typedef struct bill {
+    const dt_torus *s;
+    const dt_wires *wires;
+    rows now, total;
+    dt_wire_price price;
+} bill;
+
+static double most(const double *v, int n)
+{
+    double m = 0;
+    for (int i = 0; i < n; i++)
+        m = v[i] > m ? v[i] : m;
+    return m;
+}
+
+static double most_of(const dt_grid *g, const rows *r)
+{
+    double m = 0;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++) {
+            double way = most(r->link[a][up], g->axis[a].size);
+            m = way > m ? way : m;
+        }
+    return m;
+}
+
+static void close_round(bill *b)
+{
+    const dt_grid *g = b->s->grid;
+    b->price.seconds += dt_wires_round(b->wires, b->now.hops, most_of(g, &b->now), b->now.link[DT_CORE_AXIS][0][0]);
+    b->price.latency_s += b->now.hops * b->wires->hop_s;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++)
+            for (int i = 0; i < g->axis[a].size; i++)
+                b->total.link[a][up][i] += b->now.link[a][up][i];
+    memset(&b->now, 0, sizeof b->now);
+}
+
+/* A colour's part of a round; all cores of a chip that take part send over its links. */
+static void add_round(bill *b, const profile *p, const dt_phase *phase, int round, double chunk)
+{
+    const double each = phase->axis == DT_CORE_AXIS ? chunk : chunk * b->s->grid->cores;
+    for (int up = 0; up < 2; up++)
+        for (int i = 0; i < p->size; i++)
+            b->now.link[phase->axis][up][i] += each * row_of(p, round, up)[i];
+    if (p->hops[round] > b->now.hops)
+        b->now.hops = p->hops[round];
+}
+
+/* Bytes of a chunk of a colour's phase, of `bytes` of the colour. */
+static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes)
+{
+    for (int i = 0; i <= phase; i++)
+        bytes /= s->grid->axis[c->phase[i].axis].ranks;
+    return bytes / c->phase[phase].algorithm->chunks;
+}
+
+static void add_phase(bill *b, int phase, bool backwards, double bytes)
+{
+    profile p[DT_TORUS_COLORS];
+    int rounds = 0;
+    for (int c = 0; c < b->s->colors; c++) {
+        p[c] = profile_of(b->s->grid, &b->s->color[c].phase[phase], backwards);
+        rounds = p[c].rounds > rounds ? p[c].rounds : rounds;
+    }
+    for (int i = 0; i < rounds; i++) {
+        const int round = backwards ? rounds - 1 - i : i;
+        for (int c = 0; c < b->s->colors; c++)
+            if (round < p[c].rounds)
+                add_round(b, &p[c], &b->s->color[c].phase[phase], round, chunk_bytes(b->s, &b->s->color[c], phase, bytes / b->s->colors));
+        close_round(b);
+    }
+    for (int c = 0; c < b->s->colors; c++)
+        profile_release(&p[c]);
+}
+
+static void note_links(bill *b)
+{
+    const dt_grid *g = b->s->grid;
+    b->price.busiest_link = most_of(g, &b->total);
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++)
+            b->price.way[a][up] = most(b->total.link[a][up], g->axis[a].size);
+}
+
+dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires)
+{
+    bill b = {.s = s, .wires = wires};
+    const int phases = s->colors ? s->color[0].phases : 0;
+    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++)
+        add_phase(&b, i, true, bytes);
+    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--)
+        add_phase(&b, i, false, bytes);
+    note_links(&b);
+    return b.price;
+}
+
+/* ---- all to all ---- */
+
+/* Everybody's message to everybody else in the row, at once. */
+static void gather_all_pairs(int ranks, dt_moves *out)
+{
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++)
+            if (from != to)
+                dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
+}
+
+/* On its way from rank to rank a message goes along each axis once; as all rows are alike, one of n ranks carries 1/n of what travels along it:
+ * all pairs of places in the row, as often as there are pairs of rows. */
+dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires)
+{
+    static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
+    const dt_torus s = {.grid = g, .colors = 1};
+    bill b = {.s = &s, .wires = wires};
+    const double each = bytes / g->ranks / g->ranks;
+    int hops = 0;
+    for (int a = 0; a < DT_GRID_AXES; a++) {
+        const dt_phase phase = {&all_pairs, a, false};
+        profile p = profile_of(g, &phase, false);
+        hops += p.hops[0];
+        if (g->axis[a].ranks > 1)
+            add_round(&b, &p, &phase, 0, a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks);
+        profile_release(&p);
+    }
+    b.price.latency_s = hops * wires->hop_s;
+    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.now), b.now.link[DT_CORE_AXIS][0][0]);
+    b.total = b.now;
+    note_links(&b);
+    return b.price;
+}
