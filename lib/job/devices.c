@@ -79,12 +79,19 @@ static void tell(const char *heading, const found *f, int n, dt_str *out)
         dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name, f[i].here ? "" : "not here: ", f[i].about);
 }
 
+/* From the smallest to the largest of each generation. */
 static void list_slices(dt_str *out)
 {
-    int n;
-    const dt_slice *slices = dt_slices(&n);
-    for (int i = 0; i < n; i++)
-        dt_str_printf(out, "%ssim:%s", i ? ", " : "", slices[i].name);
+    int n, slices;
+    const dt_chip *const *chip = dt_chips(&n);
+    for (int i = 0; i < n; i++) {
+        dt_slice *all = dt_slices_of(chip[i], &slices);
+        int last = slices - 1;
+        while (strchr(all[last].name, ':'))
+            last--;
+        dt_str_printf(out, "%ssim:%s to %s", i ? ", " : "", all[0].name, all[last].name);
+        free(all);
+    }
 }
 
 static void print_text(const machine *m, dt_str *out)
@@ -113,13 +120,19 @@ static void put_found(dt_json *j, const char *key, const found *f, int n)
     dt_json_close(j, ']');
 }
 
+/* Those whose names count; other shapes are spelled out, as v4:4x4x16. */
 static void put_slices(dt_json *j)
 {
-    int n;
-    const dt_slice *slices = dt_slices(&n);
+    int n, slices;
+    const dt_chip *const *chip = dt_chips(&n);
     dt_json_open(j, "slices", '[');
-    for (int i = 0; i < n; i++)
-        dt_json_string(j, NULL, slices[i].name);
+    for (int i = 0; i < n; i++) {
+        dt_slice *all = dt_slices_of(chip[i], &slices);
+        for (int k = 0; k < slices; k++)
+            if (!strchr(all[k].name, ':'))
+                dt_json_string(j, NULL, all[k].name);
+        free(all);
+    }
     dt_json_close(j, ']');
 }
 

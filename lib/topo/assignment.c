@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "topo/list.h"
 #include "topo/ring.h"
-#include "topo/topo.h"
+#include "topo/slice.h"
 
 /* A request that has been checked. */
 typedef struct plan {
@@ -64,32 +64,19 @@ static bool find_block(const int mesh[4], int64_t cores, int64_t block[4])
     return false;
 }
 
-/* The mesh of a slice whose chips show so many devices. */
-static bool mesh_fits(const dt_slice *s, int devices, const int64_t footprint[4], int mesh[4])
-{
-    memcpy(mesh, (int[4]){s->chips[0], s->chips[1], s->chips[2], devices}, 4 * sizeof *mesh);
-    for (int k = 0; k < 4; k++)
-        if (footprint[k] > mesh[k])
-            return false;
-    return true;
-}
-
 /* "take tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice with room of these chips, NULL: of any; nothing where there
  * is none. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4])
 {
-    int n, mesh[4];
-    const dt_slice *s = dt_slices(&n);
-    for (int i = 0; i < n && text->size == 0; i++)
-        for (int devices = s[i].chip->devices; devices <= s[i].chip->cores && text->size == 0; devices++) {
-            if ((chip && s[i].chip != chip) || !mesh_fits(&s[i], devices, footprint, mesh))
-                continue;
-            dt_str_printf(text, "take tpu: sim:%s", s[i].name);
-            if (devices != s[i].chip->devices)
-                dt_str_printf(text, " with cores_per_chip: %d", devices);
-            dt_str_puts(text, ", mesh ");
-            dt_list_print_4(text, mesh);
-        }
+    dt_slice s;
+    int devices;
+    if (!dt_slice_with_room(chip, footprint, &s, &devices))
+        return;
+    dt_str_printf(text, "take tpu: sim:%s", s.name);
+    if (devices != s.chip->devices)
+        dt_str_printf(text, " with cores_per_chip: %d", devices);
+    dt_str_puts(text, ", mesh ");
+    dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
 /* What would do instead: another block of as many cores, another slice. */

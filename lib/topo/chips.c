@@ -1,26 +1,34 @@
-/* The table of chips: rows in topo/chips.h, each an object dt_chip_GENERATION that rows of slices point to. */
+/* The table of chips: rows in topo/chips.h, one object each. */
 #include <strings.h>
 
-#include "topo/chip_rows.h"
+#include "topo/topo.h"
 
-#define DT_CHIP(name, ...) const dt_chip dt_chip_##name = {.generation = #name, __VA_ARGS__};
+#define DT_CHIP(name, ...) static const dt_chip chip_##name = {.generation = #name, __VA_ARGS__};
 #include "topo/chips.h"
 
 static bool is_called(const dt_chip *c, const char *name)
 {
-    bool called = strcasecmp(c->generation, name) == 0;
+    bool called = strcasecmp(c->generation, name) == 0 || (c->type && strcasecmp(c->type, name) == 0);
     for (size_t i = 0; i < sizeof c->aliases / sizeof *c->aliases && c->aliases[i]; i++)
         called = called || strcasecmp(c->aliases[i], name) == 0;
     return called;
 }
 
+static const dt_chip *const rows[] = {
+#define DT_CHIP(name, ...) &chip_##name,
+#include "topo/chips.h"
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const dt_chip *const *dt_chips(int *n)
+{
+    *n = ROWS;
+    return rows;
+}
+
 const dt_chip *dt_chip_find(const char *generation)
 {
-    static const dt_chip *const rows[] = {
-#define DT_CHIP(name, ...) &dt_chip_##name,
-#include "topo/chips.h"
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int i = 0; i < ROWS; i++)
         if (is_called(rows[i], generation))
             return rows[i];
     return NULL;

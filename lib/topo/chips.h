@@ -23,6 +23,7 @@ DT_CHIP(v2,
     .hop_s = 1e-6,                     /* [sb] */
     .usd_hour = 4.50 / 4,              /* [dawn] 4.50 for a v2-8 */
     .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* [lib] */
     .host = {2, 2, 1})                 /* [lib] 4 chips */
 DT_CHIP(v3,
     .kind = "TPU v3",                  /* [lib] */
@@ -39,6 +40,7 @@ DT_CHIP(v3,
     .hop_s = 1e-6,                     /* [sb] */
     .usd_hour = 8.00 / 4,              /* [list] 8.00 for a v3-8 */
     .dims = 2, .wrap = 32,             /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
+    .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
     .host = {2, 2, 1})                 /* [docs] a v3-8 machine has 4 chips */
 DT_CHIP(v4,
     .kind = "TPU v4",                  /* [lib] */
@@ -59,10 +61,13 @@ DT_CHIP(v4,
     .dcn_Bps = 6.25e9,                 /* [sb] */
     .usd_hour = 3.22,                  /* [list] */
     .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
+    .cubes = 64, .any_order = true,    /* [lib] */
     .host = {2, 2, 1})                 /* [lib] 4 chips */
 DT_CHIP(v5e,
     .kind = "TPU v5 lite",             /* [lib] */
-    .aliases = {"v5litepod", "v5lite", "v5 lite"}, /* [docs] v5litepod-16 is the accelerator type */
+    .type = "v5litepod",               /* [docs] v5litepod-16 */
+    .aliases = {"v5lite", "v5 lite"},  /* [jax] */
     .cores = 1, .devices = 1,          /* [jax, lib] */
     .core_flops = 197e12,              /* [docs] */
     .core_int8_ops = 393e12,           /* [docs] */
@@ -78,6 +83,7 @@ DT_CHIP(v5e,
     .dcn_Bps = 3.125e9,                /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
     .usd_hour = 1.20,                  /* [sb] */
     .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
 DT_CHIP(v5p,
     .kind = "TPU v5",                  /* [lib] */
@@ -99,6 +105,8 @@ DT_CHIP(v5p,
     .dcn_Bps = 6.25e9,                 /* [docs] 50 Gbit/s a chip */
     .usd_hour = 4.20,                  /* [sb] */
     .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
+    .cubes = 140,                      /* [lib] 16x20x28; the largest job is 16x16x24 [docs] */
     .host = {2, 2, 1})                 /* [lib] 4 chips */
 DT_CHIP(v6e,
     .kind = "TPU v6 lite",             /* [lib] */
@@ -119,6 +127,7 @@ DT_CHIP(v6e,
     .dcn_Bps = 12.5e9,                 /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
     .usd_hour = 2.70,                  /* [list] */
     .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
 DT_CHIP(tpu7x,
     .kind = "TPU7x",                   /* [lib] */
@@ -137,5 +146,7 @@ DT_CHIP(tpu7x,
     .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
     .dcn_Bps = 12.5e9,                 /* [docs] 100 Gbit/s a chip */
     .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
+    .cubes = 144, .long_twists = true, /* [lib] 9,216 chips */
     .host = {2, 2, 1})                 /* [docs] 4 chips */
 #undef DT_CHIP

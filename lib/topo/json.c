@@ -1,4 +1,4 @@
-/* A slice for programs: `dtrain topology --json`. Devices stand in the order of their ids. */
+/* A slice for programs: `dtrain topology --json`. Devices stand by hosts, in each by their ids, as in the compiler's list. */
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -43,14 +43,8 @@ static void put_device(dt_json *j, const dt_topology *t, const dt_coords at)
 static void put_devices(dt_json *j, const dt_topology *t)
 {
     dt_json_open(j, "devices", '[');
-    for (int z = 0; z < t->mesh[2]; z++)
-        for (int y = 0; y < t->mesh[1]; y++)
-            for (int x = 0; x < t->mesh[0]; x++)
-                for (int core = 0; core < t->mesh[3]; core++) {
-                    const dt_coords at = {x, y, z, core};
-                    if (dt_topology_has(t, at))
-                        put_device(j, t, at);
-                }
+    for (int i = 0; i < t->tasks * t->devices; i++)
+        put_device(j, t, t->coordinates[i]);
     dt_json_close(j, ']');
 }
 

@@ -23,33 +23,55 @@ static const char *environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *variable, const char *type)
+static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *variable, const char *type, dt_slice *out)
 {
     dt_str why = {0};
-    dt_status *s = dt_slice_find(type, how->unknown, how->at, &r->slice);
+    dt_status *s = dt_slice_find(type, how->unknown, how->at, out);
     if (s)
         return dt_note(s, "%s in the environment names it; 'sim:%s' simulates another one", variable, fallback);
-    dt_str_printf(&why, "simulated: %s is %s, but dtrain has no back end for real TPUs yet", variable, r->slice->name);
+    dt_str_printf(&why, "simulated: %s is %s, but dtrain has no back end for real TPUs yet", variable, out->name);
     r->why = dt_str_take(&why);
     return NULL;
 }
 
+/* TPU_TOPOLOGY gives the shape of what TPU_ACCELERATOR_TYPE counts: v4-512 may be 4x4x16, not 4x8x8. */
+static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type, dt_slice *out)
+{
+    const char *shape = environment("TPU_TOPOLOGY");
+    dt_slice whole;
+    DT_TRY(from_variable(r, how, "TPU_ACCELERATOR_TYPE", type, out));
+    if (!shape)
+        return NULL;
+    dt_str name = {0};
+    dt_str_printf(&name, "%s:%s", out->chip->generation, shape);
+    dt_status *s = dt_slice_find(dt_str_text(&name), how->unknown, how->at, &whole);
+    if (!s && dt_slice_chips(&whole) != dt_slice_chips(out))
+        s = dt_fail(how->unknown, how->at, "TPU_ACCELERATOR_TYPE %.80s has %d chips, but TPU_TOPOLOGY %.80s has %d", type, dt_slice_chips(out),
+                    shape, dt_slice_chips(&whole));
+    else if (s)
+        s = dt_note(s, "TPU_ACCELERATOR_TYPE and TPU_TOPOLOGY in the environment name it; 'sim:%s' simulates another one", fallback);
+    dt_str_release(&name);
+    if (!s)
+        *out = whole;
+    return s;
+}
+
 static bool names_a_slice(const char *name)
 {
-    const dt_slice *slice;
+    dt_slice slice;
     dt_status *s = dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &slice);
     dt_status_free(s);
     return !s;
 }
 
 /* This machine's TPU: its type as Cloud TPU says it, else the name where that is a type, else the fall-back. */
-static dt_status *from_machine(dt_resolver *r, const lookup *how)
+static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out)
 {
     const char *type = environment("TPU_ACCELERATOR_TYPE"), *name = environment("TPU_NAME");
     if (type)
-        return from_variable(r, how, "TPU_ACCELERATOR_TYPE", type);
+        return from_type(r, how, type, out);
     if (name && names_a_slice(name))
-        return from_variable(r, how, "TPU_NAME", name);
+        return from_variable(r, how, "TPU_NAME", name, out);
     dt_str why = {0};
     dt_str_puts(&why, "simulated: ");
     if (name) {
@@ -60,7 +82,7 @@ static dt_status *from_machine(dt_resolver *r, const lookup *how)
         dt_str_puts(&why, "this machine has no TPU (neither TPU_NAME nor TPU_ACCELERATOR_TYPE is set)");
     }
     r->why = dt_str_take(&why);
-    return dt_slice_find(fallback, how->unknown, how->at, &r->slice);
+    return dt_slice_find(fallback, how->unknown, how->at, out);
 }
 
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at)
@@ -72,12 +94,14 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
     r->simulated = true;
     strcpy(r->job, "worker");
     bool local = tpu && strcmp(tpu, "local") == 0;
-    dt_status *s = tpu && *tpu && !local ? dt_slice_find(tpu, unknown, at, &r->slice) : from_machine(r, &how);
+    dt_slice slice;
+    dt_status *s = tpu && *tpu && !local ? dt_slice_find(tpu, unknown, at, &slice) : from_machine(r, &how, &slice);
     if (s) {
         dt_resolver_unref(r);
         return s;
     }
-    r->topology = dt_topology_of_slice(r->slice);
+    r->topology = dt_topology_of_slice(&slice);
+    r->slice = r->topology->slice;
     r->tasks = r->topology->tasks;
     if (local)
         strcpy(r->job, "localhost");
@@ -94,8 +118,10 @@ dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place 
     if (!can)
         return dt_fail(DT_E_RANGE, at, "cores_per_chip must be %d%s, got %lld: %s", c->devices, c->devices < c->cores ? " or 2" : "", (long long)cores,
                        c->devices < c->cores ? "a chip shows its cores as one device, or each" : "each core of these chips is a device");
+    dt_topology *shown = dt_topology_of_cores(r->slice, (int)cores);
     dt_topology_unref(r->topology);
-    r->topology = dt_topology_of_cores(r->slice, (int)cores);
+    r->topology = shown;
+    r->slice = shown->slice;
     return NULL;
 }
 

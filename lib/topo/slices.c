@@ -1,87 +1,108 @@
 /*
- * Slices that can be had, and how they are spelled: "v3-8" counts cores, "v3:2x2" gives the grid of chips, "sim:" before
- * either says that it is simulated. Which axes wrap around is a fact of the machine: on v2 and v3 only those of a whole pod.
+ * How slices are spelled: "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives the grid of chips, "_twisted" behind a grid its
+ * wiring, "sim:" before either says that it is simulated. Which ones there are, topo/shapes.c knows. A name that is none is answered with
+ * the nearest: next below and next above by chips, and for a grid the likest of them.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/arena.h"
-#include "topo/chip_rows.h"
+#include "topo/slice.h"
 
-static const dt_slice slices[] = { /* by size, then by generation */
-    {"v2-8", &dt_chip_v2, {2, 2, 1}, {false, false, false}, false},
-    {"v3-8", &dt_chip_v3, {2, 2, 1}, {false, false, false}, false},
-    {"v4-8", &dt_chip_v4, {2, 2, 1}, {false, false, false}, false},
-    {"v4-16", &dt_chip_v4, {2, 2, 2}, {false, false, false}, false},
-    {"v2-32", &dt_chip_v2, {4, 4, 1}, {false, false, false}, false},
-    {"v3-32", &dt_chip_v3, {4, 4, 1}, {false, false, false}, false},
-    {"v4-32", &dt_chip_v4, {2, 2, 4}, {false, false, false}, false},
-};
-enum { SLICES = sizeof slices / sizeof *slices };
-
-const dt_slice *dt_slices(int *n)
-{
-    *n = SLICES;
-    return slices;
-}
-
-int dt_slice_chips(const dt_slice *s)
-{
-    return s->chips[0] * s->chips[1] * s->chips[2];
-}
-
-int dt_slice_hosts(const dt_slice *s)
-{
-    int n = 1;
-    for (int axis = 0; axis < 3; axis++)
-        n *= (s->chips[axis] + s->chip->host[axis] - 1) / s->chip->host[axis];
-    return n;
-}
-
-/* ---- what is wrong with a name ---- */
-
+/* A name, and what could be read of it. */
 typedef struct wanted {
     const char *name; /* as it was written */
     dt_error row;
     const dt_place *at;
+    const dt_chip *chip;
+    int64_t chips;
+    int64_t side[3];
+    bool grid, twisted;
 } wanted;
 
-static void list(dt_str *text, const dt_slice *const *found, int n)
+/* ---- what is wrong with a name ---- */
+
+static int by_length(const void *a, const void *b)
 {
+    return *(const int *)a - *(const int *)b;
+}
+
+/* How unlike the shape of a slice is to the one that was asked for, whatever the order of sides. */
+static int64_t unlike(const wanted *w, const dt_slice *s)
+{
+    int have[3] = {s->chips[0], s->chips[1], s->chips[2]}, want[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
+    int64_t sum = 0;
+    qsort(have, 3, sizeof *have, by_length);
+    qsort(want, 3, sizeof *want, by_length);
+    for (int axis = 0; axis < 3; axis++)
+        sum += abs(have[axis] - want[axis]);
+    return w->grid ? sum : 0;
+}
+
+/* Whether s comes closer than `best` (NULL: nothing yet) from its side: below or above. */
+static bool is_nearer(const wanted *w, const dt_slice *s, const dt_slice *best)
+{
+    if (!best || dt_slice_chips(s) == dt_slice_chips(best))
+        return !best || unlike(w, s) < unlike(w, best);
+    return (dt_slice_chips(s) > dt_slice_chips(best)) == (dt_slice_chips(s) <= w->chips);
+}
+
+static bool is_any_twisted(const dt_slice *all, int n)
+{
+    bool any = false;
     for (int i = 0; i < n; i++)
-        dt_str_printf(text, "%s%s", i == 0 ? "" : i == n - 1 ? " and " : ", ", found[i]->name);
+        any = any || all[i].twisted;
+    return any;
 }
 
-/* The slices of a generation next below and next above a number of chips; all slices when the generation is unknown (NULL). */
-static int nearest(const dt_chip *chip, int64_t chips, const dt_slice *found[SLICES])
+static void print_slice(const wanted *w, const dt_slice *s, dt_str *text)
 {
+    dt_str_puts(text, s->name);
+    if (w->grid && !strchr(s->name, ':'))
+        dt_str_printf(text, s->chip->dims == 2 ? " (%dx%d)" : " (%dx%dx%d)", s->chips[0], s->chips[1], s->chips[2]);
+}
+
+/* "the nearest are v3-8 and v3-16" */
+static void print_nearest(const wanted *w, dt_str *text)
+{
+    int n;
+    dt_slice *all = dt_slices_of(w->chip, &n);
     const dt_slice *below = NULL, *above = NULL;
-    int n = 0;
-    for (int i = 0; i < SLICES; i++) {
-        const dt_slice *s = &slices[i];
-        if (!chip)
-            found[n++] = s;
-        else if (s->chip == chip && dt_slice_chips(s) <= chips)
-            below = s;
-        else if (s->chip == chip && !above)
-            above = s;
+    bool twisted = w->twisted && is_any_twisted(all, n);
+    for (int i = 0; i < n; i++) {
+        const dt_slice **best = dt_slice_chips(&all[i]) <= w->chips ? &below : &above;
+        if (all[i].twisted == twisted && is_nearer(w, &all[i], *best))
+            *best = &all[i];
     }
+    dt_str_puts(text, below && above ? "the nearest are " : "the nearest is ");
     if (below)
-        found[n++] = below;
+        print_slice(w, below, text);
+    dt_str_puts(text, below && above ? " and " : "");
     if (above)
-        found[n++] = above;
-    return n;
+        print_slice(w, above, text);
+    free(all);
 }
 
-static dt_status *unknown(const wanted *w, const dt_chip *chip, int64_t chips)
+static void print_generations(dt_str *text)
 {
-    const dt_slice *found[SLICES];
-    int n = nearest(chip, chips, found);
+    int n;
+    const dt_chip *const *chip = dt_chips(&n);
+    dt_str_puts(text, "there are slices of ");
+    for (int i = 0; i < n; i++)
+        dt_str_printf(text, "%s%s", i == 0 ? "" : i == n - 1 ? " and " : ", ", chip[i]->generation);
+    dt_str_puts(text, ", as v3-8 or v4:2x2x2");
+}
+
+static dt_status *unknown(const wanted *w)
+{
     dt_str text = {0};
-    list(&text, found, n);
-    dt_status *s = dt_fail(w->row, w->at, "unknown slice '%.80s'; %s %s", w->name,
-                           !chip ? "there are" : n == 1 ? "the nearest is" : "the nearest are", dt_str_text(&text));
+    if (w->chip)
+        print_nearest(w, &text);
+    else
+        print_generations(&text);
+    dt_status *s = dt_fail(w->row, w->at, "unknown slice '%.80s'; %s", w->name, dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
@@ -106,35 +127,45 @@ static dt_status *read_side(const wanted *w, const char *digits, int64_t *out)
     return NULL;
 }
 
-/* "2x2", "4x4x8" into chips[3]; the third is 1 unless given. */
-static dt_status *read_grid(const wanted *w, const char *text, int64_t chips[3])
+/* "2x2", "4x4x8" into w->side; the third is 1 unless given. */
+static dt_status *read_grid(wanted *w, const char *text, size_t length)
 {
     char side[64];
-    chips[2] = 1;
+    w->side[2] = 1;
+    w->grid = true;
+    const char *stop = text + length;
     int n = 0;
-    for (const char *end; text; text = *end ? end + 1 : NULL, n++) {
+    for (const char *end; text; text = end < stop ? end + 1 : NULL, n++) {
         end = text + strcspn(text, "xX");
+        end = end < stop ? end : stop;
         if (n == 3 || (size_t)(end - text) >= sizeof side)
             return not_a_grid(w);
         memcpy(side, text, (size_t)(end - text));
         side[end - text] = '\0';
-        DT_TRY(read_side(w, side, &chips[n]));
+        DT_TRY(read_side(w, side, &w->side[n]));
     }
-    return n < 2 ? not_a_grid(w) : NULL;
+    if (n < 2)
+        return not_a_grid(w);
+    if (!dt_mul_fits(w->side[0], w->side[1], &w->chips) || !dt_mul_fits(w->chips, w->side[2], &w->chips))
+        return dt_fail(w->row, w->at, "'%.80s': the number of chips is out of range", w->name);
+    return NULL;
 }
 
-static dt_status *find_grid(const wanted *w, const dt_chip *chip, const char *grid, const dt_slice **out)
+/* Takes "_twisted" or "_untwisted" off a grid; what is left of its length. */
+static size_t read_twist(wanted *w, const char *grid)
 {
-    int64_t chips[3], all = 0;
-    DT_TRY(read_grid(w, grid, chips));
-    for (int i = 0; i < SLICES; i++)
-        if (slices[i].chip == chip && slices[i].chips[0] == chips[0] && slices[i].chips[1] == chips[1] && slices[i].chips[2] == chips[2]) {
-            *out = &slices[i];
-            return NULL;
-        }
-    if (!dt_mul_fits(chips[0], chips[1], &all) || !dt_mul_fits(all, chips[2], &all))
-        return dt_fail(w->row, w->at, "'%.80s': the number of chips is out of range", w->name);
-    return unknown(w, chip, all);
+    size_t length = strcspn(grid, "_");
+    w->twisted = strcasecmp(grid + length, "_twisted") == 0;
+    return w->twisted || strcasecmp(grid + length, "_untwisted") == 0 ? length : strlen(grid);
+}
+
+static dt_status *find_grid(wanted *w, const char *grid, dt_slice *out)
+{
+    DT_TRY(read_grid(w, grid, read_twist(w, grid)));
+    for (int axis = 0; axis < 3; axis++)
+        w->side[axis] = w->side[axis] < 1 << 20 ? w->side[axis] : 1 << 20; /* longer than anything there is */
+    const int side[3] = {(int)w->side[0], (int)w->side[1], (int)w->side[2]};
+    return dt_slice_of_shape(w->chip, side, w->twisted, out) ? NULL : unknown(w);
 }
 
 /* ---- names ---- */
@@ -149,33 +180,31 @@ static const dt_chip *chip_of(const char *name, size_t length)
     return dt_chip_find(generation);
 }
 
-/* Not in the table: "v3:4x4", "v3-9", "4x4x", "pony". */
-static dt_status *find_other(const wanted *w, const char *name, const dt_slice **out)
+static dt_status *find_count(wanted *w, const char *digits, dt_slice *out)
 {
-    size_t length = strcspn(name, "-:");
-    const dt_chip *chip = chip_of(name, length);
-    if (chip && name[length] == ':')
-        return find_grid(w, chip, name + length + 1, out);
-    if (*name && strspn(name, "+-0123456789xX") == strlen(name)) {
-        int64_t chips[3];
-        DT_TRY(read_grid(w, name, chips));
-        return dt_fail(w->row, w->at, "'%.80s' does not say which chips; write v3:2x2 or v3-8", w->name);
-    }
-    int64_t cores = 0;
-    if (chip && name[length] == '-' && !dt_parse_int64(name + length + 1, &cores) && errno == ERANGE)
-        cores = INT64_MAX;
-    return unknown(w, chip, chip ? cores / chip->cores : 0);
+    int64_t n = 0, unit = w->chip->counts_cores ? w->chip->cores : 1;
+    bool read = dt_parse_int64(digits, &n);
+    if (!read)
+        n = errno == ERANGE ? INT64_MAX : 0;
+    w->chips = n / unit;
+    bool whole = read && n % unit == 0 && w->chips > 0 && w->chips <= INT32_MAX;
+    return whole && dt_slice_of_chips(w->chip, (int)w->chips, out) ? NULL : unknown(w);
 }
 
-dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_place *at, const dt_slice **out)
+dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_place *at, dt_slice *out)
 {
-    const wanted w = {name, unknown_row, at};
+    wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0)
         name += 4;
-    for (int i = 0; i < SLICES; i++)
-        if (strcasecmp(slices[i].name, name) == 0) {
-            *out = &slices[i];
-            return NULL;
-        }
-    return find_other(&w, name, out);
+    size_t length = strcspn(name, "-:");
+    w.chip = chip_of(name, length);
+    if (w.chip && name[length] == ':')
+        return find_grid(&w, name + length + 1, out);
+    if (w.chip && name[length] == '-')
+        return find_count(&w, name + length + 1, out);
+    if (*name && strspn(name, "+-0123456789xX") == strlen(name)) {
+        DT_TRY(read_grid(&w, name, strlen(name)));
+        return dt_fail(w.row, at, "'%.80s' does not say which chips; write v3:2x2 or v3-8", w.name);
+    }
+    return unknown(&w);
 }

@@ -26,7 +26,8 @@ typedef int dt_coords[4]; /* x, y, z, core */
 /* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them in topo/chips.h. */
 typedef struct dt_chip {
     const char *generation;   /* "v3" */
-    const char *aliases[4];   /* what else it is called: "v5litepod"; the rest NULL */
+    const char *type;         /* how accelerator types begin where that is something else: "v5litepod" of v5litepod-16; else NULL */
+    const char *aliases[4];   /* what else it is called; the rest NULL */
     const char *kind;         /* what the real device calls itself: "TPU v5 lite" */
     int cores;                /* TensorCores of a chip */
     int devices;              /* what programs see of a chip unless they ask: one device per core, or one for both (megacore) */
@@ -54,6 +55,10 @@ typedef struct dt_chip {
     double usd_hour;          /* price of a chip for an hour, US dollars */
     int dims;                 /* of the torus: 2 or 3 */
     int wrap;                 /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of whole cubes) */
+    const char *shapes;       /* slices one by one: "1x1 2x2"; 3: those below a cube */
+    int cubes;                /* 3: boxes of up to so many cubes, */
+    bool any_order;           /*    with sides in any order, else from short to long; */
+    bool long_twists;         /*    twisted also as k x 2k x 4k and longer */
     int host[3];              /* chips of a host in x, y, z where there are several hosts */
     int lone_host[3];         /* a slice within these is one host; 0: host is all there is */
 } dt_chip;
@@ -61,20 +66,23 @@ typedef struct dt_chip {
 /* The row of a generation or of an alias ("v3", "v5litepod"), in any case, or NULL. */
 const dt_chip *dt_chip_find(const char *generation);
 
-/* A part of a pod that can be had. */
+/* All generations, oldest first; *n is their count. */
+const dt_chip *const *dt_chips(int *n);
+
+/* A part of a pod that can be had. A value: copied freely. */
 typedef struct dt_slice {
-    const char *name;    /* "v3-8" */
+    char name[40];       /* "v3-8"; "v4:4x4x16" where another shape of as many chips is the usual one, "v4:4x4x8_twisted" */
     const dt_chip *chip;
     int chips[3];        /* X, Y, Z */
     bool wrap[3];        /* the last chip of this axis is linked to the first one */
-    bool twisted;
+    bool twisted;        /* which of the two sits elsewhere on the long axes, see topo/wiring.c */
 } dt_slice;
 
-/* All slices; *n is their count. */
-const dt_slice *dt_slices(int *n);
-/* "v3-8", "sim:v3-8", "v3:2x2", in any case. None of that name: an error of the row `unknown` (UNKNOWN_SLICE for a job,
- * UNKNOWN_SLICE_OPTION for the command line) that names the nearest. `at` may be NULL. */
-dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_place *at, const dt_slice **out) DT_MUST_USE;
+/* All slices of a generation, smallest first, among as many chips the usual shape first; *n is their count, the caller frees them. */
+dt_slice *dt_slices_of(const dt_chip *c, int *n);
+/* "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted", "v4:4x4x8_untwisted", in any case. None of that name: an error of the row `unknown`
+ * (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the command line) that names the nearest. `at` may be NULL. */
+dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_place *at, dt_slice *out) DT_MUST_USE;
 int dt_slice_chips(const dt_slice *s);
 int dt_slice_hosts(const dt_slice *s);
 
@@ -83,13 +91,15 @@ int dt_slice_hosts(const dt_slice *s);
 /* tf.tpu.experimental.Topology (declared in dtrain.h, counted). Never changed once made. */
 struct dt_topology {
     _Atomic int refs;
-    const dt_slice *slice;  /* NULL: made up from coordinates */
+    const dt_slice *slice;  /* &own; NULL: made up from coordinates */
+    dt_slice own;
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
     int tasks;              /* hosts */
     int devices;            /* of a task */
     dt_coords *coordinates; /* [tasks * devices], task by task */
     int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
     int missing;            /* places of the mesh without a device */
+    int *distance;          /* links from chip 0 to each chip where the slice is twisted, else NULL */
     dt_str serialized;      /* TopologyProto bytes: as read, or written when it was made */
 };
 
@@ -114,16 +124,27 @@ int dt_topology_task(const dt_topology *t, const dt_coords at);
 int dt_topology_device(const dt_topology *t, const dt_coords at);
 /* core + C * (x + X * (y + Y * z)) */
 int dt_topology_id(const dt_topology *t, const dt_coords at);
-/* Links between two chips on the shortest way, wrapped axes counted; 0 within a chip. */
+/*
+ * Chips are numbered x + X * (y + Y * z) here. The neighbour of a chip along an axis, towards larger coordinates when `up`, round the end
+ * where it wraps, with the twist; -1: none. Two chips of a wrapped axis of two are linked once.
+ */
+int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up);
+bool dt_topology_wraps(const dt_topology *t, int axis);
+/* How many chips further on axis `along` one comes back who goes once round `axis`; 0 where nothing is twisted. */
+int dt_topology_twist(const dt_topology *t, int axis, int along);
+/* All links, each once. The one upwards from a chip along an axis is that chip's; downwards it is the neighbour's. */
+int dt_topology_links(const dt_topology *t);
+/* Links between two chips on the shortest way; 0 within a chip. And between the two that are farthest apart. */
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
+int dt_topology_diameter(const dt_topology *t);
 /* One step of a message from chip to chip: along `axis`, towards larger coordinates (or round the end) when `up`. */
 typedef struct dt_link {
-    int from, to; /* chips: x + X * (y + Y * z) */
+    int from, to; /* chips */
     int axis;
     bool up;
 } dt_link;
-/* The links that a message takes, x first, then y, then z, the short way round axes that wrap; their number, dt_topology_hops. links must
- * have room for mesh[0] + mesh[1] + mesh[2]. */
+/* The links of a shortest way, x first, then y, then z wherever that is one; their number, dt_topology_hops. links must have room for
+ * mesh[0] + mesh[1] + mesh[2]. */
 int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links);
 /* What to call it in messages and headers: the slice's name, or "this topology". */
 const char *dt_topology_name(const dt_topology *t);
@@ -182,7 +203,7 @@ dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place 
 /* TPUClusterResolver (declared in dtrain.h, counted): a slice, and how we came to it. */
 struct dt_resolver {
     int refs;
-    const dt_slice *slice;
+    const dt_slice *slice; /* the topology's */
     dt_topology *topology; /* NULL: workers without a slice */
     bool simulated;  /* always, until there is a back end for real ones */
     char job[32];    /* of device names: "worker"; "localhost" for this machine's own */

@@ -10,7 +10,8 @@
 
 #include "base/arena.h"
 #include "topo/list.h"
-#include "topo/topo.h"
+#include "topo/slice.h"
+#include "topo/wiring.h"
 
 enum { MOST_PLACES = 1 << 24 };
 
@@ -166,13 +167,14 @@ dt_topology *dt_topology_of_cores(const dt_slice *s, int cores)
 {
     const int mesh[4] = {s->chips[0], s->chips[1], s->chips[2], cores};
     int host[3], hosts[3];
-    for (int axis = 0; axis < 3; axis++) {
-        host[axis] = min(s->chip->host[axis], s->chips[axis]);
+    dt_slice_host(s, host);
+    for (int axis = 0; axis < 3; axis++)
         hosts[axis] = s->chips[axis] / host[axis]; /* hosts are whole in every slice there is */
-    }
     int devices = host[0] * host[1] * host[2] * cores;
     dt_topology *t = allocate(mesh, hosts[0] * hosts[1] * hosts[2], devices);
-    t->slice = s;
+    t->own = *s;
+    t->slice = &t->own;
+    t->distance = s->twisted ? dt_topology_distances(t) : NULL;
     for (int task = 0; task < t->tasks; task++) {
         const int at[3] = {task % hosts[0], task / hosts[0] % hosts[1], task / hosts[0] / hosts[1]};
         fill_host((int[3]){at[0] * host[0], at[1] * host[1], at[2] * host[2]}, host, cores, &t->coordinates[(size_t)task * (size_t)devices]);
@@ -196,6 +198,7 @@ DT_API void dt_topology_unref(dt_topology *t)
     dt_str_release(&t->serialized);
     free(t->coordinates);
     free(t->place);
+    free(t->distance);
     free(t);
 }
 
@@ -232,42 +235,6 @@ int dt_topology_device(const dt_topology *t, const dt_coords at)
 int dt_topology_id(const dt_topology *t, const dt_coords at)
 {
     return at[3] + t->mesh[3] * (at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]));
-}
-
-/* Between two chips of an axis there is one link, wrapped or not. */
-static bool wraps(const dt_topology *t, int axis)
-{
-    return t->slice && t->slice->wrap[axis] && t->mesh[axis] > 2;
-}
-
-int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b)
-{
-    int hops = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        int d = abs(a[axis] - b[axis]);
-        hops += wraps(t, axis) ? min(d, t->mesh[axis] - d) : d;
-    }
-    return hops;
-}
-
-static int chip_index(const dt_topology *t, const int at[3])
-{
-    return at[0] + t->mesh[0] * (at[1] + t->mesh[1] * at[2]);
-}
-
-int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links)
-{
-    int at[3] = {a[0], a[1], a[2]}, n = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        int size = t->mesh[axis], ahead = (b[axis] - at[axis] + size) % size;
-        bool up = wraps(t, axis) ? 2 * ahead <= size : b[axis] > at[axis];
-        for (; at[axis] != b[axis]; n++) {
-            links[n] = (dt_link){.from = chip_index(t, at), .axis = axis, .up = up};
-            at[axis] = (at[axis] + (up ? 1 : size - 1)) % size;
-            links[n].to = chip_index(t, at);
-        }
-    }
-    return n;
 }
 
 const char *dt_topology_name(const dt_topology *t)

@@ -9,20 +9,7 @@
 
 enum { LONGEST_RING = 16 }; /* replicas named one by one */
 
-static bool wraps(const dt_topology *t, int axis)
-{
-    return t->slice->wrap[axis] && t->mesh[axis] > 2;
-}
-
 /* ---- links: the one that leaves a chip upwards on an axis has the index 3 * chip + axis ---- */
-
-static int count_links(const dt_topology *t)
-{
-    int n = 0;
-    for (int axis = 0; axis < 3; axis++)
-        n += t->mesh[0] * t->mesh[1] * t->mesh[2] / t->mesh[axis] * (t->mesh[axis] - 1 + wraps(t, axis));
-    return n;
-}
 
 static double link_GBps(const dt_topology *t)
 {
@@ -117,7 +104,7 @@ static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str 
     name_ring(order, a->replicas, out);
     dt_str_puts(out, ", ");
     tell_hops(t, a, order, out);
-    dt_str_printf(out, " (%d of %d links, %g GB/s each way).\n", count_used(t, a, order), count_links(t), link_GBps(t));
+    dt_str_printf(out, " (%d of %d links, %g GB/s each way).\n", count_used(t, a, order), dt_topology_links(t), link_GBps(t));
     free(order);
 }
 
@@ -132,5 +119,5 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out)
     else if (a)
         dt_str_puts(out, "Gradients: one replica, nothing to add up.\n");
     else
-        dt_str_printf(out, "%d links, %g GB/s each way.\n", count_links(t), link_GBps(t));
+        dt_str_printf(out, "%d links, %g GB/s each way.\n", dt_topology_links(t), link_GBps(t));
 }

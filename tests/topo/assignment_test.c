@@ -201,8 +201,7 @@ static void test_rings_are_rings(void **state)
 static void test_one_replica_per_core_in_task_order(void **state)
 {
     (void)state;
-    int n;
-    dt_topology *t = dt_topology_of_slice(dt_slices(&n));
+    dt_topology *t = golden_slice("v2-8");
     dt_assignment *a = dt_assignment_each_core(t);
     assert_int_equal(a->replicas, 8);
     assert_int_equal(a->logical, 1);
@@ -246,8 +245,7 @@ static void test_gradient_rings_are_permutations(void **state)
 static void test_errors_say_what_would_fit(void **state)
 {
     (void)state;
-    int n;
-    dt_topology *t = dt_topology_of_slice(&dt_slices(&n)[1]);
+    dt_topology *t = golden_slice("v3-8");
     static const struct { int64_t shape[4], stride[4], replicas; int number; const char *text, *suggestion, *whole; } rows[] = {
         {{1, 2, 2, 2}, {1, 1, 1, 1}, 1, 42, "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", "z is 2, the slice has 1",
          "= 8 logical devices that fit: [2,2,1,2]"},
@@ -286,8 +284,7 @@ static void test_errors_say_what_would_fit(void **state)
 static void test_cores_that_are_not_there_are_refused(void **state)
 {
     (void)state;
-    int n;
-    dt_topology *t = dt_topology_of_slice(dt_slices(&n));
+    dt_topology *t = golden_slice("v2-8");
     dt_assignment *a = NULL;
     const int64_t core[] = {0, 0, 0, 0, 0, 0, 1, 0};
     dt_status *s = dt_device_assignment_create(&a, t, core, (int64_t[]){2, 1, 4}, 3);

@@ -29,11 +29,10 @@ typedef struct stage {
 
 static void set_up(stage *st, const scene *sc)
 {
-    const dt_slice *s = NULL;
     *st = (stage){.slice = {"test", dt_chip_find("v3"), {sc->chips[0], sc->chips[1], sc->chips[2]}, {sc->wrap, false, false}, false}};
     if (sc->slice)
-        assert_null(dt_slice_find(sc->slice, DT_E_UNKNOWN_SLICE, NULL, &s));
-    st->topology = dt_topology_of_slice(s ? s : &st->slice);
+        assert_null(dt_slice_find(sc->slice, DT_E_UNKNOWN_SLICE, NULL, &st->slice));
+    st->topology = dt_topology_of_slice(&st->slice);
     if (sc->each_core)
         st->assignment = dt_assignment_each_core(st->topology);
     else if (sc->shape[0])

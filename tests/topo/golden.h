@@ -75,4 +75,12 @@ static inline void golden_check_error(dt_status *s, const json_t *want, const ch
     dt_status_free(s);
 }
 
+/* The topology of a slice of that name. */
+static inline dt_topology *golden_slice(const char *name)
+{
+    dt_slice s;
+    assert_null(dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &s));
+    return dt_topology_of_slice(&s);
+}
+
 #endif

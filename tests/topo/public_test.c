@@ -13,9 +13,9 @@
 
 static dt_topology *slice(const char *name)
 {
-    const dt_slice *s = NULL;
+    dt_slice s;
     assert_null(dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &s));
-    return dt_topology_of_slice(s);
+    return dt_topology_of_slice(&s);
 }
 
 static void fails(dt_status *s, const char *kind, const char *part)
@@ -32,10 +32,9 @@ static void fails(dt_status *s, const char *kind, const char *part)
 static void test_bytes_there_and_back(void **state)
 {
     (void)state;
-    int n;
-    const dt_slice *slices = dt_slices(&n);
-    for (int i = 0; i < n; i++) {
-        dt_topology *t = dt_topology_of_slice(&slices[i]), *u = NULL;
+    static const char *const names[] = {"v2-8", "v3-8", "v4-8", "v4-16", "v2-32", "v3-32", "v5e-8", "v5e-256", "tpu7x-128", "v4:4x4x8_twisted"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        dt_topology *t = slice(names[i]), *u = NULL;
         size_t size, again;
         const void *bytes = dt_topology_serialized(t, &size);
         assert_null(dt_topology_parse(&u, bytes, size));
