@@ -396,6 +396,12 @@ DT_ERROR(ROW_NUMBER, 157, 65, "InvalidArgumentError", "row number out of range",
     "where in the input the number stands. `input_dim` is the number of rows: one more than the largest number. Negative numbers count\n"
     "from the last row.\n\n"
     "    Embedding: {input_dim: 1000, output_dim: 16}      takes 0 to 999")
+DT_ERROR(ROWS, 158, 65, "InvalidArgumentError", "malformed file of published rows",
+    "`dtrain bench --simulator` reads a JSON object with a list `rows`. Every row is an object with an `id` and a `kind`, and\n"
+    "gives what was published as `measured` or `answer`, with its `unit`:\n\n"
+    "    {\"rows\": [{\"id\": \"a\", \"kind\": \"compiler-estimate\", \"config\": {\"gen\": \"v4\", \"dtype\": \"bfloat16\", \"m\": 64, \"k\": 4096,\n"
+    "     \"n\": 4096}, \"measured\": 14269, \"unit\": \"cycles\"}]}\n\n"
+    "A row that is well formed but does not say enough to be planned is no error: it is listed with what is missing.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

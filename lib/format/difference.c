@@ -80,7 +80,7 @@ static json_t *parse(const char *text)
     json_t *root = NULL;
     if (!text)
         return NULL;
-    dt_json_text t = {"job", "the text", "key", text, strlen(text)};
+    dt_json_text t = {"job", "the text", "key", text, strlen(text), DT_E_CHECKPOINT};
     dt_status_free(dt_json_parse(&t, &root));
     return root;
 }

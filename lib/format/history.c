@@ -17,7 +17,7 @@ static bool is_kept(const char *line, size_t n, int64_t step)
 {
     json_t *root;
     int64_t of;
-    dt_json_text text = {"history.jsonl", "a line", "key", line, n};
+    dt_json_text text = {"history.jsonl", "a line", "key", line, n, DT_E_CHECKPOINT};
     dt_status *s = dt_json_parse(&text, &root);
     bool kept = !s && dt_json_get_int(root, "step", &of) && of <= step;
     json_decref(root);

@@ -69,7 +69,7 @@ static dt_status *twice(const dt_json_text *t, size_t stop)
     }
     bool outermost = weigh(t->text, begin).depth == 1;
     int length = end - begin > 81 ? 80 : (int)(end - begin) - 1;
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s '%.*s' appears twice", t->path, outermost ? t->member : "key", length > 0 ? length : 0,
+    return dt_fail(t->fault, NULL, "%s: %s '%.*s' appears twice", t->path, outermost ? t->member : "key", length > 0 ? length : 0,
                    t->text + begin + 1);
 }
 
@@ -79,7 +79,7 @@ static dt_status *explain(const dt_json_text *t, const json_error_t *error)
         return twice(t, (size_t)error->position);
     if (json_error_code(error) == json_error_out_of_memory)
         return dt_fail(DT_E_NO_MEMORY, NULL, "%s: no memory to read %s", t->path, t->part);
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part, error->position, error->text);
+    return dt_fail(t->fault, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part, error->position, error->text);
 }
 
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
@@ -88,16 +88,16 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
     *out = NULL;
     weighing w = weigh(t->text, t->size);
     if (w.deepest > DEEPEST)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s nested deeper than %d", t->path, t->part, DEEPEST);
+        return dt_fail(t->fault, NULL, "%s: %s nested deeper than %d", t->path, t->part, DEEPEST);
     if (w.bytes > heaviest)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu", t->path, t->part,
+        return dt_fail(t->fault, NULL, "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu", t->path, t->part,
                        w.bytes >> 20, heaviest >> 20);
     json_t *root = json_loadb(t->text, t->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root)
         return explain(t, &error);
     if (!json_is_object(root)) {
         json_decref(root);
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: %s is JSON, but no object", t->path, t->part);
+        return dt_fail(t->fault, NULL, "%s: %s is JSON, but no object", t->path, t->part);
     }
     *out = root;
     return NULL;

@@ -14,9 +14,10 @@ typedef struct dt_json_text {
     const char *member; /* "tensor": what a key of the outermost object names */
     const char *text;   /* need not end in NUL */
     size_t size;
+    dt_error fault;     /* the row of errors that says so */
 } dt_json_text;
 
-/* *out is an object, which the caller gives to json_decref. Refused (CHECKPOINT): what is no JSON or no object, nesting deeper than 64, a
+/* *out is an object, which the caller gives to json_decref. Refused (t->fault): what is no JSON or no object, nesting deeper than 64, a
  * key given twice, more values than fit into 192 MiB of jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 

@@ -249,7 +249,7 @@ dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size)
     DT_TRY(read_bytes(h, fd, path, size));
     if (h->size == LENGTH_BYTES || h->bytes[LENGTH_BYTES] != '{')
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header is not JSON (offset 0): it must begin with '{'", path);
-    dt_json_text text = {path, "header", "tensor", h->bytes + LENGTH_BYTES, (size_t)h->size - LENGTH_BYTES};
+    dt_json_text text = {path, "header", "tensor", h->bytes + LENGTH_BYTES, (size_t)h->size - LENGTH_BYTES, DT_E_CHECKPOINT};
     DT_TRY(dt_json_parse(&text, &h->root));
     check c = {.path = path, .data = size - h->size};
     DT_TRY(read_tensors(h, &c));

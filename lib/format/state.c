@@ -259,7 +259,7 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
 
 static dt_status *read_text(source *f, dt_state_read *r)
 {
-    dt_json_text text = {f->path, "the file", "key", dt_str_text(f->text), f->text->size};
+    dt_json_text text = {f->path, "the file", "key", dt_str_text(f->text), f->text->size, DT_E_CHECKPOINT};
     DT_TRY(dt_json_parse(&text, &f->root));
     DT_TRY(check_format(f));
     DT_TRY(read_files(f, r));

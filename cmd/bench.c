@@ -1,0 +1,50 @@
+/* dtrain bench: published numbers against what the simulator predicts. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct bench {
+    struct common common;
+    const char *simulator;
+    bool json;
+};
+
+static dt_status *bench(const struct call *call, char **text)
+{
+    const struct bench *my = call->settings;
+    dt_status *s = take_no_operands(call);
+    if (s)
+        return s;
+    if (!my->simulator)
+        return usage_error(call, "--simulator ROWS.json is missing");
+    return dt_bench_simulator(my->simulator, my->json, text);
+}
+
+static int run(const struct call *call)
+{
+    char *text = NULL;
+    dt_status *s = bench(call, &text);
+    if (!s)
+        out_text(call->out, text);
+    free(text);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct bench, simulator, "simulator", "ROWS.json", "predict published steps, operations and estimates, and compare"),
+    FLAG(struct bench, json, "json", "print one JSON object a row"),
+    OPTIONS_END
+};
+const struct verb verb_bench = {
+    .name = "bench",
+    .group = "Other",
+    .line = "how well the simulator predicts what others have published",
+    .operands = "",
+    .examples = "  dtrain bench --simulator rows.json           predicted, published, error; median and worst of each kind\n"
+                "  dtrain bench --simulator rows.json --json    the same, a line a row\n",
+    .more = "A row that does not say enough to be planned is listed with what is missing, and in JSON has \"predicted\": null.\n"
+            "docs/simulator.md says what the kinds of rows are, and which errors to expect.\n",
+    .options = options,
+    .size = sizeof(struct bench),
+    .run = run,
+};

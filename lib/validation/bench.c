@@ -1,0 +1,78 @@
+/* Rows in, predictions out: a loop over the table of kinds. */
+#include <math.h>
+#include <string.h>
+
+#include "validation/validation.h"
+
+static const dt_row_kind *const kinds[] = {
+#define DT_ROW_KIND(name) &dt_row_kind_##name,
+#include "validation/kinds.h"
+#undef DT_ROW_KIND
+};
+
+const dt_row_kind *const *dt_row_kinds(int *n)
+{
+    *n = sizeof kinds / sizeof *kinds;
+    return kinds;
+}
+
+static const dt_row_kind *kind_of(const dt_row *row)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->name, row->kind) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+dt_prediction dt_predicted(double value)
+{
+    return (dt_prediction){.by = DT_BY_MODEL, .value = value};
+}
+
+dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...)
+{
+    dt_str text = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_prediction p = {.missing = dt_arena_strdup(rows->arena, dt_str_text(&text))};
+    dt_str_release(&text);
+    return p;
+}
+
+void dt_rows_predict(dt_rows *rows)
+{
+    for (int i = 0; i < rows->n; i++) {
+        dt_row *row = &rows->row[i];
+        const dt_row_kind *kind = kind_of(row);
+        row->prediction = kind ? kind->predict(rows, row) : dt_not_sufficient(rows, "rows of the kind '%s' are not known", row->kind);
+        if (row->prediction.by && !isfinite(row->prediction.value))
+            row->prediction = dt_not_sufficient(rows, "what it says gives no finite number");
+    }
+}
+
+double dt_row_error(const dt_row *row)
+{
+    if (row->prediction.by == DT_BY_NOTHING)
+        return -1;
+    double off = fabs(row->prediction.value - row->published), scale = fabs(row->published);
+    return scale > 0 ? off / scale : off > 0 ? INFINITY : 0;
+}
+
+DT_API dt_status *dt_bench_simulator(const char *path, bool json, char **text)
+{
+    dt_rows rows;
+    dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(path, "dt_bench_simulator", "file of rows"));
+    DT_TRY(dt_want(text, "dt_bench_simulator", "place for the text"));
+    dt_status *s = dt_rows_read(&rows, path);
+    if (!s) {
+        dt_rows_predict(&rows);
+        (json ? dt_rows_json : dt_rows_report)(&rows, &out);
+        *text = dt_str_take(&out);
+    }
+    dt_rows_release(&rows);
+    return s;
+}

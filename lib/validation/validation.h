@@ -1,0 +1,78 @@
+/*
+ * Published numbers against the simulator's: `dtrain bench --simulator ROWS.json`.
+ *
+ *     read.c       the file: rows, each with an id, a kind, what was published and its unit
+ *     kinds.h      a row per kind of row: whether it says enough to be planned, and what we predict
+ *     facts.c      numbers with names that a row gives: its inputs, then its text (facts_text.c), then the chip that it names
+ *     formula.c    arithmetic over facts
+ *     report.c     tables, the median and the worst of each kind, rows that could not be planned; or a line of JSON a row
+ *
+ * A kind reads the row's configuration, never its id and never what was published. Of two sorts of prediction only one is one:
+ * BY_MODEL was computed by the simulator's own rules from what is asked; BY_FORMULA is the row's own formula, evaluated. They are counted
+ * apart everywhere.
+ */
+#ifndef DT_VALIDATION_VALIDATION_H
+#define DT_VALIDATION_VALIDATION_H
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef enum dt_by { DT_BY_NOTHING, DT_BY_MODEL, DT_BY_FORMULA } dt_by;
+
+typedef struct dt_prediction {
+    dt_by by;
+    double value;        /* in the row's unit */
+    const char *missing; /* BY_NOTHING: what the row does not say */
+} dt_prediction;
+
+/* A row as read. Texts are lent by the JSON. */
+typedef struct dt_row {
+    const char *id, *kind, *unit, *metric; /* unit, metric: "" where there is none */
+    const json_t *json, *config;           /* config: NULL where there is none */
+    double published;
+    dt_prediction prediction;
+} dt_row;
+
+typedef struct dt_rows {
+    dt_arena *arena;
+    json_t *json;
+    dt_row *row;
+    int n;
+} dt_rows;
+
+/* A row of kinds.h. */
+typedef struct dt_row_kind {
+    const char *name;
+    const char *about;                                                  /* "cycles of matrix products as the real compiler estimates them" */
+    dt_prediction (*predict)(const dt_rows *rows, const dt_row *row);  /* rows before this one may say more */
+} dt_row_kind;
+
+#define DT_ROW_KIND(name) extern const dt_row_kind dt_row_kind_##name;
+#include "validation/kinds.h"
+#undef DT_ROW_KIND
+
+/* ---- read.c ---- */
+
+/* NO_INPUT, ROWS: the first fault. */
+dt_status *dt_rows_read(dt_rows *rows, const char *path) DT_MUST_USE;
+void dt_rows_release(dt_rows *rows);
+
+/* ---- bench.c ---- */
+
+/* All kinds, in order; *n is their count. */
+const dt_row_kind *const *dt_row_kinds(int *n);
+void dt_rows_predict(dt_rows *rows);
+/* |predicted - published| / |published|; negative where there is no prediction. */
+double dt_row_error(const dt_row *row);
+
+dt_prediction dt_predicted(double value);
+dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...) DT_PRINTF(2, 3);
+
+/* ---- report.c ---- */
+
+void dt_rows_report(const dt_rows *rows, dt_str *out);
+void dt_rows_json(const dt_rows *rows, dt_str *out);
+
+#endif
