@@ -890,6 +890,14 @@ typedef struct dt_topology_request {
 /* The slice, drawn in text or as JSON. The caller frees *text. */
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
 
+typedef struct dt_plan_request {
+    dt_job *job;          /* opened for training; its strategy has a slice */
+    bool json;
+} dt_plan_request;
+/* What the job needs of its slice: bytes of a device by kind, the time of a step and its parts, traffic; nothing is allocated, nothing runs. *fits
+ * (may be NULL) tells whether every program of the run fits the devices' memory. The caller frees *text. NO_SLICE. */
+DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
+
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
 

@@ -1,0 +1,253 @@
+/*
+ * The virtual clock of a device: kernels on the chip, collectives on its links and between slices, side by side as far as the program's data
+ * allow. Whoever is free takes the first thing in the order of the program that has what it needs; if there is none, it waits.
+ *
+ *     kernels   | F1 | F2 | F3 |       | B3 | B2 |    | B1 | U |
+ *     links     | gather 2 | gather 3 | ...     | sum 3 | sum 2 | sum 1 |
+ *                                  ^ waiting: time of links that nothing hides
+ *
+ * Weights that are gathered from other replicas for the forward pass are gathered again for the backward pass.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cost/cost_impl.h"
+#include "op/across.h"
+#include "op/op.h"
+
+enum { ON_CHIP, ON_LINKS, ON_DCN, UNITS };
+
+typedef struct item {
+    int place, node, unit;
+    double seconds, bytes;
+    int waits;      /* for so many items that are not done */
+    double ready;   /* when the last of those that are done was */
+    int behind;     /* the item that was ready last, -1: none */
+    bool done;
+} item;
+
+typedef struct edge {
+    int to, next;
+} edge;
+
+typedef struct clock {
+    const dt_priced_program *r;
+    const dt_graph *g;
+    const dt_launches *k;
+    dt_arena *arena;
+    dt_links *links;
+    dt_plan *p;
+    int n;
+    item *item;           /* by place */
+    int *of;              /* by node: its item, -1 */
+    int *again;           /* by node: the item that gathers it once more, -1 */
+    int *bucket;          /* by bucket: its item */
+    edge *edge;
+    int n_edges, cap_edges;
+    int *first;           /* by item: its first edge, -1 */
+    int boundary;
+} clock;
+
+/* ---- items ---- */
+
+static bool is_link(const clock *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
+}
+
+static double put_in(const clock *c, int i)
+{
+    dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
+    return (double)dt_type_bytes(&t);
+}
+
+static int add_item(clock *c, item it)
+{
+    it.behind = -1;
+    c->item[c->n] = it;
+    return c->n++;
+}
+
+static bool is_gathered_weight(const clock *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    return n->op == &dt_op_across_all_gather && c->g->node[dt_priced_source(c->r, n->in[0])].op == &dt_op_parameter;
+}
+
+/* The first place behind the forward pass that reads i; n_nodes: none. */
+static int read_again_at(const clock *c, int i)
+{
+    for (int j = c->boundary + 1; j < c->g->n_nodes; j++)
+        for (int k = 0; k < c->g->node[j].n_in; k++)
+            if (dt_priced_source(c->r, c->g->node[j].in[k]) == i)
+                return c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
+    return c->g->n_nodes;
+}
+
+/* Members of a bucket are one item, at the place of the last of them. */
+static void add_link(clock *c, int i)
+{
+    int bucket = c->r->program->bucket[i];
+    if (c->bucket[bucket] < 0)
+        c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = ON_LINKS });
+    item *it = &c->item[c->bucket[bucket]];
+    it->place = i;
+    it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
+    c->of[i] = c->bucket[bucket];
+}
+
+static void add_again(clock *c, int i)
+{
+    int place = is_gathered_weight(c, i) ? read_again_at(c, i) : c->g->n_nodes;
+    c->again[i] = -1;
+    if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->boundary >= i)
+        c->again[i] = add_item(c, (item){ .node = i, .unit = ON_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
+}
+
+static void add_items(clock *c)
+{
+    for (int i = 0; i < c->k->n; i++) {
+        const dt_launch *k = &c->k->kernel[i];
+        add_item(c, (item){ .place = k->at, .node = k->head, .unit = ON_CHIP, .seconds = k->price.seconds * k->times });
+    }
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        c->of[i] = c->k->of[i];
+        c->again[i] = -1;
+        if (is_link(c, i)) {
+            add_link(c, i);
+            add_again(c, i);
+        }
+    }
+    for (int i = c->k->n; i < c->n; i++)
+        c->item[i].seconds = dt_links_seconds(c->links, c->item[i].node, c->item[i].bytes);
+}
+
+/* ---- what waits for what ---- */
+
+static void add_edge(clock *c, int from, int to)
+{
+    if (from < 0 || from == to)
+        return;
+    DT_GROW(c->edge, c->cap_edges, c->n_edges + 1);
+    c->edge[c->n_edges] = (edge){ .to = to, .next = c->first[from] };
+    c->first[from] = c->n_edges++;
+    c->item[to].waits++;
+}
+
+static void add_edges(clock *c)
+{
+    for (int i = 0; i < c->n; i++)
+        c->first[i] = -1;
+    for (int i = 0; i < c->g->n_nodes; i++)
+        for (int k = 0; c->of[i] >= 0 && k < c->g->node[i].n_in; k++) {
+            int from = dt_priced_source(c->r, c->g->node[i].in[k]);
+            bool again = c->again[from] >= 0 && i > c->boundary;
+            add_edge(c, again ? c->again[from] : c->of[from], c->of[i]);
+        }
+}
+
+/* ---- running ---- */
+
+/* The item that `unit`, free at `now`, takes next: the first in the program that is ready, else the one that is ready soonest. */
+static int next_for(const clock *c, int unit, double now)
+{
+    int best = -1;
+    for (int i = 0; i < c->n; i++) {
+        const item *it = &c->item[i], *b = best >= 0 ? &c->item[best] : NULL;
+        if (it->done || it->waits > 0 || it->unit != unit)
+            continue;
+        double start = it->ready > now ? it->ready : now, so_far = b ? (b->ready > now ? b->ready : now) : INFINITY;
+        if (start < so_far || (start == so_far && it->place < b->place))
+            best = i;
+    }
+    return best;
+}
+
+/* The layer that the kernel waits for is charged. */
+static void note_wait(clock *c, const item *it, double wait)
+{
+    if (wait <= 0)
+        return;
+    c->p->parts.links += wait;
+    int node = it->behind >= 0 ? c->item[it->behind].node : it->node;
+    dt_plan_layer *l = dt_plan_layer_of(c->p, c->g->node[node].path);
+    l->by[DT_BOUND_LINKS] += wait;
+    l->seconds += wait;
+}
+
+static void finish(clock *c, int i, double end)
+{
+    c->item[i].done = true;
+    for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
+        item *to = &c->item[c->edge[e].to];
+        to->waits--;
+        if (end >= to->ready) {
+            to->ready = end;
+            to->behind = i;
+        }
+    }
+}
+
+static void run_item(clock *c, int i, double *free_at)
+{
+    item *it = &c->item[i];
+    double start = it->ready > *free_at ? it->ready : *free_at, end = start + it->seconds;
+    if (it->unit == ON_CHIP)
+        note_wait(c, it, start - *free_at);
+    else
+        c->p->link_busy += it->seconds;
+    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .link = it->unit != ON_CHIP, .node = it->node, .bytes = it->bytes };
+    *free_at = end;
+    finish(c, i, end);
+}
+
+/* The unit whose next item starts first goes on. */
+static void run(clock *c)
+{
+    double free_at[UNITS] = { 0 };
+    for (int done = 0; done < c->n; done++) {
+        int best = -1;
+        double soonest = INFINITY;
+        for (int unit = 0; unit < UNITS; unit++) {
+            int i = next_for(c, unit, free_at[unit]);
+            double start = i < 0 ? INFINITY : c->item[i].ready > free_at[unit] ? c->item[i].ready : free_at[unit];
+            if (start < soonest) {
+                soonest = start;
+                best = i;
+            }
+        }
+        if (best < 0)
+            break;
+        run_item(c, best, &free_at[c->item[best].unit]);
+    }
+    for (int unit = 0; unit < UNITS; unit++)
+        c->p->seconds = free_at[unit] > c->p->seconds ? free_at[unit] : c->p->seconds;
+    c->p->parts.links += c->p->seconds - free_at[ON_CHIP];
+}
+
+static int boundary_of(const dt_priced_program *r)
+{
+    int last = -1;
+    for (int i = 0; i < r->program->whole->n_results; i++)
+        last = r->program->local->result[i].node > last ? r->program->local->result[i].node : last;
+    return last;
+}
+
+void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
+{
+    dt_arena *arena = dt_arena_create();
+    const dt_graph *g = r->program->local;
+    int most = k->n + 2 * g->n_nodes + 1;
+    clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, arena), .item = dt_arena_array(arena, item, most),
+                .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
+                .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
+    for (int i = 0; i <= g->n_nodes; i++)
+        c.bucket[i] = -1;
+    add_items(&c);
+    add_edges(&c);
+    p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
+    run(&c);
+    free(c.edge);
+    dt_arena_destroy(arena);
+}

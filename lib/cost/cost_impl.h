@@ -1,0 +1,61 @@
+/* What the files of this room share. */
+#ifndef DT_COST_COST_IMPL_H
+#define DT_COST_COST_IMPL_H
+
+#include "cost/plan.h"
+
+/* ---- a node as it is priced (node.c) ---- */
+
+/* The concrete type of node i on one device, of the dtype that it is priced with. */
+dt_type dt_priced_type(const dt_priced_program *r, int i);
+/* What the op costs alone. */
+dt_cost dt_priced_cost(const dt_priced_program *r, int i);
+/* The node that holds the memory that a reader of i reads: behind reshapes and numbers that are made where they are read. */
+int dt_priced_source(const dt_priced_program *r, int i);
+/* Whether i is read from memory, not made where it is read (constants, counted numbers, sizes). */
+bool dt_priced_lies_there(const dt_priced_program *r, int i);
+/* How often the work of node i is done in a step. */
+double dt_priced_times(const dt_priced_program *r, int i);
+
+/* ---- kernels (fuse.c) ---- */
+
+typedef struct dt_launch {
+    int at;     /* its place in the program: the node where it can run first */
+    int head;   /* the node that it is called by: the one with a product, else the last */
+    double times;
+    dt_cost work;
+    dt_core_price price;
+} dt_launch;
+
+typedef struct dt_launches {
+    int n;
+    dt_launch *kernel; /* by place in the program */
+    int *of;           /* by node: its kernel, -1: it is in none */
+    bool *kept;        /* by node: made by a kernel and read behind it, so that it lies in HBM */
+} dt_launches;
+
+/* In `arena`. */
+dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena);
+
+/* ---- memory (hbm.c) ---- */
+
+void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
+
+/* ---- links (links.c) ---- */
+
+/* What a collective costs; memory of what was asked before in a plan. */
+typedef struct dt_links dt_links;
+dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
+/* Seconds of node i, a collective, for so many bytes of what a device puts in. */
+double dt_links_seconds(dt_links *l, int i, double bytes);
+
+/* ---- layers (plan.c) ---- */
+
+/* The row of the layer that a node's path belongs to, made when there is none yet. */
+dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
+
+/* ---- time (clock.c) ---- */
+
+void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
+
+#endif

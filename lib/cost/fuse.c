@@ -1,0 +1,304 @@
+/*
+ * Kernels: nodes that a TPU's compiler would run as one launch, so that what lies between them never reaches memory.
+ *
+ *     producer    an element-wise node all of whose readers are in one kernel is computed there
+ *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a normalisation
+ *     siblings    sums over the same array read it once
+ *
+ * A kernel has a place in the program. A node joins a kernel at an earlier place only if all else that it reads stands before that place, so
+ * kernels in the order of their places never wait for a later one.
+ *
+ * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes and broadcasts are names for their inputs.
+ */
+#include <stdlib.h>
+
+#include "cost/cost_impl.h"
+#include "op/across.h"
+#include "op/op.h"
+
+typedef enum role {
+    ROLE_NONE,    /* no work: parameters, names, numbers made where they are read */
+    ROLE_LINK,    /* a collective */
+    ROLE_LOOP,    /* element by element: may be part of any kernel */
+    ROLE_REDUCE,  /* takes what it reads in, element by element */
+    ROLE_PRODUCT, /* on matrix units: takes in what makes its operands, and work on its result */
+    ROLE_ALONE
+} role;
+
+typedef struct fusing {
+    const dt_priced_program *r;
+    const dt_graph *g;
+    dt_arena *arena;
+    role *role;
+    int *of, *at;         /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
+    bool *out;            /* by node: a result or an update */
+    int *reader, *begin;  /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
+} fusing;
+
+/* ---- roles ---- */
+
+static bool is_loop(const dt_node *n)
+{
+    static const dt_op *const also[] = { &dt_op_select, &dt_op_compare, &dt_op_convert, &dt_op_slice, &dt_op_pad, &dt_op_transpose, &dt_op_reverse,
+                                         &dt_op_concatenate, &dt_op_gelu, &dt_op_gelu_grad, &dt_op_across_own_part };
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+        if (n->op == also[i])
+            return true;
+    return n->op->elementwise;
+}
+
+static role role_of(const dt_priced_program *r, int i)
+{
+    const dt_node *n = &r->program->local->node[i];
+    if (n->n_in == 0 || n->op == &dt_op_get_dimension_size || dt_priced_source(r, i) != i)
+        return ROLE_NONE;
+    if (is_loop(n))
+        return ROLE_LOOP;
+    if (n->op->across)
+        return ROLE_LINK;
+    if (n->op == &dt_op_reduce || n->op == &dt_op_argmax)
+        return ROLE_REDUCE;
+    return n->op == &dt_op_dot_general || n->op == &dt_op_convolution ? ROLE_PRODUCT : ROLE_ALONE;
+}
+
+/* ---- readers ---- */
+
+static void count_readers(fusing *f)
+{
+    int *n = dt_arena_array(f->arena, int, f->g->n_nodes + 2);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < f->g->n_nodes; i++)
+            for (int k = 0; f->role[i] != ROLE_NONE && k < f->g->node[i].n_in; k++) {
+                int from = dt_priced_source(f->r, f->g->node[i].in[k]);
+                if (pass == 1)
+                    f->reader[f->begin[from] + n[from]] = i;
+                n[from]++;
+            }
+        for (int i = 0; pass == 0 && i < f->g->n_nodes; i++) {
+            f->begin[i + 1] = f->begin[i] + n[i];
+            n[i] = 0;
+        }
+        if (pass == 0)
+            f->reader = dt_arena_array(f->arena, int, f->begin[f->g->n_nodes] + 1);
+    }
+}
+
+/* ---- producers ---- */
+
+static bool takes_producers(const fusing *f, int root)
+{
+    return f->role[root] == ROLE_LOOP || f->role[root] == ROLE_REDUCE || f->role[root] == ROLE_PRODUCT;
+}
+
+/* The one kernel that all readers are in; -1: there is none. */
+static int only_reader(const fusing *f, int i)
+{
+    int k = f->out[i] || f->begin[i] == f->begin[i + 1] ? -1 : f->of[f->reader[f->begin[i]]];
+    for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)
+        if (f->of[f->reader[j]] != k)
+            return -1;
+    return k >= 0 && takes_producers(f, k) ? k : -1;
+}
+
+static void join_producers(fusing *f)
+{
+    for (int i = f->g->n_nodes - 1; i >= 0; i--) {
+        f->of[i] = f->at[i] = -1;
+        if (f->role[i] == ROLE_NONE || f->role[i] == ROLE_LINK)
+            continue;
+        int k = f->role[i] == ROLE_LOOP ? only_reader(f, i) : -1;
+        f->of[i] = k >= 0 ? k : i;
+        f->at[i] = i;
+    }
+}
+
+/* ---- consumers and siblings ---- */
+
+/* Kernels as lists of members, by root; rebuilt between the stages. */
+typedef struct members {
+    int *node, *begin;
+} members;
+
+static members list_members(const fusing *f)
+{
+    int n = f->g->n_nodes;
+    members m = { .node = dt_arena_array(f->arena, int, n + 1), .begin = dt_arena_array(f->arena, int, n + 2) };
+    int *filled = dt_arena_array(f->arena, int, n + 1);
+    for (int i = 0; i < n; i++)
+        if (f->of[i] >= 0)
+            m.begin[f->of[i] + 1]++;
+    for (int i = 0; i < n; i++)
+        m.begin[i + 1] += m.begin[i];
+    for (int i = 0; i < n; i++)
+        if (f->of[i] >= 0)
+            m.node[m.begin[f->of[i]] + filled[f->of[i]]++] = i;
+    return m;
+}
+
+static double size_of(const fusing *f, int i)
+{
+    dt_type t = dt_priced_type(f->r, i);
+    return (double)dt_type_bytes(&t);
+}
+
+/* Whether all that the kernel `root` reads stands before place `at`, but for what kernel `but` makes. */
+static bool can_run_at(const fusing *f, const members *m, int root, int at, int but)
+{
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
+            int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
+            bool waits = kernel >= 0 ? f->at[kernel] >= at && kernel != but && kernel != root : f->role[from] == ROLE_LINK && from >= at;
+            if (waits)
+                return false;
+        }
+    return true;
+}
+
+/* The kernel with a product whose result the kernel `root` works on. */
+static int product_read(const fusing *f, const members *m, int root)
+{
+    int last = -1;
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
+            int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
+            if (kernel >= 0 && kernel != root && (last < 0 || f->at[kernel] > f->at[last]))
+                last = kernel;
+        }
+    return last >= 0 && f->role[last] == ROLE_PRODUCT && can_run_at(f, m, root, f->at[last], last) ? last : -1;
+}
+
+/* An earlier kernel of sums that reads the largest array that this one does. */
+static int sibling_of(const fusing *f, const members *m, int root)
+{
+    int largest = -1;
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
+            int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]);
+            if (f->of[from] != root && (largest < 0 || size_of(f, from) > size_of(f, largest)))
+                largest = from;
+        }
+    for (int j = largest < 0 ? 0 : f->begin[largest]; largest >= 0 && j < f->begin[largest + 1]; j++) {
+        int kernel = f->of[f->reader[j]];
+        if (kernel >= 0 && kernel != root && f->role[kernel] == ROLE_REDUCE && f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
+            return kernel;
+    }
+    return -1;
+}
+
+static void join_all(fusing *f, const members *m, int root, int into)
+{
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
+        f->of[m->node[j]] = into;
+    f->at[root] = -1;
+}
+
+/* Kernels that were joined keep their members in the lists of before: they are looked up by `of` alone. */
+static void join_consumers(fusing *f)
+{
+    const members m = list_members(f);
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        bool root = f->of[i] == i && (f->role[i] == ROLE_LOOP || f->role[i] == ROLE_REDUCE);
+        int into = root ? product_read(f, &m, i) : -1;
+        if (root && into < 0 && f->role[i] == ROLE_REDUCE)
+            into = sibling_of(f, &m, i);
+        if (into >= 0)
+            join_all(f, &m, i, into);
+    }
+}
+
+/* ---- what kernels cost ---- */
+
+static bool is_kept(const fusing *f, int i)
+{
+    for (int j = f->begin[i]; j < f->begin[i + 1]; j++)
+        if (f->of[f->reader[j]] != f->of[i])
+            return true;
+    return f->out[i];
+}
+
+/* Each source that a kernel reads is counted once: seen[source] is the last kernel that did, plus 1. */
+static double read_bytes(const fusing *f, int i, int kernel, int *seen)
+{
+    double bytes = 0;
+    for (int k = 0; k < f->g->node[i].n_in; k++) {
+        int from = dt_priced_source(f->r, f->g->node[i].in[k]);
+        if (f->of[from] == kernel || seen[from] == kernel + 1 || !dt_priced_lies_there(f->r, from))
+            continue;
+        seen[from] = kernel + 1;
+        bytes += size_of(f, from);
+    }
+    return bytes;
+}
+
+/* Of ops that look at parts of what they are given only the op itself knows what it reads. */
+static double own_bytes(const fusing *f, int i, const dt_cost *alone)
+{
+    double bytes = alone->bytes - size_of(f, i);
+    for (int k = 0; k < f->g->node[i].n_in; k++) {
+        int from = dt_priced_source(f->r, f->g->node[i].in[k]);
+        if (f->of[from] == f->of[i])
+            bytes -= size_of(f, from);
+    }
+    return bytes > 0 ? bytes : 0;
+}
+
+static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen)
+{
+    dt_cost alone = dt_priced_cost(f->r, i);
+    bool own = f->role[i] == ROLE_ALONE;
+    k->work.flops += alone.flops;
+    k->work.vector += alone.vector;
+    k->work.bytes += (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
+    if (alone.product.count > 0) {
+        k->work.product = alone.product;
+        k->head = i;
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const dt_launch *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static dt_launches collect(fusing *f)
+{
+    int n = f->g->n_nodes, *number = dt_arena_array(f->arena, int, n + 1), *seen = dt_arena_array(f->arena, int, n + 1);
+    const members m = list_members(f);
+    dt_launches k = { .of = f->of, .kept = dt_arena_array(f->arena, bool, n + 1), .kernel = dt_arena_array(f->arena, dt_launch, n + 1) };
+    for (int i = 0; i < n; i++)
+        k.kept[i] = f->of[i] >= 0 && is_kept(f, i);
+    for (int root = 0; root < n; root++)
+        if (m.begin[root] < m.begin[root + 1]) {
+            dt_launch *now = &k.kernel[k.n++];
+            *now = (dt_launch){ .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root) };
+            for (int j = m.begin[root]; j < m.begin[root + 1]; j++)
+                add_member(f, m.node[j], now, root, k.kept[m.node[j]], seen);
+        }
+    qsort(k.kernel, (size_t)k.n, sizeof *k.kernel, by_place);
+    for (int i = 0; i < k.n; i++)
+        number[k.kernel[i].at] = i;
+    for (int i = 0; i < n; i++)
+        k.of[i] = f->of[i] >= 0 ? number[f->at[f->of[i]]] : -1;
+    return k;
+}
+
+dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena)
+{
+    const dt_graph *g = r->program->local;
+    const dt_core core = dt_core_of(r->topology);
+    int n = g->n_nodes + 2;
+    fusing f = { .r = r, .g = g, .arena = arena, .role = dt_arena_array(arena, role, n), .of = dt_arena_array(arena, int, n),
+                 .at = dt_arena_array(arena, int, n), .out = dt_arena_array(arena, bool, n), .begin = dt_arena_array(arena, int, n) };
+    for (int i = 0; i < g->n_nodes; i++)
+        f.role[i] = role_of(r, i);
+    for (int i = 0; i < g->n_results; i++)
+        f.out[dt_priced_source(r, g->result[i].node)] = true;
+    count_readers(&f);
+    join_producers(&f);
+    join_consumers(&f);
+    dt_launches k = collect(&f);
+    for (int i = 0; i < k.n; i++)
+        k.kernel[i].price = dt_core_time(&core, &k.kernel[i].work);
+    return k;
+}

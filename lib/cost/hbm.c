@@ -1,0 +1,224 @@
+/*
+ * What a device holds while it runs a program. Variables lie there for good; a value lies there from the place of the kernel or collective that makes
+ * it to the last one that reads it; the peak is the place where most does.
+ *
+ *     weights     variables of the model         slots        variables of the optimizer
+ *     gradients   what updates read: counted as lying there to the end of the step, each as its variable's slots do
+ *     activations all else at the peak, the batch too
+ *     padding     what tiles add to these
+ *
+ * Parts of weights that are gathered from other replicas lie there twice for a while: once for the forward pass, once for the backward pass.
+ */
+#include "cost/cost_impl.h"
+#include "op/across.h"
+#include "op/op.h"
+
+typedef struct holding {
+    const dt_priced_program *r;
+    const dt_graph *g;
+    const dt_launches *k;
+    dt_arena *arena;
+    bool *updates;         /* by kernel: makes a new value of a weight or slot */
+    bool *gradient;        /* by node */
+    int boundary;          /* the last node that results need: what is behind it is backward work */
+    int64_t *born, *dies;  /* by place: padded bytes; dies[i]: gone behind place i */
+    int64_t *true_born, *true_dies;
+} holding;
+
+static int place_of(const holding *h, int i)
+{
+    return h->k->of[i] >= 0 ? h->k->kernel[h->k->of[i]].at : i;
+}
+
+static int64_t bytes_of(const holding *h, int i, bool padded)
+{
+    dt_type t = dt_priced_type(h->r, i);
+    return padded ? dt_padded_bytes(&t) : dt_type_bytes(&t);
+}
+
+/* ---- variables ---- */
+
+static void count_states(const holding *h, dt_plan *p)
+{
+    const dt_graph *whole = h->r->program->whole;
+    for (int i = 0; i < whole->n_states; i++) {
+        int node = h->g->arg[whole->n_args + i].node;
+        double times = dt_priced_times(h->r, node);
+        int64_t bytes = (int64_t)((double)bytes_of(h, node, false) * times);
+        *(whole->state[i].variable->slot ? &p->bytes.slots : &p->bytes.weights) += bytes;
+        p->bytes.padding += (int64_t)((double)bytes_of(h, node, true) * times) - bytes;
+    }
+}
+
+static const dt_variable *updated_by(const holding *h, int result)
+{
+    const dt_graph *whole = h->r->program->whole;
+    int k = whole->n_results;
+    for (int i = 0; i < whole->n_states; i++)
+        if (whole->state[i].update >= 0 && k++ == result)
+            return whole->state[i].variable;
+    return NULL;
+}
+
+static void mark_updates(holding *h)
+{
+    h->updates = dt_arena_array(h->arena, bool, h->k->n + 1);
+    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++) {
+        const dt_variable *v = updated_by(h, i);
+        int kernel = h->k->of[dt_priced_source(h->r, h->g->result[i].node)];
+        if (kernel >= 0 && v && (v->trainable || v->slot))
+            h->updates[kernel] = true;
+    }
+}
+
+/* ---- gradients ---- */
+
+static bool is_large(const holding *h, int i)
+{
+    dt_type t = dt_priced_type(h->r, i);
+    return t.rank > 0 && h->g->node[i].n_in > 0;
+}
+
+/* A gradient is what a kernel that updates reads, but for variables and numbers. Each is as large as the new value that the kernel makes. */
+static void mark_gradients(holding *h, dt_plan *p)
+{
+    h->gradient = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
+    for (int i = 0; i < h->g->n_nodes; i++)
+        for (int k = 0; k < h->g->node[i].n_in; k++) {
+            int from = dt_priced_source(h->r, h->g->node[i].in[k]);
+            if (h->k->of[i] >= 0 && h->updates[h->k->of[i]] && h->k->of[from] != h->k->of[i] && is_large(h, from))
+                h->gradient[from] = true;
+        }
+    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++) {
+        const dt_variable *v = updated_by(h, i);
+        int node = h->g->result[i].node;
+        double times = dt_priced_times(h->r, node);
+        if (!v || !v->trainable || v->slot)
+            continue;
+        p->bytes.gradients += (int64_t)((double)bytes_of(h, node, false) * times);
+        p->bytes.padding += (int64_t)((double)(bytes_of(h, node, true) - bytes_of(h, node, false)) * times);
+    }
+}
+
+/* ---- other values ---- */
+
+static bool is_gathered_weight(const holding *h, int i)
+{
+    const dt_node *n = &h->g->node[i];
+    return n->op == &dt_op_across_all_gather && h->g->node[dt_priced_source(h->r, n->in[0])].op == &dt_op_parameter;
+}
+
+static void live(const holding *h, int i, int from, int to)
+{
+    if (from > to)
+        return;
+    h->born[from] += bytes_of(h, i, true);
+    h->dies[to] += bytes_of(h, i, true);
+    h->true_born[from] += bytes_of(h, i, false);
+    h->true_dies[to] += bytes_of(h, i, false);
+}
+
+typedef struct span {
+    int first, last, again, end; /* places of readers: in the forward pass, then from the boundary on */
+} span;
+
+static void read_at(span *s, int place, int boundary)
+{
+    if (place <= boundary)
+        s->last = place > s->last ? place : s->last;
+    else {
+        s->again = place < s->again ? place : s->again;
+        s->end = place > s->end ? place : s->end;
+    }
+}
+
+static span *spans_of(const holding *h)
+{
+    span *s = dt_arena_array(h->arena, span, h->g->n_nodes + 1);
+    for (int i = 0; i < h->g->n_nodes; i++)
+        s[i] = (span){ .first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1 };
+    for (int i = 0; i < h->g->n_nodes; i++)
+        for (int k = 0; k < h->g->node[i].n_in; k++)
+            read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->boundary);
+    for (int i = 0; i < h->r->program->whole->n_results; i++)
+        s[dt_priced_source(h->r, h->g->result[i].node)].end = h->g->n_nodes;
+    return s;
+}
+
+static bool takes_room(const holding *h, int i)
+{
+    if (h->gradient[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i)
+        return false;
+    return h->k->of[i] >= 0 ? h->k->kept[i] : h->g->node[i].op->across != NULL;
+}
+
+static void count_values(holding *h)
+{
+    span *s = spans_of(h);
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        if (!takes_room(h, i))
+            continue;
+        if (is_gathered_weight(h, i) && s[i].end >= 0) {
+            live(h, i, s[i].first, s[i].last);
+            live(h, i, s[i].again, s[i].end);
+        } else {
+            live(h, i, s[i].first, s[i].end > s[i].last ? s[i].end : s[i].last);
+        }
+    }
+}
+
+/* Updates are made in the variables' own memory. */
+static void forget_updates(holding *h)
+{
+    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++)
+        h->gradient[dt_priced_source(h->r, h->g->result[i].node)] = true;
+}
+
+static void find_peak(const holding *h, dt_plan *p)
+{
+    int64_t now = 0, true_now = 0, most = 0, inputs = 0, true_inputs = 0;
+    for (int i = 0; i < h->r->program->whole->n_args; i++) {
+        inputs += bytes_of(h, h->g->arg[i].node, true);
+        true_inputs += bytes_of(h, h->g->arg[i].node, false);
+    }
+    p->bytes.activations = true_inputs;
+    int64_t padding = inputs - true_inputs;
+    for (int i = 0; i < h->g->n_nodes; i++) {
+        now += h->born[i];
+        true_now += h->true_born[i];
+        if (now > most) {
+            most = now;
+            p->bytes.activations = true_inputs + true_now;
+            padding = inputs + now - p->bytes.activations;
+            p->bytes.peak = h->g->node[i].path;
+        }
+        now -= h->dies[i];
+        true_now -= h->true_dies[i];
+    }
+    p->bytes.padding += padding;
+}
+
+static int last_result(const dt_priced_program *r)
+{
+    int last = -1;
+    for (int i = 0; i < r->program->whole->n_results; i++)
+        last = r->program->local->result[i].node > last ? r->program->local->result[i].node : last;
+    return last;
+}
+
+void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
+{
+    dt_arena *arena = dt_arena_create();
+    int n = r->program->local->n_nodes + 2;
+    holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .boundary = last_result(r), .born = dt_arena_array(arena, int64_t, n),
+                  .dies = dt_arena_array(arena, int64_t, n), .true_born = dt_arena_array(arena, int64_t, n), .true_dies = dt_arena_array(arena, int64_t, n) };
+    mark_updates(&h);
+    mark_gradients(&h, p);
+    forget_updates(&h);
+    count_states(&h, p);
+    count_values(&h);
+    find_peak(&h, p);
+    p->bytes.total = p->bytes.weights + p->bytes.gradients + p->bytes.slots + p->bytes.activations + p->bytes.padding;
+    p->bytes.usable = dt_topology_device_cores(r->topology) * r->topology->slice->chip->core_hbm_usable;
+    dt_arena_destroy(arena);
+}

@@ -1,0 +1,64 @@
+/* A node as it is priced: its type on one device, what its op costs alone. */
+#include "cost/cost_impl.h"
+#include "op/op.h"
+
+static const dt_node *node_of(const dt_priced_program *r, int i)
+{
+    return &r->program->local->node[i];
+}
+
+dt_type dt_priced_type(const dt_priced_program *r, int i)
+{
+    const dt_graph *g = r->program->local;
+    dt_type t = dt_type_at(&g->node[i].type, r->program->batch / g->batch_parts);
+    if (r->dtype)
+        t.dtype = (dt_dtype)r->dtype[i];
+    return t;
+}
+
+double dt_priced_times(const dt_priced_program *r, int i)
+{
+    return r->times ? r->times[i] : 1;
+}
+
+/* Ops that say nothing of their cost do one operation for every element, and read and write all that they are given and give. */
+static void usual_cost(const dt_call *c, dt_cost *cost)
+{
+    cost->vector = (double)dt_type_elements(&c->out.type);
+    cost->bytes = (double)dt_type_bytes(&c->out.type);
+    for (int k = 0; k < c->node->n_in; k++)
+        cost->bytes += (double)dt_type_bytes(&c->in[k].type);
+}
+
+dt_cost dt_priced_cost(const dt_priced_program *r, int i)
+{
+    dt_node at = *node_of(r, i);
+    dt_view in[DT_MAX_IN];
+    dt_cost cost = { 0 };
+
+    at.type = dt_priced_type(r, i);
+    for (int k = 0; k < at.n_in; k++)
+        in[k] = (dt_view){ .type = dt_priced_type(r, at.in[k]) };
+    const dt_call call = { .node = &at, .in = in, .out = { .type = at.type } };
+    (at.op->cost ? at.op->cost : usual_cost)(&call, &cost);
+    return cost;
+}
+
+/* Other names for what is there already. */
+static bool is_name(const dt_node *n)
+{
+    return n->op == &dt_op_reshape || n->op == &dt_op_sharding || n->op == &dt_op_stop_gradient || n->op == &dt_op_broadcast_in_dim;
+}
+
+int dt_priced_source(const dt_priced_program *r, int i)
+{
+    while (is_name(node_of(r, i)))
+        i = node_of(r, i)->in[0];
+    return i;
+}
+
+bool dt_priced_lies_there(const dt_priced_program *r, int i)
+{
+    const dt_node *n = node_of(r, i);
+    return n->n_in > 0 ? n->op != &dt_op_get_dimension_size : n->op == &dt_op_parameter || n->op == &dt_op_variable;
+}

@@ -1,0 +1,95 @@
+/* A plan put together: kernels, memory, the clock, and what each layer has of them. */
+#include "cost/plan.h"
+
+#include <string.h>
+
+#include "cost/cost_impl.h"
+#include "op/across.h"
+
+const char *dt_plan_bound_name(dt_plan_bound b)
+{
+    static const char *const names[] = { "matrix units", "memory", "vector units", "launches", "links" };
+    return names[b];
+}
+
+/* "decoder_0/self_attention/query" and "optimizer/decoder_0/..." are of the layers decoder_0 and optimizer. */
+dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path)
+{
+    size_t n = strcspn(path, "/");
+    for (int i = 0; i < p->n_layers; i++)
+        if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
+            return &p->layer[i];
+    p->layer[p->n_layers] = (dt_plan_layer){ .path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1 };
+    return &p->layer[p->n_layers++];
+}
+
+static dt_plan_bound bound_of(const dt_core_price *k)
+{
+    if (k->launch_s >= k->matrix_s && k->launch_s >= k->memory_s && k->launch_s >= k->vector_s)
+        return DT_BOUND_LAUNCH;
+    if (k->matrix_s >= k->memory_s && k->matrix_s >= k->vector_s)
+        return DT_BOUND_MATRIX;
+    return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
+}
+
+static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p)
+{
+    double *part[] = { &p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch };
+    for (int i = 0; i < kernels->n; i++) {
+        const dt_launch *k = &kernels->kernel[i];
+        dt_plan_bound bound = bound_of(&k->price);
+        double seconds = k->price.seconds * k->times;
+        dt_plan_layer *l = dt_plan_layer_of(p, r->program->local->node[k->head].path);
+        *part[bound] += seconds;
+        l->by[bound] += seconds;
+        l->seconds += seconds;
+        l->times = k->times > l->times ? k->times : l->times;
+        l->flops += k->work.flops * k->times;
+        p->flops += k->work.flops * k->times;
+        p->model_flops += r->again && r->again[k->head] ? 0 : k->work.flops * k->times;
+    }
+}
+
+static void count_received(const dt_priced_program *r, dt_plan *p)
+{
+    for (int i = 0; i < r->program->local->n_nodes; i++)
+        if (r->program->bucket[i] >= 0)
+            p->received += dt_spmd_received(r->program, i) * dt_priced_times(r, i);
+}
+
+static int most_layers(const dt_graph *g)
+{
+    int n = 1;
+    for (int i = 1; i < g->n_nodes; i++)
+        n += strcmp(g->node[i].path, g->node[i - 1].path) != 0;
+    return n;
+}
+
+dt_plan *dt_plan_create(const dt_priced_program *r)
+{
+    dt_arena *arena = dt_arena_create(), *scratch = dt_arena_create();
+    dt_plan *p = dt_arena_new(arena, dt_plan);
+    const dt_chip *chip = r->topology->slice->chip;
+
+    *p = (dt_plan){ .arena = arena, .chip = chip, .devices = dt_mesh_devices(&r->program->mesh),
+                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops };
+    p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 1);
+    dt_launches k = dt_launches_create(r, scratch);
+    count_kernels(r, &k, p);
+    count_received(r, p);
+    dt_plan_run_clock(r, &k, p);
+    dt_plan_count_hbm(r, &k, p);
+    dt_arena_destroy(scratch);
+    return p;
+}
+
+void dt_plan_destroy(dt_plan *p)
+{
+    if (p)
+        dt_arena_destroy(p->arena);
+}
+
+double dt_plan_mfu(const dt_plan *p)
+{
+    return p->seconds > 0 ? p->model_flops / (p->seconds * p->peak_flops) : 0;
+}

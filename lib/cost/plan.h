@@ -1,0 +1,83 @@
+/*
+ * A plan: what a program needs of a slice, without running it. Bytes a device by kind, the time of a step and its parts, traffic, what each layer
+ * is bound by.
+ *
+ *     dt_spmd, a topology -> dt_plan_create -> dt_plan
+ *
+ * All devices run one program, so one device is priced; collectives are priced on all links together.
+ */
+#ifndef DT_COST_PLAN_H
+#define DT_COST_PLAN_H
+
+#include "cost/cost.h"
+#include "pass/spmd.h"
+
+typedef struct dt_priced_program {
+    const dt_spmd *program;
+    const dt_topology *topology;
+    const dt_assignment *assignment; /* where each replica's logical devices are; NULL: core by core */
+    const int8_t *dtype;             /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
+    const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
+    const bool *again;               /* by node: computed again instead of kept: no work of the model's; NULL: none is */
+    int slices;                      /* joined by DCN, each with a share of the batch; 0 is 1 */
+} dt_priced_program;
+
+/* Bytes of the device that holds most. Weights, gradients and slots without padding, which is counted by itself. */
+typedef struct dt_plan_bytes {
+    int64_t weights, gradients, slots;
+    int64_t activations; /* what else is alive at the peak: the batch, values between layers, scratch */
+    int64_t padding;     /* what the chip's tiles add to all of these */
+    int64_t total, usable;
+    const char *peak;    /* the layer at whose kernel the peak is */
+} dt_plan_bytes;
+
+/* Seconds of a step's critical path; they add up to the step. */
+typedef struct dt_plan_parts {
+    double matrix, memory, vector, launch; /* kernels, by what binds them */
+    double links, dcn;                     /* waiting for collectives that nothing hides */
+    double bubble;                         /* of a pipeline of stages */
+} dt_plan_parts;
+
+typedef enum dt_plan_bound { DT_BOUND_MATRIX, DT_BOUND_MEMORY, DT_BOUND_VECTOR, DT_BOUND_LAUNCH, DT_BOUND_LINKS, DT_BOUNDS } dt_plan_bound;
+const char *dt_plan_bound_name(dt_plan_bound b);
+
+typedef struct dt_plan_layer {
+    const char *path;    /* first part of the nodes' paths */
+    double times;
+    double seconds;      /* kernels, and waiting for its collectives */
+    double by[DT_BOUNDS];
+    double flops;
+} dt_plan_layer;
+
+/* A launch on the virtual clock of a device: all devices do the same. */
+typedef struct dt_plan_event {
+    double start, end;
+    bool link;           /* a collective; else a kernel */
+    int node;            /* of the local graph */
+    double bytes;        /* collectives: what a device receives */
+} dt_plan_event;
+
+typedef struct dt_plan {
+    dt_arena *arena;
+    const dt_chip *chip;
+    int devices;              /* that work */
+    dt_plan_bytes bytes;
+    double seconds;           /* of a step */
+    dt_plan_parts parts;
+    double link_busy;         /* seconds that collectives take, hidden ones too */
+    double received;          /* bytes over links that a device receives in a step */
+    double flops;             /* of matrix units, a device, all that is done */
+    double model_flops;       /* without what is computed again */
+    double peak_flops;        /* a second, of a device, in bfloat16 */
+    int n_layers;
+    dt_plan_layer *layer;     /* in order of the program */
+    int n_events;
+    dt_plan_event *event;     /* in order of start */
+} dt_plan;
+
+/* The program must outlive the plan. Free it with dt_plan_destroy. */
+dt_plan *dt_plan_create(const dt_priced_program *r);
+void dt_plan_destroy(dt_plan *p); /* takes NULL */
+double dt_plan_mfu(const dt_plan *p);
+
+#endif
