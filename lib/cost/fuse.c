@@ -11,6 +11,7 @@
  * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes and broadcasts are names for their inputs.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost/cost_impl.h"
 #include "op/across.h"
@@ -249,8 +250,8 @@ static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept
     k->work.flops += alone.flops;
     k->work.vector += alone.vector;
     k->work.bytes += (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
-    if (alone.product.count > 0) {
-        k->work.product = alone.product;
+    if (alone.product[0].count > 0) {
+        memcpy(k->work.product, alone.product, sizeof alone.product);
         k->head = i;
     }
 }
