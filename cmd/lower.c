@@ -11,7 +11,7 @@ struct lower {
     int stage;
 };
 
-static const char *const stages[] = {"graph", "gradient", "folded", "program", "executable", NULL};
+static const char *const stages[] = {"graph", "gradient", "folded", "program", "executable", "stablehlo", "stablehlo-gradient", NULL};
 enum { PROGRAM = 3 };
 
 static dt_status *lower(const struct call *call, char **text)
@@ -52,7 +52,8 @@ const struct verb verb_lower = {
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain lower job.yaml                      the program with its collectives\n"
                 "  dtrain lower job.yaml --stage graph        one replica's step, as the model says it\n"
-                "  dtrain lower job.yaml --stage executable   segments and buffers of this machine\n",
+                "  dtrain lower job.yaml --stage executable   segments and buffers of this machine\n"
+                "  dtrain lower job.yaml --stage stablehlo    what each core does in a step, for XLA's compilers\n",
     .options = options,
     .size = sizeof(struct lower),
     .run = run,

@@ -402,6 +402,20 @@ DT_ERROR(ROWS, 158, 65, "InvalidArgumentError", "malformed file of published row
     "    {\"rows\": [{\"id\": \"a\", \"kind\": \"compiler-estimate\", \"config\": {\"gen\": \"v4\", \"dtype\": \"bfloat16\", \"m\": 64, \"k\": 4096,\n"
     "     \"n\": 4096}, \"measured\": 14269, \"unit\": \"cycles\"}]}\n\n"
     "A row that is well formed but does not say enough to be planned is no error: it is listed with what is missing.")
+DT_ERROR(NO_STABLEHLO, 163, 78, "NotImplementedError", "no form in StableHLO",
+    "The step cannot be written as one StableHLO program. Pipelines and ops that have a place of their own are several programs;\n"
+    "sums by the fixed tree of `reproducible` have no counterpart there.\n\n"
+    "`dtrain lower --stage program` shows what the step is made of; jobs without `reproducible` and with use_spmd can be written.")
+DT_ERROR(PLUGIN, 164, 69, "UnavailableError", "compiler plug-in cannot be used",
+    "A compiler is a shared library with the PJRT C API, which the user has installed: libtpu.so for --check-with-libtpu. The\n"
+    "message says what was wrong with it: no such file, no GetPjrtApi in it, another major version of the API, a function that it\n"
+    "lacks, or its own error.\n\n"
+    "    pip download libtpu && unzip libtpu-*.whl      then PATH is libtpu/libtpu.so\n\n"
+    "Another program that holds the library is waited for by libtpu itself; its terms are Google's.")
+DT_ERROR(COMPILER, 165, 78, "InternalError", "the compiler refused the program",
+    "The plug-in took the program and did not compile it, or told something of it that cannot be read. The message is the\n"
+    "compiler's. RESOURCE_EXHAUSTED there means that it found the program too large for a device's memory.\n\n"
+    "`dtrain lower --stage stablehlo` prints the program that it was given.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

@@ -226,6 +226,10 @@ typedef struct dt_fold_call {
     int cut;              /* dt_cut of op.h: whose segments */
 } dt_fold_call;
 
+struct dt_hlo_call;
+struct dt_partition_call;
+struct dt_hlo_value;
+
 struct dt_op {
     const char *name;   /* StableHLO's, or ours for composites */
     const char *about;
@@ -249,6 +253,8 @@ struct dt_op {
     size_t result_type; /* where in attr a dt_type is the result's: 1 + its offset; 0: nowhere */
     const struct dt_partition_row *over_devices; /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
     const struct dt_across_row *across;          /* collectives over devices (op/across.h); NULL: it is none */
+    struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);  /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
+    dt_value (*decompose)(struct dt_partition_call *c); /* a composite in other ops, nothing being cut (op/partition.h); NULL: it is none */
 };
 
 /* The rule with -1 everywhere. */

@@ -5,6 +5,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -26,5 +27,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_abs = {
     .name = "abs", .about = "|x|", .n_in = 1, .elementwise = true,
-    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -7,9 +7,12 @@
  *
  * eval is called with the x of all replicas: c->in[0 .. replicas - 1].
  */
+#include <stdlib.h>
+
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -54,8 +57,19 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, a->op == DT_MEAN ? "mean" : "sum");
 }
 
+/* Of one replica's graph: a device is a replica. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_all_reduce_attr *a = c->node->attr;
+    dt_mesh all = { .n = 1, .size = { c->hlo->devices } };
+    char *groups = dt_hlo_groups(&all, 1);
+    dt_hlo_value sum = dt_hlo_joined(c->hlo, "all_reduce", DT_REDUCE_SUM, c->in, 1, &c->type, "replica_groups = %s", groups);
+    free(groups);
+    return a->op == DT_MEAN ? dt_hlo_binary(c->hlo, "divide", sum, dt_hlo_like(c->hlo, sum, c->hlo->devices)) : sum;
+}
+
 const dt_op dt_op_all_reduce = {
     .name = "all_reduce", .about = "the sum or mean over replicas", .n_in = 1,
     .attr_size = sizeof(dt_all_reduce_attr), .collective = true,
-    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .print = print,
+    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .print = print, .stablehlo = stablehlo,
 };

@@ -115,8 +115,25 @@ static dt_value emit_split(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_split };
 
+/* ---- in other ops: the least number among those whose element is the maximum ---- */
+
+static dt_value decompose(dt_partition_call *c)
+{
+    int axis = (int)((const dt_axis_attr *)c->node->attr)->axis;
+    dt_type x = dt_type_of_value(c->in[0]), numbers = x;
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    numbers.dtype = DT_INT32;
+    for (int d = 0; d < x.rank; d++)
+        if (d != axis)
+            dims[n++] = (int8_t)d;
+    dt_value top = dt_broadcast_in_dim(dt_reduce(c->in[0], DT_REDUCE_MAX, 1u << axis), &x, dims), number = dt_iota(c->trace, &numbers, axis);
+    dt_value is_nan = dt_compare(c->in[0], c->in[0], DT_NE), is_top = dt_select(is_nan, is_nan, dt_compare(c->in[0], top, DT_EQ));
+    return dt_reduce(dt_select(is_top, number, dt_like(number, INT32_MAX)), DT_REDUCE_MIN, 1u << axis);
+}
+
 const dt_op dt_op_argmax = {
     .name = "argmax", .about = "the index of the largest element", .n_in = 1, .attr_size = sizeof(dt_axis_attr),
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .decompose = decompose,
 };

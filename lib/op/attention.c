@@ -224,4 +224,5 @@ void dt_attention_print(const void *attr, dt_str *out)
 const dt_op dt_op_attention = {
     .name = "attention", .about = "queries take from values by their keys", .n_in = 4, .attr_size = sizeof(dt_attention_attr), .linear = 4,
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_attention_print, .stack = dt_stack_same,
+    .decompose = dt_attention_decompose,
 };

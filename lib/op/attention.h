@@ -2,7 +2,7 @@
 #ifndef DT_OP_ATTENTION_H
 #define DT_OP_ATTENTION_H
 
-#include "op/op.h"
+#include "op/partition.h"
 
 /* One application, its leading dimensions taken as one. */
 typedef struct dt_attending {
@@ -29,5 +29,8 @@ typedef struct dt_attention_work {
     double scores, taken, vector, exponentials;
 } dt_attention_work;
 dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work);
+/* In products and softmax (attention_decompose.c). */
+dt_value dt_attention_decompose(dt_partition_call *c);
+dt_value dt_attention_grad_decompose(dt_partition_call *c);
 
 #endif

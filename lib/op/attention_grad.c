@@ -155,5 +155,5 @@ static void print(const void *attr, dt_str *out)
 const dt_op dt_op_attention_grad = {
     .name = "attention_grad", .about = "its gradient with respect to query, key or value", .n_in = 5, .attr_size = sizeof(dt_attention_attr),
     .linear = 8,
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = dt_stack_same,
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = dt_stack_same, .decompose = dt_attention_grad_decompose,
 };

@@ -9,6 +9,7 @@
  */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *check_dims(const dt_infer *q)
 {
@@ -107,8 +108,15 @@ static void print(const void *attr, dt_str *out)
     dt_print_dims(out, "dims=", a->dims, n);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_broadcast_attr *a = c->node->attr;
+    return dt_hlo_broadcast(c->hlo, c->in[0], &c->type, a->dims);
+}
+
 const dt_op dt_op_broadcast_in_dim = {
     .name = "broadcast_in_dim", .about = "repeats along new or size-1 dimensions", .n_in = 1,
     .attr_size = sizeof(dt_broadcast_attr),
     .linear = 1, .result_type = 1 + offsetof(dt_broadcast_attr, type), .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .stablehlo = stablehlo,
 };

@@ -6,6 +6,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -54,8 +55,14 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, names[a->direction]);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_compare_attr *a = c->node->attr;
+    return dt_hlo_compare(c->hlo, (dt_direction)a->direction, c->in[0], c->in[1]);
+}
+
 const dt_op dt_op_compare = {
     .name = "compare", .about = "a = b, a < b, ...: a bool", .n_in = 2,
     .attr_size = sizeof(dt_compare_attr), .elementwise = true,
-    .infer = infer, .rule = dt_rule_elementwise, .eval = eval, .print = print,
+    .infer = infer, .rule = dt_rule_elementwise, .eval = eval, .print = print, .stablehlo = stablehlo,
 };

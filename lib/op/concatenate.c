@@ -8,6 +8,7 @@
 
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -84,7 +85,12 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_concatenate(c->hlo, c->in, c->node->n_in, (int)((const dt_axis_attr *)c->node->attr)->axis);
+}
+
 const dt_op dt_op_concatenate = {
     .name = "concatenate", .about = "one value behind the other", .n_in = 2, .attr_size = sizeof(dt_axis_attr), .additive = true,
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .stablehlo = stablehlo,
 };

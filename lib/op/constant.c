@@ -7,6 +7,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -47,7 +48,13 @@ static void print(const void *attr, dt_str *out)
         dt_str_double(out, a->value);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_splat(c->hlo, &c->type, ((const dt_constant_attr *)c->node->attr)->value);
+}
+
 const dt_op dt_op_constant = {
     .name = "constant", .about = "one number in every element", .n_in = 0, .attr_size = sizeof(dt_constant_attr),
     .result_type = 1 + offsetof(dt_constant_attr, type), .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .print = print,
+    .stablehlo = stablehlo,
 };

@@ -11,6 +11,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -59,5 +60,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_convert = {
     .name = "convert", .about = "another dtype", .n_in = 1, .attr_size = sizeof(dt_convert_attr), .elementwise = true,
-    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -21,11 +21,14 @@
 #include "op/convolution.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 #include "op/window.h"
 
 /* ---- shapes ---- */
@@ -306,9 +309,45 @@ static void print(const void *attr, dt_str *out)
     dt_convolution_print(attr, out);
 }
 
+/* "[b, 0, 1, f]": what each dimension of an operand is. */
+static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n)
+{
+    dt_hlo_text t;
+    char names[DT_MAX_SPATIAL + 2];
+    size_t used = 0;
+    names[at[0]] = a;
+    names[at[1]] = b;
+    for (int i = 0; i < n; i++)
+        names[at[2 + i]] = (char)('0' + i);
+    for (int d = 0; d < n + 2; d++)
+        used += (size_t)snprintf(t.s + used, sizeof t.s - used, "%s%c", d ? ", " : "[", names[d]);
+    snprintf(t.s + used, sizeof t.s - used, "]");
+    return t;
+}
+
+static dt_hlo_text operand(int8_t first, int8_t second, const int8_t *spatial, const char *names, int n)
+{
+    int8_t at[DT_MAX_SPATIAL + 2] = { first, second };
+    memcpy(at + 2, spatial, (size_t)n);
+    return dimensions(at, names[0], names[1], n);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_convolution_attr *a = c->node->attr;
+    int n = a->n_spatial;
+    dt_hlo_windows w = dt_hlo_windows_of(a->window, n);
+    return dt_hlo_op(c->hlo, "convolution", c->in, 2, &c->type,
+                     "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding = %s, lhs_dilation = %s, rhs_dilation = %s, "
+                     "feature_group_count = %d : i64, batch_group_count = %d : i64",
+                     operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s, operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
+                     operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s, w.padding.s, w.base.s, w.dilation.s,
+                     a->feature_groups, a->batch_groups);
+}
+
 const dt_op dt_op_convolution = {
     .name = "convolution", .about = "a kernel that goes as a window over spatial dimensions", .n_in = 2,
     .attr_size = sizeof(dt_convolution_attr), .linear = 3,
     .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
-    .over_devices = &dt_convolution_over_devices,
+    .over_devices = &dt_convolution_over_devices, .stablehlo = stablehlo,
 };

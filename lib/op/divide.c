@@ -6,6 +6,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 /* da = dy / b, db = -da * y */
 static void grad(dt_grad *g)
@@ -35,5 +36,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_divide = {
     .name = "divide", .about = "a / b", .n_in = 2, .elementwise = true, .linear = 1,
-    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

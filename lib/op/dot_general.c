@@ -20,6 +20,7 @@
 #include "op/cells.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *check_list(const dt_infer *q, int operand, const int8_t *dims, int n, uint32_t *seen)
 {
@@ -287,9 +288,19 @@ static void print(const void *attr, dt_str *out)
     dt_dot_print(attr, out);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_dot_attr *d = c->node->attr;
+    return dt_hlo_op(c->hlo, "dot_general", c->in, 2, &c->type,
+                     "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, rhs_batching_dimensions = %s, "
+                     "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>",
+                     dt_hlo_list(d->lhs_batch, d->n_batch).s, dt_hlo_list(d->rhs_batch, d->n_batch).s,
+                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s);
+}
+
 const dt_op dt_op_dot_general = {
     .name = "dot_general", .about = "the product of two arrays, summed over contracted dimensions", .n_in = 2,
     .attr_size = sizeof(dt_dot_attr), .linear = 3,
     .infer = infer, .grad = dt_dot_grad, .rule = rule, .cost = cost, .eval = eval, .print = print,
-    .stack = stack, .segment = segment,
+    .stack = stack, .segment = segment, .stablehlo = stablehlo,
 };

@@ -4,6 +4,7 @@
  * (C1) x is of floats.
  */
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -19,7 +20,13 @@ static void eval(const dt_call *c)
     dt_eval_unary(c, erf, NULL);
 }
 
+/* StableHLO has it in the dialect that it takes composites from. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_op(c->hlo, "chlo.erf", c->in, 1, &c->type, "%s", "");
+}
+
 const dt_op dt_op_erf = {
     .name = "erf", .about = "the error function", .n_in = 1, .elementwise = true, .operations = 16,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = stablehlo,
 };

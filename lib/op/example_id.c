@@ -8,6 +8,7 @@
 #include "op/elementwise.h"
 #include "op/partition.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -36,7 +37,15 @@ static dt_value emit_iota(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_iota };
 
+/* Of one replica's graph, where all have as many rows. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    dt_hlo_value own = dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "%s", "iota_dimension = 0 : i64"), device = dt_hlo_convert(c->hlo, dt_hlo_device(c->hlo), DT_INT32);
+    dt_hlo_value first = dt_hlo_binary(c->hlo, "multiply", device, dt_hlo_like(c->hlo, device, (double)c->type.dim[0]));
+    return dt_hlo_binary(c->hlo, "add", own, dt_hlo_broadcast(c->hlo, first, &c->type, NULL));
+}
+
 const dt_op dt_op_example_id = {
     .name = "example_id", .about = "the numbers of a replica's examples in the global batch", .n_in = 0,
-    .infer = infer, .rule = rule, .eval = eval, .over_devices = &over_devices,
+    .infer = infer, .rule = rule, .eval = eval, .over_devices = &over_devices, .stablehlo = stablehlo,
 };

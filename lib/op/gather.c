@@ -14,6 +14,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,8 +136,13 @@ static dt_value emit_part(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_part };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_gather(c->hlo, c->in[0], c->in[1], &c->type);
+}
+
 const dt_op dt_op_gather = {
     .name = "gather", .about = "rows of a table by number", .n_in = 2, .linear = 1,
     .infer = infer, .grad = grad, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -50,8 +50,22 @@ static void cost(const dt_call *c, dt_cost *cost)
     *cost = dt_cost_vector(c, (4 + share) * (double)dt_type_elements(&c->out.type));
 }
 
+dt_value dt_gelu_share(dt_value x, bool approximate)
+{
+    if (approximate) {
+        dt_value cube = dt_multiply(x, dt_multiply(x, x)), z = dt_add(x, dt_multiply(cube, dt_like(x, 0.044715)));
+        return dt_logistic(dt_multiply(z, dt_like(x, 2 * sqrt(2 / M_PI))));
+    }
+    return dt_multiply(dt_add(dt_erf(dt_multiply(x, dt_like(x, 1 / M_SQRT2))), dt_like(x, 1)), dt_like(x, 0.5));
+}
+
+static dt_value decompose(dt_partition_call *c)
+{
+    return dt_multiply(c->in[0], dt_gelu_share(c->in[0], ((const dt_gelu_attr *)c->node->attr)->approximate));
+}
+
 const dt_op dt_op_gelu = {
     .name = "gelu", .about = "x times the share of a normal distribution below x", .n_in = 1, .attr_size = sizeof(dt_gelu_attr),
     .elementwise = true,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print, .decompose = decompose,
 };

@@ -2,8 +2,10 @@
 #ifndef DT_OP_GELU_H
 #define DT_OP_GELU_H
 
-#include "op/op.h"
+#include "op/partition.h"
 
 void dt_gelu_print(const void *attr, dt_str *out);
+/* The share of the distribution below x, in ops. */
+dt_value dt_gelu_share(dt_value x, bool approximate);
 
 #endif

@@ -38,7 +38,21 @@ static void cost(const dt_call *c, dt_cost *cost)
     *cost = dt_cost_vector(c, (3 + share) * (double)dt_type_elements(&c->out.type));
 }
 
+static dt_value decompose(dt_partition_call *c)
+{
+    dt_value x = c->in[0], square = dt_multiply(x, x), slope;
+    bool approximate = ((const dt_gelu_attr *)c->node->attr)->approximate;
+    dt_value share = dt_gelu_share(x, approximate);
+    if (approximate) {
+        dt_value bend = dt_add(dt_multiply(square, dt_like(x, 3 * 0.044715)), dt_like(x, 1));
+        slope = dt_multiply(dt_multiply(share, dt_subtract(dt_like(x, 1), share)), dt_multiply(bend, dt_like(x, 2 * sqrt(2 / M_PI))));
+    } else {
+        slope = dt_multiply(dt_exponential(dt_multiply(square, dt_like(x, -0.5))), dt_like(x, 1 / sqrt(2 * M_PI)));
+    }
+    return dt_multiply(c->in[1], dt_add(share, dt_multiply(x, slope)));
+}
+
 const dt_op dt_op_gelu_grad = {
     .name = "gelu_grad", .about = "its gradient", .n_in = 2, .attr_size = sizeof(dt_gelu_attr), .elementwise = true, .linear = 2,
-    .infer = dt_infer_floats, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print,
+    .infer = dt_infer_floats, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print, .decompose = decompose,
 };

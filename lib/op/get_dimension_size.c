@@ -10,6 +10,7 @@
 #include "op/cells.h"
 #include "op/partition.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -59,9 +60,16 @@ static dt_value emit_size(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_size };
 
+/* A number, as the function is written for one size of batch. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_axis_attr *a = c->node->attr;
+    return dt_hlo_splat(c->hlo, &c->type, (double)c->in[0].type.dim[a->axis]);
+}
+
 const dt_op dt_op_get_dimension_size = {
     .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1,
     .attr_size = sizeof(dt_axis_attr), .varying = true,
     .infer = infer, .rule = rule, .cost = dt_cost_none, .eval = eval, .print = print,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -11,6 +11,7 @@
 #include "op/elementwise.h"
 #include "op/partition.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -60,8 +61,14 @@ static dt_value emit_part(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_part };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_iota_attr *a = c->node->attr;
+    return dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "iota_dimension = %lld : i64", (long long)a->axis);
+}
+
 const dt_op dt_op_iota = {
     .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .attr_size = sizeof(dt_iota_attr),
     .result_type = 1 + offsetof(dt_iota_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

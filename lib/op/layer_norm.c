@@ -124,5 +124,5 @@ void dt_norm_print(const void *attr, dt_str *out)
 const dt_op dt_op_layer_norm = {
     .name = "layer_norm", .about = "rows to mean 0 and deviation 1, scaled and moved", .n_in = 3, .attr_size = sizeof(dt_norm_attr),
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_norm_print, .stack = stack,
-    .over_devices = &dt_norm_over_devices,
+    .over_devices = &dt_norm_over_devices, .decompose = dt_norm_decompose,
 };

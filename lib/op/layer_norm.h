@@ -24,5 +24,8 @@ dt_value dt_norm_plain(dt_value x, double epsilon);
 
 /* How they are split over devices (layer_norm_split.c). */
 extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices, dt_norm_scale_grad_over_devices;
+dt_value dt_norm_decompose(dt_partition_call *c);
+dt_value dt_norm_grad_decompose(dt_partition_call *c);
+dt_value dt_norm_scale_grad_decompose(dt_partition_call *c);
 
 #endif

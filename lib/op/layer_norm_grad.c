@@ -70,5 +70,5 @@ static void cost(const dt_call *c, dt_cost *cost)
 const dt_op dt_op_layer_norm_grad = {
     .name = "layer_norm_grad", .about = "its gradient with respect to x", .n_in = 3, .attr_size = sizeof(dt_norm_attr), .linear = 6,
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = dt_norm_print, .stack = stack,
-    .over_devices = &dt_norm_grad_over_devices,
+    .over_devices = &dt_norm_grad_over_devices, .decompose = dt_norm_grad_decompose,
 };

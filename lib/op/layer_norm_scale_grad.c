@@ -74,5 +74,5 @@ static void cost(const dt_call *c, dt_cost *cost)
 const dt_op dt_op_layer_norm_scale_grad = {
     .name = "layer_norm_scale_grad", .about = "its gradient with respect to gamma", .n_in = 2, .attr_size = sizeof(dt_norm_attr), .linear = 2,
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = dt_norm_print, .stack = stack, .segment = segment,
-    .over_devices = &dt_norm_scale_grad_over_devices,
+    .over_devices = &dt_norm_scale_grad_over_devices, .decompose = dt_norm_scale_grad_decompose,
 };

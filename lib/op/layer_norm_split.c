@@ -61,30 +61,39 @@ static bool splits_features(const dt_partition_call *c)
     return c->factor[c->type[0].rank - 1] != 0;
 }
 
-static dt_value emit_forward(dt_partition_call *c)
+dt_value dt_norm_decompose(dt_partition_call *c)
 {
-    if (!splits_features(c))
-        return dt_partition_same(c);
     rows r = rows_of(c);
     return dt_add(dt_multiply(r.z, dt_broadcast_to(c->in[1], &r.type)), dt_broadcast_to(c->in[2], &r.type));
 }
 
-static dt_value emit_grad(dt_partition_call *c)
+dt_value dt_norm_grad_decompose(dt_partition_call *c)
 {
-    if (!splits_features(c))
-        return dt_partition_same(c);
     rows r = rows_of(c);
     dt_value e = dt_multiply(c->in[2], dt_broadcast_to(c->in[1], &r.type));
     dt_value along = dt_multiply(r.z, mean(&r, dt_multiply(e, r.z)));
     return dt_multiply(dt_subtract(dt_subtract(e, mean(&r, e)), along), r.inverse);
 }
 
-static dt_value emit_scale_grad(dt_partition_call *c)
+dt_value dt_norm_scale_grad_decompose(dt_partition_call *c)
 {
-    if (!splits_features(c))
-        return dt_partition_same(c);
     rows r = rows_of(c);
     return dt_reduce(dt_multiply(c->in[1], r.z), DT_REDUCE_SUM, dt_all_dims(r.type.rank - 1));
+}
+
+static dt_value emit_forward(dt_partition_call *c)
+{
+    return splits_features(c) ? dt_norm_decompose(c) : dt_partition_same(c);
+}
+
+static dt_value emit_grad(dt_partition_call *c)
+{
+    return splits_features(c) ? dt_norm_grad_decompose(c) : dt_partition_same(c);
+}
+
+static dt_value emit_scale_grad(dt_partition_call *c)
+{
+    return splits_features(c) ? dt_norm_scale_grad_decompose(c) : dt_partition_same(c);
 }
 
 const dt_partition_row dt_norm_over_devices = { .rule = rule_forward, .emit = emit_forward };

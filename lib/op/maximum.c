@@ -7,6 +7,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 /* da = dy where a > b, db = dy where b >= a */
 static void grad(dt_grad *g)
@@ -29,5 +30,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_maximum = {
     .name = "maximum", .about = "the larger of a and b", .n_in = 2, .elementwise = true,
-    .infer = dt_infer_any, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_any, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -6,6 +6,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 /* da = dy * b, db = dy * a */
 static void grad(dt_grad *g)
@@ -28,5 +29,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_multiply = {
     .name = "multiply", .about = "a * b", .n_in = 2, .elementwise = true, .linear = 3,
-    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -5,6 +5,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 static void grad(dt_grad *g)
 {
@@ -28,5 +29,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_negate = {
     .name = "negate", .about = "-x", .n_in = 1, .elementwise = true, .linear = 1,
-    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -13,6 +13,7 @@
 #include "op/elementwise.h"
 #include "op/reach.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static bool is_padded(const dt_pad_attr *a, int d)
 {
@@ -171,7 +172,23 @@ static dt_value emit_split(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_pad_attr *a = c->node->attr;
+    dt_type scalar = dt_scalar_type(c->type.dtype);
+    dt_hlo_value in[] = { c->in[0], dt_hlo_splat(c->hlo, &scalar, a->value) };
+    int64_t low[DT_MAX_RANK], high[DT_MAX_RANK], interior[DT_MAX_RANK];
+    int rank = c->type.rank;
+    for (int d = 0; d < rank; d++) {
+        low[d] = a->dim[d].low;
+        high[d] = a->dim[d].high;
+        interior[d] = a->dim[d].interior;
+    }
+    return dt_hlo_op(c->hlo, "pad", in, 2, &c->type, "edge_padding_low = %s, edge_padding_high = %s, interior_padding = %s",
+                     dt_hlo_array64(low, rank).s, dt_hlo_array64(high, rank).s, dt_hlo_array64(interior, rank).s);
+}
+
 const dt_op dt_op_pad = {
     .name = "pad", .about = "room around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
 };

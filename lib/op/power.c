@@ -8,6 +8,7 @@
  * where log a is no number.
  */
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 #include <math.h>
 
@@ -45,5 +46,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_power = {
     .name = "power", .about = "a to the power of b", .n_in = 2, .elementwise = true, .operations = 5,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -13,6 +13,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include "base/random.h"
 
@@ -70,4 +71,5 @@ static void print(const void *attr, dt_str *out)
 const dt_op dt_op_random = {
     .name = "random", .about = "random numbers by step and example", .n_in = 2, .attr_size = sizeof(dt_random_attr),
     .result_type = 1 + offsetof(dt_random_attr, type), .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+    .stablehlo = dt_hlo_random,
 };

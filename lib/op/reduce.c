@@ -19,6 +19,7 @@
 #include "op/elementwise.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *out)
 {
@@ -170,9 +171,21 @@ static void print(const void *attr, dt_str *out)
     dt_reduce_print(attr, out);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_reduce_attr *a = c->node->attr;
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < c->in[0].type.rank; d++)
+        if (a->dims >> d & 1)
+            dims[n++] = (int8_t)d;
+    dt_hlo_value in[] = { c->in[0], dt_hlo_nothing(c->hlo, a->kind, c->type.dtype) };
+    return dt_hlo_joined(c->hlo, "reduce", a->kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+}
+
 const dt_op dt_op_reduce = {
     .name = "reduce", .about = "sum, maximum or minimum over dimensions", .n_in = 1,
     .attr_size = sizeof(dt_reduce_attr),
     .infer = infer, .grad = grad, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
-    .stack = stack, .segment = segment,
+    .stack = stack, .segment = segment, .stablehlo = stablehlo,
 };

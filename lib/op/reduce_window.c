@@ -15,6 +15,7 @@
 #include "op/cells.h"
 #include "op/reach.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 #include "op/window.h"
 
 static dt_status *infer(dt_infer *q)
@@ -152,7 +153,18 @@ static dt_value emit_split(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    dt_hlo_value in[] = { c->in[0], dt_hlo_nothing(c->hlo, (int)a->kind, c->type.dtype) };
+    dt_hlo_windows w = dt_hlo_windows_of(a->window, c->type.rank);
+    return dt_hlo_joined(c->hlo, "reduce_window", (int)a->kind, in, 2, &c->type,
+                         "window_dimensions = %s, window_strides = %s, base_dilations = %s, window_dilations = %s, padding = %s",
+                         dt_hlo_array64(a->size, c->type.rank).s, w.stride.s, w.base.s, w.dilation.s, w.padding.s);
+}
+
 const dt_op dt_op_reduce_window = {
     .name = "reduce_window", .about = "sum, maximum or minimum under a window", .n_in = 1, .attr_size = sizeof(dt_reduce_window_attr),
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

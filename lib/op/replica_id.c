@@ -1,6 +1,7 @@
 /* replica_id: y = the number of the replica that computes it, an int32 scalar, from 0. */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -19,7 +20,12 @@ static void eval(const dt_call *c)
     dt_cell_set_int(&c->out, 0, c->env->replica);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_convert(c->hlo, dt_hlo_device(c->hlo), DT_INT32);
+}
+
 const dt_op dt_op_replica_id = {
     .name = "replica_id", .about = "the number of this replica", .n_in = 0, .varying = true,
-    .infer = infer, .rule = rule, .eval = eval,
+    .infer = infer, .rule = rule, .eval = eval, .stablehlo = stablehlo,
 };

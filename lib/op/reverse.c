@@ -5,6 +5,7 @@
  */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -65,7 +66,17 @@ static void print(const void *attr, dt_str *out)
     dt_print_dims(out, "dims=", dims, n);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < c->type.rank; d++)
+        if (((const dt_reverse_attr *)c->node->attr)->dims >> d & 1)
+            dims[n++] = (int8_t)d;
+    return dt_hlo_op(c->hlo, "reverse", c->in, 1, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+}
+
 const dt_op dt_op_reverse = {
     .name = "reverse", .about = "dimensions from end to start", .n_in = 1, .attr_size = sizeof(dt_reverse_attr), .linear = 1,
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .stablehlo = stablehlo,
 };

@@ -14,6 +14,7 @@
 #include "op/partition.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +161,21 @@ static dt_value emit_part(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_part };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    int8_t window[DT_MAX_RANK];
+    int rank = c->in[1].type.rank, n = c->type.rank - 1;
+    dt_hlo_value in[] = { dt_hlo_splat(c->hlo, &c->type, 0), c->in[1], c->in[0] };
+    for (int d = 0; d < n; d++)
+        window[d] = (int8_t)(rank + d);
+    return dt_hlo_joined(c->hlo, "scatter", DT_REDUCE_SUM, in, 3, &c->type,
+                         "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = %s, inserted_window_dims = [0], "
+                         "scatter_dims_to_operand_dims = [0], index_vector_dim = %d>, indices_are_sorted = false, unique_indices = false",
+                         dt_hlo_list(window, n).s, rank);
+}
+
 const dt_op dt_op_scatter_add = {
     .name = "scatter_add", .about = "sums by row number, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -7,6 +7,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -39,5 +40,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_select = {
     .name = "select", .about = "pred ? a : b", .n_in = 3, .elementwise = true,
-    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -14,6 +14,7 @@
 #include "op/reach.h"
 #include "op/reduce_window.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 #include "op/window.h"
 
 static dt_status *infer(dt_infer *q)
@@ -175,8 +176,19 @@ static dt_value emit_split(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
+/* StableHLO knows no holes here; the first of equals is chosen there, too. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_reduce_window_attr *a = c->node->attr;
+    dt_type scalar = dt_scalar_type(c->type.dtype);
+    dt_hlo_windows w = dt_hlo_windows_of(a->window, c->type.rank);
+    dt_hlo_value in[] = { c->in[0], c->in[1], dt_hlo_splat(c->hlo, &scalar, 0) };
+    return dt_hlo_chosen(c->hlo, a->kind == DT_REDUCE_MAX ? "GE" : "LE", in, &c->type, "window_dimensions = %s, window_strides = %s, padding = %s",
+                         dt_hlo_array64(a->size, c->type.rank).s, w.stride.s, w.padding.s);
+}
+
 const dt_op dt_op_select_and_scatter = {
     .name = "select_and_scatter", .about = "the gradient of a maximum under a window", .n_in = 2,
     .attr_size = sizeof(dt_reduce_window_attr), .linear = 2,
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices,
+    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
 };

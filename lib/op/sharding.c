@@ -12,6 +12,7 @@
  */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 #include "op/where.h"
 
 static dt_status *infer(dt_infer *q)
@@ -83,8 +84,13 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, devices > 64 ? ",...}" : "}");
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return c->in[0];
+}
+
 const dt_op dt_op_sharding = {
     .name = "custom_call", .about = "x, with a note how it lies on the logical devices of a replica", .n_in = 1,
     .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
-    .print = print, .stack = stack,
+    .print = print, .stack = stack, .stablehlo = stablehlo,
 };

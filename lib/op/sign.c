@@ -4,6 +4,7 @@
  * (C1) x is of numbers.
  */
 #include "op/elementwise.h"
+#include "op/stablehlo.h"
 
 static double floats(double x)
 {
@@ -22,5 +23,5 @@ static void eval(const dt_call *c)
 
 const dt_op dt_op_sign = {
     .name = "sign", .about = "-1, 0 or 1", .n_in = 1, .elementwise = true,
-    .infer = dt_infer_numbers, .rule = dt_rule_elementwise, .eval = eval,
+    .infer = dt_infer_numbers, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

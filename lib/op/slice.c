@@ -8,6 +8,7 @@
 #include "op/cells.h"
 #include "op/reach.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static bool is_whole(const dt_slice_attr *a, const dt_type *x, int d)
 {
@@ -161,8 +162,23 @@ static void cost(const dt_call *c, dt_cost *cost)
     *cost = (dt_cost){ .vector = (double)dt_type_elements(&c->out.type), .bytes = 2 * (double)dt_type_bytes(&c->out.type) };
 }
 
+/* StableHLO names ends. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_slice_attr *a = c->node->attr;
+    int64_t start[DT_MAX_RANK], end[DT_MAX_RANK], stride[DT_MAX_RANK];
+    int rank = c->type.rank;
+    for (int d = 0; d < rank; d++) {
+        start[d] = a->dim[d].start;
+        stride[d] = a->dim[d].stride;
+        end[d] = c->type.dim[d] > 0 ? start[d] + (c->type.dim[d] - 1) * stride[d] + 1 : start[d];
+    }
+    return dt_hlo_op(c->hlo, "slice", c->in, 1, &c->type, "start_indices = %s, limit_indices = %s, strides = %s",
+                     dt_hlo_array64(start, rank).s, dt_hlo_array64(end, rank).s, dt_hlo_array64(stride, rank).s);
+}
+
 const dt_op dt_op_slice = {
     .name = "slice", .about = "a part of every dimension", .n_in = 1, .attr_size = sizeof(dt_slice_attr), .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

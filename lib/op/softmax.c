@@ -58,15 +58,18 @@ static void cost(const dt_call *c, dt_cost *cost)
     *cost = dt_cost_vector(c, (4 + dt_op_exponential.operations) * (double)dt_type_elements(&c->out.type));
 }
 
-static dt_value emit_split(dt_partition_call *c)
+static dt_value decompose(dt_partition_call *c)
 {
     dt_type t = dt_type_of_value(c->in[0]);
     dt_mesh_axes classes = c->factor[t.rank - 1];
-    if (!classes)
-        return dt_partition_same(c);
     dt_value max = dt_partition_reduce_last(c, c->in[0], DT_REDUCE_MAX, classes);
     dt_value power = dt_exponential(dt_subtract(c->in[0], dt_broadcast_rows(max, &t)));
     return dt_divide(power, dt_broadcast_rows(dt_partition_reduce_last(c, power, DT_REDUCE_SUM, classes), &t));
+}
+
+static dt_value emit_split(dt_partition_call *c)
+{
+    return c->factor[c->type[0].rank - 1] ? decompose(c) : dt_partition_same(c);
 }
 
 static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_split };
@@ -74,5 +77,5 @@ static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emi
 const dt_op dt_op_softmax = {
     .name = "softmax", .about = "probabilities over the last dimension", .n_in = 1,
     .infer = infer, .grad = grad, .rule = dt_rule_rows, .cost = cost, .eval = eval, .stack = dt_stack_same,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .decompose = decompose,
 };

@@ -99,5 +99,5 @@ static void cost(const dt_call *c, dt_cost *cost)
 const dt_op dt_op_softmax_cross_entropy = {
     .name = "softmax_cross_entropy", .about = "the cross-entropy of softmax(logits), a loss per row", .n_in = 2,
     .infer = infer, .grad = grad, .rule = dt_rule_rows, .cost = cost, .eval = eval, .stack = dt_stack_same,
-    .over_devices = &dt_xent_over_devices,
+    .over_devices = &dt_xent_over_devices, .decompose = dt_xent_decompose,
 };

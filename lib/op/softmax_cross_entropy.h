@@ -19,5 +19,7 @@ double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, 
 
 /* How they are split over devices (softmax_cross_entropy_split.c). */
 extern const dt_partition_row dt_xent_over_devices, dt_xent_grad_over_devices;
+dt_value dt_xent_decompose(dt_partition_call *c);
+dt_value dt_xent_grad_decompose(dt_partition_call *c);
 
 #endif

@@ -73,10 +73,8 @@ static dt_value where_class(const split *s, dt_value x)
     return dt_select(dt_compare(number, classes, DT_LT), from_0, dt_like(x, NAN));
 }
 
-static dt_value emit_loss(dt_partition_call *c)
+dt_value dt_xent_decompose(dt_partition_call *c)
 {
-    if (!c->factor[c->type[0].rank - 1])
-        return dt_partition_same(c);
     split s = split_of(c);
     dt_value term = dt_subtract(spread(&s, dt_log(s.sum)), s.z);
     term = s.is_number ? term : dt_multiply(c->in[1], term);
@@ -84,15 +82,23 @@ static dt_value emit_loss(dt_partition_call *c)
     return where_class(&s, dt_reduce(term, DT_REDUCE_SUM, 1u << (s.type.rank - 1)));
 }
 
-static dt_value emit_grad(dt_partition_call *c)
+dt_value dt_xent_grad_decompose(dt_partition_call *c)
 {
-    if (!c->factor[c->type[0].rank - 1])
-        return dt_partition_same(c);
     split s = split_of(c);
     dt_value p = dt_divide(s.power, spread(&s, s.sum)), y = s.is_number ? dt_convert(s.hit, s.type.dtype) : c->in[1];
     if (!s.is_number)
         p = dt_multiply(p, spread(&s, dt_partition_reduce_last(c, y, DT_REDUCE_SUM, s.axes)));
     return dt_multiply(spread(&s, where_class(&s, c->in[2])), dt_subtract(p, y));
+}
+
+static dt_value emit_loss(dt_partition_call *c)
+{
+    return c->factor[c->type[0].rank - 1] ? dt_xent_decompose(c) : dt_partition_same(c);
+}
+
+static dt_value emit_grad(dt_partition_call *c)
+{
+    return c->factor[c->type[0].rank - 1] ? dt_xent_grad_decompose(c) : dt_partition_same(c);
 }
 
 const dt_partition_row dt_xent_over_devices = { .rule = rule, .emit = emit_loss };

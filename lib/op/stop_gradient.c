@@ -6,6 +6,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static void eval(const dt_call *c)
 {
@@ -14,7 +15,12 @@ static void eval(const dt_call *c)
         dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return c->in[0];
+}
+
 const dt_op dt_op_stop_gradient = {
     .name = "stop_gradient", .about = "x, taken for a constant", .n_in = 1, .elementwise = true, .linear = 1,
-    .infer = dt_infer_any, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval,
+    .infer = dt_infer_any, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .stablehlo = stablehlo,
 };

@@ -6,6 +6,7 @@
  */
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -76,7 +77,13 @@ static void print(const void *attr, dt_str *out)
     dt_print_dims(out, "dims=", a->perm, rank);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_transpose_attr *a = c->node->attr;
+    return dt_hlo_op(c->hlo, "transpose", c->in, 1, &c->type, "permutation = %s", dt_hlo_array(a->perm, c->type.rank).s);
+}
+
 const dt_op dt_op_transpose = {
     .name = "transpose", .about = "dimensions in another order", .n_in = 1, .attr_size = sizeof(dt_transpose_attr),
-    .linear = 1, .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
+    .linear = 1, .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .stablehlo = stablehlo,
 };

@@ -115,7 +115,8 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 /* Planned bytes of a training step's arena; simulated seconds of a step (0: no virtual clock). */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 double dt_trainer_virtual_seconds(const dt_trainer *t);
-/* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable". */
+/* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable"; "stablehlo" (what a core does in a step)
+ * and "stablehlo-gradient" (a replica's step), for which an outline is enough. */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
 /* ---- a run: fit with checkpoints, history, signals ---- */

@@ -1,6 +1,7 @@
 /* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
 #include "train/trainer.h"
 #include "train/run.h"
+#include "stablehlo/stablehlo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,12 +193,39 @@ static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *o
     return NULL;
 }
 
+/* What a core does in a training step. */
+static dt_status *print_stablehlo(dt_trainer *t, dt_str *out)
+{
+    dt_outlined steps[DT_MOST_OUTLINED];
+    const dt_spmd *program = NULL;
+
+    dt_trainer_outlined(t, steps);
+    DT_TRY(dt_trainer_priced(t, &steps[0], &program));
+    return dt_stablehlo_write_spmd(program, out);
+}
+
+/* A replica's training step, all having as many rows. */
+static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out)
+{
+    int replicas = t->o.strategy->replicas;
+    dt_graph *g = NULL;
+
+    DT_TRY(dt_step_trace(t, DT_STEP_TRAIN, &g));
+    dt_status *s = dt_stablehlo_write(g, (dt_trainer_full_batch(t) + replicas - 1) / replicas, replicas, out);
+    dt_graph_destroy(g);
+    return s;
+}
+
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
 {
     if (strcmp(stage, "graph") == 0)
         return print_traced(t, DT_STEP_FORWARD, out);
     if (strcmp(stage, "gradient") == 0)
         return print_traced(t, DT_STEP_TRAIN, out);
+    if (strcmp(stage, "stablehlo") == 0)
+        return print_stablehlo(t, out);
+    if (strcmp(stage, "stablehlo-gradient") == 0)
+        return print_stablehlo_gradient(t, out);
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);
         return NULL;

@@ -1,6 +1,10 @@
 /* all_reduce over devices: everybody gets the sum (maximum, minimum) of what those along `axes` hold, added in the order of ranks. */
 #include "op/across.h"
 
+#include <stdlib.h>
+
+#include "op/stablehlo.h"
+
 static dt_status *infer(dt_infer *q)
 {
     q->out = q->in[0];
@@ -35,7 +39,16 @@ static double bytes(const dt_across_attr *a, const dt_type *in)
 
 static const struct dt_across_row row = { plain, bytes };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    dt_hlo_value y = dt_hlo_joined(c->hlo, "all_reduce", a->kind, c->in, 1, &c->type, "replica_groups = %s", groups);
+    free(groups);
+    return y;
+}
+
 const dt_op dt_op_across_all_reduce = {
     .name = "all_reduce", .about = "the sum over devices", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = dt_across_print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = dt_across_print, .across = &row, .stablehlo = stablehlo,
 };

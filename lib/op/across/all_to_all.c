@@ -1,6 +1,10 @@
 /* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; everybody sends a part to everybody. */
 #include "op/across.h"
 
+#include <stdlib.h>
+
+#include "op/stablehlo.h"
+
 static dt_status *infer(dt_infer *q)
 {
     const dt_across_attr *a = q->attr;
@@ -50,7 +54,18 @@ static void print(const void *attr, dt_str *out)
 
 static const struct dt_across_row row = { plain, bytes };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    dt_hlo_value y = dt_hlo_op(c->hlo, "all_to_all", c->in, 1, &c->type,
+                               "split_dimension = %d : i64, concat_dimension = %d : i64, split_count = %d : i64, replica_groups = %s", a->to, a->dim,
+                               dt_mesh_parts(&a->mesh, a->axes), groups);
+    free(groups);
+    return y;
+}
+
 const dt_op dt_op_across_all_to_all = {
     .name = "all_to_all", .about = "cut along another dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

@@ -12,7 +12,10 @@
  */
 #include "op/across.h"
 
+#include <stdlib.h>
+
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -132,7 +135,100 @@ static void print(const void *attr, dt_str *out)
 
 static const struct dt_across_row row = { plain, bytes };
 
+/*
+ * In StableHLO: from every neighbour within reach its elements next to the own ones arrive by a permute; then, where ranges drift, each device cuts out its
+ * own. Before the first and behind the last device lies `fill`, where a permute gives zeros.
+ */
+typedef struct halo {
+    const dt_hlo_call *c;
+    dt_hlo_value rank;
+    int64_t own, low, high; /* elements; the most that any device wants on both sides */
+} halo;
+
+static char *pairs_of(const dt_across_attr *a, int away)
+{
+    dt_str s = { 0 };
+    int n = 0, parts = dt_mesh_parts(&a->mesh, a->axes);
+    dt_str_puts(&s, "dense<[");
+    for (int device = 0; device < dt_mesh_devices(&a->mesh); device++) {
+        int to = dt_across_rank(a, device) + away;
+        if (to >= 0 && to < parts)
+            dt_str_printf(&s, "%s[%d, %d]", n++ ? ", " : "", device, dt_across_peer(a, device, to));
+    }
+    dt_str_printf(&s, "]> : tensor<%dx2xi64>", n);
+    return dt_str_take(&s);
+}
+
+static dt_hlo_value filled(const halo *h, dt_hlo_value y, int away)
+{
+    const dt_across_attr *a = h->c->node->attr;
+    dt_hlo *hlo = h->c->hlo;
+    dt_type bools = y.type;
+    bools.dtype = DT_BOOL;
+    dt_hlo_value first = dt_hlo_like(hlo, h->rank, away > 0 ? away : dt_mesh_parts(&a->mesh, a->axes) + away);
+    dt_hlo_value there = dt_hlo_compare(hlo, away > 0 ? DT_GE : DT_LT, h->rank, first);
+    return a->fill == 0 ? y : dt_hlo_select(hlo, dt_hlo_broadcast(hlo, there, &bools, NULL), y, dt_hlo_like(hlo, y, a->fill));
+}
+
+/* `size` elements of the device `away` ranks before (behind, if below 0), those next to this device. */
+static dt_hlo_value from_neighbour(const halo *h, int away, int64_t size)
+{
+    const dt_across_attr *a = h->c->node->attr;
+    dt_hlo_value part = dt_hlo_slice(h->c->hlo, h->c->in[0], a->dim, away > 0 ? h->own - size : 0, size);
+    int parts = dt_mesh_parts(&a->mesh, a->axes);
+    if (away >= parts || -away >= parts)
+        return dt_hlo_like(h->c->hlo, part, a->fill);
+    char *pairs = pairs_of(a, away);
+    dt_hlo_value y = dt_hlo_op(h->c->hlo, "collective_permute", &part, 1, &part.type, "source_target_pairs = %s", pairs);
+    free(pairs);
+    return filled(h, y, away);
+}
+
+static halo halo_of(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    halo h = { .c = c, .rank = dt_hlo_rank(c->hlo, &a->mesh, a->axes), .own = c->in[0].type.dim[a->dim] };
+    int64_t last = (dt_mesh_parts(&a->mesh, a->axes) - 1) * a->drift;
+    h.low = a->low + (last < 0 ? -last : 0);
+    h.high = a->high + (last > 0 ? last : 0);
+    return h;
+}
+
+/* What is left of `want` elements that begin beyond `away - 1` neighbours. */
+static int64_t wanted_of(const halo *h, int64_t want, int64_t away)
+{
+    int64_t left = want - (away - 1) * h->own;
+    return left > h->own ? h->own : left;
+}
+
+static dt_hlo_value widened(const halo *h, int64_t low, int64_t high)
+{
+    int before = low > 0 ? (int)((low + h->own - 1) / h->own) : 0, behind = high > 0 ? (int)((high + h->own - 1) / h->own) : 0, n = 0;
+    dt_hlo_value *part = dt_alloc(dt_size_mul((size_t)(before + behind + 1), sizeof *part));
+    for (int k = before; k > 0; k--)
+        part[n++] = from_neighbour(h, k, wanted_of(h, low, k));
+    part[n++] = h->c->in[0];
+    for (int k = 1; k <= behind; k++)
+        part[n++] = from_neighbour(h, -k, wanted_of(h, high, k));
+    dt_hlo_value y = dt_hlo_concatenate(h->c->hlo, part, n, ((const dt_across_attr *)h->c->node->attr)->dim);
+    free(part);
+    return y;
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    halo h = halo_of(c);
+    int64_t low = h.low > 0 ? h.low : 0, high = h.high > 0 ? h.high : 0, size = c->type.dim[a->dim];
+    dt_hlo_value y = widened(&h, low, high);
+    if (a->drift == 0)
+        return dt_hlo_slice(c->hlo, y, a->dim, low - a->low, size);
+    dt_hlo_value moved = dt_hlo_binary(c->hlo, "multiply", h.rank, dt_hlo_like(c->hlo, h.rank, (double)a->drift));
+    dt_hlo_value from = dt_hlo_binary(c->hlo, "add", moved, dt_hlo_like(c->hlo, moved, (double)(low - a->low)));
+    return dt_hlo_dynamic_slice(c->hlo, y, a->dim, from, size);
+}
+
 const dt_op dt_op_across_collective_permute = {
     .name = "collective_permute", .about = "with the borders of the neighbours", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

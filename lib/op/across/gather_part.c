@@ -5,6 +5,7 @@
 #include "op/across.h"
 
 #include "op/gather.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -21,7 +22,21 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "of %lld rows", (long long)((const dt_across_attr *)attr)->low);
 }
 
+/* Rows of the part, and zeros where the number is another part's. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    dt_hlo *h = c->hlo;
+    dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64), rows = dt_hlo_like(h, index, (double)c->in[0].type.dim[0]);
+    dt_type all = c->type;
+    index = dt_hlo_binary(h, "subtract", index, dt_hlo_broadcast(h, c->in[2], &index.type, NULL));
+    dt_hlo_value from = dt_hlo_compare(h, DT_GE, index, dt_hlo_like(h, index, 0)), to = dt_hlo_compare(h, DT_LT, index, rows);
+    dt_hlo_value own = dt_hlo_binary(h, "and", from, to), y = dt_hlo_gather(h, c->in[0], index, &c->type);
+    int8_t dims[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    all.dtype = DT_BOOL;
+    return dt_hlo_select(h, dt_hlo_broadcast(h, own, &all, dims), y, dt_hlo_like(h, y, 0));
+}
+
 const dt_op dt_op_across_gather_part = {
     .name = "gather_part", .about = "rows of a part of a table by number", .n_in = 3, .attr_size = sizeof(dt_across_attr), .linear = 1,
-    .infer = infer, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval, .print = print,
+    .infer = infer, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval, .print = print, .stablehlo = stablehlo,
 };

@@ -1,5 +1,6 @@
 /* dynamic_slice by the device's own place: of a value that all along `axes` hold, each keeps its part of `dim`. Nothing travels. */
 #include "op/across.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -37,7 +38,15 @@ static void print(const void *attr, dt_str *out)
 
 static const struct dt_across_row row = { plain, bytes };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    dt_hlo_value rank = dt_hlo_rank(c->hlo, &a->mesh, a->axes);
+    dt_hlo_value from = dt_hlo_binary(c->hlo, "multiply", rank, dt_hlo_like(c->hlo, rank, (double)c->type.dim[a->dim]));
+    return dt_hlo_dynamic_slice(c->hlo, c->in[0], a->dim, from, c->type.dim[a->dim]);
+}
+
 const dt_op dt_op_across_own_part = {
     .name = "dynamic_slice", .about = "the device's own part", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

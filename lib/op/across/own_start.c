@@ -6,6 +6,7 @@
 
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -42,7 +43,14 @@ static void print(const void *attr, dt_str *out)
 
 static const struct dt_across_row row = { plain, bytes };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    dt_hlo_value rank = dt_hlo_rank(c->hlo, &a->mesh, a->axes);
+    return dt_hlo_binary(c->hlo, "multiply", rank, dt_hlo_like(c->hlo, rank, (double)a->low));
+}
+
 const dt_op dt_op_across_own_start = {
     .name = "own_start", .about = "where the device's own part begins", .n_in = 0, .attr_size = sizeof(dt_across_attr),
-    .infer = infer, .rule = dt_rule_none, .cost = dt_cost_none, .eval = eval, .print = print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .cost = dt_cost_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

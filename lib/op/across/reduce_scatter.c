@@ -2,6 +2,10 @@
  * the bytes. */
 #include "op/across.h"
 
+#include <stdlib.h>
+
+#include "op/stablehlo.h"
+
 static dt_status *infer(dt_infer *q)
 {
     const dt_across_attr *a = q->attr;
@@ -45,7 +49,16 @@ static void print(const void *attr, dt_str *out)
 
 static const struct dt_across_row row = { plain, bytes };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_across_attr *a = c->node->attr;
+    char *groups = dt_hlo_groups(&a->mesh, a->axes);
+    dt_hlo_value y = dt_hlo_joined(c->hlo, "reduce_scatter", a->kind, c->in, 1, &c->type, "scatter_dimension = %d : i64, replica_groups = %s", a->dim, groups);
+    free(groups);
+    return y;
+}
+
 const dt_op dt_op_across_reduce_scatter = {
     .name = "reduce_scatter", .about = "parts of the sum over devices", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

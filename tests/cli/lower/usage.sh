@@ -2,6 +2,6 @@
 . tests/cli/setup.sh
 show lower
 show lower a.yaml b.yaml
-show lower a.yaml --stage stablehlo
+show lower a.yaml --stage hlo
 show lower a.yaml --stage
 exits 66 lower "$TEST_DIR/a.yaml"
