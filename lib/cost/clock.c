@@ -20,6 +20,7 @@ enum { ON_CHIP, ON_LINKS, ON_DCN, UNITS };
 typedef struct item {
     int place, node, unit;
     double seconds, bytes;
+    const char *schedule;
     int waits;      /* for so many items that are not done */
     double ready;   /* when the last of those that are done was */
     int behind;     /* the item that was ready last, -1: none */
@@ -105,6 +106,18 @@ static void add_again(clock *c, int i)
         c->again[i] = add_item(c, (item){ .node = i, .unit = ON_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
 }
 
+/* Blocks that stand for several travel one after the other. */
+static void price_link(clock *c, item *it)
+{
+    double times = dt_priced_times(c->r, it->node);
+    dt_link_price price = dt_links_price(c->links, it->node, it->bytes / times);
+    it->seconds = price.seconds * times;
+    it->schedule = price.schedule;
+    for (int axis = 0; axis < 3; axis++)
+        for (int up = 0; up < 2; up++)
+            c->p->link_bytes[axis][up] += price.way[axis][up] * times;
+}
+
 static void add_items(clock *c)
 {
     for (int i = 0; i < c->k->n; i++) {
@@ -120,7 +133,7 @@ static void add_items(clock *c)
         }
     }
     for (int i = c->k->n; i < c->n; i++)
-        c->item[i].seconds = dt_links_seconds(c->links, c->item[i].node, c->item[i].bytes);
+        price_link(c, &c->item[i]);
 }
 
 /* ---- what waits for what ---- */
@@ -197,7 +210,8 @@ static void run_item(clock *c, int i, double *free_at)
         note_wait(c, it, start - *free_at);
     else
         c->p->link_busy += it->seconds;
-    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .link = it->unit != ON_CHIP, .node = it->node, .bytes = it->bytes };
+    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .link = it->unit != ON_CHIP, .node = it->node, .bytes = it->bytes,
+                                                          .schedule = it->schedule };
     *free_at = end;
     finish(c, i, end);
 }
@@ -239,7 +253,7 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     dt_arena *arena = dt_arena_create();
     const dt_graph *g = r->program->local;
     int most = k->n + 2 * g->n_nodes + 1;
-    clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, arena), .item = dt_arena_array(arena, item, most),
+    clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, p->arena), .item = dt_arena_array(arena, item, most),
                 .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
                 .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
     for (int i = 0; i <= g->n_nodes; i++)
@@ -249,5 +263,6 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
     run(&c);
     free(c.edge);
+    dt_links_destroy(c.links);
     dt_arena_destroy(arena);
 }

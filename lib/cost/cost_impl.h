@@ -43,11 +43,19 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
 
 /* ---- links (links.c) ---- */
 
-/* What a collective costs; memory of what was asked before in a plan. */
+typedef struct dt_link_price {
+    double seconds;
+    double way[3][2];     /* bytes over the busiest link along x, y, z; [1]: towards larger coordinates */
+    int ranks;
+    const char *schedule; /* in the arena of dt_links_create */
+} dt_link_price;
+
+/* What collectives of a program cost, and what was asked before. */
 typedef struct dt_links dt_links;
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena);
-/* Seconds of node i, a collective, for so many bytes of what a device puts in. */
-double dt_links_seconds(dt_links *l, int i, double bytes);
+void dt_links_destroy(dt_links *l);
+/* Node i, a collective, where a device puts in so many bytes. */
+dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 
 /* ---- layers (plan.c) ---- */
 

@@ -1,24 +1,144 @@
-/* Collectives of a program on the links of its slice: the devices of a mesh stand at places of the topology; what was asked once is kept. */
-#include "coll/coll.h"
+/*
+ * Collectives of a program on the links of its slice. The devices of the mesh stand at places of the topology, and all groups that differ in other axes do a
+ * collective at the same time, so they share links. What was asked once is kept: blocks of a model ask the same again and again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/exchange.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
+/* What an op is among collectives, and what of the buffer it is told of: 1, or once for each rank. */
+typedef struct kind {
+    const dt_op *op;
+    dt_collective collective;
+    bool each;
+} kind;
+
+static const kind kinds[] = {
+    { &dt_op_across_all_reduce, DT_ALL_REDUCE, false },       { &dt_op_across_reduce_scatter, DT_REDUCE_SCATTER, false },
+    { &dt_op_across_all_gather, DT_ALL_GATHER, true },        { &dt_op_across_all_to_all, DT_ALL_TO_ALL, true },
+    { &dt_op_across_collective_permute, DT_COLLECTIVE_PERMUTE, false },
+};
+
+typedef struct asked {
+    const dt_op *op;
+    dt_mesh_axes axes;
+    int from, to;
+    double bytes;
+    dt_link_price price;
+} asked;
+
 struct dt_links {
     const dt_priced_program *r;
+    const dt_assignment *assignment;
+    dt_arena *arena;
+    int n, cap;
+    asked *asked;
 };
 
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena)
 {
     dt_links *l = dt_arena_new(arena, dt_links);
-    l->r = r;
+    *l = (dt_links){ .r = r, .assignment = r->assignment ? dt_assignment_ref((dt_assignment *)r->assignment) : dt_assignment_each_core(r->topology), .arena = arena };
     return l;
 }
 
-double dt_links_seconds(dt_links *l, int i, double bytes)
+void dt_links_destroy(dt_links *l)
 {
-    const dt_chip *chip = l->r->topology->slice->chip;
-    const dt_across_attr *a = l->r->program->local->node[i].attr;
-    dt_type in = dt_priced_type(l->r, l->r->program->local->node[i].in[0]);
-    double one = l->r->program->local->node[i].op->across->bytes(a, &in), all = (double)dt_type_bytes(&in);
-    return all > 0 ? bytes * one / all / (2 * chip->link_Bps) + chip->hop_s : 0;
+    dt_device_assignment_unref((dt_assignment *)l->assignment);
+    free(l->asked);
+}
+
+/* ---- places ---- */
+
+static const int *place_of(const dt_links *l, int device)
+{
+    const dt_mesh *m = &l->r->program->mesh;
+    dt_mesh_axes all = ((dt_mesh_axes)1 << m->n) - 1;
+    int replica = m->replicas ? dt_mesh_rank(m, device, m->replicas) : 0, logical = dt_mesh_rank(m, device, all & ~m->replicas & ~m->time);
+    return dt_assignment_at(l->assignment, replica % l->assignment->replicas, logical % l->assignment->logical);
+}
+
+/* [groups][ranks][4]: devices that differ in `axes` only are a group. Micro-batches are no devices. */
+static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x)
+{
+    const dt_mesh *m = &l->r->program->mesh;
+    dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;
+    int *place;
+    x->ranks = dt_mesh_parts(m, axes);
+    x->groups = dt_mesh_parts(m, others);
+    place = dt_alloc(dt_size_mul((size_t)x->ranks * (size_t)x->groups, 4 * sizeof *place));
+    for (int d = 0; d < dt_mesh_devices(m); d++)
+        if (dt_mesh_rank(m, d, m->time) == 0)
+            memcpy(&place[4 * (dt_mesh_rank(m, d, others) * x->ranks + dt_mesh_rank(m, d, axes))], place_of(l, d), 4 * sizeof *place);
+    return place;
+}
+
+/* From one logical device to another of each replica, or from one to all of them. */
+static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x)
+{
+    const dt_assignment *as = l->assignment;
+    int *place;
+    x->groups = as->replicas;
+    x->ranks = a->to < 0 ? as->logical : 2;
+    place = dt_alloc(dt_size_mul((size_t)x->ranks * (size_t)x->groups, 4 * sizeof *place));
+    for (int g = 0; g < x->groups; g++)
+        for (int k = 0; k < x->ranks; k++) {
+            int logical = a->to < 0 ? (a->dim + k) % as->logical : k == 0 ? a->dim : a->to;
+            memcpy(&place[4 * (g * x->ranks + k)], dt_assignment_at(as, g, logical % as->logical), 4 * sizeof *place);
+        }
+    return place;
+}
+
+/* ---- prices ---- */
+
+static const kind *kind_of(const dt_op *op)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].op == op)
+            return &kinds[i];
+    return NULL;
+}
+
+/* Halos are a part of what a device has: as large as what it receives. */
+static double sent(const dt_links *l, int i, double bytes)
+{
+    const dt_node *n = &l->r->program->local->node[i];
+    dt_type in = dt_priced_type(l->r, n->in[0]);
+    double all = (double)dt_type_bytes(&in);
+    return all > 0 && n->op == &dt_op_across_collective_permute ? bytes * n->op->across->bytes(n->attr, &in) / all : bytes;
+}
+
+static dt_link_price price(const dt_links *l, int i, double bytes)
+{
+    const dt_node *n = &l->r->program->local->node[i];
+    const dt_across_attr *a = n->attr;
+    const kind *k = kind_of(n->op);
+    dt_exchange x = { .topology = l->r->topology, .collective = k ? k->collective : a->to < 0 ? DT_COLLECTIVE_BROADCAST : DT_COLLECTIVE_PERMUTE };
+    dt_exchange_price p;
+    int *place = k ? groups_over(l, a->axes & ~l->r->program->mesh.time, &x) : pairs(l, a, &x);
+    x.place = place;
+    x.bytes = sent(l, i, bytes) * (k && k->each ? x.ranks : 1);
+    dt_exchange_price_of(&x, &p);
+    free(place);
+    dt_link_price out = { .seconds = p.seconds, .ranks = x.ranks, .schedule = dt_arena_strdup(l->arena, p.schedule) };
+    memcpy(out.way, p.way, sizeof out.way);
+    return out;
+}
+
+dt_link_price dt_links_price(dt_links *l, int i, double bytes)
+{
+    const dt_node *n = &l->r->program->local->node[i];
+    const dt_across_attr *a = n->attr;
+    bool pair = !kind_of(n->op);
+    for (int k = 0; k < l->n; k++) {
+        const asked *q = &l->asked[k];
+        if (q->op == n->op && q->axes == a->axes && q->bytes == bytes && (!pair || (q->from == a->dim && q->to == a->to)))
+            return q->price;
+    }
+    DT_GROW(l->asked, l->cap, l->n + 1);
+    l->asked[l->n++] = (asked){ n->op, a->axes, a->dim, a->to, bytes, price(l, i, bytes) };
+    return l->asked[l->n - 1].price;
 }

@@ -54,7 +54,8 @@ typedef struct dt_plan_event {
     double start, end;
     bool link;           /* a collective; else a kernel */
     int node;            /* of the local graph */
-    double bytes;        /* collectives: what a device receives */
+    double bytes;        /* collectives: what a device puts in */
+    const char *schedule; /* collectives: how */
 } dt_plan_event;
 
 typedef struct dt_plan {
@@ -66,6 +67,7 @@ typedef struct dt_plan {
     dt_plan_parts parts;
     double link_busy;         /* seconds that collectives take, hidden ones too */
     double received;          /* bytes over links that a device receives in a step */
+    double link_bytes[3][2];  /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
     double flops;             /* of matrix units, a device, all that is done */
     double model_flops;       /* without what is computed again */
     double peak_flops;        /* a second, of a device, in bfloat16 */
