@@ -10,8 +10,8 @@
 #define DT_BACKEND_BACKEND_H
 
 #include "conf/conf.h"
+#include "cost/plan.h"
 #include "exec/exec.h"
-#include "pass/spmd.h"
 #include "topo/topo.h"
 
 typedef struct dt_backend dt_backend;
@@ -39,10 +39,8 @@ typedef struct dt_price {
 
 typedef struct dt_compile_request {
     const dt_program *program;   /* all replicas' rows, cut for this machine; outlives the executable */
-    const dt_graph *step;        /* one replica's step, for pricing */
-    int replicas;
-    int64_t replica_rows;        /* of the replica that has most */
-    const dt_spmd *on_device;    /* what one device does where that is not one replica's whole step; NULL: it is */
+    const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL: there is no slice */
+    const dt_assignment *assignment; /* where devices are on it; NULL: core by core */
 } dt_compile_request;
 
 typedef struct dt_executable {
@@ -70,11 +68,5 @@ void dt_device_close(dt_device *d); /* takes NULL */
 dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable *out) DT_MUST_USE;
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
 void dt_executable_release(dt_executable *x); /* takes a zeroed one */
-
-/* What one step of one replica costs on a core of the topology (crude: every op by the larger of its arithmetic and its bytes, then
- * the sums over replicas on a ring). */
-void dt_price_step(const dt_compile_request *r, const dt_topology *t, dt_price *out);
-/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced) and by GPipe; nothing for others. */
-void dt_price_print_stages(const dt_spmd *s, const dt_topology *t, dt_str *out);
 
 #endif

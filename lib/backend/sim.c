@@ -17,9 +17,17 @@ static dt_status *does_not_fit(const dt_price *p, const dt_topology *t)
     return s;
 }
 
+static dt_price price_of(const dt_plan *p)
+{
+    double waits = p->parts.links + p->parts.dcn + p->parts.bubble;
+    return (dt_price){ .seconds = p->seconds, .compute_s = p->seconds - waits, .collective_s = waits, .hbm_bytes = p->bytes.total, .hbm_usable = p->bytes.usable };
+}
+
 static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executable *out)
 {
-    dt_price_step(r, d->topology, &out->price);
+    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = d->topology, .assignment = r->assignment });
+    out->price = price_of(plan);
+    dt_plan_destroy(plan);
     if (out->price.hbm_bytes > out->price.hbm_usable)
         return does_not_fit(&out->price, d->topology);
     return dt_cpu_compile(d, r, out);

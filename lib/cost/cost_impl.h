@@ -62,6 +62,12 @@ dt_link_price dt_links_price(dt_links *l, int i, double bytes);
 /* The row of the layer that a node's path belongs to, made when there is none yet. */
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
+/* ---- pipelines (stages.c) ---- */
+
+/* Whether ops have places, so that devices do different things. */
+bool dt_plan_has_places(const dt_spmd *s);
+void dt_plan_run_stages(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
+
 /* ---- time (clock.c) ---- */
 
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p);

@@ -91,6 +91,11 @@ static bool takes_producers(const fusing *f, int root)
     return f->role[root] == ROLE_LOOP || f->role[root] == ROLE_REDUCE || f->role[root] == ROLE_PRODUCT;
 }
 
+static bool is_same_place(const fusing *f, int a, int b)
+{
+    return f->r->program->layout[a].on == f->r->program->layout[b].on;
+}
+
 /* The one kernel that all readers are in; -1: there is none. */
 static int only_reader(const fusing *f, int i)
 {
@@ -98,7 +103,7 @@ static int only_reader(const fusing *f, int i)
     for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)
         if (f->of[f->reader[j]] != k)
             return -1;
-    return k >= 0 && takes_producers(f, k) ? k : -1;
+    return k >= 0 && takes_producers(f, k) && is_same_place(f, i, k) ? k : -1;
 }
 
 static void join_producers(fusing *f)
@@ -202,7 +207,7 @@ static void join_consumers(fusing *f)
         int into = root ? product_read(f, &m, i) : -1;
         if (root && into < 0 && f->role[i] == ROLE_REDUCE)
             into = sibling_of(f, &m, i);
-        if (into >= 0)
+        if (into >= 0 && is_same_place(f, i, into))
             join_all(f, &m, i, into);
     }
 }

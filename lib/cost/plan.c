@@ -78,6 +78,8 @@ dt_plan *dt_plan_create(const dt_priced_program *r)
     count_kernels(r, &k, p);
     count_received(r, p);
     dt_plan_run_clock(r, &k, p);
+    if (dt_plan_has_places(r->program))
+        dt_plan_run_stages(r, &k, p);
     dt_plan_count_hbm(r, &k, p);
     dt_arena_destroy(scratch);
     return p;

@@ -81,5 +81,7 @@ typedef struct dt_plan {
 dt_plan *dt_plan_create(const dt_priced_program *r);
 void dt_plan_destroy(dt_plan *p); /* takes NULL */
 double dt_plan_mfu(const dt_plan *p);
+/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced) and by GPipe; nothing for others. */
+void dt_plan_print_stages(const dt_priced_program *r, dt_str *out);
 
 #endif

@@ -29,11 +29,13 @@ static dt_status *simplify(dt_graph **g)
     return replaced(g, out, s);
 }
 
-static dt_status *cut_shards(dt_graph **g, int shards)
+/* How sums keep their bits is this machine's affair: what is priced has no shards. */
+static dt_status *cut_shards(dt_compiled *c)
 {
-    dt_graph *out = NULL;
-    dt_status *s = dt_shards(*g, shards, &out);
-    return replaced(g, out, s);
+    c->unsharded = c->folded.graph;
+    c->folded.graph = NULL;
+    DT_TRY(dt_shards(c->unsharded, c->shards, &c->folded.graph));
+    return simplify(&c->folded.graph);
 }
 
 /* The spreads lie in the folded graph's arena, which goes with the next pass. */
@@ -47,9 +49,9 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
 {
     DT_TRY(dt_fold(c->step, distributed, c->strategy->replicas, &c->folded));
     keep_spreads(c);
-    if (c->shards > 0)
-        DT_TRY(cut_shards(&c->folded.graph, c->shards));
     DT_TRY(simplify(&c->folded.graph));
+    if (c->shards > 0)
+        DT_TRY(cut_shards(c));
     return dt_bare(c->folded.graph, &c->bare);
 }
 
@@ -139,6 +141,7 @@ void dt_compiled_destroy(dt_compiled *c)
     free(c->joined);
     dt_graph_destroy(c->step);
     dt_graph_destroy(c->folded.graph);
+    dt_graph_destroy(c->unsharded);
     dt_graph_destroy(c->bare);
     dt_arena_destroy(c->arena);
     dt_strategy_unref(c->strategy);
@@ -171,11 +174,15 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
     return simplify(&z->unrolled);
 }
 
-/* What this machine runs may be all there is to know. */
-static dt_status *cut_for_pricing(const dt_compiled *c, dt_sized *z)
+/* Whether what this machine runs is all there is to know. */
+static bool runs_as_priced(const dt_compiled *c, const dt_sized *z)
 {
-    bool alike = !z->spmd && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
-    return alike ? NULL : dt_compiled_cut_for_pricing(c, z->rows, &z->priced);
+    return !z->spmd && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
+}
+
+static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device, dt_sized *z)
+{
+    return device->topology || !runs_as_priced(c, z) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
 }
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
@@ -191,7 +198,6 @@ static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 {
     dt_device *device = NULL;
-    int replicas = c->strategy->replicas;
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
@@ -199,12 +205,11 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     if (!s)
         s = cut_images(c, z);
     if (!s)
-        s = cut_for_pricing(c, z);
+        s = cut_for_pricing(c, device, z);
     if (!s) {
         z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
-        s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .step = c->step, .replicas = replicas,
-                                                             .replica_rows = (rows + replicas - 1) / replicas,
-                                                             .on_device = z->priced }, &z->executable);
+        s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .on_device = z->priced, .assignment = c->strategy->assignment },
+                              &z->executable);
     }
     if (s)
         release_size(z);
@@ -277,7 +282,7 @@ static void print_program(const dt_compiled *c, const dt_sized *z, dt_str *out)
 {
     const dt_assignment *a = c->strategy->assignment;
     if (a)
-        dt_price_print_stages(z->priced, a->topology, out);
+        dt_plan_print_stages(&(dt_priced_program){ .program = z->priced, .topology = a->topology, .assignment = a }, out);
     dt_spmd_print(z->priced, out);
 }
 
@@ -288,7 +293,7 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     if (!c->folded.graph)
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
     DT_TRY(find_size(c, rows, &z));
-    if (strcmp(stage, "program") == 0 && z->priced)
+    if (strcmp(stage, "program") == 0 && !runs_as_priced(c, z))
         print_program(c, z, out);
     else if (strcmp(stage, "program") == 0)
         dt_program_print(z->program, out);

@@ -12,7 +12,7 @@ typedef struct dt_sized {
     dt_arena *arena;
     dt_spmd *spmd;          /* cut over the logical devices; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
-    dt_spmd *priced;        /* what each device of each replica does; NULL: replicas of one device that keep all they use */
+    dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
     dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
     dt_program *program;
     dt_executable executable;
@@ -29,6 +29,7 @@ struct dt_compiled {
     dt_arena *arena;
     dt_graph *step;         /* one replica's, simplified */
     dt_folded folded;       /* graph NULL: it has no folded form */
+    dt_graph *unsharded;    /* the folded graph before it was cut into shards; NULL: it was not */
     dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */

@@ -10,7 +10,7 @@ dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_sp
     bool several = dt_compiled_uses_logical_devices(c);
     int64_t even = (rows + replicas - 1) / replicas * replicas;
 
-    return dt_spmd_create(out, c->folded.graph, &(dt_spmd_options){
+    return dt_spmd_create(out, c->unsharded ? c->unsharded : c->folded.graph, &(dt_spmd_options){
         .devices = several ? c->strategy->logical : 1, .batch = even, .replicas = replicas, .arg = c->arg, .over_replicas = c->over_replicas,
         .places = !c->strategy->spmd, .micro = several ? dt_compiled_micro_batches(c, even) : 1 });
 }

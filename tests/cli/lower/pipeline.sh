@@ -1,6 +1,7 @@
 #!/bin/sh
-# A pipeline is drawn in time, and every op and transfer says where it is.
+# A pipeline is drawn in time, and every op and transfer says where it is. How long things take is the cost model's affair.
 . tests/cli/setup.sh
 "$DTRAIN" lower tests/jobs/pipeline.yaml >"$TEST_DIR/program"
-sed -n 1,6p "$TEST_DIR/program"
+sed -n 1,6p "$TEST_DIR/program" | sed -E 's/[0-9.]+ (us|%)/N \1/g; s/\|.*\|/|...|/'
+grep -o 'device [01] |.*' "$TEST_DIR/program" | grep -o '[FB][0-3]' | sort | uniq -c | sed 's/^ *//'
 grep transfer "$TEST_DIR/program"
