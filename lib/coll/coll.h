@@ -66,7 +66,8 @@ typedef struct dt_schedule {
     dt_collective collective;
     bool direct;        /* one message for each pair that exchanges anything: no round is there to hide the way of the first byte */
     int ranks, chunks, rounds;
-    int *owner;         /* [chunks]: who has the chunk before an all-gather and after a reduce-scatter */
+    int *owner;         /* [chunks]: who has the chunk before an all-gather, all_to_all or broadcast, and after a reduce-scatter; all_to_all: chunk
+                         * i * ranks + j goes from rank i to rank j; collective_permute: each rank has its own only chunk */
     dt_move *move;      /* by round */
     int moves;
     dt_action *action;  /* by rank, then by round */
@@ -79,7 +80,7 @@ typedef struct dt_schedule_spec {
     int ranks;
     const int *order; /* the rank at each position of the ring (dt_assignment_ring); NULL: 0, 1, 2, ... */
 } dt_schedule_spec;
-/* SCHEDULE: the algorithm does not exist for so many ranks. */
+/* all_gather, reduce_scatter, all_reduce. SCHEDULE: the algorithm does not exist for so many ranks. */
 dt_status *dt_schedule_create(dt_schedule **out, const dt_schedule_spec *spec) DT_MUST_USE;
 void dt_schedule_destroy(dt_schedule *s); /* takes NULL */
 /* Where chunk c of a buffer of n elements begins; chunk s->chunks begins at n. Chunks differ by at most one element. */

@@ -43,7 +43,8 @@ static dt_wire_price price_grid_all_to_all(const question *q, const dt_wires *w)
 
 static dt_wire_price price_tree(const question *q, const dt_wires *w)
 {
-    return dt_spread_cost(q->x, q->grid, w);
+    int pieces;
+    return dt_spread_cost(q->x, q->grid, w, &pieces);
 }
 
 static bool all_rings(const dt_grid *g)

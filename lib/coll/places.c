@@ -43,22 +43,32 @@ static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
         + (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
-/* An all-reduce goes round one way, then the other, so that both ways it is as one both ways at once. */
-dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w)
+/* One half of a ring collective: reduce-scatters go round the other way. */
+static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back, const dt_wires *w)
 {
     dt_loads l = dt_loads_create(x->topology);
-    dt_wire_price p = {0};
-    const int times = x->collective == DT_ALL_REDUCE ? 2 : 1, rounds = both ? x->ranks / 2 : x->ranks - 1;
-    const double travels = x->bytes / x->ranks * (x->ranks - 1);
-    add_step(&l, x, x->collective == DT_REDUCE_SCATTER);
+    const int rounds = both ? x->ranks / 2 : x->ranks - 1;
+    add_step(&l, x, back);
     if (both)
-        add_step(&l, x, x->collective != DT_REDUCE_SCATTER);
-    p.seconds = times * gather_seconds(x, both, &l, w);
-    p.latency_s = times * rounds * l.hops * w->hop_s;
-    if (!both && times == 2)
-        add_step(&l, x, true);
-    note_links(&p, &l, both ? times * travels / 2 : travels);
+        add_step(&l, x, !back);
+    p->seconds += gather_seconds(x, both, &l, w);
+    p->latency_s += rounds * l.hops * w->hop_s;
+    for (int i = 0; i < l.links; i++)
+        total->link[i] += l.link[i];
     dt_loads_release(&l);
+}
+
+dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w)
+{
+    dt_loads total = dt_loads_create(x->topology);
+    dt_wire_price p = {0};
+    const double travels = x->bytes / x->ranks * (x->ranks - 1);
+    if (x->collective != DT_ALL_GATHER)
+        add_half(&p, &total, x, both, true, w);
+    if (x->collective != DT_REDUCE_SCATTER)
+        add_half(&p, &total, x, both, false, w);
+    note_links(&p, &total, both ? travels / 2 : travels);
+    dt_loads_release(&total);
     return p;
 }
 
@@ -98,21 +108,15 @@ dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w)
 
 /* ---- trees ---- */
 
-/* The way from the root to a place of its group: how many steps, and from where the last one comes. */
-typedef struct branch {
-    int depth;
-    dt_coords from;
-} branch;
-
 static int steps_along(const dt_grid_axis *x, int from, int to)
 {
     int steps = abs(to - from) / (x->stride ? x->stride : 1);
     return x->ring && 2 * steps > x->ranks ? x->ranks - steps : steps;
 }
 
-static branch branch_to(const dt_grid *grid, const int *root, const int *at)
+static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int *at)
 {
-    branch b = {0};
+    dt_branch b = {0};
     memcpy(b.from, at, sizeof b.from);
     for (int a = DT_GRID_AXES - 1; a >= 0; a--) {
         const dt_grid_axis *x = &grid->axis[a];
@@ -127,29 +131,31 @@ static branch branch_to(const dt_grid *grid, const int *root, const int *at)
 }
 
 /* Without a grid: half of the ranks to each side. */
-static branch chain_to(const dt_exchange *x, int group, int rank)
+dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank)
 {
     const bool behind = 2 * rank > x->ranks;
-    branch b = {.depth = behind ? x->ranks - rank : rank};
+    if (grid)
+        return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));
+    dt_branch b = {.depth = behind ? x->ranks - rank : rank};
     memcpy(b.from, place(x, group, behind ? (rank + 1) % x->ranks : rank - 1), sizeof b.from);
     return b;
 }
 
-dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w)
+dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w, int *pieces)
 {
     dt_loads l = dt_loads_create(x->topology);
     dt_wire_price p = {0};
     int depth = 0;
     for (int g = 0; g < x->groups; g++)
         for (int r = 1; r < x->ranks; r++) {
-            const branch b = grid ? branch_to(grid, place(x, g, 0), place(x, g, r)) : chain_to(x, g, r);
+            const dt_branch b = dt_branch_to(x, grid, g, r);
             dt_loads_add(&l, b.from, place(x, g, r), 1);
             depth = b.depth > depth ? b.depth : depth;
         }
     const double all = dt_wires_round(w, 0, dt_loads_link(&l) * x->bytes, dt_loads_chip(&l) * x->bytes), way = l.hops * w->hop_s;
-    const double pieces = way > 0 && all > way ? floor(all / way) : 1;
+    *pieces = way > 0 && all > way ? (int)fmin(all / way, 1e6) : 1;
     p.latency_s = depth * way;
-    p.seconds = (depth + pieces - 1) * (all / pieces > way ? all / pieces : way);
+    p.seconds = (depth + *pieces - 1.0) * fmax(all / *pieces, way);
     note_links(&p, &l, x->bytes);
     dt_loads_release(&l);
     return p;

@@ -2,7 +2,6 @@
  * From an algorithm's all-gather to the schedule of a collective. Backwards in time an all-gather is a reduce-scatter: where a
  * chunk went from a to b, b's part of the sum now goes to a.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +39,27 @@ const char *dt_collective_name(dt_collective c)
 
 void dt_moves_add(dt_moves *m, dt_move move)
 {
-    assert(m->n == 0 || m->at[m->n - 1].round <= move.round);
     DT_GROW(m->at, m->cap, m->n + 1);
     m->at[m->n++] = move;
+}
+
+void dt_moves_sort(dt_moves *m)
+{
+    int rounds = 0;
+    for (int i = 0; i < m->n; i++)
+        rounds = m->at[i].round >= rounds ? m->at[i].round + 1 : rounds;
+    int *next = dt_alloc(((size_t)rounds + 1) * sizeof *next);
+    dt_move *sorted = dt_alloc(((size_t)m->n + 1) * sizeof *sorted);
+    for (int i = 0; i < m->n; i++)
+        next[m->at[i].round + 1]++;
+    for (int r = 0; r < rounds; r++)
+        next[r + 1] += next[r];
+    for (int i = 0; i < m->n; i++)
+        sorted[next[m->at[i].round]++] = m->at[i];
+    free(m->at);
+    free(next);
+    m->at = sorted;
+    m->cap = m->n + 1;
 }
 
 /* ---- moves ---- */
@@ -70,24 +87,19 @@ static void add_backwards(dt_schedule *s, const dt_moves *gather, int rounds)
     s->rounds += rounds;
 }
 
-static void write_moves(dt_schedule *s, const dt_algorithm *algorithm, const int *order)
+static bool is_gather(dt_collective c)
 {
-    dt_moves gather = {0};
-    algorithm->gather(s->ranks, &gather);
-    const int rounds = gather.n ? gather.at[gather.n - 1].round + 1 : 0;
-    s->move = dt_alloc(2 * (size_t)gather.n * sizeof *s->move);
-    if (s->collective != DT_ALL_GATHER)
-        add_backwards(s, &gather, rounds);
+    return c == DT_ALL_GATHER || c == DT_REDUCE_SCATTER || c == DT_ALL_REDUCE;
+}
+
+static void write_moves(dt_schedule *s, const dt_moves *m)
+{
+    const int rounds = m->n ? m->at[m->n - 1].round + 1 : 0;
+    s->move = dt_alloc(2 * (size_t)m->n * sizeof *s->move);
+    if (is_gather(s->collective) && s->collective != DT_ALL_GATHER)
+        add_backwards(s, m, rounds);
     if (s->collective != DT_REDUCE_SCATTER)
-        add_gather(s, &gather, rounds);
-    free(gather.at);
-    for (int i = 0; order && i < s->moves; i++) {
-        s->move[i].from = order[s->move[i].from];
-        s->move[i].to = order[s->move[i].to];
-    }
-    s->owner = dt_alloc((size_t)s->chunks * sizeof *s->owner);
-    for (int c = 0; c < s->chunks; c++)
-        s->owner[c] = order ? order[c / algorithm->chunks] : c / algorithm->chunks;
+        add_gather(s, m, rounds);
 }
 
 /* ---- actions ---- */
@@ -130,20 +142,45 @@ static void write_actions(dt_schedule *s)
     free(next);
 }
 
+dt_schedule *dt_schedule_of_draft(dt_draft *d)
+{
+    dt_schedule *s = dt_alloc(sizeof *s);
+    snprintf(s->name, sizeof s->name, "%s", d->name);
+    s->collective = d->collective;
+    s->direct = d->direct;
+    s->ranks = d->ranks;
+    s->chunks = d->chunks;
+    s->owner = d->owner;
+    write_moves(s, &d->moves);
+    write_actions(s);
+    free(d->moves.at);
+    return s;
+}
+
+dt_status *dt_schedule_ranks_given(int ranks)
+{
+    if (ranks < 1 || ranks > DT_SCHEDULE_RANKS)
+        return dt_fail(DT_E_SCHEDULE, NULL, "a schedule has 1 to %d ranks, got %d", DT_SCHEDULE_RANKS, ranks);
+    return NULL;
+}
+
 dt_status *dt_schedule_create(dt_schedule **out, const dt_schedule_spec *spec)
 {
-    if (spec->ranks < 1 || spec->ranks > DT_SCHEDULE_RANKS)
-        return dt_fail(DT_E_SCHEDULE, NULL, "a schedule has 1 to %d ranks, got %d", DT_SCHEDULE_RANKS, spec->ranks);
-    if (spec->algorithm->powers_of_two_only && (spec->ranks & (spec->ranks - 1)))
-        return dt_fail(DT_E_SCHEDULE, NULL, "%s needs a power of two, got %d ranks", spec->algorithm->name, spec->ranks);
-    dt_schedule *s = dt_alloc(sizeof *s);
-    snprintf(s->name, sizeof s->name, "%s", spec->algorithm->name);
-    s->collective = spec->collective;
-    s->ranks = spec->ranks;
-    s->chunks = spec->ranks * spec->algorithm->chunks;
-    write_moves(s, spec->algorithm, spec->order);
-    write_actions(s);
-    *out = s;
+    const dt_algorithm *a = spec->algorithm;
+    const int *order = spec->order;
+    DT_TRY(dt_schedule_ranks_given(spec->ranks));
+    if (a->powers_of_two_only && (spec->ranks & (spec->ranks - 1)))
+        return dt_fail(DT_E_SCHEDULE, NULL, "%s needs a power of two, got %d ranks", a->name, spec->ranks);
+    dt_draft d = {.name = a->name, .collective = spec->collective, .ranks = spec->ranks, .chunks = spec->ranks * a->chunks};
+    d.owner = dt_alloc((size_t)d.chunks * sizeof *d.owner);
+    for (int c = 0; c < d.chunks; c++)
+        d.owner[c] = order ? order[c / a->chunks] : c / a->chunks;
+    a->gather(spec->ranks, &d.moves);
+    for (int i = 0; order && i < d.moves.n; i++) {
+        d.moves.at[i].from = order[d.moves.at[i].from];
+        d.moves.at[i].to = order[d.moves.at[i].to];
+    }
+    *out = dt_schedule_of_draft(&d);
     return NULL;
 }
 

@@ -47,6 +47,8 @@ int dt_torus_ways(const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
 /* all_gather, reduce_scatter, all_reduce of a buffer of `bytes` by all groups of the grid at once. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires);
+/* The same written out for one group, whose ranks stand at place[ranks][4]. SCHEDULE: too many ranks. */
+dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective c, const int *place) DT_MUST_USE;
 /* all_to_all by all groups at once, every message straight to where it goes. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
 

@@ -6,60 +6,8 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "coll/exchange.h"
-
-/* A slice, and groups on it: blocks of group[x] x group[y] x group[z] x group[core], as many as fit. */
-typedef struct scene {
-    dt_slice slice;
-    dt_topology *topology;
-    dt_exchange x;
-    int *place;
-} scene;
-
-/* Group and rank of coordinates in blocks; with strides the members of a group stand as far apart as there are groups. */
-static void stand(scene *s, const int group[4], bool strided, const int at[4])
-{
-    int g = 0, r = 0;
-    for (int a = 3; a >= 0; a--) {
-        const int blocks = s->topology->mesh[a] / group[a];
-        g = g * blocks + (strided ? at[a] % blocks : at[a] / group[a]);
-        r = r * group[a] + (strided ? at[a] / blocks : at[a] % group[a]);
-    }
-    memcpy(&s->place[4 * (g * s->x.ranks + r)], at, 4 * sizeof *at);
-}
-
-static void set_scene(scene *s, const dt_slice *slice, const int group[4], bool strided)
-{
-    s->slice = *slice;
-    s->topology = dt_topology_of_slice(&s->slice);
-    const int *m = s->topology->mesh;
-    const int all = m[0] * m[1] * m[2] * m[3], ranks = group[0] * group[1] * group[2] * group[3];
-    s->place = dt_alloc((size_t)all * 4 * sizeof *s->place);
-    s->x = (dt_exchange){.topology = s->topology, .groups = all / ranks, .ranks = ranks, .place = s->place};
-    for (int i = 0; i < all; i++) {
-        const int at[4] = {i % m[0], i / m[0] % m[1], i / m[0] / m[1] % m[2], i / m[0] / m[1] / m[2]};
-        stand(s, group, strided, at);
-    }
-}
-
-static void drop_scene(scene *s)
-{
-    free(s->place);
-    dt_topology_unref(s->topology);
-}
-
-static dt_exchange_price price(scene *s, dt_collective c, double bytes)
-{
-    dt_exchange_price p;
-    s->x.collective = c;
-    s->x.bytes = bytes;
-    dt_exchange_price_of(&s->x, &p);
-    return p;
-}
+#include "scene.h"
 
 static void assert_near(double got, double want, double part)
 {
@@ -77,18 +25,18 @@ static void test_tori_cost_what_the_formulas_say(void **state)
     const dt_chip *chip = dt_chip_find("v5p");
     const double W = 2 * chip->link_Bps, h = chip->hop_s;
     for (size_t i = 0; i < sizeof tori / sizeof *tori; i++) {
-        const int *t = tori[i], N = t[0], all = t[0] * t[1] * t[2], n = (t[0] > 1) + (t[1] > 1) + (t[2] > 1), group[4] = {t[0], t[1], t[2], 1};
+        const int *t = tori[i], N = t[0], all = t[0] * t[1] * t[2], n = (t[0] > 1) + (t[1] > 1) + (t[2] > 1);
         scene s;
-        set_scene(&s, &(dt_slice){"torus", chip, {t[0], t[1], t[2]}, {true, true, true}, false}, group, false);
+        scene_set(&s, &(scene_spec){"v5p", {t[0], t[1], t[2]}, {true, true, true}, {t[0], t[1], t[2], 1}, false});
         const double V = 1e10;
-        assert_near(price(&s, DT_ALL_GATHER, V).ideal_s, V * (all - 1) / all / W / n, 1e-6);
-        assert_near(price(&s, DT_REDUCE_SCATTER, V).ideal_s, V * (all - 1) / all / W / n, 1e-6);
-        assert_near(price(&s, DT_ALL_REDUCE, V).ideal_s, 2 * V * (all - 1) / all / W / n, 1e-6);
-        assert_near(price(&s, DT_ALL_GATHER, 1).ideal_s, h * n * (N / 2), 1e-9);
-        assert_near(price(&s, DT_ALL_REDUCE, 1).ideal_s, 2 * h * n * (N / 2), 1e-9);
-        assert_near(price(&s, DT_ALL_TO_ALL, V).ideal_s, V * N / all / (4 * W) + h * n * (N / 2), 1e-9);
-        assert_near(price(&s, DT_ALL_GATHER, V).textbook_s, V / W / n, 1e-9);
-        drop_scene(&s);
+        assert_near(scene_price(&s, DT_ALL_GATHER, V).ideal_s, V * (all - 1) / all / W / n, 1e-6);
+        assert_near(scene_price(&s, DT_REDUCE_SCATTER, V).ideal_s, V * (all - 1) / all / W / n, 1e-6);
+        assert_near(scene_price(&s, DT_ALL_REDUCE, V).ideal_s, 2 * V * (all - 1) / all / W / n, 1e-6);
+        assert_near(scene_price(&s, DT_ALL_GATHER, 1).ideal_s, h * n * (N / 2), 1e-9);
+        assert_near(scene_price(&s, DT_ALL_REDUCE, 1).ideal_s, 2 * h * n * (N / 2), 1e-9);
+        assert_near(scene_price(&s, DT_ALL_TO_ALL, V).ideal_s, V * N / all / (4 * W) + h * n * (N / 2), 1e-9);
+        assert_near(scene_price(&s, DT_ALL_GATHER, V).textbook_s, V / W / n, 1e-9);
+        scene_drop(&s);
     }
 }
 
@@ -99,13 +47,13 @@ static void test_lines_cost_what_the_formulas_say(void **state)
     const double w = chip->link_Bps, h = chip->hop_s;
     for (int N = 2; N <= 16; N++) {
         scene s;
-        set_scene(&s, &(dt_slice){"line", chip, {N, 1, 1}, {false, false, false}, false}, (int[4]){N, 1, 1, 1}, false);
+        scene_set(&s, &(scene_spec){"v5e", {N, 1, 1}, {false}, {N, 1, 1, 1}, false});
         for (double V = 100; V < 1e11; V *= 1000) {
-            assert_near(price(&s, DT_ALL_GATHER, V).ideal_s, (N - 1) * fmax(h, V / N / w), 1e-9);
-            assert_near(price(&s, DT_ALL_TO_ALL, V).ideal_s, (N - 1) * h + V * (N / 2) * ((N + 1) / 2) / N / N / w, 1e-9);
-            assert_near(price(&s, DT_COLLECTIVE_PERMUTE, V).ideal_s, h + V / w, 1e-9);
+            assert_near(scene_price(&s, DT_ALL_GATHER, V).ideal_s, (N - 1) * fmax(h, V / N / w), 1e-9);
+            assert_near(scene_price(&s, DT_ALL_TO_ALL, V).ideal_s, (N - 1) * h + V * (N / 2) * ((N + 1) / 2) / N / N / w, 1e-9);
+            assert_near(scene_price(&s, DT_COLLECTIVE_PERMUTE, V).ideal_s, h + V / w, 1e-9);
         }
-        drop_scene(&s);
+        scene_drop(&s);
     }
 }
 
@@ -114,20 +62,19 @@ static void test_groups_share_links(void **state)
 {
     (void)state;
     const dt_chip *chip = dt_chip_find("v5e");
-    const dt_slice ring = {"ring", chip, {16, 1, 1}, {true, false, false}, false};
     const double V = 1e9, w = chip->link_Bps;
     scene blocks, strided;
-    set_scene(&blocks, &ring, (int[4]){4, 1, 1, 1}, false);
-    set_scene(&strided, &ring, (int[4]){4, 1, 1, 1}, true);
+    scene_set(&blocks, &(scene_spec){"v5e", {16, 1, 1}, {true}, {4, 1, 1, 1}, false});
+    scene_set(&strided, &(scene_spec){"v5e", {16, 1, 1}, {true}, {4, 1, 1, 1}, true});
     assert_int_equal(blocks.x.groups, 4);
-    dt_exchange_price a = price(&blocks, DT_ALL_GATHER, V), b = price(&strided, DT_ALL_GATHER, V);
+    dt_exchange_price a = scene_price(&blocks, DT_ALL_GATHER, V), b = scene_price(&strided, DT_ALL_GATHER, V);
     assert_string_equal(a.schedule, "line");
     assert_near(a.ideal_s, V * 3 / 4 / w, 1e-9);
     assert_string_equal(b.schedule, "ring");
     assert_near(b.ideal_s, 4 * V * 3 / 4 / (2 * w), 1e-9);
     assert_near(b.busiest_link, 4 * V * 3 / 4 / 2, 1e-9);
-    drop_scene(&blocks);
-    drop_scene(&strided);
+    scene_drop(&blocks);
+    scene_drop(&strided);
 }
 
 /* Corner to corner on 4 x 4: six hops, two ways. */
@@ -150,33 +97,33 @@ static void test_worked_problems(void **state)
     (void)state;
     scene s;
     /* sharding, pop quiz 2: an axis of 4 on v5e does not wrap: three hops of 8 MiB */
-    set_scene(&s, &(dt_slice){"v5e:8x4", dt_chip_find("v5e"), {8, 4, 1}, {false, false, false}, false}, (int[4]){1, 4, 1, 1}, false);
-    assert_near(price(&s, DT_ALL_GATHER, 4 * 8388608.0).ideal_s, 0.0005592405333, 0.01);
-    drop_scene(&s);
+    scene_set(&s, &(scene_spec){"v5e", {8, 4, 1}, {false}, {1, 4, 1, 1}, false});
+    assert_near(scene_price(&s, DT_ALL_GATHER, 4 * 8388608.0).ideal_s, 0.0005592405333, 0.01);
+    scene_drop(&s);
     /* question 3: AllGather of bf16[128] over an axis of v4 4x4x4: two hops */
-    set_scene(&s, &(dt_slice){"v4:4x4x4", dt_chip_find("v4"), {4, 4, 4}, {true, true, true}, false}, (int[4]){4, 1, 1, 1}, false);
-    assert_near(price(&s, DT_ALL_GATHER, 256).ideal_s, 2e-6, 0.01);
-    drop_scene(&s);
+    scene_set(&s, &(scene_spec){"v4", {4, 4, 4}, {true, true, true}, {4, 1, 1, 1}, false});
+    assert_near(scene_price(&s, DT_ALL_GATHER, 256).ideal_s, 2e-6, 0.01);
+    scene_drop(&s);
     /* applied inference: v5e 4x8, batch 64: what an axis of both ways brings in of 64 x 8192 bf16 */
-    set_scene(&s, &(dt_slice){"v5e:4x8", dt_chip_find("v5e"), {4, 8, 1}, {false, false, false}, false}, (int[4]){1, 8, 1, 1}, false);
-    assert_near(price(&s, DT_ALL_GATHER, 2 * 64 * 8192).textbook_s, 1.1650844e-05, 0.01);
-    drop_scene(&s);
+    scene_set(&s, &(scene_spec){"v5e", {4, 8, 1}, {false}, {1, 8, 1, 1}, false});
+    assert_near(scene_price(&s, DT_ALL_GATHER, 2 * 64 * 8192).textbook_s, 1.1650844e-05, 0.01);
+    scene_drop(&s);
 }
 
 static void test_nothing_costs_nothing(void **state)
 {
     (void)state;
     scene s;
-    set_scene(&s, &(dt_slice){"v4:4x4x4", dt_chip_find("v4"), {4, 4, 4}, {true, true, true}, false}, (int[4]){1, 1, 1, 1}, false);
+    scene_set(&s, &(scene_spec){"v4", {4, 4, 4}, {true, true, true}, {1, 1, 1, 1}, false});
     for (int c = 0; c < DT_COLLECTIVES; c++) {
-        const dt_exchange_price p = price(&s, c, 1e9);
+        const dt_exchange_price p = scene_price(&s, c, 1e9);
         assert_true(p.seconds == 0 && p.ideal_s == 0 && p.busiest_link == 0 && !p.schedule[0]);
     }
-    drop_scene(&s);
-    set_scene(&s, &(dt_slice){"v4:4x4x4", dt_chip_find("v4"), {4, 4, 4}, {true, true, true}, false}, (int[4]){4, 4, 4, 1}, false);
+    scene_drop(&s);
+    scene_set(&s, &(scene_spec){"v4", {4, 4, 4}, {true, true, true}, {4, 4, 4, 1}, false});
     for (int c = 0; c < DT_COLLECTIVES; c++)
-        assert_true(price(&s, c, 0).seconds == 0);
-    drop_scene(&s);
+        assert_true(scene_price(&s, c, 0).seconds == 0);
+    scene_drop(&s);
 }
 
 int main(void)

@@ -16,9 +16,11 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "coll/places.h"
+#include "coll/torus.h"
 #include "fabric/fabric.h"
 
-enum { MOST_RANKS = 9 };
+enum { MOST_RANKS = 9, MOST_CHIPS = 16 };
 
 /* One collective on all ranks of a pool. */
 typedef struct trial {
@@ -26,8 +28,8 @@ typedef struct trial {
     dt_team *team;
     dt_dtype dtype;
     int64_t n;
-    void *data[MOST_RANKS];
-    dt_status *status[MOST_RANKS];
+    void *data[MOST_CHIPS];
+    dt_status *status[MOST_CHIPS];
     uint64_t dawdle; /* 0: nobody is held up, else a seed */
 } trial;
 
@@ -94,8 +96,11 @@ static void check_integers(const trial *t, int rank)
     for (int c = 0; c < s->chunks; c++) {
         if (s->collective == DT_REDUCE_SCATTER && s->owner[c] != rank)
             continue;
+        if (s->collective == DT_ALL_TO_ALL && c % s->ranks != rank)
+            continue;
         for (int64_t i = dt_chunk_begin(s, t->n, c); i < dt_chunk_begin(s, t->n, c + 1); i++) {
-            int64_t want = s->collective == DT_ALL_GATHER ? value(s->owner[c], i) : sum(s->ranks, i);
+            bool whole = s->collective == DT_REDUCE_SCATTER || s->collective == DT_ALL_REDUCE;
+            int64_t want = whole ? sum(s->ranks, i) : value(s->owner[c], i);
             if (got[i] != want)
                 fail_msg("%s by %s, %d ranks, %lld elements: rank %d has %d at %lld, not %lld", dt_collective_name(s->collective),
                          s->name, s->ranks, (long long)t->n, rank, got[i], (long long)i, (long long)want);
@@ -140,6 +145,52 @@ static void test_every_schedule_sums_exactly(void **state)
         dt_pool_destroy(pool);
     }
     assert_int_equal(tried, 3 * (3 * 9 + 4) * 8);
+}
+
+/* ---- on tori ---- */
+
+static void try_on(const dt_schedule *s, dt_pool *pool)
+{
+    try_integers(s, 1, pool);
+    try_integers(s, s->chunks + 5, pool);
+}
+
+/* All ways to use a mesh, on all of its chips. */
+static void try_mesh(const int chips[3], bool wrap)
+{
+    const dt_slice slice = {.name = "mesh", .chip = dt_chip_find("v4"), .chips = {chips[0], chips[1], chips[2]}, .wrap = {wrap, wrap, wrap}};
+    dt_topology *t = dt_topology_of_slice(&slice);
+    int place[MOST_CHIPS][4], ranks = 0;
+    dt_grid grid;
+    dt_torus way[DT_TORUS_WAYS];
+    dt_pool *pool = NULL;
+    dt_schedule *s = NULL;
+    for (int z = 0; z < chips[2]; z++)
+        for (int y = 0; y < chips[1]; y++)
+            for (int x = 0; x < chips[0]; x++)
+                memcpy(place[ranks++], (int[4]){x, y, z, 0}, sizeof *place);
+    assert_true(dt_grid_find(t, 1, ranks, place[0], &grid));
+    assert_null(dt_pool_create(&pool, ranks));
+    for (int n = dt_torus_ways(&grid, way); n-- > 0;)
+        for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
+            assert_null(dt_torus_schedule(&s, &way[n], (dt_collective)c, place[0]));
+            try_on(s, pool);
+            dt_schedule_destroy(s);
+        }
+    assert_null(dt_direct_schedule(&s, DT_ALL_TO_ALL, ranks));
+    try_on(s, pool);
+    dt_schedule_destroy(s);
+    dt_pool_destroy(pool);
+    dt_topology_unref(t);
+}
+
+static void test_torus_schedules_sum_exactly(void **state)
+{
+    (void)state;
+    static const int meshes[][3] = {{2, 2, 1}, {4, 4, 1}, {3, 5, 1}, {2, 2, 4}};
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+        for (int wrap = 0; wrap < 2; wrap++)
+            try_mesh(meshes[i], wrap);
 }
 
 /* ---- floats ---- */
@@ -241,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_schedule_sums_exactly),
+        cmocka_unit_test(test_torus_schedules_sum_exactly),
         cmocka_unit_test(test_timing_changes_no_bits),
         cmocka_unit_test(test_every_type_is_added_as_itself),
         cmocka_unit_test(test_bool_is_gathered_but_not_summed),
