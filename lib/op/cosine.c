@@ -8,10 +8,10 @@
 
 #include <math.h>
 
-/* dx = -dy * sin x = dy * cos(x + pi / 2) */
+/* dx = -dy * sin x */
 static void grad(dt_grad *g)
 {
-    g->din[0] = dt_multiply(g->dout, dt_cosine(dt_add(g->in[0], dt_like(g->in[0], M_PI_2))));
+    g->din[0] = dt_multiply(g->dout, dt_negate(dt_sine(g->in[0])));
 }
 
 static void eval(const dt_call *c)

@@ -120,6 +120,7 @@ dt_value dt_log(dt_value x);
 dt_value dt_log_plus_one(dt_value x);                         /* log(1 + x) */
 dt_value dt_exponential_minus_one(dt_value x);
 dt_value dt_cosine(dt_value x);
+dt_value dt_sine(dt_value x);
 dt_value dt_sqrt(dt_value x);
 dt_value dt_rsqrt(dt_value x);
 dt_value dt_abs(dt_value x);

@@ -106,6 +106,7 @@ static void test_functions(void **state)
         UNARY(sign, "i32[3]", VALUES(-3, 0, 9), VALUES(-1, 0, 1)),
         UNARY(log_plus_one, "f32[4]", VALUES(0, M_E - 1, -1, -2), VALUES(0, 1, -INFINITY, NAN)),
         UNARY(cosine, "f32[3]", VALUES(0, M_PI, M_PI_2), VALUES(1, -1, -4.371139e-8)),
+        UNARY(sine, "f32[3]", VALUES(0, M_PI, M_PI_2), VALUES(0, -8.742278e-8, 1)),
         UNARY(exponential_minus_one, "f32[3]", VALUES(0, 1, -INFINITY), VALUES(0, M_E - 1, -1)),
         UNARY(tanh, "f32[2]", VALUES(0, 100), VALUES(0, 1)),
         UNARY(erf, "f32[4]", VALUES(0, 0.5, -0.5, 100), VALUES(0, 0.5204998778130465, -0.5204998778130465, 1)),

@@ -1,0 +1,24 @@
+/*
+ * sine: y = sin x.
+ *
+ * (C1) x is of floats.
+ */
+#include "op/elementwise.h"
+
+#include <math.h>
+
+/* dx = dy * cos x */
+static void grad(dt_grad *g)
+{
+    g->din[0] = dt_multiply(g->dout, dt_cosine(g->in[0]));
+}
+
+static void eval(const dt_call *c)
+{
+    dt_eval_unary(c, sin, NULL);
+}
+
+const dt_op dt_op_sine = {
+    .name = "sine", .about = "the sine", .n_in = 1, .elementwise = true,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval,
+};
