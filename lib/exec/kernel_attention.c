@@ -26,7 +26,7 @@ typedef struct block {
 
 typedef struct attention {
     dt_attention_attr attr;
-    int64_t queries, keys, heads, key_size, value_size;
+    int64_t queries, keys, heads, key_heads, key_size, value_size;
     int64_t each;           /* examples in one row of dimension 0 */
     int in_position;        /* number of that input */
     int lanes, n_blocks;
@@ -52,7 +52,7 @@ static attention *read_shapes(dt_exec *x, const dt_step *step)
 
     *a = (attention){ .attr = *(const dt_attention_attr *)n->attr, .in_position = n->n_in - 1, .lanes = dt_engine_threads(x->engine),
                       .queries = q->dim[q->rank - 3], .keys = v->dim[v->rank - 3], .heads = q->dim[q->rank - 2],
-                      .key_size = q->dim[q->rank - 1], .value_size = v->dim[v->rank - 1], .each = 1, .gradient = { NONE, NONE, NONE } };
+                      .key_heads = v->dim[v->rank - 2], .key_size = q->dim[q->rank - 1], .value_size = v->dim[v->rank - 1], .each = 1, .gradient = { NONE, NONE, NONE } };
     for (int d = 1; d < q->rank - 3; d++)
         a->each *= q->dim[d];
     return a;
@@ -110,26 +110,38 @@ static void cut_blocks(dt_exec *x, const dt_step *step, attention *a)
 
 /* ---- products ---- */
 
-/* Rows of queries, keys and values are a head's part of a row of all heads. */
+/* From one row of queries, keys, values or results to the next: a head's part of it belongs to a row of all heads. */
+typedef struct strides {
+    int64_t query, key, value, y;
+} strides;
+
+static strides strides_of(const attention *a)
+{
+    return (strides){ .query = a->heads * a->key_size, .key = a->key_heads * a->key_size, .value = a->key_heads * a->value_size,
+                      .y = a->heads * a->value_size };
+}
+
 static dt_gemm product_of(const attention *a, const block *b, int which)
 {
-    int64_t keys = b->last - b->first, key_row = a->heads * a->key_size, value_row = a->heads * a->value_size;
+    int64_t keys = b->last - b->first;
+    strides s = strides_of(a);
 
     switch (which) {
-    case SCORES: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->key_size, .trans_b = true, .lda = key_row, .ldb = key_row, .ldc = keys };
-    case TO_VALUE: return (dt_gemm){ .m = keys, .n = a->value_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = value_row,
-                                     .ldc = value_row };
-    case TO_QUERY: return (dt_gemm){ .m = b->rows, .n = a->key_size, .k = keys, .lda = keys, .ldb = key_row, .ldc = key_row };
-    case TO_KEY: return (dt_gemm){ .m = keys, .n = a->key_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = key_row,
-                                   .ldc = key_row };
-    default: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->value_size, .trans_b = true, .lda = value_row, .ldb = value_row, .ldc = keys };
+    case SCORES: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->key_size, .trans_b = true, .lda = s.query, .ldb = s.key, .ldc = keys };
+    case TO_VALUE: return (dt_gemm){ .m = keys, .n = a->value_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = s.y,
+                                     .ldc = s.value };
+    case TO_QUERY: return (dt_gemm){ .m = b->rows, .n = a->key_size, .k = keys, .lda = keys, .ldb = s.key, .ldc = s.query };
+    case TO_KEY: return (dt_gemm){ .m = keys, .n = a->key_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = s.query,
+                                   .ldc = s.key };
+    default: return (dt_gemm){ .m = b->rows, .n = keys, .k = a->value_size, .trans_b = true, .lda = s.y, .ldb = s.value, .ldc = keys };
     }
 }
 
 static dt_gemm product_taking(const attention *a, const block *b)
 {
-    int64_t keys = b->last - b->first, row = a->heads * a->value_size;
-    return (dt_gemm){ .m = b->rows, .n = a->value_size, .k = keys, .lda = keys, .ldb = row, .ldc = row };
+    int64_t keys = b->last - b->first;
+    strides s = strides_of(a);
+    return (dt_gemm){ .m = b->rows, .n = a->value_size, .k = keys, .lda = keys, .ldb = s.value, .ldc = s.y };
 }
 
 static dt_status *plan_block(dt_exec *x, const attention *a, block *b, bool backward)
@@ -166,21 +178,23 @@ static void release(void *state)
 
 /* ---- running ---- */
 
-/* One head of one example. */
+/* One head of queries of one example; heads of keys may answer several, whose gradients add up. */
 typedef struct head {
     const dt_kernel_call *c;
     const attention *a;
-    const float *query, *key, *value, *dy; /* first features of the head: rows are a->heads times as long */
+    const float *query, *key, *value, *dy; /* first features of the head: see strides */
     const int32_t *position;
     float *y, *gradient[3];                /* gradient NULL: nobody asks */
     float *p, *ds;                         /* (block, its keys) */
 } head;
 
-static float *head_of(const dt_exec *x, int node, int64_t example, int64_t n)
+/* What node has for head n of all queries' heads. */
+static float *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n)
 {
-    const dt_type *t = &x->type[node];
+    const attention *a = c->step->state;
+    const dt_type *t = &c->x->type[node];
     int64_t heads = t->dim[t->rank - 2], size = t->dim[t->rank - 1];
-    return dt_floats(x, node) + (example * t->dim[t->rank - 3] * heads + n) * size;
+    return dt_floats(c->x, node) + (example * t->dim[t->rank - 3] * heads + n * heads / a->heads) * size;
 }
 
 static head find_head(const dt_kernel_call *c, int64_t example, int64_t n)
@@ -189,7 +203,7 @@ static head find_head(const dt_kernel_call *c, int64_t example, int64_t n)
     const attention *a = c->step->state;
     const int *in = x->g->node[c->step->node].in;
 
-    return (head){ .c = c, .a = a, .query = head_of(x, in[0], example, n), .key = head_of(x, in[1], example, n), .value = head_of(x, in[2], example, n),
+    return (head){ .c = c, .a = a, .query = head_of(c, in[0], example, n), .key = head_of(c, in[1], example, n), .value = head_of(c, in[2], example, n),
                    .position = (const int32_t *)x->at[in[a->in_position]] + example * a->queries, .p = (float *)c->scratch,
                    .ds = (float *)c->scratch + smaller(BLOCK, a->queries) * a->keys };
 }
@@ -220,22 +234,22 @@ static float take_shares(const head *h, const block *b, int64_t r)
 
 static void find_scores(const head *h, const block *b)
 {
-    int64_t row = h->a->heads * h->a->key_size;
-    multiply(h, b, SCORES, h->query + b->query * row, h->key + b->first * row, h->p);
+    strides s = strides_of(h->a);
+    multiply(h, b, SCORES, h->query + b->query * s.query, h->key + b->first * s.key, h->p);
 }
 
 static void run_block(const head *h, const block *b)
 {
     const attention *a = h->a;
-    int64_t row = a->heads * a->value_size;
-    float *y = h->y + b->query * row, one_over[BLOCK];
+    strides s = strides_of(a);
+    float *y = h->y + b->query * s.y, one_over[BLOCK];
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++)
         one_over[r] = take_shares(h, b, r);
-    multiply(h, b, TAKE, h->p, h->value + b->first * row, y);
+    multiply(h, b, TAKE, h->p, h->value + b->first * s.value, y);
     for (int64_t r = 0; r < b->rows; r++)
-        h->c->x->engine->simd->rows->times(y + r * row, one_over[r], a->value_size);
+        h->c->x->engine->simd->rows->times(y + r * s.y, one_over[r], a->value_size);
 }
 
 static void run(const dt_kernel_call *c)
@@ -245,7 +259,7 @@ static void run(const dt_kernel_call *c)
     for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
         for (int64_t n = 0; n < a->heads; n++) {
             head h = find_head(c, i, n);
-            h.y = head_of(c->x, c->step->node, i, n);
+            h.y = head_of(c, c->step->node, i, n);
             for (int k = 0; k < a->n_blocks; k++)
                 run_block(&h, &a->block[k]);
         }
@@ -291,9 +305,10 @@ static void find_ds(const head *h, const block *b)
 {
     const attention *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
-    int64_t keys = b->last - b->first, row = a->heads * a->value_size;
+    int64_t keys = b->last - b->first;
+    strides s = strides_of(a);
 
-    multiply(h, b, TAKEN_BACK, h->dy + b->query * row, h->value + b->first * row, h->ds);
+    multiply(h, b, TAKEN_BACK, h->dy + b->query * s.y, h->value + b->first * s.value, h->ds);
     for (int64_t r = 0; r < b->rows; r++)
         rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
 }
@@ -302,20 +317,21 @@ static void run_block_back(const head *h, const block *b)
 {
     const attention *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
-    int64_t keys = b->last - b->first, key_row = a->heads * a->key_size, value_row = a->heads * a->value_size;
+    int64_t keys = b->last - b->first;
+    strides s = strides_of(a);
 
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++)
         rows->times(h->p + r * keys, take_shares(h, b, r), keys);
     if (h->gradient[OF_VALUE])
-        multiply(h, b, TO_VALUE, h->p, h->dy + b->query * value_row, h->gradient[OF_VALUE] + b->first * value_row);
+        multiply(h, b, TO_VALUE, h->p, h->dy + b->query * s.y, h->gradient[OF_VALUE] + b->first * s.value);
     if (!h->gradient[OF_QUERY] && !h->gradient[OF_KEY])
         return;
     find_ds(h, b);
     if (h->gradient[OF_QUERY])
-        multiply(h, b, TO_QUERY, h->ds, h->key + b->first * key_row, h->gradient[OF_QUERY] + b->query * key_row);
+        multiply(h, b, TO_QUERY, h->ds, h->key + b->first * s.key, h->gradient[OF_QUERY] + b->query * s.query);
     if (h->gradient[OF_KEY])
-        multiply(h, b, TO_KEY, h->ds, h->query + b->query * key_row, h->gradient[OF_KEY] + b->first * key_row);
+        multiply(h, b, TO_KEY, h->ds, h->query + b->query * s.query, h->gradient[OF_KEY] + b->first * s.key);
 }
 
 /* Sums over blocks begin with 0. */
@@ -338,9 +354,9 @@ static void run_grad(const dt_kernel_call *c)
     for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
         for (int64_t n = 0; n < a->heads; n++) {
             head h = find_head(c, i, n);
-            h.dy = head_of(c->x, dy, i, n);
+            h.dy = head_of(c, dy, i, n);
             for (int of = OF_QUERY; of <= OF_VALUE; of++)
-                h.gradient[of] = a->gradient[of] == NONE ? NULL : head_of(c->x, a->gradient[of], i, n);
+                h.gradient[of] = a->gradient[of] == NONE ? NULL : head_of(c, a->gradient[of], i, n);
             for (int k = 0; k < a->n_blocks; k++)
                 run_block_back(&h, &a->block[k]);
         }

@@ -2,10 +2,13 @@
  * attention: every query takes from the values what their keys say fits it, head by head:
  *
  *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h] key[s, h]
- *     key       (B.., S, N, H)       y[t, v] = sum over s of p[t, s] value[s, v]
- *     value     (B.., S, N, V)
+ *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
+ *     value     (B.., S, K, V)
  *     position  (B.., T)             which key stands where the query does
  *     y         (B.., T, N, V)
+ *
+ * N is a multiple of K: each head of keys and values answers N / K heads of queries that are neighbours, all of them as a rule (K = N), or the
+ * groups of grouped-query attention (J. Ainslie et al., GQA, 2023).
  *
  * A query at position p looks at keys s <= p alone where it is causal, and at those with |s - p| < window where there is a window
  * (0: none). One that may look at no key gives 0.
@@ -16,7 +19,8 @@
  *
  * A composite of dot_general and softmax, kept whole so that nobody has to store (B.., N, T, S) scores.
  *
- * Splitting: along all leading dimensions, queries (positions go with them), heads, and features of values. Every query needs all keys.
+ * Splitting: along all leading dimensions, queries (positions go with them), heads (in parts that K has, too), and features of values. Every query
+ * needs all keys.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -39,11 +43,17 @@ static bool leads(const dt_type *query, const dt_type *t, int rest)
     return t->rank == lead + rest && memcmp(query->dim, t->dim, (size_t)lead * sizeof *t->dim) == 0;
 }
 
+/* Without heads there is nothing to share. */
+static bool are_groups(int64_t heads, int64_t key_heads)
+{
+    return heads == key_heads || (key_heads > 0 && heads % key_heads == 0);
+}
+
 static bool agree(const dt_type *query, const dt_type *key, const dt_type *value, const dt_type *position)
 {
     int t = query->rank - 3;
     return t >= 0 && leads(query, key, 3) && leads(query, value, 3) && leads(query, position, 1) && position->dim[t] == query->dim[t] &&
-           value->dim[t] == key->dim[t] && key->dim[t + 1] == query->dim[t + 1] && value->dim[t + 1] == query->dim[t + 1] &&
+           value->dim[t] == key->dim[t] && are_groups(query->dim[t + 1], key->dim[t + 1]) && value->dim[t + 1] == key->dim[t + 1] &&
            key->dim[t + 2] == query->dim[t + 2];
 }
 
@@ -117,8 +127,8 @@ dt_attending dt_attention_of(const dt_call *c, int position)
     const dt_type *q = &c->in[0].type, *v = &c->in[2].type;
     int t = q->rank - 3;
     dt_attending a = { .attr = c->node->attr, .query = &c->in[0], .key = &c->in[1], .value = &c->in[2], .position = &c->in[position],
-                       .examples = 1, .queries = q->dim[t], .keys = v->dim[t], .heads = q->dim[t + 1], .key_size = q->dim[t + 2],
-                       .value_size = v->dim[t + 2] };
+                       .examples = 1, .queries = q->dim[t], .keys = v->dim[t], .heads = q->dim[t + 1], .key_heads = v->dim[t + 1],
+                       .key_size = q->dim[t + 2], .value_size = v->dim[t + 2] };
     for (int d = 0; d < t; d++)
         a.examples *= q->dim[d];
     return a;
@@ -127,7 +137,8 @@ dt_attending dt_attention_of(const dt_call *c, int position)
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row, int64_t head)
 {
     const dt_type *t = &v->type;
-    return ((example * t->dim[t->rank - 3] + row) * a->heads + head) * t->dim[t->rank - 1];
+    int64_t heads = t->dim[t->rank - 2];
+    return ((example * t->dim[t->rank - 3] + row) * heads + head * heads / a->heads) * t->dim[t->rank - 1];
 }
 
 static bool looks_at(const dt_attending *a, int64_t position, int64_t key)

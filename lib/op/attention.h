@@ -8,7 +8,7 @@
 typedef struct dt_attending {
     const dt_attention_attr *attr;
     const dt_view *query, *key, *value, *position;
-    int64_t examples, queries, keys, heads, key_size, value_size;
+    int64_t examples, queries, keys, heads, key_heads, key_size, value_size;
 } dt_attending;
 
 /* Constraints (C1) to (C3) of attention; `position` is the number of that input. *out is the type of what attention gives. */
@@ -18,7 +18,7 @@ void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule);
 void dt_attention_print(const void *attr, dt_str *out);
 
 dt_attending dt_attention_of(const dt_call *c, int position);
-/* The first feature of a query (row: a query), key or value (row: a key) of a head. */
+/* The first feature of a query (row: a query), key or value (row: a key) of a head of queries. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row, int64_t head);
 /* p[keys]: what the query takes of each key; all 0 when it may look at none. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p);

@@ -8,6 +8,8 @@
  *     dkey[s, h]   = scale * sum over t of ds[t, s] query[t, h]
  *     dvalue[s, v] =         sum over t of  p[t, s] dy[t, v]
  *
+ * Of a key or value they are summed over all heads of queries that it answers.
+ *
  * (C1), (C2), (C3) of attention.
  * (C4) dy has the type of what attention gives; `of` is 0, 1 or 2.
  *
@@ -51,7 +53,7 @@ typedef struct gradients {
     const dt_call *c;
     dt_attending a;
     double *p, *ds;  /* [keys] of one query */
-    double *sum;     /* of one head: of the keys' or values' rows, or of one query */
+    double *sum;     /* of one head of keys: of the keys' or values' rows; or of one query */
 } gradients;
 
 /* ds, from p and dy of one query. */
@@ -109,6 +111,12 @@ static void store(const gradients *g, int64_t example, int64_t row, int64_t rows
         }
 }
 
+/* The last of the heads that share their keys. */
+static bool ends_group(const dt_attending *a, int64_t head)
+{
+    return (head + 1) % (a->heads / a->key_heads) == 0;
+}
+
 static void eval_head(const gradients *g, int64_t example, int64_t head)
 {
     bool by_query = g->a.attr->of == OF_QUERY;
@@ -117,7 +125,7 @@ static void eval_head(const gradients *g, int64_t example, int64_t head)
         if (by_query)
             store(g, example, t, 1, head);
     }
-    if (!by_query)
+    if (!by_query && ends_group(&g->a, head))
         store(g, example, 0, g->a.keys, head);
 }
 

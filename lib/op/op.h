@@ -152,7 +152,7 @@ typedef struct dt_attention_how {
     int64_t window;    /* none looks at keys this far away or further; 0: at any */
     dt_value position; /* (.., T) of integers: which key stands where each query does; no value: dt_positions */
 } dt_attention_how;
-/* query (.., T, N, H), key (.., S, N, H), value (.., S, N, V): (.., T, N, V); see op/attention.c. */
+/* query (.., T, N, H), key (.., S, K, H), value (.., S, K, V): (.., T, N, V), K divides N; see op/attention.c. */
 dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how);
 dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon); /* over the last dimension */
 dt_value dt_gelu(dt_value x, bool approximate);

@@ -283,20 +283,38 @@ static dt_value placed_attention(setting *s) /* each query three steps ahead: th
     dt_value at = dt_positions(steps(s, 0.3, 2));
     return attended(s, (dt_attention_how){ .window = 2, .position = dt_add(at, dt_like(at, 3)) });
 }
+static dt_value one_head(dt_value x) { return dt_slice_axis(x, 2, 1, 1, 1); }
+static dt_value grouped_attention(setting *s) /* one head of keys answers both of queries */
+{
+    dt_attention_how how = { .scale = 0.7, .causal = true };
+    return dt_attention(steps(s, 0.3, 2), one_head(steps(s, 0.7, 2)), one_head(steps(s, 1.1, 4)), &how);
+}
 static dt_value attention_of_one(setting *s) /* no dimension of examples: left alone */
 {
     dt_value x = dt_reshape(s->square, 3, (int64_t[]){ 6, 2, 3 });
     return dt_attention(x, x, x, &(dt_attention_how){ .scale = 1 });
 }
-static dt_value attention_grad_of(setting *s, dt_attention_how how, int of)
+static dt_value gradient_of_attention(setting *s, const dt_value *x, dt_attention_how how, int of)
 {
-    dt_value x[3] = { steps(s, 0.3, 2), steps(s, 0.7, 2), steps(s, 1.1, 4) }, dx[3];
+    dt_value dx[3];
     how.scale = 0.7;
     dt_value y = dt_attention(x[0], x[1], x[2], &how);
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, dt_tanh(y)), DT_NO_AXIS), x, 3, dx);
     dt_return(s->t, "another", dx[(of + 1) % 3]); /* made at once with it */
     return dx[of];
 }
+static dt_value attention_grad_of(setting *s, dt_attention_how how, int of)
+{
+    return gradient_of_attention(s, (dt_value[]){ steps(s, 0.3, 2), steps(s, 0.7, 2), steps(s, 1.1, 4) }, how, of);
+}
+static dt_value grouped_grad_of(setting *s, int of)
+{
+    const dt_value x[] = { steps(s, 0.3, 2), one_head(steps(s, 0.7, 2)), one_head(steps(s, 1.1, 4)) };
+    return gradient_of_attention(s, x, (dt_attention_how){ .causal = true }, of);
+}
+static dt_value grouped_grad_of_query(setting *s) { return grouped_grad_of(s, 0); }
+static dt_value grouped_grad_of_key(setting *s) { return grouped_grad_of(s, 1); }
+static dt_value grouped_grad_of_value(setting *s) { return grouped_grad_of(s, 2); }
 static dt_value attention_grad_of_query(setting *s) { return attention_grad_of(s, (dt_attention_how){ .causal = true }, 0); }
 static dt_value attention_grad_of_key(setting *s) { return attention_grad_of(s, (dt_attention_how){ .causal = true, .window = 90 }, 1); }
 static dt_value attention_grad_of_value(setting *s) { return attention_grad_of(s, (dt_attention_how){ 0 }, 2); }
@@ -394,6 +412,8 @@ static const row rows[] = {
     { "select_and_scatter", of_maxima }, { "select_and_scatter", of_tied_maxima }, { "select_and_scatter", of_minima },
     { "eval", spread_inside }, { "eval", parts_of_sum },
     { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
+    { "attention", grouped_attention }, { "attention_grad", grouped_grad_of_query }, { "attention_grad", grouped_grad_of_key },
+    { "attention_grad", grouped_grad_of_value },
     { "attention", placed_attention }, { "eval", attention_of_one },
     { "attention_grad", attention_grad_of_query }, { "attention_grad", attention_grad_of_key }, { "attention_grad", attention_grad_of_value },
     { "attention_grad", lonely_grad },

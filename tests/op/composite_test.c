@@ -39,6 +39,16 @@ static dt_value mask_for(dt_value scores)
     return sum;
 }
 
+/* Each head of (B, S, K, H) `times` times: (B, S, K * times, H). */
+static dt_value repeat_heads(dt_value x, int64_t times)
+{
+    dt_type t = dt_type_of_value(x), wide = t;
+    wide.rank = 5;
+    wide.dim[3] = times;
+    wide.dim[4] = t.dim[3];
+    return dt_reshape(dt_broadcast_in_dim(x, &wide, (int8_t[]){ 0, 1, 2, 4 }), 4, (int64_t[]){ t.dim[0], t.dim[1], t.dim[2] * times, t.dim[3] });
+}
+
 static dt_value attention_written_out(const dt_value *x)
 {
     static const dt_dot_attr scores_by_head = { .n_batch = 2, .lhs_batch = { 0, 2 }, .rhs_batch = { 0, 2 },
@@ -48,6 +58,11 @@ static dt_value attention_written_out(const dt_value *x)
     dt_value scores = dt_dot_general(x[0], x[1], &scores_by_head);
     scores = dt_add(dt_multiply(scores, dt_like(scores, how.scale)), mask_for(scores));
     return dt_transpose(dt_dot_general(dt_softmax(scores), x[2], &values_by_head), (const int[]){ 0, 2, 1, 3 });
+}
+
+static dt_value grouped_attention_written_out(const dt_value *x)
+{
+    return attention_written_out((dt_value[]){ x[0], repeat_heads(x[1], 3), repeat_heads(x[2], 3) });
 }
 
 /* ---- layer_norm, gelu ---- */
@@ -142,13 +157,15 @@ static dt_type f64(int rank, const int64_t *dim)
 static void test_attention(void **state)
 {
     (void)state;
-    const pair p = { "attention", 3, { f64(4, (int64_t[]){ DT_BATCH, 5, 2, 3 }), f64(4, (int64_t[]){ DT_BATCH, 6, 2, 3 }),
-                                       f64(4, (int64_t[]){ DT_BATCH, 6, 2, 4 }) }, attention, attention_written_out };
+    dt_type key = f64(4, (int64_t[]){ DT_BATCH, 6, 2, 3 }), value = f64(4, (int64_t[]){ DT_BATCH, 6, 2, 4 });
+    const pair p = { "attention", 3, { f64(4, (int64_t[]){ DT_BATCH, 5, 2, 3 }), key, value }, attention, attention_written_out };
+    const pair grouped = { "grouped attention", 3, { f64(4, (int64_t[]){ DT_BATCH, 5, 6, 3 }), key, value }, attention, grouped_attention_written_out };
     static const dt_attention_how ways[] = { { .scale = 0.5 }, { .scale = 2, .causal = true }, { .scale = 1, .window = 2 },
                                              { .scale = 0.7, .causal = true, .window = 3 } };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         how = ways[i];
         expect_pair(&p, 1 + (int64_t)i);
+        expect_pair(&grouped, 1 + (int64_t)i);
     }
 }
 

@@ -305,7 +305,7 @@ static inline void make_cross_entropy(sample *s)
     }
 }
 
-/* Positions are drawn below the number of keys. */
+/* Positions are drawn below the number of keys; a head of keys may answer two of queries. */
 static inline void make_attention(sample *s)
 {
     dt_type lead = random_type(s, 0);
@@ -318,6 +318,7 @@ static inline void make_attention(sample *s)
     q.dim[lead.rank] = t, q.dim[lead.rank + 1] = heads, q.dim[lead.rank + 2] = key_size;
     s->in[0] = s->in[1] = q;
     s->in[1].dim[lead.rank] = keys;
+    s->in[0].dim[lead.rank + 1] *= 1 + coin(s);
     s->in[2] = s->in[1];
     s->in[2].dim[lead.rank + 2] = 1 + below(s, 3);
     position.dtype = DT_INT32;

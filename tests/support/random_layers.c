@@ -65,16 +65,16 @@ static dt_value pick_sequence(drawing *d)
     return (dt_value){ 0 };
 }
 
-/* (B, T, heads * size) */
+/* (B, T, heads * size); some heads share their keys. */
 static void add_attention(drawing *d)
 {
     dt_value x = pick_sequence(d);
     if (!x.trace || !draw_room_for_variables(d, 3))
         return;
     dt_type t = dt_type_of_value(x);
-    int64_t heads = 1 + draw_below(d, 4), size = 1 + draw_below(d, 2), values = 1 + draw_below(d, 2);
+    int64_t heads = 1 + draw_below(d, 4), size = 1 + draw_below(d, 2), values = 1 + draw_below(d, 2), asked = heads % 2 ? heads : heads / (1 + draw_coin(d));
     dt_attention_how how = { .scale = 1 / sqrt((double)size), .causal = draw_coin(d), .window = draw_below(d, 3) };
-    dt_value query = project(d, x, heads, size), key = project(d, x, heads, size), value = project(d, x, heads, values);
+    dt_value query = project(d, x, heads, size), key = project(d, x, asked, size), value = project(d, x, asked, values);
     draw_push(d, dt_reshape(dt_attention(query, key, value, &how), 3, (int64_t[]){ DT_BATCH, t.dim[1], heads * values }), 1);
 }
 
