@@ -7,6 +7,8 @@
  *         layers:
  *           - Conv2D: {name: "conv_{i}", filters: "{filters}", kernel_size: 3}
  *
+ * A number N in place of a list stands for 0, 1, ..., N - 1: `for: {i: 32}`.
+ *
  * A text that is nothing but one variable becomes that variable's value as it is written, a number, a word or a list; it keeps its own
  * place in the file, so that a bad number is told where it stands. The list is expanded before anybody reads a layer: nothing else knows
  * of Repeat. It may stand in another one.
@@ -25,7 +27,7 @@ struct repeat {
 
 static const dt_field fields[] = {
     { .kind = DT_FIELD_TREE, .name = "for", .offset = offsetof(struct repeat, variables), .as = DT_TREE_MAP, .required = true,
-      .help = "{variable: [value, ...]}: lists of one length" },
+      .help = "{variable: [value, ...]}: lists of one length; a number N: 0 to N - 1" },
     DT_TREE(struct repeat, layers, .as = DT_TREE_LIST, .required = true, .help = "what is repeated, with {variable} in its texts"),
     DT_END
 };
@@ -138,6 +140,31 @@ static bool is_taken(const char *variable, const turn *outer)
     return strcmp(variable, "name") == 0 || strcmp(variable, "run_dir") == 0;
 }
 
+/* `i: 3` is `i: [0, 1, 2]`. */
+static dt_status *count_up(expansion *e, const char *variable, dt_tree *value)
+{
+    int64_t n;
+    if (value->kind != DT_TREE_SCALAR || value->quoted || !dt_parse_int64(value->text, &n))
+        return NULL;
+    DT_TRY(dt_tree_int(value, variable, 1, MOST_VALUES, &n));
+    dt_tree list = { .kind = DT_TREE_LIST, .at = value->at, .n = (int)n, .item = dt_arena_array(e->arena, dt_tree *, n) };
+    for (int i = 0; i < list.n; i++)
+        list.item[i] = dt_arena_copy(e->arena, &(dt_tree){ .kind = DT_TREE_SCALAR, .at = value->at, .text = dt_arena_printf(e->arena, "%d", i) },
+                                     sizeof *list.item[i]);
+    *value = list;
+    return NULL;
+}
+
+static dt_status *count_variables(expansion *e, const dt_tree **variables)
+{
+    dt_status *faults = NULL;
+    dt_tree *counted = dt_tree_copy(e->arena, *variables);
+    for (int i = 0; i < counted->n; i++)
+        dt_status_append(&faults, count_up(e, counted->entry[i].key, counted->entry[i].value));
+    *variables = counted;
+    return faults;
+}
+
 static dt_status *check_variable(const dt_tree *variables, int i, const turn *outer)
 {
     const dt_entry *e = &variables->entry[i], *first = &variables->entry[0];
@@ -167,6 +194,7 @@ static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn 
 {
     struct repeat r = { 0 };
     DT_TRY(dt_fields_read(e->arena, fields, entry->value, &entry->key_at, "Repeat", &r));
+    DT_TRY(count_variables(e, &r.variables));
     DT_TRY(check_variables(r.variables, outer));
     for (int k = 0; k < r.variables->entry[0].value->n; k++)
         DT_TRY(take_turn(e, r.layers, &(turn){ r.variables, k, outer }));
