@@ -9,7 +9,7 @@
 
 struct top {
     int64_t version, seed;
-    const dt_tree *name, *extends, *backend, *strategy, *partition, *reproducible, *dataset, *model, *compile, *fit, *checkpoint, *output;
+    const dt_tree *name, *let, *extends, *backend, *strategy, *partition, *reproducible, *dataset, *model, *compile, *fit, *checkpoint, *output;
 };
 
 #define SECTION(member, help_) DT_TREE(struct top, member, .as = DT_TREE_MAP, .help = help_)
@@ -18,6 +18,7 @@ static const dt_field top_fields[] = {
     DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "of the job file's form: 1"),
     DT_TREE(struct top, name, .as = DT_TREE_SCALAR, .help = "letters, digits, '.', '_', '-'; the file's name when absent"),
     DT_INT(struct top, seed, .max = INFINITY, .help = "of initial weights, shuffling and drawn data"),
+    SECTION(let, "{word: value}: what '{word}' stands for in the job's texts"),
     DT_TREE(struct top, extends, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
     SECTION(backend, "who computes: {type: cpu}; the strategy says it as well"),
     SECTION(strategy, "how many replicas, on which devices"),

@@ -1,7 +1,14 @@
 /*
- * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}. Every other {word} is an error, so
- * that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace. The name is found first, then output.dir, which may use it, then all others,
- * which may use both. What is substituted is not looked at again.
+ * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}, and the words of its `let`:
+ *
+ *     let: {width: 4096, heads: 32}
+ *     ...
+ *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
+ *
+ * A text that is nothing but a word of let becomes its value, a number, a word, a list or a mapping, which keeps its place in the file. A value may
+ * use words that stand above it. Every other {word} is an error, so that a misspelt one does not become a directory, and so is a word that
+ * nobody uses; but the variables of a Repeat stay in its layers, for the model to replace. First are the values of let, then the name, then
+ * output.dir, which may use it, then all others, which may use both. What is substituted is not looked at again.
  *
  * The environment is input as files are: its values must be UTF-8 without control characters, and all texts together may not
  * grow beyond the size of a job file.
@@ -12,7 +19,7 @@
 
 #include "job/job.h"
 
-enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200 };
+enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16 };
 
 /* The variables of a Repeat, inside another one's. */
 typedef struct scope {
@@ -22,9 +29,12 @@ typedef struct scope {
 
 typedef struct substitution {
     dt_arena *arena;
+    dt_tree *let;               /* a mapping; NULL: none */
+    int n_let;                  /* words that have their values */
+    bool *used;                 /* [let->n] */
     const scope *scope;         /* of what is looked at */
     const char *name, *run_dir; /* NULL: cannot be used here */
-    const dt_tree *done[2];     /* nodes that were looked at before */
+    const dt_tree *done[3];     /* nodes that were looked at before */
     size_t bytes;               /* grown so far */
 } substitution;
 
@@ -57,12 +67,38 @@ static bool is_variable(const scope *s, const char *word)
     return false;
 }
 
-static dt_status *unknown(const dt_place *at, const char *word)
+/* The value of a word of let; null is none. */
+static const dt_tree *let_value(const substitution *c, const char *word, size_t n)
 {
-    static const char *const known[] = {"name", "run_dir"};
-    const char *nearest = dt_nearest(word, known, 2);
+    for (int i = 0; i < c->n_let; i++) {
+        const dt_entry *e = &c->let->entry[i];
+        if (strlen(e->key) != n || strncmp(e->key, word, n) != 0)
+            continue;
+        c->used[i] = true;
+        return e->value->kind == DT_TREE_NULL ? NULL : e->value;
+    }
+    return NULL;
+}
+
+static dt_status *unknown(const substitution *c, const dt_place *at, const char *word)
+{
+    const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
+    int n = 0;
+    known[n++] = "name";
+    known[n++] = "run_dir";
+    for (int i = 0; i < c->n_let; i++)
+        known[n++] = c->let->entry[i].key;
+    const char *nearest = dt_nearest(word, known, n);
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
-    return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest) : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}");
+    return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest) : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}, the words of 'let'");
+}
+
+static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, dt_str *out)
+{
+    if (value->kind != DT_TREE_SCALAR)
+        return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s: it cannot stand within a text", word, dt_tree_kind_name(value->kind));
+    dt_str_puts(out, value->text);
+    return NULL;
 }
 
 static dt_status *put_word(const substitution *c, const dt_place *at, const char *word, dt_str *out)
@@ -73,8 +109,11 @@ static dt_status *put_word(const substitution *c, const dt_place *at, const char
         dt_str_printf(out, "{%s}", word);
         return NULL;
     }
+    const dt_tree *let = let_value(c, word, strlen(word));
+    if (let)
+        return put_let(at, word, let, out);
     if (!is_name && strcmp(word, "run_dir") != 0)
-        return unknown(at, word);
+        return unknown(c, at, word);
     if (!value)
         return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word, c->name ? "output.dir" : "name");
     dt_str_puts(out, value);
@@ -177,11 +216,40 @@ static bool is_one_variable(const char *text)
     return n > 3 && text[0] == '$' && text[1] == '{' && closing(text + 2, text + n) == text + n - 1;
 }
 
+/* The value of let that the text is and nothing else; NULL: it is something else. */
+static const dt_tree *whole_value(const substitution *c, const char *text)
+{
+    size_t n = *text == '{' ? word_length(text + 1, text + strlen(text)) : 0;
+    if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
+        return NULL;
+    return let_value(c, text + 1, n);
+}
+
+static size_t count_nodes(const dt_tree *t)
+{
+    size_t n = 1;
+    for (int i = 0; t->kind != DT_TREE_SCALAR && i < t->n; i++)
+        n += count_nodes(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i]);
+    return n;
+}
+
+static dt_status *take_value(substitution *c, dt_tree *t, const dt_tree *value)
+{
+    c->bytes += NODE_BYTES * count_nodes(value);
+    if (c->bytes > MOST_BYTES)
+        return dt_fail(DT_E_JOB_LIMIT, &t->at, "substitutions make the job larger than 1 MiB");
+    *t = *dt_tree_copy(c->arena, value);
+    return NULL;
+}
+
 static dt_status *substitute_text(substitution *c, dt_tree *t)
 {
     dt_str text = {0};
     if (!strchr(t->text, '{'))
         return NULL;
+    const dt_tree *value = whole_value(c, t->text);
+    if (value)
+        return take_value(c, t, value);
     dt_status *s = expand(c, &(piece){&t->at, t->text, t->text + strlen(t->text), 0}, &text);
     c->bytes += text.size;
     if (!s) {
@@ -196,6 +264,17 @@ static dt_status *substitute_text(substitution *c, dt_tree *t)
 
 static dt_status *substitute(substitution *c, dt_tree *t);
 
+/* A word has one meaning. */
+static dt_status *check_variables(const substitution *c, const dt_tree *variables)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; variables && variables->kind == DT_TREE_MAP && i < variables->n; i++)
+        if (dt_tree_get(c->let, variables->entry[i].key))
+            dt_status_append(&faults, dt_fail(DT_E_SUBSTITUTION, &variables->entry[i].key_at, "'{%.80s}' is a word of 'let'; give the variable another name",
+                                              variables->entry[i].key));
+    return faults;
+}
+
 /* What stands under a key. `match` holds patterns, whose brackets are their own; a Repeat has variables of its own. */
 static dt_status *substitute_entry(substitution *c, const dt_entry *e)
 {
@@ -203,8 +282,9 @@ static dt_status *substitute_entry(substitution *c, const dt_entry *e)
     const scope *outer = c->scope, inner = {variables, outer};
     if (strcmp(e->key, "match") == 0)
         return NULL;
+    dt_status *faults = check_variables(c, variables);
     c->scope = variables ? &inner : outer;
-    dt_status *faults = substitute(c, e->value);
+    dt_status_append(&faults, substitute(c, e->value));
     c->scope = outer;
     return faults;
 }
@@ -213,12 +293,61 @@ static dt_status *substitute_entry(substitution *c, const dt_entry *e)
 static dt_status *substitute(substitution *c, dt_tree *t)
 {
     dt_status *faults = NULL;
-    if (t == c->done[0] || t == c->done[1])
+    if (t == c->done[0] || t == c->done[1] || t == c->done[2])
         return NULL;
     if (t->kind == DT_TREE_SCALAR)
         return substitute_text(c, t);
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : substitute(c, t->item[i]));
+    return faults;
+}
+
+/* ---- let ---- */
+
+static dt_status *check_let_name(const dt_entry *e)
+{
+    size_t n = strlen(e->key);
+    if (strcmp(e->key, "name") == 0 || strcmp(e->key, "run_dir") == 0)
+        return dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'{%s}' has a meaning already; give the word of 'let' another name", e->key);
+    if (n > 0 && word_length(e->key, e->key + n) == n)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'%.80s' cannot be a word of 'let'", e->key), "letters, digits and '_', no leading digit");
+}
+
+/* A value may use those above it. */
+static dt_status *find_let(dt_job *j, substitution *c)
+{
+    dt_status *faults = NULL;
+    dt_tree *let = dt_tree_get(j->tree, "let");
+    if (!let || let->kind != DT_TREE_MAP)
+        return NULL;
+    c->let = let;
+    c->done[2] = let;
+    c->used = dt_arena_array(c->arena, bool, let->n);
+    for (; c->n_let < let->n; c->n_let++) {
+        dt_status_append(&faults, check_let_name(&let->entry[c->n_let]));
+        dt_status_append(&faults, substitute(c, let->entry[c->n_let].value));
+    }
+    return faults;
+}
+
+/* A misspelt override of a word would change nothing. */
+static dt_status *check_let_used(const substitution *c)
+{
+    dt_status *faults = NULL;
+    const char **others = dt_arena_array(c->arena, const char *, c->n_let);
+    int n = 0;
+    for (int i = 0; i < c->n_let; i++)
+        if (c->used[i])
+            others[n++] = c->let->entry[i].key;
+    for (int i = 0; i < c->n_let; i++) {
+        const dt_entry *e = &c->let->entry[i];
+        if (c->used[i] || e->value->kind == DT_TREE_NULL)
+            continue;
+        dt_status *s = dt_fail(DT_E_SUBSTITUTION, &e->key_at, "nothing uses '{%.80s}'", e->key);
+        const char *nearest = dt_nearest(e->key, others, n);
+        dt_status_append(&faults, nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s);
+    }
     return faults;
 }
 
@@ -277,10 +406,11 @@ static dt_status *find_run_dir(dt_job *j, substitution *c)
 dt_status *dt_job_substitute(dt_job *j, const char *path)
 {
     substitution c = {.arena = j->arena};
-    dt_status *faults = find_name(j, &c, path);
+    dt_status *faults = find_let(j, &c);
+    dt_status_append(&faults, find_name(j, &c, path));
     c.name = j->name;
     dt_status_append(&faults, find_run_dir(j, &c));
     c.run_dir = j->run_dir;
     dt_status_append(&faults, substitute(&c, j->tree));
-    return faults;
+    return faults ? faults : check_let_used(&c);
 }

@@ -296,6 +296,51 @@ static void test_repeats_have_variables(void **state)
     expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_SUBSTITUTION, "unknown substitution '{i}'", "job.yaml:16:31");
 }
 
+/* Words of let have the job's own values, of any kind, and one override changes all that uses them. */
+static void test_words_of_let(void **state)
+{
+    (void)state;
+    dt_job *job;
+    write_job("job.yaml", 23, "let: {width: 6, turns: 2, wide: \"{width}0\", dir: \"${JOB_TEST_SET}\", sizes: [1, \"{width}\"], none: null}\noutput: {dir: \"{dir}/{wide}\"}");
+    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_SUBSTITUTION, "nothing uses '{turns}'", "job.yaml:23:17");
+    write_job("job.yaml", 15, "    - Repeat: {for: {i: \"{turns}\"}, layers: [{Dense: {name: \"d{wide}_{i}\", units: \"{width}\"}}]}\n"
+                              "    - Reshape: {target_shape: \"{sizes}\"}\n    - Flatten");
+    ok(open_job(&job, &(opening){.name = "job.yaml", .override = {"let={width: 6, turns: 2, wide: '{width}0', sizes: [1, '{width}']}"}}));
+    assert_int_equal(job->model.n_layers, 6);
+    assert_string_equal(job->model.layer[2].name, "d60_1");
+    assert_int_equal(job->model.layer[3].out.dim[2], 6);
+    dt_job_unref(job);
+    ok(open_job(&job, &(opening){.name = "job.yaml", .override = {"let={width: 6, turns: 2, wide: '{width}0', sizes: [1, '{width}']}",
+                                                                  "let.width=9", "let.turns=1"}}));
+    assert_string_equal(job->model.layer[1].name, "d90_0");
+    assert_int_equal(job->model.layer[2].out.dim[2], 9);
+    dt_job_unref(job);
+}
+
+static void test_bad_words_of_let(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *let, *text, *place;
+    } cases[] = {
+        {"{widht: 6}", "unknown substitution '{width}'", "job.yaml:15:22"},
+        {"{width: 6, wdth: 7}", "nothing uses '{wdth}'", "override 1:1:16"},
+        {"{width: 6, name: x}", "'{name}' has a meaning already; give the word of 'let' another name", "override 1:1:16"},
+        {"{width: 6, 1a: x}", "'1a' cannot be a word of 'let'", "override 1:1:16"},
+        {"{width: '{w}', w: 6}", "unknown substitution '{w}'", "override 1:1:13"},
+        {"{width: '{width}'}", "unknown substitution '{width}'", "override 1:1:13"},
+        {"{width: 6, i: 0}", "'{i}' is a word of 'let'; give the variable another name", "job.yaml:16:22"},
+        {"{width: 6, list: [1], word: 'a{list}'}", "'{list}' is a list: it cannot stand within a text", "override 1:1:33"},
+    };
+    write_job("job.yaml", 15, "    - Dense: {units: \"{width}\"}\n    - Repeat: {for: {i: [0]}, layers: [{ReLU: {name: \"r{i}\"}}]}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char let[128];
+        dt_job *job;
+        snprintf(let, sizeof let, "let=%s", cases[i].let);
+        expect_fault(open_job(&job, &(opening){.name = "job.yaml", .override = {let}}), DT_E_SUBSTITUTION, cases[i].text, cases[i].place);
+    }
+}
+
 static void test_bad_substitutions(void **state)
 {
     (void)state;
@@ -493,6 +538,8 @@ int main(void)
         cmocka_unit_test(test_substitutions),
         cmocka_unit_test(test_substitutions_get_their_type_from_the_field),
         cmocka_unit_test(test_repeats_have_variables),
+        cmocka_unit_test(test_words_of_let),
+        cmocka_unit_test(test_bad_words_of_let),
         cmocka_unit_test(test_bad_substitutions),
         cmocka_unit_test(test_substitutions_are_bounded),
         cmocka_unit_test(test_a_job_extends_its_base),
