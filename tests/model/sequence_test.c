@@ -35,6 +35,26 @@ static void test_weights_are_keras(void **state)
         { SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 3, value_dim: 4, output_shape: 7, use_gate: true, use_bias: false}",
           "multi_head_attention/query/kernel (6, 2, 3)\nmulti_head_attention/key/kernel (6, 2, 3)\nmulti_head_attention/gate/kernel (6, 2, 4)\n"
           "multi_head_attention/value/kernel (6, 2, 4)\nmulti_head_attention/attention_output/kernel (2, 4, 7)\n(B, 5, 7)", 224 },
+        { SEQUENCE "- GroupQueryAttention: {head_dim: 2, num_query_heads: 4, num_key_value_heads: 2, use_gate: true, dropout: 0.1}",
+          "group_query_attention/query/kernel (6, 4, 2)\ngroup_query_attention/query/bias (4, 2)\ngroup_query_attention/key/kernel (6, 2, 2)\n"
+          "group_query_attention/key/bias (2, 2)\ngroup_query_attention/gate/kernel (6, 4, 2)\ngroup_query_attention/gate/bias (4, 2)\n"
+          "group_query_attention/value/kernel (6, 2, 2)\ngroup_query_attention/value/bias (2, 2)\n"
+          "group_query_attention/attention_output/kernel (4, 2, 6)\ngroup_query_attention/attention_output/bias (6)\n"
+          "group_query_attention/seed_generator/step () *\n(B, 5, 6)", 222 },
+        { SEQUENCE "- RotaryEmbedding", "(B, 5, 6)", 0 },
+        { SEQUENCE "- LlamaTransformerDecoder: {intermediate_dim: 4, num_query_heads: 3, num_key_value_heads: 1, dropout: 0.1, name: d}",
+          "d/self_attention/query/kernel (6, 3, 2)\nd/self_attention/key/kernel (6, 1, 2)\nd/self_attention/value/kernel (6, 1, 2)\n"
+          "d/self_attention/attention_output/kernel (3, 2, 6)\nd/self_attention/seed_generator/step () *\nd/self_attention_layernorm/scale (6)\n"
+          "d/self_attention_dropout/seed_generator/step () *\nd/feedforward_intermediate_dense/kernel (6, 4)\nd/feedforward_gate_dense/kernel (6, 4)\n"
+          "d/feedforward_output_dense/kernel (4, 6)\nd/feedforward_layernorm/scale (6)\n(B, 5, 6)", 180 },
+        { SEQUENCE "- LlamaTransformerDecoder: {intermediate_dim: 4, num_query_heads: 1, num_key_value_heads: 1, head_dim: 2, gated: false, name: d}",
+          "d/self_attention/query/kernel (6, 1, 2)\nd/self_attention/key/kernel (6, 1, 2)\nd/self_attention/value/kernel (6, 1, 2)\n"
+          "d/self_attention/attention_output/kernel (1, 2, 6)\nd/self_attention_layernorm/scale (6)\nd/feedforward_intermediate_dense/kernel (6, 4)\n"
+          "d/feedforward_output_dense/kernel (4, 6)\nd/feedforward_layernorm/scale (6)\n(B, 5, 6)", 108 },
+        { "- Input: {name: x, shape: [4, 6, 3]}\n- ViTPatchingAndEmbedding: {image_size: [4, 6], patch_size: [2, 3], hidden_dim: 5, name: v}\n"
+          "- Take: {indices: 0, axis: 1}",
+          "v/class_token (1, 1, 5)\nv/patch_embedding/kernel (2, 3, 3, 5)\nv/patch_embedding/bias (5)\nv/position_embedding/embeddings (5, 5)\n(B, 5)", 125 },
+        { SEQUENCE "- Take: {indices: -1, axis: -1}", "(B, 5)", 0 },
         { SEQUENCE "- TransformerDecoder: {intermediate_dim: 4, num_heads: 2, name: d}",
           "d/self_attention/query/kernel (6, 2, 3)\nd/self_attention/query/bias (2, 3)\nd/self_attention/key/kernel (6, 2, 3)\n"
           "d/self_attention/key/bias (2, 3)\nd/self_attention/value/kernel (6, 2, 3)\nd/self_attention/value/bias (2, 3)\n"
@@ -130,6 +150,25 @@ static void test_refusals(void **state)
         { SEQUENCE "- TransformerEncoder: {intermediate_dim: 2, num_heads: 7}", DT_E_MODEL_SHAPE,
           "TransformerEncoder has 7 heads for 6 features: a head needs at least one" },
         { SEQUENCE "- TransformerDecoder: {intermediate_dim: 2, num_heads: 2, kernel_initializer: glorot}", DT_E_UNKNOWN_NAME, "unknown initializer 'glorot'" },
+        { SEQUENCE "- GroupQueryAttention: {head_dim: 2, num_query_heads: 3, num_key_value_heads: 2}", DT_E_MODEL_SHAPE,
+          "3 heads of queries do not divide into 2 groups that share keys" },
+        { "- Input: {name: x, shape: [4, 5]}\n- RotaryEmbedding", DT_E_MODEL_SHAPE, "RotaryEmbedding turns pairs of features: 5 is no even number" },
+        { SEQUENCE "- RotaryEmbedding: {rope_type: yarn}", DT_E_UNKNOWN_KEY, "unknown key 'rope_type' in RotaryEmbedding" },
+        { SEQUENCE "- LlamaTransformerDecoder: {intermediate_dim: 2, num_query_heads: 2, num_key_value_heads: 1}", DT_E_MODEL_SHAPE,
+          "LlamaAttention turns pairs of features: 3 is no even number" },
+        { SEQUENCE "- LlamaTransformerDecoder: {intermediate_dim: 2, num_query_heads: 7, num_key_value_heads: 1}", DT_E_MODEL_SHAPE,
+          "7 heads for 6 features: a head needs at least one" },
+        { SEQUENCE "- LlamaAttention: {num_query_heads: 3, num_key_value_heads: 1, rope_low_freq_factor: 1}", DT_E_MODEL_SHAPE,
+          "1 of the four arguments that make long waves slower are given" },
+        { SEQUENCE "- LlamaAttention: {num_query_heads: 3, num_key_value_heads: 1, rope_low_freq_factor: 4, rope_high_freq_factor: 4, "
+          "rope_frequency_adjustment_factor: 8, rope_pretraining_sequence_length: 9}", DT_E_RANGE,
+          "rope_high_freq_factor 4 must be above rope_low_freq_factor 4" },
+        { "- Input: {name: x, shape: [4, 6, 3]}\n- ViTPatchingAndEmbedding: {image_size: [6, 6], patch_size: 2, hidden_dim: 2}", DT_E_MODEL_SHAPE,
+          "the picture is 4x6x3, image_size and num_channels say 6x6x3" },
+        { "- Input: {name: x, shape: [4, 6, 3]}\n- ViTPatchingAndEmbedding: {image_size: [4], patch_size: 2, hidden_dim: 2}", DT_E_MODEL_SHAPE,
+          "image_size has 1 numbers; it is [height, width]" },
+        { SEQUENCE "- Take: {indices: 5, axis: 1}", DT_E_MODEL_SHAPE, "there is no element 5 among 5" },
+        { SEQUENCE "- Take: {indices: 0, axis: 0}", DT_E_MODEL_SHAPE, "axis 0 is out of bounds for 3 dimensions, of which the first is the batch" },
         { SEQUENCE "- PositionEmbedding: {sequence_length: 4}", DT_E_MODEL_SHAPE, "a sequence has 5 steps, sequence_length is 4" },
         { WORDS "- TokenAndPositionEmbedding: {vocabulary_size: 9, sequence_length: 4, embedding_dim: 2}", DT_E_MODEL_SHAPE,
           "a sequence has 5 steps, sequence_length is 4" },

@@ -27,6 +27,19 @@ const dt_tree *dt_part_real(const dt_layer_build *b, double value)
     return t;
 }
 
+static dt_tree *mapping_of_one(const dt_layer_build *b, const char *key, const dt_tree *value)
+{
+    dt_tree *t = dt_arena_new(b->arena, dt_tree);
+    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = b->at, .n = 1, .entry = dt_arena_array(b->arena, dt_entry, 1) };
+    t->entry[0] = (dt_entry){ key, b->at, (dt_tree *)value };
+    return t;
+}
+
+const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument, const dt_tree *value)
+{
+    return mapping_of_one(b, kind, mapping_of_one(b, argument, value));
+}
+
 /* The mapping that a user would have written. */
 static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_request *q)
 {

@@ -11,7 +11,7 @@
 
 #include "model/model.h"
 
-enum { DT_PART_ARGS = 8 };
+enum { DT_PART_ARGS = 12 };
 
 typedef struct dt_part_request {
     const dt_layer *row;
@@ -33,6 +33,7 @@ typedef struct dt_part {
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
 const dt_tree *dt_part_real(const dt_layer_build *b, double value);
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
+const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument, const dt_tree *value); /* {kind: {argument: value}} */
 
 /* Reads the arguments and builds the part, whose weights come behind those that are there. Not trained where the layer is not. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) DT_MUST_USE;

@@ -1,0 +1,53 @@
+/*
+ * GroupQueryAttention over itself: MultiHeadAttention in which num_query_heads / num_key_value_heads heads that are neighbours share keys and
+ * values, so that there are fewer of these to compute and to keep. See heads.h.
+ *
+ * J. Ainslie et al., GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints (2023).
+ */
+#include "model/layer/heads.h"
+
+struct attention {
+    dt_layer_head head;
+    dt_noise noise;
+    int64_t head_dim, num_query_heads, num_key_value_heads;
+    double dropout;
+    bool use_bias, use_gate, use_causal_mask;
+    int64_t sliding_window;
+    const dt_tree *kernel_initializer, *bias_initializer;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct attention, head_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a query, key or value"),
+    DT_INT(struct attention, num_query_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of queries"),
+    DT_INT(struct attention, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of keys and values; divides num_query_heads"),
+    DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "share of the scores that are 0 while training"),
+    DT_FLAG(struct attention, use_bias, .preset = "true", .help = "adds vectors to queries, keys, values and the output"),
+    DT_FLAG(struct attention, use_gate, .help = "multiplies what each head gives by a sigmoid of x"),
+    DT_FLAG(struct attention, use_causal_mask, .help = "no step takes from later ones"),
+    DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY, .help = "steps take from those alone that are less than this many away"),
+    DT_TREE(struct attention, kernel_initializer, .help = "default glorot_uniform"),
+    DT_TREE(struct attention, bias_initializer, .help = "default zeros"),
+    DT_NOISE_FIELD(struct attention),
+    DT_LAYER_FIELDS(struct attention),
+    DT_ONLY("flash_attention", "false"),
+    DT_NOT_YET("kernel_regularizer"), DT_NOT_YET("bias_regularizer"), DT_NOT_YET("activity_regularizer"), DT_NOT_YET("kernel_constraint"),
+    DT_NOT_YET("bias_constraint"),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct attention *a = b->args;
+    DT_TRY(dt_layer_wants_exactly(b, "GroupQueryAttention", 3, "(B, steps, features)"));
+    return dt_heads_build(b, &(dt_heads){
+        .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = a->head_dim, .value_dim = a->head_dim,
+        .output = b->in.dim[2], .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask,
+        .window = a->sliding_window, .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
+    });
+}
+
+const dt_layer dt_layer_group_query_attention = {
+    .kind = { "GroupQueryAttention", "attention whose heads share keys and values in groups", fields, sizeof(struct attention), NULL },
+    .build = build,
+    .call = dt_heads_call,
+};

@@ -1,0 +1,164 @@
+/* Attention of a sequence to itself: see heads.h. */
+#include "model/layer/heads.h"
+
+/* ---- weights ---- */
+
+/* A projection: its kernel, and a bias of the kernel's dimensions from `first_out` on. */
+typedef struct projection {
+    const char *kernel, *bias;
+    int64_t dim[3];
+    int first_out;
+} projection;
+
+static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const projection *p)
+{
+    DT_TRY(dt_layer_weight(b, &(dt_weight_request){
+        .name = p->kernel, .dtype = b->in.dtype, .rank = 3, .dim = { p->dim[0], p->dim[1], p->dim[2] },
+        .initializer = h->kernel_initializer, .preset = "glorot_uniform",
+    }));
+    if (!h->use_bias)
+        return NULL;
+    return dt_layer_weight(b, &(dt_weight_request){
+        .name = p->bias, .dtype = b->in.dtype, .rank = 3 - p->first_out,
+        .dim = { p->dim[p->first_out], p->first_out == 1 ? p->dim[2] : 0 },
+        .initializer = h->bias_initializer, .preset = "zeros",
+    });
+}
+
+static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h)
+{
+    if (h->query_heads % h->key_heads == 0)
+        return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld heads of queries do not divide into %lld groups that share keys", (long long)h->query_heads,
+                   (long long)h->key_heads);
+}
+
+dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h)
+{
+    int64_t d = b->in.dim[2], n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
+    DT_TRY(check_groups(b, h));
+    DT_TRY(add_projection(b, h, &(projection){ "query/kernel", "query/bias", { d, n, k }, 1 }));
+    DT_TRY(add_projection(b, h, &(projection){ "key/kernel", "key/bias", { d, m, k }, 1 }));
+    if (h->use_gate)
+        DT_TRY(add_projection(b, h, &(projection){ "gate/kernel", "gate/bias", { d, n, v }, 1 }));
+    DT_TRY(add_projection(b, h, &(projection){ "value/kernel", "value/bias", { d, m, v }, 1 }));
+    DT_TRY(add_projection(b, h, &(projection){ "attention_output/kernel", "attention_output/bias", { n, v, h->output }, 2 }));
+    b->out = b->in;
+    b->out.dim[2] = h->output;
+    b->made = dt_arena_copy(b->arena, h, sizeof *h);
+    return h->dropout > 0 ? dt_noise_weight(b) : NULL;
+}
+
+/* ---- graph ---- */
+
+/* x times the next kernel, plus its bias: *weight goes on. The last `contract` dimensions of x meet the first ones of the kernel. */
+static dt_value project(const dt_heads *h, dt_value x, int contract, const dt_value **weight)
+{
+    int rank = dt_type_of_value(x).rank;
+    dt_dot_attr dot = { .n_contract = (int8_t)contract };
+    for (int i = 0; i < contract; i++) {
+        dot.lhs_contract[i] = (int8_t)(rank - contract + i);
+        dot.rhs_contract[i] = (int8_t)i;
+    }
+    dt_value y = dt_dot_general(x, *(*weight)++, &dot);
+    return h->use_bias ? dt_add(y, *(*weight)++) : y;
+}
+
+/* Those of the layer's input are values with names: "self_attention/query". */
+static dt_value project_input(const dt_layer_call *c, const char *name, const dt_value **weight)
+{
+    return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name), project(c->made, c->x, 1, weight));
+}
+
+/* (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
+static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key)
+{
+    static const dt_dot_attr by_head = { .n_batch = 2, .lhs_batch = { 0, 2 }, .rhs_batch = { 0, 2 },
+                                         .n_contract = 1, .lhs_contract = { 3 }, .rhs_contract = { 3 } };
+    dt_value scaled = dt_multiply(query, dt_like(query, 1 / sqrt((double)h->key_dim)));
+    return dt_dot_general(scaled, key, &by_head);
+}
+
+/* Scores of steps that may not be looked at become so low that softmax gives them 0. */
+static dt_value mask_scores(const dt_heads *h, dt_value scores)
+{
+    dt_type t = dt_type_of_value(scores), one = dt_type_of(DT_INT32, 2, t.dim + 2); /* (T, S) */
+    dt_value asks = dt_iota(scores.trace, &one, 0), asked = dt_iota(scores.trace, &one, 1);
+    dt_value low = dt_like(scores, -1e9), nothing = dt_like(scores, 0), masked = scores;
+    dt_type bools = t;
+    bools.dtype = DT_BOOL;
+    if (h->causal)
+        masked = dt_add(masked, dt_select(dt_broadcast_to(dt_compare(asked, asks, DT_LE), &bools), nothing, low));
+    if (h->window) {
+        dt_value near = dt_compare(dt_abs(dt_subtract(asks, asked)), dt_like(asks, (double)h->window), DT_LT);
+        masked = dt_add(masked, dt_select(dt_broadcast_to(near, &bools), nothing, low));
+    }
+    return masked;
+}
+
+/* (B, T, N, v) of scores (B, N, T, S) and values (B, S, N, v) */
+static dt_value take_values(dt_value scores, dt_value value)
+{
+    static const dt_dot_attr by_head = { .n_batch = 2, .lhs_batch = { 0, 1 }, .rhs_batch = { 0, 2 },
+                                         .n_contract = 1, .lhs_contract = { 3 }, .rhs_contract = { 1 } };
+    return dt_transpose(dt_dot_general(scores, value, &by_head), (const int[]){ 0, 2, 1, 3 });
+}
+
+/* (B, S, K, k) to (B, S, N, k): each head as often as it is asked. */
+static dt_value repeat_heads(const dt_heads *h, dt_value x)
+{
+    dt_type t = dt_type_of_value(x), wide = t;
+    if (h->key_heads == h->query_heads || t.rank != 4)
+        return x;
+    wide.rank = 5;
+    wide.dim[3] = h->query_heads / h->key_heads;
+    wide.dim[4] = t.dim[3];
+    t.dim[2] = h->query_heads;
+    return dt_reshape(dt_broadcast_in_dim(x, &wide, (int8_t[]){ 0, 1, 2, 4 }), 4, t.dim);
+}
+
+/* The counter stands behind the output's projection; `weight` is that one's kernel. */
+static dt_value drop(const dt_layer_call *c, dt_value x, const dt_value *weight)
+{
+    const dt_heads *h = c->made;
+    dt_type type = dt_type_of_value(x);
+    dt_noise noise = h->noise;
+    noise.counter = (int)(weight - c->weight) + 1 + h->use_bias;
+    return dt_noise_drop(c, &noise, x, h->dropout, &type);
+}
+
+/* Scores that are dropped must be there: written out. */
+static dt_value take_with_dropout(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight)
+{
+    const dt_heads *h = c->made;
+    dt_value scores = dt_softmax(mask_scores(h, scores_of(h, qkv[0], repeat_heads(h, qkv[1]))));
+    return take_values(drop(c, scores, weight), repeat_heads(h, qkv[2]));
+}
+
+/* Else they are nowhere. */
+static dt_value take(const dt_heads *h, const dt_value *qkv)
+{
+    return dt_attention(qkv[0], qkv[1], qkv[2], &(dt_attention_how){ .scale = 1 / sqrt((double)h->key_dim), .causal = h->causal,
+                                                                     .window = h->window });
+}
+
+static dt_value turn(const dt_heads *h, dt_value x)
+{
+    return h->rotation ? dt_rotate(h->rotation, x) : x;
+}
+
+dt_value dt_heads_call(const dt_layer_call *c)
+{
+    const dt_heads *h = c->made;
+    const dt_value *weight = c->weight;
+    bool drops = c->training && h->dropout > 0;
+    dt_value qkv[3], gate = { 0 };
+    qkv[0] = turn(h, project_input(c, "query", &weight));
+    qkv[1] = turn(h, project_input(c, "key", &weight));
+    if (h->use_gate)
+        gate = dt_logistic(project_input(c, "gate", &weight));
+    qkv[2] = project_input(c, "value", &weight);
+    dt_value taken = drops && !h->drops_taken ? take_with_dropout(c, qkv, weight) : take(h, qkv);
+    taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;
+    return project(h, h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
+}

@@ -1,0 +1,33 @@
+/*
+ * What layers of attention share. Every step of a sequence takes from the steps what their keys say fits its query, head by head:
+ *
+ *     query   (B, T, N, key_dim)     x times (D, N, key_dim)
+ *     key     (B, S, K, key_dim)     x times (D, K, key_dim)
+ *     value   (B, S, K, value_dim)   x times (D, K, value_dim)
+ *     taken   (B, T, N, value_dim)   the values of those steps, weighed: see op/attention.c
+ *     y       (B, T, output)         taken times (N, value_dim, output)
+ *
+ * N heads of queries; K divides N, and each head of keys answers N / K of them. T = S: a sequence attends to itself.
+ */
+#ifndef DT_MODEL_LAYER_HEADS_H
+#define DT_MODEL_LAYER_HEADS_H
+
+#include "model/layer/noise.h"
+#include "model/layer/rotary.h"
+
+typedef struct dt_heads {
+    int64_t query_heads, key_heads, key_dim, value_dim, output;
+    double dropout;                  /* share of the scores, or of what is taken, that is 0 while training */
+    bool drops_taken, use_bias, use_gate, causal;
+    int64_t window;                  /* 0: none */
+    const dt_rotation *rotation;     /* of queries and keys; NULL: none */
+    dt_noise noise;
+    const dt_tree *kernel_initializer, *bias_initializer;
+} dt_heads;
+
+/* Weights query, key, (gate,) value, attention_output; b->made becomes a copy of h. */
+dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
+/* y. */
+dt_value dt_heads_call(const dt_layer_call *c);
+
+#endif

@@ -1,0 +1,51 @@
+/* Take: one element along an axis, which goes: (B, T, D) to (B, D) of the first step, say. Keras' operation `take`, with one index. */
+#include "model/model.h"
+
+struct take {
+    dt_layer_head head;
+    int64_t indices, axis;
+};
+
+static const dt_field fields[] = {
+    DT_INT(struct take, indices, .required = true, .help = "which one; negative: from the end"),
+    DT_INT(struct take, axis, .required = true, .help = "along which dimension; the batch is 0"),
+    DT_LAYER_FIELDS(struct take),
+    DT_END
+};
+
+/* Counted from the front, or out of bounds. */
+static int64_t from_front(int64_t i, int64_t n)
+{
+    return i < 0 ? i + n : i;
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    const struct take *t = b->args;
+    int64_t axis = from_front(t->axis, b->in.rank);
+    if (axis < 1 || axis >= b->in.rank)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds for %d dimensions, of which the first is the batch", (long long)t->axis,
+                       b->in.rank);
+    int64_t n = b->in.dim[axis], at = from_front(t->indices, n);
+    if (at < 0 || at >= n)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "there is no element %lld among %lld", (long long)t->indices, (long long)n);
+    b->out = b->in;
+    b->out.rank--;
+    for (int64_t d = axis; d < b->out.rank; d++)
+        b->out.dim[d] = b->in.dim[d + 1];
+    return NULL;
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    const struct take *t = c->args;
+    dt_type x = dt_type_of_value(c->x);
+    int axis = (int)from_front(t->axis, x.rank);
+    return dt_reshape(dt_slice_axis(c->x, axis, from_front(t->indices, x.dim[axis]), 1, 1), c->out->rank, c->out->dim);
+}
+
+const dt_layer dt_layer_take = {
+    .kind = { "Take", "one element along an axis", fields, sizeof(struct take), NULL },
+    .build = build,
+    .call = call,
+};
