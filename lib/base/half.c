@@ -2,6 +2,7 @@
 #include "base/half.h"
 
 #include <math.h>
+#include <string.h>
 
 double dt_half_to_double(uint16_t h)
 {
@@ -27,4 +28,16 @@ static uint16_t magnitude(double x)
 uint16_t dt_half_of(double x)
 {
     return (uint16_t)(magnitude(fabs(x)) | (signbit(x) ? 0x8000 : 0));
+}
+
+float dt_float_rounded(float x, int digits)
+{
+    uint32_t bits, gone = 23 - (uint32_t)digits;
+    if (isnan(x) || gone == 0)
+        return x;
+    memcpy(&bits, &x, sizeof bits);
+    bits += (1u << (gone - 1)) - 1 + (bits >> gone & 1); /* a fraction that rounds up carries into the exponent, as it should */
+    bits &= ~0u << gone;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }

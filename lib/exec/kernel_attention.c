@@ -238,6 +238,26 @@ static void find_scores(const head *h, const block *b)
     multiply(h, b, SCORES, h->query + b->query * s.query, h->key + b->first * s.key, h->p);
 }
 
+/* to = p as matrix units read it. */
+static void round_shares(const head *h, const block *b, const float *p, float *to)
+{
+    h->c->x->engine->simd->strip[DT_S_BFLOAT16](to, p, NULL, NULL, b->rows * (b->last - b->first));
+}
+
+/* Shares that are rounded are divided by their sum before. */
+static void run_rounded(const head *h, const block *b)
+{
+    const dt_row_functions *rows = h->c->x->engine->simd->rows;
+    int64_t keys = b->last - b->first;
+    strides s = strides_of(h->a);
+
+    find_scores(h, b);
+    for (int64_t r = 0; r < b->rows; r++)
+        rows->times(h->p + r * keys, take_shares(h, b, r), keys);
+    round_shares(h, b, h->p, h->p);
+    multiply(h, b, TAKE, h->p, h->value + b->first * s.value, h->y + b->query * s.y);
+}
+
 static void run_block(const head *h, const block *b)
 {
     const attention *a = h->a;
@@ -261,7 +281,7 @@ static void run(const dt_kernel_call *c)
             head h = find_head(c, i, n);
             h.y = head_of(c, c->step->node, i, n);
             for (int k = 0; k < a->n_blocks; k++)
-                run_block(&h, &a->block[k]);
+                a->attr.rounded ? run_rounded(&h, &a->block[k]) : run_block(&h, &a->block[k]);
         }
 }
 
@@ -323,11 +343,15 @@ static void run_block_back(const head *h, const block *b)
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++)
         rows->times(h->p + r * keys, take_shares(h, b, r), keys);
+    if (a->attr.rounded)
+        round_shares(h, b, h->p, h->ds); /* ds is free until it is found */
     if (h->gradient[OF_VALUE])
-        multiply(h, b, TO_VALUE, h->p, h->dy + b->query * s.y, h->gradient[OF_VALUE] + b->first * s.value);
+        multiply(h, b, TO_VALUE, a->attr.rounded ? h->ds : h->p, h->dy + b->query * s.y, h->gradient[OF_VALUE] + b->first * s.value);
     if (!h->gradient[OF_QUERY] && !h->gradient[OF_KEY])
         return;
     find_ds(h, b);
+    if (a->attr.rounded)
+        round_shares(h, b, h->ds, h->ds);
     if (h->gradient[OF_QUERY])
         multiply(h, b, TO_QUERY, h->ds, h->key + b->first * s.key, h->gradient[OF_QUERY] + b->query * s.query);
     if (h->gradient[OF_KEY])

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
@@ -169,10 +170,17 @@ void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, 
         p[s] /= sum;
 }
 
+double dt_attention_multiplied(const dt_attending *a, double x)
+{
+    return a->attr->rounded ? (double)dt_float_rounded((float)x, 7) : x;
+}
+
 static void eval_query(const dt_call *c, const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p)
 {
     int64_t to = dt_attention_at(a, &c->out, example, query, head);
     dt_attention_shares(a, example, query, head, p);
+    for (int64_t s = 0; s < a->keys; s++)
+        p[s] = dt_attention_multiplied(a, p[s]);
     for (int64_t v = 0; v < a->value_size; v++) {
         double sum = 0;
         for (int64_t s = 0; s < a->keys; s++)
@@ -230,10 +238,13 @@ void dt_attention_print(const void *attr, dt_str *out)
     dt_str_printf(out, "scale=%g%s", a->scale, a->causal ? " causal" : "");
     if (a->window > 0)
         dt_str_printf(out, " window=%lld", (long long)a->window);
+    if (a->rounded)
+        dt_str_puts(out, " rounded");
 }
 
 const dt_op dt_op_attention = {
     .name = "attention", .about = "queries take from values by their keys", .n_in = 4, .attr_size = sizeof(dt_attention_attr), .linear = 4,
+    .multiplied = 7, .rounds_inside = 1 + offsetof(dt_attention_attr, rounded),
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_attention_print, .stack = dt_stack_same,
     .decompose = dt_attention_decompose,
 };

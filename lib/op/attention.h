@@ -20,6 +20,8 @@ void dt_attention_print(const void *attr, dt_str *out);
 dt_attending dt_attention_of(const dt_call *c, int position);
 /* The first feature of a query (row: a query), key or value (row: a key) of a head of queries. */
 int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row, int64_t head);
+/* A share, or the gradient of a score, as it is multiplied: rounded to bfloat16 where the op is marked so. */
+double dt_attention_multiplied(const dt_attending *a, double x);
 /* p[keys]: what the query takes of each key; all 0 when it may look at none. */
 void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p);
 

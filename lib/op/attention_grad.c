@@ -89,13 +89,15 @@ static void add_query(const gradients *g, int64_t example, int64_t query, int64_
     for (int64_t s = 0; s < a->keys; s++)
         switch (a->attr->of) {
         case OF_QUERY:
-            add_scaled(g->sum, a->attr->scale * g->ds[s], a->key, dt_attention_at(a, a->key, example, s, head), a->key_size);
+            add_scaled(g->sum, dt_attention_multiplied(a, a->attr->scale * g->ds[s]), a->key, dt_attention_at(a, a->key, example, s, head), a->key_size);
             break;
         case OF_KEY:
-            add_scaled(g->sum + s * a->key_size, a->attr->scale * g->ds[s], a->query, dt_attention_at(a, a->query, example, query, head), a->key_size);
+            add_scaled(g->sum + s * a->key_size, dt_attention_multiplied(a, a->attr->scale * g->ds[s]), a->query,
+                       dt_attention_at(a, a->query, example, query, head), a->key_size);
             break;
         default:
-            add_scaled(g->sum + s * a->value_size, g->p[s], &g->c->in[DY], dt_attention_at(a, &g->c->in[DY], example, query, head), a->value_size);
+            add_scaled(g->sum + s * a->value_size, dt_attention_multiplied(a, g->p[s]), &g->c->in[DY],
+                       dt_attention_at(a, &g->c->in[DY], example, query, head), a->value_size);
         }
 }
 
@@ -162,6 +164,6 @@ static void print(const void *attr, dt_str *out)
 
 const dt_op dt_op_attention_grad = {
     .name = "attention_grad", .about = "its gradient with respect to query, key or value", .n_in = 5, .attr_size = sizeof(dt_attention_attr),
-    .linear = 8,
+    .linear = 8, .multiplied = 15, .rounds_inside = 1 + offsetof(dt_attention_attr, rounded),
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = dt_stack_same, .decompose = dt_attention_grad_decompose,
 };

@@ -348,6 +348,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 const dt_op dt_op_convolution = {
     .name = "convolution", .about = "a kernel that goes as a window over spatial dimensions", .n_in = 2,
     .attr_size = sizeof(dt_convolution_attr), .linear = 3,
+    .multiplied = 3,
     .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
     .over_devices = &dt_convolution_over_devices, .stablehlo = stablehlo,
 };

@@ -301,6 +301,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 const dt_op dt_op_dot_general = {
     .name = "dot_general", .about = "the product of two arrays, summed over contracted dimensions", .n_in = 2,
     .attr_size = sizeof(dt_dot_attr), .linear = 3,
+    .multiplied = 3,
     .infer = infer, .grad = dt_dot_grad, .rule = rule, .cost = cost, .eval = eval, .print = print,
     .stack = stack, .segment = segment, .stablehlo = stablehlo,
 };

@@ -25,6 +25,7 @@ typedef struct dt_constant_attr { dt_type type; double value; } dt_constant_attr
 typedef struct dt_iota_attr { dt_type type; int64_t axis; } dt_iota_attr;               /* 0, 1, ... along axis */
 typedef struct dt_index_attr { dt_type type; int64_t index; } dt_index_attr;            /* parameter, variable */
 typedef struct dt_convert_attr { int64_t dtype; } dt_convert_attr;
+typedef struct dt_precision_attr { int64_t mantissa_bits; } dt_precision_attr;
 typedef struct dt_broadcast_attr { dt_type type; int8_t dims[DT_MAX_RANK]; } dt_broadcast_attr; /* dims[i]: output dimension of input dimension i; -1 beyond its rank */
 typedef struct dt_reshape_attr { dt_type type; } dt_reshape_attr;
 typedef struct dt_transpose_attr { int8_t perm[DT_MAX_RANK]; } dt_transpose_attr;       /* out dim i is in dim perm[i] */
@@ -84,7 +85,11 @@ typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_ki
 typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
 typedef struct dt_all_reduce_attr { int32_t op, merged; } dt_all_reduce_attr; /* dt_reduce_op; merged: in a dt_merge_call, one value for all */
 
-typedef struct dt_attention_attr { double scale; int64_t window; int32_t causal, of; } dt_attention_attr; /* attention, attention_grad: its input `of` */
+typedef struct dt_attention_attr {                                                      /* attention, attention_grad: its input `of` */
+    double scale;
+    int64_t window, rounded;                                                            /* rounded: shares are multiplied as bfloat16 (pass/chip.c) */
+    int32_t causal, of;
+} dt_attention_attr;
 typedef struct dt_norm_attr { double epsilon; } dt_norm_attr;                           /* layer_norm, its gradients */
 typedef struct dt_gelu_attr { int64_t approximate; } dt_gelu_attr;                      /* by tanh; gelu, gelu_grad */
 

@@ -99,5 +99,5 @@ static const dt_partition_row over_devices = { rule_over_devices, can_split, emi
 const dt_op dt_op_segment_convolution = {
     .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .over_devices = &over_devices,
+    .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .over_devices = &over_devices,
 };

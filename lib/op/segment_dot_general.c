@@ -80,6 +80,6 @@ static const dt_partition_row over_devices = { .rule = rule_over_devices, .can =
 const dt_op dt_op_segment_dot_general = {
     .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
+    .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
     .over_devices = &over_devices,
 };

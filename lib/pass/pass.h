@@ -112,6 +112,11 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
 int dt_named_by(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 
+/* ---- products as chips make them ---- */
+
+/* Inputs of products, and what attention multiplies inside, rounded to bfloat16: see chip.c. The last pass before dt_partition. */
+dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
 /* ---- bare ---- */
 
 /* g without annotations of logical devices; *out NULL when it has none. */

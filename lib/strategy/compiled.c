@@ -3,7 +3,10 @@
  * of sizes is kept: a full batch, the last one, evaluation's.
  *
  *     traced step -> simplify -> fold -> shards -> simplify          once
- *                    (-> spmd -> expand, on several logical devices) -> partition -> compile   per size
+ *                    (-> spmd -> expand, on several logical devices as the chip computes) -> partition -> compile   per size
+ *
+ * Placement is not meaning: what a replica cuts over its logical devices is computed here in one piece, with the bits of one device, and the
+ * program of a device is made for its price. Only numerics: chip asks for sums in the parts that devices make.
  */
 #include "strategy/compiled.h"
 
@@ -11,6 +14,11 @@
 #include <string.h>
 
 /* ---- creating ---- */
+
+static bool is_chip(const dt_compiled *c)
+{
+    return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
+}
 
 /* A pass gives a new graph; the old one goes. */
 static dt_status *replaced(dt_graph **g, dt_graph *by, dt_status *s)
@@ -108,6 +116,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {
         dt_status_free(s);
         s = spread_only(c, o->distributed);
+        if (!s && is_chip(c))
+            s = dt_chip_products(c->step, &c->alone);
     }
     if (s) {
         dt_compiled_destroy(c);
@@ -122,6 +132,7 @@ static void release_size(dt_sized *z)
     dt_executable_release(&z->executable);
     dt_graph_destroy(z->unrolled);
     dt_graph_destroy(z->pieces);
+    dt_graph_destroy(z->chip);
     dt_spmd_destroy(z->spmd);
     dt_spmd_destroy(z->priced);
     dt_arena_destroy(z->arena);
@@ -143,6 +154,7 @@ void dt_compiled_destroy(dt_compiled *c)
     dt_graph_destroy(c->folded.graph);
     dt_graph_destroy(c->unsharded);
     dt_graph_destroy(c->bare);
+    dt_graph_destroy(c->alone);
     dt_arena_destroy(c->arena);
     dt_strategy_unref(c->strategy);
     free(c);
@@ -166,7 +178,7 @@ int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows)
 
 static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 {
-    if (!dt_compiled_uses_logical_devices(c))
+    if (!dt_compiled_uses_logical_devices(c) || !is_chip(c))
         return NULL;
     DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){
         .devices = c->strategy->logical, .batch = z->rows, .places = !c->strategy->spmd, .micro = dt_compiled_micro_batches(c, z->rows) }));
@@ -175,24 +187,29 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 }
 
 /* Whether what this machine runs is all there is to know. */
-static bool runs_as_priced(const dt_compiled *c, const dt_sized *z)
+static bool runs_as_priced(const dt_compiled *c)
 {
-    return !z->spmd && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
+    return !dt_compiled_uses_logical_devices(c) && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
 }
 
 static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device, dt_sized *z)
 {
-    return device->topology || !runs_as_priced(c, z) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
+    return device->topology || !runs_as_priced(c) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
 }
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
 {
-    return z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+    return z->chip ? z->chip : z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
 }
 
 static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
 {
     return dt_pieces(graph_to_run(c, z), z->rows, &z->pieces);
+}
+
+static dt_status *round_products(const dt_compiled *c, dt_sized *z)
+{
+    return is_chip(c) ? dt_chip_products(graph_to_run(c, z), &z->chip) : NULL;
 }
 
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
@@ -204,6 +221,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     dt_status *s = cut_over_devices(c, z);
     if (!s)
         s = cut_images(c, z);
+    if (!s)
+        s = round_products(c, z);
     if (!s)
         s = cut_for_pricing(c, device, z);
     if (!s) {

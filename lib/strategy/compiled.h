@@ -10,10 +10,11 @@ enum { DT_SIZES = 16 }; /* executables kept */
 typedef struct dt_sized {
     int64_t rows;
     dt_arena *arena;
-    dt_spmd *spmd;          /* cut over the logical devices; NULL: a replica computes as one */
+    dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
     dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
+    dt_graph *chip;         /* with products as the chip makes them; NULL: they are exact */
     dt_program *program;
     dt_executable executable;
 } dt_sized;
@@ -30,6 +31,7 @@ struct dt_compiled {
     dt_graph *step;         /* one replica's, simplified */
     dt_folded folded;       /* graph NULL: it has no folded form */
     dt_graph *unsharded;    /* the folded graph before it was cut into shards; NULL: it was not */
+    dt_graph *alone;        /* what runs replica by replica where that is not `step`; NULL: it is */
     dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */

@@ -6,7 +6,7 @@
 
 struct resolver {
     const char *tpu;
-    int numerics;
+    int numerics; /* dt_numerics */
     int64_t cores_per_chip;
     bool has_cores;
 };
@@ -23,13 +23,12 @@ struct tpu {
     bool spmd_partitioning;
 };
 
-enum { EXACT, CHIP };
-static const char *const numerics[] = { "exact", "chip", NULL };
+static const char *const numerics[] = { [DT_NUMERICS_EXACT] = "exact", [DT_NUMERICS_CHIP] = "chip", NULL };
 static const char *const orders[] = { "auto", "ring", "mesh", NULL };
 
 static const dt_field resolver_fields[] = {
     DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v3-8, sim:v3-32, ...; \"\": this machine's own"),
-    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32 throughout; chip: products as the chip rounds them"),
+    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32, the numbers of one device; chip: products as the chip rounds them"),
     DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
            .help = "devices that a chip shows: v4 both cores as one unless told"),
     DT_END
@@ -55,11 +54,6 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *not_yet(const dt_tree *map, const char *key, const char *what)
-{
-    return dt_fail(DT_E_NOT_YET, dt_value_place(map, key), "%s: %s is not implemented yet", key, what);
-}
-
 /* ---- cluster_resolver ---- */
 
 static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, dt_resolver **out)
@@ -68,8 +62,8 @@ static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, dt_r
     const dt_place *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
     dt_status *faults = dt_resolver_open(out, x->tpu, DT_E_UNKNOWN_SLICE, at);
 
-    if (x->numerics == CHIP)
-        dt_status_append(&faults, not_yet(map, "numerics", "'chip'"));
+    if (*out)
+        (*out)->numerics = (dt_numerics)x->numerics;
     if (*out && x->has_cores)
         dt_status_append(&faults, dt_resolver_show_cores(*out, x->cores_per_chip, dt_value_place(map, "cores_per_chip")));
     return faults;

@@ -94,7 +94,7 @@ dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view
         for (int i = 0; i < n; i++)
             parts[r * n + i] = part_of(&arg[i], c->arg[i], offsets, r);
     }
-    dt_status *s = dt_interpret(c->step, &env, replicas, batch, parts, &in);
+    dt_status *s = dt_interpret(c->alone ? c->alone : c->step, &env, replicas, batch, parts, &in);
     if (!s)
         s = dt_refusal_status(&refusal);
     if (!s)

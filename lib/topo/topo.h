@@ -201,6 +201,10 @@ dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place 
 /* ---- resolvers ---- */
 
 /* TPUClusterResolver (declared in dtrain.h, counted): a slice, and how we came to it. */
+/* How products are computed on a simulated slice. EXACT: in float32, and what a replica cuts over logical devices in one piece, so that numbers
+ * are those of one device. CHIP: as the chip does it: operands rounded to bfloat16, sums of what is cut in parts. */
+typedef enum dt_numerics { DT_NUMERICS_EXACT, DT_NUMERICS_CHIP } dt_numerics;
+
 struct dt_resolver {
     int refs;
     const dt_slice *slice; /* the topology's */
@@ -208,6 +212,7 @@ struct dt_resolver {
     bool simulated;  /* always, until there is a back end for real ones */
     char job[32];    /* of device names: "worker"; "localhost" for this machine's own */
     int tasks;       /* of the job */
+    dt_numerics numerics;
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
 };
 /* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */

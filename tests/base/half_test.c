@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 #include <math.h>
 
@@ -31,8 +32,29 @@ static void test_between_rounds_to_even(void **state)
         assert_true(dt_half_to_double(dt_half_of(rows[i].x)) == rows[i].want);
 }
 
+/* Every number of bfloat16 and what lies between two of them: the nearer one, or the even one. */
+static void test_rounding_to_bfloat16(void **state)
+{
+    static const struct {
+        uint32_t x, want;
+    } rows[] = { { 0x3f808000, 0x3f800000 }, { 0x3f818000, 0x3f820000 }, { 0x3f808001, 0x3f810000 }, { 0x3f807fff, 0x3f800000 }, { 0x7f7fffff, 0x7f800000 },
+                 { 0xff7f7fff, 0xff7f0000 }, { 0x00008000, 0 }, { 0x00018000, 0x00020000 }, { 0x80000001, 0x80000000 }, { 0x7f800000, 0x7f800000 } };
+    float x, want;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memcpy(&x, &rows[i].x, sizeof x);
+        memcpy(&want, &rows[i].want, sizeof want);
+        x = dt_float_rounded(x, 7);
+        assert_memory_equal(&x, &want, sizeof x);
+    }
+    assert_true(isnan(dt_float_rounded(NAN, 7)));
+    assert_true(dt_float_rounded(1.0f + 0x1p-23f, 23) == 1.0f + 0x1p-23f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_half_survives), cmocka_unit_test(test_between_rounds_to_even) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_half_survives), cmocka_unit_test(test_between_rounds_to_even),
+                                        cmocka_unit_test(test_rounding_to_bfloat16) };
     return cmocka_run_group_tests_name("half", tests, NULL, NULL);
 }

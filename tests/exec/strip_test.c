@@ -127,6 +127,9 @@ static const struct { dt_strip_op op; float x, y; } specials[] = {
     { DT_S_SIGN, -0.0f, -0.0f }, { DT_S_SIGN, 1e-45f, 1 }, { DT_S_SIGN, -INFINITY, -1 }, { DT_S_SIGN, NAN, NAN },
     { DT_S_ABS, -0.0f, 0 }, { DT_S_ABS, -INFINITY, INFINITY }, { DT_S_ABS, NAN, NAN }, { DT_S_NEGATE, 0, -0.0f }, { DT_S_NEGATE, -1e-45f, 1e-45f },
     { DT_S_COPY, -0.0f, -0.0f }, { DT_S_COPY, NAN, NAN },
+    { DT_S_BFLOAT16, -0.0f, -0.0f }, { DT_S_BFLOAT16, NAN, NAN }, { DT_S_BFLOAT16, -NAN, NAN }, { DT_S_BFLOAT16, INFINITY, INFINITY },
+    { DT_S_BFLOAT16, FLT_MAX, INFINITY }, { DT_S_BFLOAT16, 1.00390625f, 1 }, { DT_S_BFLOAT16, 1.01171875f, 1.015625f },
+    { DT_S_BFLOAT16, -1.005f, -1.0078125f }, { DT_S_BFLOAT16, 0x1p-133f, 0x1p-133f }, { DT_S_BFLOAT16, 0x1p-134f, 0 }, { DT_S_BFLOAT16, 0x3p-134f, 0x1p-132f },
 };
 
 static bool same_float(float a, float b)

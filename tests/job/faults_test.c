@@ -110,7 +110,7 @@ static const fault_case strategy_cases[] = {
     {"S15", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3:4294967296x4294967296}}", 78, 4, 47, "out of range", NULL},
     {"", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v9-8}}", 78, 4, 47, "unknown slice 'sim:v9-8'; there are v2-8, v3-8, v4-8, v4-16, v2-32, v3-32 and v4-32", NULL},
     {"", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-16}}", 78, 4, 47, "unknown slice 'sim:v3-16'; the nearest are v3-8 and v3-32", NULL},
-    {"", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8, numerics: chip}}", 78, 4, 67, "numerics: 'chip' is not implemented yet", NULL},
+    {"", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8, numerics: chips}}", 78, 4, 67, "unknown numerics 'chips'", "did you mean 'chip'?"},
     {"", 4, "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8, cores_per_chip: 1}}", 78, 4, 73, "cores_per_chip must be 2, got 1: each core of these chips is a device", NULL},
     {"", 4, "strategy: {type: tpu, topology: 2x2}", 78, 4, 23, "unknown key 'topology' in strategy", "write cluster_resolver: {tpu: ...}"},
     {"", 4, "strategy: {type: tpu, device_assignment: {computation_shape: [1, 2, 2, 2]}}", 78, 4, 69, "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", "z is 2, the slice has 1"},

@@ -115,6 +115,19 @@ static void test_functions(void **state)
     RUN(cases);
 }
 
+static void test_fewer_digits(void **state)
+{
+    (void)state;
+    dt_precision_attr seven = { 7 }, one = { 1 }, all = { 23 };
+    const eval_case cases[] = {
+        { &dt_op_reduce_precision, &seven, { "f32[5]" }, { VALUES(1.00390625, 1.01171875, -1.005, NAN, 0x1p-134) }, "f32[5]", VALUES(1, 1.015625, -1.0078125, NAN, 0) },
+        { &dt_op_reduce_precision, &seven, { "f64[4]" }, { VALUES(1.00390625, -INFINITY, 0, 3e300) }, "f64[4]", VALUES(1, -INFINITY, 0, 2.99269005522727e+300) },
+        { &dt_op_reduce_precision, &one, { "f32[3]" }, { VALUES(1.25, 1.75, 3.5) }, "f32[3]", VALUES(1, 2, 4) },
+        { &dt_op_reduce_precision, &all, { "f32[1]" }, { VALUES(1.1) }, "f32[1]", VALUES(1.1) },
+    };
+    RUN(cases);
+}
+
 static void test_comparisons(void **state)
 {
     (void)state;
@@ -343,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_fewer_digits),
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_sources),

@@ -29,6 +29,7 @@ typedef struct sample {
         dt_iota_attr iota;
         dt_index_attr index;
         dt_convert_attr convert;
+        dt_precision_attr precision;
         dt_broadcast_attr broadcast;
         dt_reshape_attr reshape;
         dt_transpose_attr transpose;
@@ -120,6 +121,14 @@ static inline void make_convert(sample *s)
 {
     make_elementwise(s);
     s->attr.convert.dtype = DT_FLOAT64;
+}
+
+/* Enough digits for what is computed in float32 and in float64 to stay close. */
+static inline void make_precision(sample *s)
+{
+    make_elementwise(s);
+    s->no_gradient = 1;
+    s->attr.precision.mantissa_bits = 20 + below(s, 4);
 }
 
 static inline void make_source(sample *s)
@@ -585,7 +594,7 @@ static const struct {
     void (*make)(sample *s);
 } makers[] = {
     { &dt_op_parameter, make_source }, { &dt_op_variable, make_variable }, { &dt_op_constant, make_source }, { &dt_op_iota, make_iota },
-    { &dt_op_compare, make_compare }, { &dt_op_select, make_select }, { &dt_op_convert, make_convert },
+    { &dt_op_compare, make_compare }, { &dt_op_select, make_select }, { &dt_op_convert, make_convert }, { &dt_op_reduce_precision, make_precision },
     { &dt_op_broadcast_in_dim, make_broadcast }, { &dt_op_reshape, make_reshape }, { &dt_op_transpose, make_transpose }, { &dt_op_sharding, make_sharding },
     { &dt_op_reduce, make_reduce }, { &dt_op_dot_general, make_dot }, { &dt_op_argmax, make_argmax },
     { &dt_op_get_dimension_size, make_argmax }, { &dt_op_softmax, make_softmax },

@@ -33,6 +33,14 @@ static inline int32_t to_bits(float f)
     return i;
 }
 
+/* The nearest number of 8 digits, ties to even; NaN, whose digits would carry into the sign, stays. */
+static inline float bfloat16_one(float x)
+{
+    uint32_t bits = (uint32_t)to_bits(x);
+    float nearest = from_bits((int32_t)((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u));
+    return x == x ? nearest : x;
+}
+
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
 static inline float exp_one(float x)
 {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The spatial CNN on small pictures: each core of a slice holds a tile of them. Its program exchanges borders of tiles, adds up a number per channel for
-# batch normalisation, and gathers nothing that divides; training follows the losses of the same model in one piece, however it is cut.
+# batch normalisation, and gathers nothing that divides; training with the chip's numbers, which adds up what the tiles give, follows the losses of the
+# same model in one piece, however it is cut.
 . tests/cli/setup.sh
 job=configs/spatial-cnn.yaml
 data='dataset={format: synthetic, examples: 64, element: {image: {shape: [64, 64, 3]}, label: {num_classes: 4}}, validation_split: 0.25, global_batch_size: 8}'
@@ -37,14 +38,15 @@ same() {
         $1 != $4 || far($2, $5) || far($3, $6) { print name ": not " $0; differs = 1 }
         END { if (!differs) print name ": " NR " epochs the same" }'
 }
-curve 'strategy={type: mirrored, replicas: 1}' >"$TEST_DIR/whole"
+chip='strategy.cluster_resolver={tpu: sim:v3-8, numerics: chip}'
+curve 'strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8, numerics: chip}}' >"$TEST_DIR/whole"
 echo "== curves"
 for split in '[1, 2, 4, 1]' '[1, 8, 1, 1]' '[2, 2, 2, 1]'; do
-    same "$split" "partition.image={split: $split}"
+    same "$split" strategy.cluster_resolver.numerics=chip "partition.image={split: $split}"
 done
 slice='strategy.cluster_resolver={tpu: sim:v3-8}'
-same 'two cores of a chip' "$slice" 'strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 1}' 'partition.image={split: [1, 2, 1, 1]}'
-same 'four replicas of two cores' "$slice" 'strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}' \
+same 'two cores of a chip' "$chip" 'strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 1}' 'partition.image={split: [1, 2, 1, 1]}'
+same 'four replicas of two cores' "$chip" 'strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}' \
     'partition.image={split: [1, 1, 2, 1]}'
 # A block that is deeper than the slice.
 small validate "$slice" 2>&1 | sed -n '1,5p'

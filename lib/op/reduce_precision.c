@@ -1,0 +1,59 @@
+/*
+ * reduce_precision: y = x rounded to floats of fewer digits, ties to even, and kept in its dtype. StableHLO's op, with the exponent of the dtype:
+ * of float32, mantissa_bits = 7 makes it the numbers of bfloat16. What is too large for the digits left becomes infinity, NaN stays NaN.
+ *
+ * (C1) x is of floats.
+ * (C2) mantissa_bits is in [1, 23].
+ *
+ * Passes put it in front of products, after gradients were taken: it has none.
+ */
+#include <math.h>
+
+#include "base/half.h"
+#include "op/cells.h"
+#include "op/elementwise.h"
+#include "op/shapes.h"
+
+static dt_status *infer(dt_infer *q)
+{
+    const dt_precision_attr *a = q->attr;
+    DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
+    if (a->mantissa_bits < 1 || a->mantissa_bits > 23)
+        return dt_bad_shape(q, "(C2) cannot leave %lld digits of 23", (long long)a->mantissa_bits);
+    q->out = q->in[0];
+    return NULL;
+}
+
+static double rounded(double x, int digits)
+{
+    int exponent;
+    double fraction = frexp(x, &exponent); /* in [1/2, 1) */
+    return isfinite(x) ? ldexp(nearbyint(ldexp(fraction, digits + 1)), exponent - digits - 1) : x;
+}
+
+static void eval(const dt_call *c)
+{
+    const dt_precision_attr *a = c->node->attr;
+    bool single = c->out.type.dtype == DT_FLOAT32; /* whose denormals have fewer digits */
+    for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++) {
+        double x = dt_cell_double(&c->in[0], i);
+        dt_cell_set_double(&c->out, i, single ? (double)dt_float_rounded((float)x, (int)a->mantissa_bits) : rounded(x, (int)a->mantissa_bits));
+    }
+}
+
+/* Matrix units round what they read. */
+static void cost(const dt_call *c, dt_cost *cost)
+{
+    (void)c;
+    *cost = (dt_cost){ 0 };
+}
+
+static void print(const void *attr, dt_str *out)
+{
+    dt_str_printf(out, "e8m%lld", (long long)((const dt_precision_attr *)attr)->mantissa_bits);
+}
+
+const dt_op dt_op_reduce_precision = {
+    .name = "reduce_precision", .about = "x with fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
+    .infer = infer, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = print,
+};
