@@ -5,7 +5,7 @@
  *     ...
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
- * A text that is nothing but a word of let becomes its value, a number, a word, a list or a mapping, which keeps its place in the file. A value may
+ * A text that is nothing but a word of let becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
  * use words that stand above it. Every other {word} is an error, so that a misspelt one does not become a directory, and so is a word that
  * nobody uses; but the variables of a Repeat stay in its layers, for the model to replace. First are the values of let, then the name, then
  * output.dir, which may use it, then all others, which may use both. What is substituted is not looked at again.
@@ -67,7 +67,7 @@ static bool is_variable(const scope *s, const char *word)
     return false;
 }
 
-/* The value of a word of let; null is none. */
+/* The value of a word of let; NULL: there is none. */
 static const dt_tree *let_value(const substitution *c, const char *word, size_t n)
 {
     for (int i = 0; i < c->n_let; i++) {
@@ -75,7 +75,7 @@ static const dt_tree *let_value(const substitution *c, const char *word, size_t 
         if (strlen(e->key) != n || strncmp(e->key, word, n) != 0)
             continue;
         c->used[i] = true;
-        return e->value->kind == DT_TREE_NULL ? NULL : e->value;
+        return e->value;
     }
     return NULL;
 }
