@@ -312,7 +312,7 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     if (!c->folded.graph)
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
     DT_TRY(find_size(c, rows, &z));
-    if (strcmp(stage, "program") == 0 && !runs_as_priced(c, z))
+    if (strcmp(stage, "program") == 0 && !runs_as_priced(c))
         print_program(c, z, out);
     else if (strcmp(stage, "program") == 0)
         dt_program_print(z->program, out);
