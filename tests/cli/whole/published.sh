@@ -1,0 +1,36 @@
+#!/bin/sh
+# The jobs of configs/published made small by their words: each trains, on the slice that its file names made small, too; a Llama that is cut over two
+# chips follows itself in one piece.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+losses() {
+    job=$1
+    shift
+    "$DTRAIN" fit "configs/published/$job.yaml" --json --every-step --fresh output.dir="$TEST_DIR/$job" checkpoint.save_freq=epoch "$@" 2>"$TEST_DIR/err" |
+        sed -n 's/.*"event":"step".*"step":\([0-9]*\).*"loss":\([0-9.]*\).*/\1 \2/p'
+    cat "$TEST_DIR/err" >&2
+}
+fall() {
+    awk -v job="$1" -v to="$2" '{ first = NR == 1 ? $2 : first; last = $2 }
+        END { print job ": " NR " steps, " (last < to * first ? "the loss falls" : "the loss goes from " first " to " last) }'
+}
+words='let.layers=2 let.intermediate=48 let.examples=16 let.batch=8'
+decoder="$words let.width=32 let.heads=4 let.vocabulary=31 let.sequence=12 let.rate=0.01 fit.steps=16"
+llama="$decoder let.kv_heads=2 let.head_dim=8"
+two='let.slice=sim:v4-8 let.replicas=2 let.block=[2,1,1,1] let.tensor=2'
+
+losses llama3-8b $llama let.slice=sim:v4-8 let.replicas=4 >"$TEST_DIR/whole"
+fall llama3-8b 0.8 <"$TEST_DIR/whole"
+losses llama3-8b $llama $two >"$TEST_DIR/cut"
+paste -d ' ' "$TEST_DIR/whole" "$TEST_DIR/cut" | awk '{ d = $2 - $4; if ($1 != $3 || d > 1e-3 || d < -1e-3) print "step " $0 }'
+fall 'llama3-8b over two chips' 0.8 <"$TEST_DIR/cut"
+losses llama3.1-405b $llama $two | fall llama3.1-405b 0.8
+losses decoder-ungated $llama $two | fall decoder-ungated 0.8
+losses gpt3-175b $decoder $two | fall gpt3-175b 0.8
+losses palm-540b $decoder $two let.head_dim=8 | fall palm-540b 0.95
+losses bert-large $decoder let.masked=3 let.dropout=0 let.slice=sim:v4-8 let.replicas=2 | fall bert-large 0.95
+losses vit-b16 $words let.width=32 let.heads=4 let.image=16 let.patch=8 let.classes=4 let.dropout=0 let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 \
+    fit.steps=8 | fall vit-b16 0.8
+losses resnet50 let.image=32 let.classes=4 let.stem=8 let.inner_1=4 let.outer_1=8 let.inner_2=4 let.outer_2=8 let.inner_3=4 let.outer_3=8 let.inner_4=4 \
+    let.outer_4=8 'let.blocks_1=[1b]' 'let.blocks_2=[2b]' 'let.blocks_3=[3b]' 'let.blocks_4=[4b]' let.examples=16 let.batch=8 let.slice=sim:v4-8 \
+    let.replicas=2 let.rate=0.05 fit.steps=8 | fall resnet50 0.9
