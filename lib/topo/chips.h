@@ -6,7 +6,8 @@
  * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020; [lib] libtpu 0.0.42.1 asked through
  * its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py; [dssa] the paper "A Domain-Specific Supercomputer for Training Deep
  * Neural Networks", from memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list] Google Cloud's list
- * prices, from memory.
+ * prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111
+ * products of matrices a generation (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
  */
 DT_CHIP(v2,
     .kind = "TPU v2",                  /* [lib] */
@@ -19,6 +20,8 @@ DT_CHIP(v2,
     .core_hbm_usable = 8034172928,     /* [lib] memory limit of a device */
     .core_hbm_Bps = 700e9 / 2,         /* [hc] 700 GB/s a chip; [jax] 716 */
     .core_vmem = INT64_C(16) << 20,    /* [jax] */
+    .kernel = { .launch = 950, .tile = 140, .share = 0.98, .result = 14.2, .hbm_share = 0.98, /* [fit] */
+                .measured_share = 1.0, .alus = 2 }, /* [sb] the profile of a 2048-class product: 100 % */
     .links = 4, .link_Bps = 62e9,      /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
     .hop_s = 1e-6,                     /* [sb] */
     .usd_hour = 4.50 / 4,              /* [dawn] 4.50 for a v2-8 */
@@ -36,6 +39,8 @@ DT_CHIP(v3,
     .core_hbm_usable = 16624107520,    /* [lib] memory limit of a device */
     .core_hbm_Bps = 900e9 / 2,         /* [docs] 900 GB/s a chip; [jax] 825 */
     .core_vmem = INT64_C(16) << 20,    /* [jax] */
+    .kernel = { .launch = 900, .tile = 190, .share = 0.96, .result = 14.3, .hbm_share = 0.95, /* [fit] */
+                .measured_share = 0.96, .alus = 2 }, /* [fit] */
     .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
     .hop_s = 1e-6,                     /* [sb] */
     .usd_hour = 8.00 / 4,              /* [list] 8.00 for a v3-8 */
@@ -55,6 +60,8 @@ DT_CHIP(v4,
     .core_hbm_Bps = 1200e9 / 2,        /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
     .core_vmem = INT64_C(16) << 20,    /* [jax] */
     .cmem = INT64_C(128) << 20,        /* [jax] shared by both cores */
+    .kernel = { .launch = 1600, .tile = 73, .share = 0.875, .result = 14.0, .hbm_share = 0.73, .int8_rows = 105, /* [fit] */
+                .measured_share = 0.875, .resident = INT64_C(128) << 20, .alus = 2 }, /* [fit] */
     .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
     .hop_s = 1e-6,                     /* [sb] */
     .pcie_Bps = 16e9,                  /* [sb] */
@@ -77,6 +84,8 @@ DT_CHIP(v5e,
     .core_hbm_usable = 16909334528,    /* [lib] memory limit of a device */
     .core_hbm_Bps = 819e9,             /* [docs] later copies say 800; [jax] 820 */
     .core_vmem = INT64_C(128) << 20,   /* [jax] */
+    .kernel = { .launch = 3700, .tile = 33, .share = 0.985, .result = 14.1, .hbm_share = 0.755, .int8_rate = 2, /* [fit] */
+                .measured_share = 0.97, .resident = INT64_C(112) << 20, .alus = 4 }, /* [fit] */
     .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .pcie_Bps = 16e9,                  /* [sb] */
@@ -99,6 +108,8 @@ DT_CHIP(v5p,
     .core_hbm_usable = 102803437568 / 2, /* [lib] memory limit of a device, both cores: above the 95 GiB of the docs */
     .core_hbm_Bps = 2765e9 / 2,        /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
     .core_vmem = INT64_C(64) << 20,    /* [jax] */
+    .kernel = { .launch = 4430, .tile = 30, .share = 0.955, .result = 11.2, .hbm_share = 0.63, .int8_rate = 2, /* [fit] */
+                .measured_share = 0.955, .resident = INT64_C(48) << 20, .alus = 4 }, /* [fit] */
     .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .pcie_Bps = 16e9,                  /* [sb] */
@@ -121,6 +132,8 @@ DT_CHIP(v6e,
     .core_hbm_usable = 33550235648,    /* [lib] memory limit of a device */
     .core_hbm_Bps = 1638e9,            /* [docs] */
     .core_vmem = INT64_C(128) << 20,   /* [jax] */
+    .kernel = { .launch = 4300, .tile = 127, .share = 0.845, .result = 7.6, .hbm_share = 0.845, .int8_rate = 1.5, /* [fit] */
+                .measured_share = 0.9, .resident = INT64_C(96) << 20, .alus = 4 }, /* [recipes] 8192^3: 90 % */
     .links = 4, .link_Bps = 90e9,      /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .pcie_Bps = 32e9,                  /* [sb] */
@@ -142,6 +155,8 @@ DT_CHIP(tpu7x,
     .core_hbm_usable = 101732839424,   /* [lib] memory limit of a device */
     .core_hbm_Bps = 7380e9 / 2,        /* [docs] 7,380 GB/s a chip */
     .core_vmem = INT64_C(64) << 20,    /* [jax] */
+    .kernel = { .launch = 5460, .tile = 119, .share = 0.88, .result = 4.15, .hbm_share = 0.78, .int8_rows = 200, .vectors = true, /* [fit] */
+                .measured_share = 0.83, .resident = INT64_C(48) << 20, .alus = 4 }, /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
     .links = 6, .link_Bps = 100e9,     /* [docs] 1,200 GB/s a chip both ways, nominal */
     .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
     .dcn_Bps = 12.5e9,                 /* [docs] 100 Gbit/s a chip */

@@ -24,6 +24,21 @@ typedef int dt_coords[4]; /* x, y, z, core */
 /* ---- chips and slices ---- */
 
 /* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them in topo/chips.h. */
+/* What a compiled kernel gets out of a core; cycles are of clock_hz. lib/cost says how they come together. */
+typedef struct dt_kernel_rates {
+    double launch;          /* cycles until a kernel with products is under way */
+    double tile;            /* cycles to load a tile of mxu_size squared into a matrix unit */
+    double share;           /* of the matrix units' cycles, as the compiler estimates large products */
+    double measured_share;  /* the same, as it was measured on hardware where that is published */
+    double result;          /* cycles to bring out 1,024 results of 16 bits */
+    double hbm_share;       /* of core_hbm_Bps, as the compiler estimates */
+    double int8_rate;       /* 8-bit integers against bfloat16; 0: as bfloat16 */
+    double int8_rows;       /* rows that unpacking a tile of 8-bit integers takes as long as */
+    bool vectors;           /* a product by a vector is done by matrix units; else by vector units */
+    int64_t resident;       /* bytes of an operand that the compiler fetches ahead to the chip: its memory but what kernels have for themselves; 0: none */
+    double alus;            /* vector units' operations for each of 8 x 128 lanes and cycle */
+} dt_kernel_rates;
+
 typedef struct dt_chip {
     const char *generation;   /* "v3" */
     const char *type;         /* how accelerator types begin where that is something else: "v5litepod" of v5litepod-16; else NULL */
@@ -42,6 +57,7 @@ typedef struct dt_chip {
     double core_hbm_Bps;
     int64_t core_vmem;        /* bytes of a core's vector memory */
     int64_t cmem;             /* bytes of a chip's common memory */
+    dt_kernel_rates kernel;
     int links;                /* of a chip */
     double link_Bps;          /* one link, one way */
     double hop_s;             /* latency of one link */
