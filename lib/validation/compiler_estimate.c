@@ -24,7 +24,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
             return dt_not_sufficient(rows, "it does not say the size %s", sizes[i]);
     const dt_core core = {.chip = chip, .cores = strstr(text_of(row, "device"), "one TensorCore") ? 1 : chip->cores};
     const dt_cost work = dt_matmul_work(dtype, size[0], size[1], size[2]);
-    return dt_predicted(dt_core_time(&core, &work).seconds * chip->clock_hz);
+    return dt_predicted(dt_core_estimated_cycles(&core, &work.product[0]));
 }
 
 const dt_row_kind dt_row_kind_compiler_estimate = {"compiler-estimate", "cycles of matrix products as the real compiler estimates them", predict};
