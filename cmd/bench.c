@@ -5,7 +5,7 @@
 
 struct bench {
     struct common common;
-    const char *simulator;
+    const char *simulator, *configs;
     bool json;
 };
 
@@ -17,7 +17,7 @@ static dt_status *bench(const struct call *call, char **text)
         return s;
     if (!my->simulator)
         return usage_error(call, "--simulator ROWS.json is missing");
-    return dt_bench_simulator(my->simulator, my->json, text);
+    return dt_bench_simulator(&(dt_bench_request){.rows = my->simulator, .configs = my->configs, .json = my->json}, text);
 }
 
 static int run(const struct call *call)
@@ -32,6 +32,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     TEXT(struct bench, simulator, "simulator", "ROWS.json", "predict published steps, operations and estimates, and compare"),
+    TEXT(struct bench, configs, "configs", "DIR", "where the jobs of published models are, if not in configs/published"),
     FLAG(struct bench, json, "json", "print one JSON object a row"),
     OPTIONS_END
 };

@@ -901,9 +901,14 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
 
+typedef struct dt_bench_request {
+    const char *rows;     /* the file */
+    const char *configs;  /* where the jobs of published models are; NULL: "configs/published" */
+    bool json;
+} dt_bench_request;
 /* Predicts the rows of a file of published numbers, and compares: tables, or as JSON one line a row. NotFoundError: no such file;
  * InvalidArgumentError: not of its form. What a row lacks to be predicted is said in its line. The caller frees *text. */
-DT_API dt_status *dt_bench_simulator(const char *path, bool json, char **text) DT_CHECKED;
+DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text) DT_CHECKED;
 
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;

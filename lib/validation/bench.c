@@ -60,17 +60,19 @@ double dt_row_error(const dt_row *row)
     return scale > 0 ? off / scale : off > 0 ? INFINITY : 0;
 }
 
-DT_API dt_status *dt_bench_simulator(const char *path, bool json, char **text)
+DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text)
 {
     dt_rows rows;
     dt_str out = {0};
     DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(path, "dt_bench_simulator", "file of rows"));
+    DT_TRY(dt_want(request, "dt_bench_simulator", "request"));
+    DT_TRY(dt_want(request->rows, "dt_bench_simulator", "file of rows"));
     DT_TRY(dt_want(text, "dt_bench_simulator", "place for the text"));
-    dt_status *s = dt_rows_read(&rows, path);
+    dt_status *s = dt_rows_read(&rows, request->rows);
     if (!s) {
+        rows.configs = request->configs ? request->configs : "configs/published";
         dt_rows_predict(&rows);
-        (json ? dt_rows_json : dt_rows_report)(&rows, &out);
+        (request->json ? dt_rows_json : dt_rows_report)(&rows, &out);
         *text = dt_str_take(&out);
     }
     dt_rows_release(&rows);

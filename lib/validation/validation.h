@@ -38,6 +38,7 @@ typedef struct dt_row {
 typedef struct dt_rows {
     dt_arena *arena;
     json_t *json;
+    const char *configs; /* the directory of published jobs; lent */
     dt_row *row;
     int n;
 } dt_rows;
