@@ -93,6 +93,11 @@ int out_bar_width(void)
     return terminal_width() - ECHO_WIDTH;
 }
 
+int out_columns(void)
+{
+    return isatty(STDOUT_FILENO) ? terminal_width() : 0;
+}
+
 const char *out_ellipsis(const struct out *out)
 {
     return out->utf8 ? "\xe2\x80\xa6" : "...";

@@ -38,6 +38,8 @@ void out_page(struct out *out, const char *text);
 /* Draws the line that is redrawn; out_bar_width characters have room. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);
+/* Columns of the terminal that standard output is; 0: it is none. */
+int out_columns(void);
 
 /* Standard error. out_error frees s and returns its exit code (0 for NULL). */
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);

@@ -6,7 +6,8 @@
 struct topology {
     struct common common;
     struct place place;
-    const char *tpu;
+    const char *tpu, *fit, *svg;
+    int64_t cores_per_chip;
     bool json;
 };
 
@@ -24,12 +25,15 @@ static dt_status *open_job(const struct call *call, dt_job **job)
 static dt_status *draw(const struct call *call, dt_job **job, char **text)
 {
     const struct topology *my = call->settings;
-    if (call->operands.n == 0 && !my->tpu)
+    if (call->operands.n == 0 && !my->tpu && !my->fit)
         return usage_error(call, "a job or --tpu is missing");
+    if (my->svg && (my->fit || my->json))
+        return usage_error(call, "--svg draws a slice; it goes with neither --fit nor --json");
     dt_status *s = call->operands.n ? open_job(call, job) : NULL;
     if (s)
         return s;
-    dt_topology_request request = {.tpu = my->tpu, .job = *job, .json = my->json, .utf8 = call->out->utf8};
+    dt_topology_request request = {.tpu = my->tpu, .job = *job, .json = my->json, .utf8 = call->out->utf8, .columns = out_columns(),
+                                   .cores_per_chip = my->cores_per_chip, .fit = my->fit, .svg = my->svg};
     return dt_topology_text(&request, text);
 }
 
@@ -40,13 +44,18 @@ static int run(const struct call *call)
     dt_status *s = draw(call, &job, &text);
     if (!s)
         out_text(call->out, text);
+    if (!s && !*text)
+        out_field(call->out, "wrote", "%s", ((const struct topology *)call->settings)->svg);
     free(text);
     dt_job_unref(job);
     return out_error(call->out, s);
 }
 
 static const struct option options[] = {
-    MAYBE(struct topology, tpu, "tpu", "TYPE", "the slice: v2-8, v3-8; with no TYPE this machine's own, or a simulated v3-8"),
+    MAYBE(struct topology, tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; with no TYPE this machine's own, or a simulated v3-8"),
+    INTEGER(struct topology, cores_per_chip, "cores-per-chip", "N", "devices that a chip shows; not given: 1 for v4 and v5p, else its cores", .min = 1, .max = 2),
+    TEXT(struct topology, fit, "fit", "X,Y,Z,CORE", "list the slices, and the blocks on this slice, that have room for such a replica"),
+    TEXT(struct topology, svg, "svg", "FILE", "draw into an SVG file; - is standard output"),
     FLAG(struct topology, json, "json", "print one JSON object"),
     PLACE_OPTIONS(struct topology),
     OPTIONS_END
@@ -57,8 +66,10 @@ const struct verb verb_topology = {
     .line = "draw a slice: chips, cores, coordinates, and the replicas of a job on them",
     .operands = "[JOB [key.path=value...]]",
     .examples = "  dtrain topology --tpu v3-8              a slice\n"
+                "  dtrain topology --tpu v4:4x4x8_twisted --svg v4.svg\n"
                 "  dtrain topology job.yaml                where the replicas of a job sit\n"
-                "  dtrain topology --tpu v2-8 job.yaml     the same job on another slice\n",
+                "  dtrain topology --tpu v2-8 job.yaml     the same job on another slice\n"
+                "  dtrain topology --fit 1,2,2,2 --tpu v3-8     where a replica of 8 cores fits\n",
     .options = options,
     .size = sizeof(struct topology),
     .run = run,

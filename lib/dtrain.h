@@ -883,11 +883,15 @@ DT_API dt_status *dt_initializer_config(char **json, const char *format, ...) DT
 /* ---- looking around ----------------------------------------------------------------------------------------------- */
 
 typedef struct dt_topology_request {
-    const char *tpu;      /* "v3-8", "" for this machine's, NULL: the job's */
-    const dt_job *job;    /* its replicas are drawn; may be NULL */
+    const char *tpu;        /* "v3-8", "" for this machine's, NULL: the job's */
+    const dt_job *job;      /* its replicas are drawn; may be NULL */
     bool json, utf8;
+    int columns;            /* of the page; 0: it is none: 80 for chips, lines of words are not broken */
+    int64_t cores_per_chip; /* devices that a chip shows; 0: what it usually does */
+    const char *fit;        /* "1,2,2,2": list where that computation_shape fits instead of drawing; NULL: draw */
+    const char *svg;        /* "FILE": draw an SVG file, *text stays empty; "-": *text is the SVG; NULL: no SVG */
 } dt_topology_request;
-/* The slice, drawn in text or as JSON. The caller frees *text. */
+/* The slice, drawn in text, as JSON or SVG. The caller frees *text. */
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
 
 typedef struct dt_plan_request {

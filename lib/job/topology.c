@@ -1,5 +1,12 @@
 /* dtrain topology: a slice, and where the replicas of a job sit on it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
 #include "job/job.h"
+
+enum { MOST_LOGICAL = 1 << 16 };
 
 static dt_status *no_slice(const dt_job *j)
 {
@@ -7,15 +14,37 @@ static dt_status *no_slice(const dt_job *j)
                    j->strategy.row->kind.name);
 }
 
-/* The slice asked for, else the job's own. */
+/* As many devices a chip as were asked for, on a resolver of our own. */
+static dt_status *show_cores(dt_resolver **r, int64_t cores)
+{
+    const char *name = (*r)->slice->name;
+    dt_resolver *own = NULL;
+    if (cores == 0 || cores == (*r)->topology->mesh[3])
+        return NULL;
+    DT_TRY(dt_resolver_open(&own, name, DT_E_UNKNOWN_SLICE_OPTION, NULL));
+    dt_status *s = dt_resolver_show_cores(own, cores, NULL);
+    if (s) {
+        dt_status *usage = dt_fail(DT_E_USAGE, NULL, "--cores-per-chip: %s", dt_status_text(s));
+        dt_status_free(s);
+        dt_resolver_unref(own);
+        return usage;
+    }
+    own->why = (*r)->why ? dt_strdup((*r)->why) : NULL;
+    dt_resolver_unref(*r);
+    *r = own;
+    return NULL;
+}
+
+/* The slice asked for, else the job's own; *out stays NULL where --fit needs none. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
 {
     if (q->tpu)
-        return dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL);
-    if (!q->job)
+        DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
+    else if (q->job)
+        *out = dt_resolver_ref((dt_resolver *)q->job->strategy.resolver); /* counted, not changed */
+    else if (!q->fit)
         return dt_fail(DT_E_NO_SLICE, NULL, "neither a slice nor a job was given");
-    *out = dt_resolver_ref((dt_resolver *)q->job->strategy.resolver); /* counted, not changed */
-    return NULL;
+    return *out ? show_cores(out, q->cores_per_chip) : NULL;
 }
 
 /* The job's replicas; on another slice than its own, as many blocks of that form. */
@@ -34,31 +63,73 @@ static dt_status *place(const dt_job *j, const dt_topology *t, dt_assignment **o
     return NULL;
 }
 
-static char *draw(const dt_topology_request *q, const dt_resolver *r, const dt_assignment *a)
+static void draw(const dt_topology_request *q, const dt_resolver *r, const dt_assignment *a, dt_str *out)
 {
-    const dt_topology_picture p = {.topology = r->topology, .assignment = a, .why = r->why, .simulated = r->simulated, .utf8 = q->utf8};
-    dt_str text = {0};
+    const dt_topology_picture p = {.topology = r->topology, .assignment = a, .why = r->why, .simulated = r->simulated, .utf8 = q->utf8,
+                                   .columns = q->columns};
+    (q->json ? dt_topology_json : q->svg ? dt_topology_svg : dt_topology_draw)(&p, out);
+}
+
+/* "1,2,2,2" */
+static dt_status *read_shape(const char *text, int64_t shape[4])
+{
+    char side[32];
+    int64_t devices = 1;
+    for (int axis = 0; axis < 4; axis++) {
+        size_t n = strcspn(text, ",");
+        snprintf(side, sizeof side, "%.*s", (int)n, text);
+        bool last = text[n] == '\0';
+        if (last != (axis == 3) || n >= sizeof side || !dt_parse_int64(side, &shape[axis]) || shape[axis] < 1 ||
+            !dt_mul_fits(devices, shape[axis], &devices) || devices > MOST_LOGICAL)
+            return dt_fail(DT_E_USAGE, NULL, "--fit must be 4 positive numbers, x,y,z,core, with a product of at most %d", MOST_LOGICAL);
+        text += n + !last;
+    }
+    return NULL;
+}
+
+static dt_status *fit(const dt_topology_request *q, const dt_resolver *r, dt_str *out)
+{
+    int64_t shape[4];
+    DT_TRY(read_shape(q->fit, shape));
     if (q->json)
-        dt_topology_json(&p, &text);
+        dt_topology_fit_json(r ? r->topology : NULL, shape, out);
     else
-        dt_topology_draw(&p, &text);
-    return dt_str_take(&text);
+        dt_topology_fit(r ? r->topology : NULL, shape, q->columns, out);
+    return NULL;
+}
+
+static dt_status *show(const dt_topology_request *q, const dt_resolver *r, dt_str *out)
+{
+    dt_assignment *a = NULL;
+    if (q->fit)
+        return fit(q, r, out);
+    if (q->job)
+        DT_TRY(place(q->job, r->topology, &a));
+    draw(q, r, a, out);
+    dt_device_assignment_unref(a);
+    if (!q->svg || strcmp(q->svg, "-") == 0)
+        return NULL;
+    dt_status *s = dt_file_commit(q->svg, dt_str_text(out), out->size);
+    dt_str_clear(out);
+    return s;
 }
 
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text)
 {
     dt_resolver *r = NULL;
-    dt_assignment *a = NULL;
+    dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_topology_text", "request"));
     DT_TRY(dt_want(text, "dt_topology_text", "place for the text"));
     if (request->job && !request->job->strategy.resolver)
         return no_slice(request->job);
-    DT_TRY(open_slice(request, &r));
-    dt_status *s = request->job ? place(request->job, r->topology, &a) : NULL;
+    dt_status *s = open_slice(request, &r);
     if (!s)
-        *text = draw(request, r, a);
-    dt_device_assignment_unref(a);
+        s = show(request, r, &out);
+    if (s)
+        dt_str_release(&out);
+    else
+        *text = dt_str_take(&out);
     dt_resolver_unref(r);
     return s;
 }

@@ -8,7 +8,15 @@
  *                   |                    |              ...
  *      y=1  [ r3.L0 | r3.L1 ] -- [ r2.L0 | r2.L1 ]
  *
- * Every label has the width of the longest, so cells and links line up; the legend stands beside the first plane.
+ * Links inside a host are double; links that lead round to the other end are stubs at the edges:
+ *
+ *              :   :   :   :          z=0 of v4-128, tightly
+ *      y=0    ~0===1---2===3~
+ *              ||  ||  ||  ||
+ *      y=1    ~4===5---6===7~
+ *
+ * Every label has the width of the longest, so cells and links line up; the legend stands beside a single plane where there is room,
+ * else below.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,33 +24,26 @@
 #include "base/arena.h"
 #include "topo/draw.h"
 
-enum { MARGIN = 7, GAP = 4, MOST_LEGEND = 8 };
+enum { PAGE = 80, LEGEND = 100, UNBROKEN = 1 << 20, BESIDE = 6 };
 
-/* What is drawn: a label for each core, and how wide they are. */
-typedef struct sketch {
-    const dt_topology_picture *p;
-    const dt_topology *t;
-    char (*label)[24]; /* by id */
-    int used;          /* cores with a replica */
-    int label_width, cell;
-    dt_str legend[MOST_LEGEND];
-    int legend_lines, legend_shown;
-    dt_str *out;
-} sketch;
+/* The characters of a drawing. */
+typedef struct pen {
+    const char *across, *down;             /* links */
+    const char *host_across, *host_down;   /* inside a host, where there are several */
+    const char *round_across, *round_down; /* round the end */
+    const char *fold, *fold_down;
+} pen;
 
-static const char *link_across(const sketch *k)
+static const pen *pen_of(const dt_sketch *k)
 {
-    return k->p->utf8 ? " \u2500\u2500 " : " -- ";
-}
-
-static const char *link_down(const sketch *k)
-{
-    return k->p->utf8 ? "\u2502" : "|";
+    static const pen ascii = {"-", "|", "=", "||", "~", ":", "...", "."};
+    static const pen utf8 = {"\u2500", "\u2502", "\u2550", "\u2551", "\u2504", "\u250a", "\u00b7\u00b7\u00b7", "\u22ee"};
+    return k->p->utf8 ? &utf8 : &ascii;
 }
 
 /* ---- labels ---- */
 
-static void label_devices(sketch *k)
+static void label_devices(dt_sketch *k)
 {
     for (int i = 0; i < k->t->tasks * k->t->devices; i++) {
         int id = dt_topology_id(k->t, k->t->coordinates[i]);
@@ -50,7 +51,7 @@ static void label_devices(sketch *k)
     }
 }
 
-static void label_replicas(sketch *k, const dt_assignment *a)
+static void label_replicas(dt_sketch *k, const dt_assignment *a)
 {
     for (int r = 0; r < a->replicas; r++)
         for (int l = 0; l < a->logical; l++) {
@@ -63,173 +64,221 @@ static void label_replicas(sketch *k, const dt_assignment *a)
         }
 }
 
-static void label_cores(sketch *k)
+static void label_cores(dt_sketch *k)
 {
     int n = k->t->mesh[0] * k->t->mesh[1] * k->t->mesh[2] * k->t->mesh[3];
     k->label = dt_alloc(dt_size_mul((size_t)n, sizeof *k->label));
+    k->label_width = 1;
     if (k->p->assignment)
         label_replicas(k, k->p->assignment);
     else
         label_devices(k);
     for (int id = 0; id < n; id++) {
-        if (!*k->label[id])
-            strcpy(k->label[id], "-");
         int width = (int)strlen(k->label[id]);
         if (width > k->label_width)
             k->label_width = width;
     }
-    k->cell = k->t->mesh[3] * (k->label_width + 3) + 1; /* "[ a | b ]" */
 }
 
-/* ---- legend ---- */
+/* ---- one plane ---- */
 
-static dt_str *legend(sketch *k)
+/* Where a plane stands on the sheet. */
+typedef struct frame {
+    int z, line, column; /* line of its first row of chips */
+} frame;
+
+static int column_of(const dt_sketch *k, const frame *f, int i)
 {
-    return &k->legend[k->legend_lines++];
+    return f->column + dt_sketch_column(k, i);
 }
 
-static void explain_wraps(sketch *k)
+/* The chip at the i-th column and j-th row that are shown. */
+static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at)
 {
-    static const char *const axis[] = {"x", "y", "z"};
+    memcpy(at, (dt_coords){dt_cut_at(&k->cut[0], i), dt_cut_at(&k->cut[1], j), f->z, 0}, sizeof(dt_coords));
+}
+
+/* Whether two neighbours of a slice of several hosts are on the same one. */
+static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b)
+{
+    return k->t->tasks > 1 && dt_topology_task(k->t, a) == dt_topology_task(k->t, b);
+}
+
+/* Columns that the chip takes. */
+static int draw_chip(dt_sketch *k, const frame *f, int i, int j)
+{
+    dt_coords at;
+    place_of(k, f, i, j, at);
     dt_str text = {0};
-    for (int i = 0; i < 3; i++)
-        if (k->t->slice->wrap[i])
-            dt_str_printf(&text, "%s%s", text.size ? ", " : "", axis[i]);
-    if (text.size)
-        dt_str_printf(legend(k), "wraps around: %s", dt_str_text(&text));
+    for (; at[3] < k->t->mesh[3]; at[3]++) {
+        const char *label = k->label[dt_topology_id(k->t, at)], *idle = k->roomy ? "-" : ".";
+        dt_str_puts(&text, k->roomy ? at[3] ? " | " : "[ " : at[3] ? "|" : "");
+        size_t from = text.size;
+        dt_str_puts(&text, *label ? label : idle);
+        if (k->roomy)
+            dt_str_pad(&text, from, k->label_width);
+    }
+    dt_str_puts(&text, k->roomy ? " ]" : "");
+    int n = dt_canvas_put(&k->canvas, f->line + 2 * j, column_of(k, f, i), dt_str_text(&text));
     dt_str_release(&text);
+    return n;
 }
 
-static void explain_replicas(sketch *k, const dt_assignment *a)
+/* From a chip that ends at column `from` to the next one, or the fold. */
+static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from)
 {
-    int cores = dt_topology_cores(k->t);
-    dt_str_puts(legend(k), a->logical > 1 ? "rN = replica N   LM = logical device M" : "rN = replica N");
-    if (a->shape[0])
-        dt_str_printf(legend(k), "computation_shape [%d,%d,%d,%d]   num_replicas %d", a->shape[0], a->shape[1], a->shape[2], a->shape[3],
-                      a->replicas);
-    if (k->used == cores)
-        dt_str_printf(legend(k), "all %d cores used", cores);
+    const pen *with = pen_of(k);
+    dt_coords a, b;
+    int line = f->line + 2 * j, to = column_of(k, f, i + 1), inset = k->roomy;
+    place_of(k, f, i, j, a);
+    place_of(k, f, i + 1, j, b);
+    if (b[0] != a[0] + 1)
+        dt_canvas_put(&k->canvas, line, to - 4, with->fold);
     else
-        dt_str_printf(legend(k), "%d of %d cores used, - is idle", k->used, cores);
+        dt_canvas_fill(&k->canvas, line, from + inset, to - from - 2 * inset, same_host(k, a, b) ? with->host_across : with->across);
 }
 
-static void explain(sketch *k)
+static void draw_down(dt_sketch *k, const frame *f, int i, int j)
 {
-    if (k->p->assignment)
-        explain_replicas(k, k->p->assignment);
-    else
-        dt_str_puts(legend(k), k->t->tasks == 1 ? "N = device TPU:N" : "N = id of a core");
-    if (k->t->tasks > 1) {
-        const int *host = k->t->slice->chip->host;
-        dt_str_printf(legend(k), "a host has %dx%d chips", host[0], host[1]);
+    const pen *with = pen_of(k);
+    dt_coords a, b;
+    int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0), line = f->line + 2 * j + 1;
+    place_of(k, f, i, j, a);
+    place_of(k, f, i, j + 1, b);
+    dt_canvas_put(&k->canvas, line, column, b[1] != a[1] + 1 ? with->fold_down : same_host(k, a, b) ? with->host_down : with->down);
+}
+
+static void draw_row(dt_sketch *k, const frame *f, int j)
+{
+    const int n = k->cut[0].n, line = f->line + 2 * j;
+    int end = 0;
+    for (int i = 0; i < n; i++) {
+        end = column_of(k, f, i) + draw_chip(k, f, i, j);
+        if (i + 1 < n)
+            draw_across(k, f, i, j, end);
+        if (j + 1 < k->cut[1].n)
+            draw_down(k, f, i, j);
     }
-    if (k->t->mesh[2] > 1)
-        dt_str_puts(legend(k), "a chip is also linked to the same place of the next z");
-    explain_wraps(k);
-}
-
-/* ---- lines ---- */
-
-/* Ends a line that began at byte `from`: a line of the legend beside it, no blanks at its end. */
-static void end_line(sketch *k, size_t from)
-{
-    int width = MARGIN + k->t->mesh[0] * (k->cell + GAP) - GAP;
-    if (k->legend_shown < k->legend_lines) {
-        dt_str_pad(k->out, from, width + 6);
-        dt_str_puts(k->out, dt_str_text(&k->legend[k->legend_shown++]));
+    if (dt_topology_wraps(k->t, 0)) {
+        dt_canvas_put(&k->canvas, line, f->column, pen_of(k)->round_across);
+        dt_canvas_fill(&k->canvas, line, end + k->roomy, f->column + dt_sketch_plane_width(k) - end - k->roomy, pen_of(k)->round_across);
     }
-    while (k->out->size > from && k->out->data[k->out->size - 1] == ' ')
-        k->out->data[--k->out->size] = '\0';
-    dt_str_putc(k->out, '\n');
 }
 
-/* Column heads, centred above the chips. */
-static void draw_heads(sketch *k)
+/* Stubs above the first row and below the last one. */
+static void draw_rounds(dt_sketch *k, const frame *f)
 {
-    size_t from = k->out->size;
-    for (int x = 0; x < k->t->mesh[0]; x++) {
+    for (int i = 0; i < k->cut[0].n && dt_topology_wraps(k->t, 1); i++) {
+        int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0);
+        dt_canvas_put(&k->canvas, f->line - 1, column, pen_of(k)->round_down);
+        dt_canvas_put(&k->canvas, f->line + 2 * k->cut[1].n - 1, column, pen_of(k)->round_down);
+    }
+}
+
+/* Column heads, centred above the chips where there is room. */
+static void draw_heads(dt_sketch *k, const frame *f, int line)
+{
+    for (int i = 0; i < k->cut[0].n; i++) {
         char head[16];
-        int length = snprintf(head, sizeof head, "x=%d", x);
-        dt_str_pad(k->out, from, MARGIN + x * (k->cell + GAP) + (k->cell - length) / 2);
-        dt_str_puts(k->out, head);
+        int length = snprintf(head, sizeof head, k->roomy || i == 0 ? "x=%d" : "%d", dt_cut_at(&k->cut[0], i));
+        dt_canvas_put(&k->canvas, line, column_of(k, f, i) + (k->roomy ? (k->cell - length) / 2 : 0), head);
     }
-    dt_str_putc(k->out, '\n');
-}
-
-static void draw_chip(sketch *k, int x, int y, int z)
-{
-    for (int core = 0; core < k->t->mesh[3]; core++) {
-        dt_str_puts(k->out, core ? " | " : "[ ");
-        size_t from = k->out->size;
-        dt_str_puts(k->out, k->label[dt_topology_id(k->t, (dt_coords){x, y, z, core})]);
-        dt_str_pad(k->out, from, k->label_width);
-    }
-    dt_str_puts(k->out, " ]");
-}
-
-static void draw_row(sketch *k, int y, int z)
-{
-    size_t from = k->out->size;
-    dt_str_printf(k->out, " y=%d", y);
-    dt_str_pad(k->out, from, MARGIN);
-    for (int x = 0; x < k->t->mesh[0]; x++) {
-        dt_str_puts(k->out, x ? link_across(k) : "");
-        draw_chip(k, x, y, z);
-    }
-    end_line(k, from);
-}
-
-static void draw_links_down(sketch *k)
-{
-    size_t from = k->out->size;
-    for (int x = 0; x < k->t->mesh[0]; x++) {
-        dt_str_pad(k->out, from, MARGIN + x * (k->cell + GAP) + k->cell / 2);
-        dt_str_puts(k->out, link_down(k));
-    }
-    end_line(k, from);
-}
-
-static void draw_plane(sketch *k, int z)
-{
+    char head[16];
+    snprintf(head, sizeof head, "z=%d", f->z);
     if (k->t->mesh[2] > 1)
-        dt_str_printf(k->out, " z=%d\n", z);
-    draw_heads(k);
-    for (int y = 0; y < k->t->mesh[1]; y++) {
-        if (y)
-            draw_links_down(k);
-        draw_row(k, y, z);
-    }
-    while (k->legend_shown < k->legend_lines)
-        end_line(k, k->out->size);
-    dt_str_putc(k->out, '\n');
+        dt_canvas_put(&k->canvas, line - 1, column_of(k, f, 0), head);
 }
 
-static void draw_header(const dt_topology_picture *p, dt_str *out)
+static void draw_plane(dt_sketch *k, int plane, int top)
 {
-    const dt_topology *t = p->topology;
-    const dt_slice *s = t->slice;
-    int chips = dt_slice_chips(s);
-    dt_str_printf(out, "%s   %d chip%s (%dx%d", s->name, chips, chips == 1 ? "" : "s", s->chips[0], s->chips[1]);
-    if (s->chips[2] > 1)
-        dt_str_printf(out, "x%d", s->chips[2]);
-    dt_str_printf(out, ")   %d cores   %lld GiB HBM per core   %d host%s   mesh [x %d, y %d, z %d, core %d]\n",
-                  dt_topology_cores(t), (long long)(dt_topology_device_cores(t) * s->chip->core_hbm >> 30), t->tasks, t->tasks == 1 ? "" : "s", t->mesh[0], t->mesh[1],
-                  t->mesh[2], t->mesh[3]);
-    if (p->why)
-        dt_str_printf(out, "%s\n", p->why);
+    const int heads = 1 + (k->t->mesh[2] > 1);
+    frame f = {.z = dt_cut_at(&k->cut[2], plane), .line = top + heads + dt_topology_wraps(k->t, 1), .column = dt_sketch_plane_column(k, plane)};
+    draw_heads(k, &f, top + heads - 1);
+    draw_rounds(k, &f);
+    for (int j = 0; j < k->cut[1].n; j++)
+        draw_row(k, &f, j);
+    if (k->cut[2].folded && plane == k->cut[2].n - 1 && plane % k->per_band)
+        dt_canvas_put(&k->canvas, f.line + k->cut[1].n - 1, f.column - 5, pen_of(k)->fold);
+    else if (k->cut[2].folded && plane == k->cut[2].n - 1)
+        dt_canvas_put(&k->canvas, top, 1, pen_of(k)->fold);
+}
+
+/* "y=0" before each row of a band. */
+static void draw_margin(dt_sketch *k, int top)
+{
+    const int first = top + 1 + (k->t->mesh[2] > 1) + dt_topology_wraps(k->t, 1);
+    for (int j = 0; j < k->cut[1].n; j++) {
+        char head[16];
+        snprintf(head, sizeof head, "y=%d", dt_cut_at(&k->cut[1], j));
+        dt_canvas_put(&k->canvas, first + 2 * j, 1, head);
+    }
+}
+
+/* ---- the page ---- */
+
+static void draw_planes(dt_sketch *k)
+{
+    const int bands = dt_sketch_bands(k), lines = dt_sketch_plane_lines(k) + 1;
+    int wide = k->per_band < k->cut[2].n ? k->per_band : k->cut[2].n;
+    k->canvas = dt_canvas_create(bands * lines - 1, dt_sketch_plane_column(k, wide - 1) + dt_sketch_plane_width(k) + 8);
+    for (int z = 0; z < k->cut[2].n; z++)
+        draw_plane(k, z, z / k->per_band * lines);
+    for (int band = 0; band < bands; band++)
+        draw_margin(k, band * lines);
+}
+
+/* Where a legend that stands beside the planes begins; 0: it does not fit. */
+static int legend_column(const dt_sketch *k, const dt_str *legend, int n)
+{
+    int widest = 0, column = 0;
+    for (int i = 0; i < n; i++) {
+        int width = (int)dt_utf8_count(dt_str_text(&legend[i]), legend[i].size);
+        widest = width > widest ? width : widest;
+    }
+    for (int line = 0; line < k->canvas.lines; line++)
+        column = dt_canvas_used(&k->canvas, line) > column ? dt_canvas_used(&k->canvas, line) : column;
+    column += BESIDE;
+    return k->t->mesh[2] == 1 && column + widest <= (k->p->columns ? k->p->columns : LEGEND) ? column : 0;
+}
+
+/* Planes with the legend beside them from their second line on, or below. */
+static void print_page(dt_sketch *k, dt_str *out)
+{
+    dt_str legend[DT_MOST_LEGEND] = {{0}};
+    const int n = dt_draw_legend(k, legend), column = legend_column(k, legend, n);
+    const int lines = column && n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
+    for (int line = 0; line < lines; line++) {
+        size_t from = out->size;
+        if (line < k->canvas.lines)
+            dt_canvas_print_line(&k->canvas, line, out);
+        if (column && line > 0 && line <= n) {
+            dt_str_pad(out, from, column);
+            dt_str_puts(out, dt_str_text(&legend[line - 1]));
+        }
+        dt_str_putc(out, '\n');
+    }
     dt_str_putc(out, '\n');
+    for (int i = 0; i < n; i++) {
+        if (!column)
+            dt_draw_prose(out, dt_str_text(&legend[i]), k->text, 4);
+        dt_str_release(&legend[i]);
+    }
+    if (!column)
+        dt_str_putc(out, '\n');
 }
 
 void dt_topology_draw(const dt_topology_picture *p, dt_str *out)
 {
-    sketch k = {.p = p, .t = p->topology, .out = out};
-    draw_header(p, out);
+    dt_sketch k = {.p = p, .t = p->topology, .page = p->columns ? p->columns : PAGE, .text = p->columns ? p->columns : UNBROKEN};
+    dt_str words = {0};
+    dt_draw_header(p, k.text, out);
     label_cores(&k);
-    explain(&k);
-    for (int z = 0; z < k.t->mesh[2]; z++)
-        draw_plane(&k, z);
-    dt_draw_traffic(p, out);
-    for (int i = 0; i < k.legend_lines; i++)
-        dt_str_release(&k.legend[i]);
+    dt_sketch_fit(&k);
+    draw_planes(&k);
+    print_page(&k, out);
+    dt_draw_traffic(p, &words);
+    dt_draw_prose(out, dt_str_text(&words), k.text, 0);
+    dt_str_release(&words);
+    dt_canvas_release(&k.canvas);
     free(k.label);
 }

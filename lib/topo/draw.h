@@ -1,9 +1,52 @@
-/* The parts of a slice's picture. */
+/* The parts of a slice's picture: what is said (legend, words below) and how much of the slice is shown. */
 #ifndef DT_TOPO_DRAW_H
 #define DT_TOPO_DRAW_H
 
+#include "topo/canvas.h"
 #include "topo/topo.h"
 
+enum { DT_MOST_LEGEND = 12 };
+
+/* The part of an axis that is shown: its first chips, and its last one behind a fold. */
+typedef struct dt_cut {
+    int n;       /* chips */
+    bool folded; /* between the last two chips that are shown others are left out */
+    int size;    /* of the whole axis */
+} dt_cut;
+
+/* What is drawn, and where on the sheet. */
+typedef struct dt_sketch {
+    const dt_topology_picture *p;
+    const dt_topology *t;
+    char (*label)[24]; /* by id; "": idle */
+    int used;          /* cores with a replica */
+    int label_width;
+    bool roomy;        /* "[ 0 | 1 ] -- [ 2 | 3 ]", not "0|1-2|3" */
+    dt_cut cut[3];
+    int cell, gap;     /* characters of a chip, and of the link beside it */
+    int margin;        /* before the planes: "y=0" */
+    int per_band;      /* planes side by side */
+    int page, text;    /* columns for planes, and for lines of words */
+    dt_canvas canvas;
+} dt_sketch;
+
+int dt_cut_at(const dt_cut *c, int i); /* the coordinate of the i-th chip that is shown */
+
+/* Chooses style and folds so that the planes fit the page. */
+void dt_sketch_fit(dt_sketch *k);
+int dt_sketch_plane_width(const dt_sketch *k);
+int dt_sketch_plane_lines(const dt_sketch *k);
+int dt_sketch_bands(const dt_sketch *k);
+/* Column of the i-th chip of a row, and of the i-th plane of a band. */
+int dt_sketch_column(const dt_sketch *k, int i);
+int dt_sketch_plane_column(const dt_sketch *k, int plane);
+
+/* The lines before the planes, at most so many columns wide. */
+void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
+/* Appends text, its lines broken between words, each ended; what was broken goes on `indent` columns in. */
+void dt_draw_prose(dt_str *out, const char *text, int columns, int indent);
+/* Explains the marks; at most DT_MOST_LEGEND lines. */
+int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]);
 /* The lines under the drawing: where the logical devices of a replica lie, and which links gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 

@@ -247,11 +247,21 @@ typedef struct dt_topology_picture {
     const char *why;                 /* resolver's: printed when it is not NULL */
     bool simulated;                  /* for JSON */
     bool utf8;                       /* lines as box drawing characters */
+    int columns;                     /* of the page; 0: it is none: 80 for planes, lines of words are not broken */
 } dt_topology_picture;
-/* A header, one plane of chips for each z with links, a legend, and which links gradients use. */
+/* A header, one plane of chips for each z with links, a legend, and which links gradients use; folded where it is large. */
 void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
 /* One line of JSON: type, generation, simulated, chips, hosts, cores_per_chip, mesh_shape[4], wrap[3], twisted,
  * devices: [{id, task, coords[4]}], and with an assignment replicas: [[id, ...]]. */
 void dt_topology_json(const dt_topology_picture *p, dt_str *out);
+
+/* The same as an SVG file of its own, nothing folded. */
+void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
+/* Where a block of [x, y, z, core] devices fits: on a topology of a slice (NULL: none is asked for) it and all others of as many devices, and
+ * the smallest slices with room. `columns` as in a picture. */
+void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out);
+/* One line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape, replicas, too_short}], slices: [{type, chips,
+ * cores_per_chip, replicas}]. */
+void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out);
 
 #endif

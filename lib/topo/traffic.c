@@ -27,13 +27,14 @@ static void mark(const dt_topology *t, const dt_coords a, const dt_coords b, dt_
 
 static int count_chips(const dt_topology *t, const dt_assignment *a, int replica)
 {
+    bool *seen = dt_alloc((size_t)(t->mesh[0] * t->mesh[1] * t->mesh[2]) * sizeof *seen);
     int n = 0;
     for (int l = 0; l < a->logical; l++) {
-        bool seen = false;
-        for (int m = 0; m < l && !seen; m++)
-            seen = dt_topology_hops(t, dt_assignment_at(a, replica, m), dt_assignment_at(a, replica, l)) == 0;
-        n += !seen;
+        bool *chip = &seen[dt_topology_id(t, dt_assignment_at(a, replica, l)) / t->mesh[3]];
+        n += !*chip;
+        *chip = true;
     }
+    free(seen);
     return n;
 }
 
@@ -104,7 +105,7 @@ static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str 
     name_ring(order, a->replicas, out);
     dt_str_puts(out, ", ");
     tell_hops(t, a, order, out);
-    dt_str_printf(out, " (%d of %d links, %g GB/s each way).\n", count_used(t, a, order), dt_topology_links(t), link_GBps(t));
+    dt_str_printf(out, " (%d of %d links, %g GB/s each way).", count_used(t, a, order), dt_topology_links(t), link_GBps(t));
     free(order);
 }
 
@@ -117,7 +118,7 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out)
     if (a && a->replicas > 1)
         tell_gradients(t, a, out);
     else if (a)
-        dt_str_puts(out, "Gradients: one replica, nothing to add up.\n");
+        dt_str_puts(out, "Gradients: one replica, nothing to add up.");
     else
-        dt_str_printf(out, "%d links, %g GB/s each way.\n", dt_topology_links(t), link_GBps(t));
+        dt_str_printf(out, "%d links, %g GB/s each way.", dt_topology_links(t), link_GBps(t));
 }

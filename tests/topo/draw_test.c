@@ -98,23 +98,48 @@ static const scene scenes[] = {
     {.name = "several hosts, layers, a wrapped axis", .chips = {4, 2, 2}, .wrap = true, .shape = {2, 2, 1, 2}, .replicas = 4, .drawing =
         "test   16 chips (4x2x2)   32 cores   16 GiB HBM per core   4 hosts   mesh [x 4, y 2, z 2, core 2]\n"
         "\n"
-        " z=0\n"
-        "              x=0                  x=1                  x=2                  x=3\n"
-        " y=0   [ r0.L0 | r0.L1 ] -- [ r0.L2 | r0.L3 ] -- [ r1.L0 | r1.L1 ] -- [ r1.L2 | r1.L3 ]      rN = replica N   LM = logical device M\n"
-        "               |                    |                    |                    |              computation_shape [2,2,1,2]   num_replicas 4\n"
-        " y=1   [ r0.L6 | r0.L7 ] -- [ r0.L4 | r0.L5 ] -- [ r1.L6 | r1.L7 ] -- [ r1.L4 | r1.L5 ]      all 32 cores used\n"
-        "                                                                                             a host has 2x2 chips\n"
-        "                                                                                             a chip is also linked to the same place of the next z\n"
-        "                                                                                             wraps around: x\n"
+        "       z=0\n"
+        "       x=0           1             2             3\n"
+        " y=0  ~r0.L0|r0.L1===r0.L2|r0.L3---r1.L0|r1.L1===r1.L2|r1.L3~\n"
+        "       ||            ||            ||            ||\n"
+        " y=1  ~r0.L6|r0.L7===r0.L4|r0.L5---r1.L6|r1.L7===r1.L4|r1.L5~\n"
         "\n"
-        " z=1\n"
-        "              x=0                  x=1                  x=2                  x=3\n"
-        " y=0   [ r3.L0 | r3.L1 ] -- [ r3.L2 | r3.L3 ] -- [ r2.L0 | r2.L1 ] -- [ r2.L2 | r2.L3 ]\n"
-        "               |                    |                    |                    |\n"
-        " y=1   [ r3.L6 | r3.L7 ] -- [ r3.L4 | r3.L5 ] -- [ r2.L6 | r2.L7 ] -- [ r2.L4 | r2.L5 ]\n"
+        "       z=1\n"
+        "       x=0           1             2             3\n"
+        " y=0  ~r3.L0|r3.L1===r3.L2|r3.L3---r2.L0|r2.L1===r2.L2|r2.L3~\n"
+        "       ||            ||            ||            ||\n"
+        " y=1  ~r3.L6|r3.L7===r3.L4|r3.L5---r2.L6|r2.L7===r2.L4|r2.L5~\n"
+        "\n"
+        "rN = replica N   LM = logical device M\n"
+        "computation_shape [2,2,1,2]   num_replicas 4\n"
+        "all 32 cores used\n"
+        "= || inside a host of 2x2 chips   - | between hosts\n"
+        "a chip is also linked to the same place of the next z\n"
+        "~ : lead round to the other end: x wraps around\n"
         "\n"
         "L0..L7 lie on 4 chips, neighbours at most 1 link apart. Gradients: ring r0-r1-r2-r3, hops of up to 2 links (20 of 32 links, 82 GB/s each "
         "way).\n"},
+    {.name = "a folded torus", .slice = "v3-2048", .utf8 = true, .drawing =
+        "v3-2048   1024 chips (32x32)   2048 cores   16 GiB HBM per core   256 hosts   mesh [x 32, y 32, z 1, core 2]\n"
+        "\n"
+        "       x=0         1           2           3             31\n"
+        "       ┊           ┊           ┊           ┊             ┊\n"
+        " y=0  ┄0|1═════════2|3─────────4|5═════════6|7       ··· 62|63┄┄┄┄┄\n"
+        "       ║           ║           ║           ║             ║\n"
+        " y=1  ┄64|65═══════66|67───────68|69═══════70|71     ··· 126|127┄┄┄\n"
+        "       │           │           │           │             │\n"
+        " y=2  ┄128|129═════130|131─────132|133═════134|135   ··· 190|191┄┄┄\n"
+        "       ║           ║           ║           ║             ║\n"
+        " y=3  ┄192|193═════194|195─────196|197═════198|199   ··· 254|255┄┄┄\n"
+        "       ⋮           ⋮           ⋮           ⋮             ⋮\n"
+        " y=31 ┄1984|1985═══1986|1987───1988|1989═══1990|1991 ··· 2046|2047┄\n"
+        "       ┊           ┊           ┊           ┊             ┊\n"
+        "\n"
+        "N = id of a core\n"
+        "═ ║ inside a host of 2x2 chips   ─ │ between hosts\n"
+        "┄ ┊ lead round to the other end: x and y wrap around\n"
+        "\n"
+        "2048 links, 82 GB/s each way.\n"},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
@@ -130,6 +155,51 @@ static void test_drawings(void **state)
             fail_msg("%s:\n%s\ninstead of\n%s", scenes[i].name, dt_str_text(&out), scenes[i].drawing);
         dt_str_release(&out);
         tear_down(&st);
+    }
+}
+
+/* Whatever the slice, on whatever page: no line is wider, and there are not too many. */
+static void test_drawings_fit_their_page(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"v2-8", "v3-32", "v3-2048", "v4-8", "v4-128", "v4:4x4x8_twisted", "v4:16x4x4", "v4:4x4x256", "v5e-256", "v5p-6144",
+                                        "v5p-12288", "v6e-8", "tpu7x-128", "tpu7x-18432", "tpu7x:4x8x64_twisted"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int columns = 60; columns <= 240; columns += 20) {
+            dt_str out = {0};
+            dt_topology *t = golden_slice(names[i]);
+            int lines = 0;
+            dt_topology_draw(&(dt_topology_picture){.topology = t, .utf8 = columns % 40 == 0, .columns = columns}, &out);
+            for (const char *line = dt_str_text(&out), *end; *line; line = end + 1, lines++) {
+                end = strchr(line, '\n');
+                if (dt_utf8_count(line, (size_t)(end - line)) > (size_t)columns)
+                    fail_msg("%s on %d columns: %.*s", names[i], columns, (int)(end - line), line);
+            }
+            assert_true(lines <= 62);
+            dt_topology_unref(t);
+            dt_str_release(&out);
+        }
+}
+
+static void test_svg_shows_every_core_once(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"v2-8", "v3-32", "v4:4x8x8_twisted", "v5e-256", "tpu7x-128"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        dt_str out = {0};
+        dt_topology *t = golden_slice(names[i]);
+        int cores = 0, open = 0;
+        dt_topology_svg(&(dt_topology_picture){.topology = t}, &out);
+        for (const char *at = dt_str_text(&out); (at = strchr(at, '<')); at++) {
+            cores += strncmp(at, "<rect class=\"core\"", 18) == 0;
+            open += at[1] == '/' ? -1 : 1;
+        }
+        for (const char *at = dt_str_text(&out); (at = strstr(at, "/>")); at++)
+            open--;
+        assert_int_equal(cores, dt_topology_cores(t));
+        assert_int_equal(open, 0);
+        dt_topology_unref(t);
+        dt_str_release(&out);
     }
 }
 
@@ -184,6 +254,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_drawings),
+        cmocka_unit_test(test_drawings_fit_their_page),
+        cmocka_unit_test(test_svg_shows_every_core_once),
         cmocka_unit_test(test_json_of_a_slice),
         cmocka_unit_test(test_json_without_a_job_has_no_replicas),
     };

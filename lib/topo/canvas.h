@@ -1,0 +1,22 @@
+/* A sheet of characters to draw on, in any order; printed line by line without blanks at their ends. */
+#ifndef DT_TOPO_CANVAS_H
+#define DT_TOPO_CANVAS_H
+
+#include "base/str.h"
+
+typedef struct dt_canvas {
+    int lines, columns;
+    uint32_t *at; /* [lines][columns]: Unicode, 0: blank */
+} dt_canvas;
+
+dt_canvas dt_canvas_create(int lines, int columns);
+void dt_canvas_release(dt_canvas *c);
+/* Text (UTF-8) from a place to the right; what falls off the sheet is cut. The number of its characters. */
+int dt_canvas_put(dt_canvas *c, int line, int column, const char *text);
+/* The same character n times. */
+void dt_canvas_fill(dt_canvas *c, int line, int column, int n, const char *one);
+/* Columns up to the last character of a line. */
+int dt_canvas_used(const dt_canvas *c, int line);
+void dt_canvas_print_line(const dt_canvas *c, int line, dt_str *out);
+
+#endif
