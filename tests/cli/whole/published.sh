@@ -15,7 +15,7 @@ fall() {
         END { print job ": " NR " steps, " (last < to * first ? "the loss falls" : "the loss goes from " first " to " last) }'
 }
 words='let.layers=2 let.intermediate=48 let.examples=16 let.batch=8'
-decoder="$words let.width=32 let.heads=4 let.vocabulary=31 let.sequence=12 let.rate=0.01 fit.steps=16"
+decoder="$words let.width=32 let.heads=4 let.vocabulary=32 let.sequence=12 let.rate=0.01 fit.steps=16"
 llama="$decoder let.kv_heads=2 let.head_dim=8"
 two='let.slice=sim:v4-8 let.replicas=2 let.block=[2,1,1,1] let.tensor=2'
 
@@ -27,7 +27,7 @@ fall 'llama3-8b over two chips' 0.8 <"$TEST_DIR/cut"
 losses llama3.1-405b $llama $two | fall llama3.1-405b 0.8
 losses decoder-ungated $llama $two | fall decoder-ungated 0.8
 losses gpt3-175b $decoder $two | fall gpt3-175b 0.8
-losses palm-540b $decoder $two let.head_dim=8 | fall palm-540b 0.95
+losses palm-540b $decoder $two let.embed_split=[1,2] let.head_dim=8 | fall palm-540b 0.95
 losses bert-large $decoder let.masked=3 let.dropout=0 let.slice=sim:v4-8 let.replicas=2 | fall bert-large 0.95
 losses vit-b16 $words let.width=32 let.heads=4 let.image=16 let.patch=8 let.classes=4 let.dropout=0 let.slice=sim:v4-8 let.replicas=2 let.rate=0.01 \
     fit.steps=8 | fall vit-b16 0.8
