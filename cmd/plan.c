@@ -10,6 +10,7 @@ struct plan {
     struct common common;
     struct place place;
     bool json;
+    const char *libtpu;
 };
 
 static dt_status *plan(const struct call *call, char **text, bool *fits)
@@ -21,7 +22,7 @@ static dt_status *plan(const struct call *call, char **text, bool *fits)
     if (!s)
         s = dt_job_open(&job, &source);
     if (!s)
-        s = dt_plan_text(&(dt_plan_request){.job = job, .json = my->json}, text, fits);
+        s = dt_plan_text(&(dt_plan_request){.job = job, .json = my->json, .compiler = my->libtpu}, text, fits);
     dt_job_unref(job);
     return s;
 }
@@ -40,6 +41,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct plan, json, "json", "print one JSON object"),
+    TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "compile the step with the libtpu.so at PATH, too, and compare"),
     PLACE_OPTIONS(struct plan),
     OPTIONS_END
 };
@@ -49,7 +51,8 @@ const struct verb verb_plan = {
     .line = "memory, time and traffic of a job on its slice, without training",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain plan job.yaml             bytes of a device by kind, the time of a step and its parts\n"
-                "  dtrain plan job.yaml --json      the same for programs\n",
+                "  dtrain plan job.yaml --json      the same for programs\n"
+                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so\n",
     .more = "It exits with 78 when the job does not fit, as fit would.",
     .options = options,
     .size = sizeof(struct plan),

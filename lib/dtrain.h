@@ -897,9 +897,11 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
 typedef struct dt_plan_request {
     dt_job *job;          /* opened for training; its strategy has a slice */
     bool json;
+    const char *compiler; /* path of a PJRT plug-in, libtpu.so: it compiles the training step, and what it says stands beside; NULL: none */
 } dt_plan_request;
 /* What the job needs of its slice: bytes of a device by kind, the time of a step and its parts, traffic; nothing is allocated, nothing runs. *fits
- * (may be NULL) tells whether every program of the run fits the devices' memory. The caller frees *text. NO_SLICE. */
+ * (may be NULL) tells whether every program of the run fits the devices' memory. The caller frees *text. NO_SLICE; with a compiler PLUGIN,
+ * COMPILER, NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */

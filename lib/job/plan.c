@@ -1,5 +1,5 @@
 /* dtrain plan: a job's programs, each priced on the job's slice. */
-#include "job/plan.h"
+#include "job/plan_check.h"
 
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ void dt_job_plan_destroy(dt_job_plan *p)
         return;
     for (int i = 0; i < p->n; i++)
         dt_plan_destroy(p->plan[i]);
+    dt_plan_check_destroy(p->check);
     dt_session_close(&p->session);
     free(p);
 }
@@ -70,6 +71,16 @@ bool dt_job_plan_fits(const dt_job_plan *p)
     return true;
 }
 
+static void print(const dt_job_plan *p, bool json, dt_str *out)
+{
+    if (json)
+        dt_job_plan_json(p, out);
+    else
+        dt_job_plans_print((const dt_job_plan *const[]){ p }, (const char *const[]){ "" }, 1, out);
+    if (p->check && !json)
+        dt_plan_check_print(p->check, out);
+}
+
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits)
 {
     dt_job_plan *p = NULL;
@@ -79,13 +90,13 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(request->job, "dt_plan_text", "job"));
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
     DT_TRY(dt_job_plan_create(&p, request->job));
-    if (request->json)
-        dt_job_plan_json(p, &out);
-    else
-        dt_job_plans_print((const dt_job_plan *const[]){ p }, (const char *const[]){ "" }, 1, &out);
-    if (fits)
-        *fits = dt_job_plan_fits(p);
+    dt_status *bad = request->compiler ? dt_plan_check_create(&p->check, p, request->compiler) : NULL;
+    if (!bad) {
+        print(p, request->json, &out);
+        *text = dt_str_take(&out);
+        if (fits)
+            *fits = dt_job_plan_fits(p);
+    }
     dt_job_plan_destroy(p);
-    *text = dt_str_take(&out);
-    return NULL;
+    return bad;
 }

@@ -12,6 +12,7 @@ typedef struct dt_job_plan {
     dt_outlined step[DT_MOST_OUTLINED];
     dt_plan *plan[DT_MOST_OUTLINED];
     int replicas, logical;
+    struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
     double parameters;                    /* of the model: elements of its variables that are trained */
 } dt_job_plan;
 

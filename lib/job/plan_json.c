@@ -1,6 +1,6 @@
 /* A plan for programs: dtrain plan --json. Bytes and seconds. */
 #include "base/json.h"
-#include "job/plan.h"
+#include "job/plan_check.h"
 
 static void put_bytes(dt_json *j, const dt_plan_bytes *b)
 {
@@ -59,6 +59,8 @@ void dt_job_plan_json(const dt_job_plan *p, dt_str *out)
     dt_json_double(&j, "mfu", dt_plan_mfu(train));
     dt_json_bool(&j, "fits", dt_job_plan_fits(p));
     put_programs(&j, p);
+    if (p->check)
+        dt_plan_check_json(p->check, &j);
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }

@@ -1,0 +1,280 @@
+/*
+ * The priced program, compiled by somebody else. What a device does in a training step is written as StableHLO, a plug-in compiles it for the job's slice, and
+ * what it tells of its program stands beside what the plan says.
+ *
+ *     arguments     variables and the batch, as they lie in memory, with what tiles add
+ *     temporaries   what is alive besides at the peak
+ *     in all        arguments, results that are not in their memory, temporaries
+ *     collectives   launches, and bytes that a device puts in
+ *     kernels       the compiler's estimate in cycles over the chip's clock; ours without waiting for links
+ */
+#include "job/plan_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "stablehlo/stablehlo.h"
+
+/* ---- ours ---- */
+
+static double padded(const dt_spmd *s, int node)
+{
+    dt_type t = dt_type_at(&s->local->node[node].type, s->batch / s->local->batch_parts);
+    return (double)dt_padded_bytes(&t);
+}
+
+static void count_ends(const dt_spmd *s, dt_plan_figures *f)
+{
+    const dt_graph *g = s->local;
+    for (int i = 0; i < g->n_args; i++)
+        f->argument += padded(s, g->arg[i].node);
+    for (int i = 0; i < g->n_results; i++) {
+        double bytes = padded(s, g->result[i].node);
+        f->output += bytes;
+        f->alias += g->result[i].name[0] == '@' ? bytes : 0; /* a variable's new value lies where the old one did */
+    }
+}
+
+static int kind_of(const dt_op *op)
+{
+    static const dt_op *const ops[DT_PJRT_KINDS] = { &dt_op_across_all_reduce, &dt_op_across_all_gather, &dt_op_across_reduce_scatter,
+                                                     &dt_op_across_all_to_all, &dt_op_across_collective_permute };
+    for (int k = 0; k < DT_PJRT_KINDS; k++)
+        if (ops[k] == op)
+            return k;
+    return -1;
+}
+
+static void count_collectives(const dt_spmd *s, dt_plan_figures *f)
+{
+    int last[DT_PJRT_KINDS]; /* buckets; they are numbered as they go out */
+    memset(last, -1, sizeof last);
+    for (int i = 0; i < s->local->n_nodes; i++) {
+        const dt_node *n = &s->local->node[i];
+        int k = kind_of(n->op);
+        if (k < 0 || dt_spmd_received(s, i) <= 0)
+            continue;
+        dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
+        f->collective[k].n += s->bucket[i] < 0 || s->bucket[i] > last[k];
+        f->collective[k].bytes += (double)dt_type_bytes(&in);
+        last[k] = s->bucket[i];
+    }
+}
+
+static dt_plan_figures figures_of(const dt_spmd *s, const dt_plan *p)
+{
+    dt_plan_figures f = { .total = (double)p->bytes.total, .usable = (double)p->bytes.usable };
+    count_ends(s, &f);
+    count_collectives(s, &f);
+    f.temp = f.total - f.argument;
+    f.compute_s = p->parts.matrix + p->parts.memory + p->parts.vector + p->parts.launch;
+    return f;
+}
+
+/* ---- theirs ---- */
+
+static dt_plan_figures figures_from(const dt_pjrt_report *r, const dt_chip *chip)
+{
+    dt_plan_figures f = { .argument = (double)r->argument, .output = (double)r->output, .alias = (double)r->alias, .temp = (double)r->temp,
+                          .usable = (double)r->hbm, .compute_s = r->cycles / chip->clock_hz };
+    f.total = f.argument + f.output - f.alias + f.temp;
+    for (int k = 0; k < DT_PJRT_KINDS; k++) {
+        f.collective[k].n = r->collective[k].n;
+        f.collective[k].bytes = r->collective[k].bytes;
+    }
+    return f;
+}
+
+static char *slice_name(const dt_slice *s)
+{
+    dt_str name = { 0 };
+    dt_str_printf(&name, "%s:%dx%d", s->chip->generation, s->chips[0], s->chips[1]);
+    if (s->chip->links > 4)
+        dt_str_printf(&name, "x%d", s->chips[2]);
+    dt_str_puts(&name, s->twisted ? "_twisted" : "");
+    return dt_str_take(&name);
+}
+
+/* Ids of the mesh's devices, in its order; free it. */
+static int64_t *devices_of(const dt_spmd *s, const dt_assignment *a)
+{
+    int n = dt_mesh_devices(&s->mesh);
+    int64_t *id = dt_alloc(dt_size_mul((size_t)n, sizeof *id));
+    for (int d = 0; d < n; d++)
+        id[d] = dt_topology_id(a->topology, dt_assignment_at(a, dt_mesh_rank(&s->mesh, d, s->mesh.replicas), dt_mesh_rank(&s->mesh, d, ~s->mesh.replicas)));
+    return id;
+}
+
+static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assignment *a, dt_pjrt_report *out)
+{
+    const dt_slice *slice = a->topology->slice;
+    dt_str program = { 0 };
+    char *name = slice_name(slice);
+    int64_t *device = devices_of(s, a);
+    dt_pjrt_order order = { .slice = name, .megacore = dt_topology_device_cores(a->topology) > 1, .n_devices = dt_mesh_devices(&s->mesh), .device = device };
+    for (int axis = 0; axis < 3; axis++) {
+        order.wrap[axis] = slice->wrap[axis];
+        order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis] : slice->chips[axis];
+    }
+    dt_status *bad = dt_stablehlo_write_spmd(s, &program);
+    order.program = dt_str_text(&program);
+    order.size = program.size;
+    if (!bad)
+        bad = dt_pjrt_compile(plugin, &order, out);
+    dt_str_release(&program);
+    free(device);
+    free(name);
+    return bad;
+}
+
+static dt_status *ask(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin)
+{
+    const dt_topology *t = p->job->strategy.resolver->topology;
+    dt_assignment *given = p->session.strategy->assignment, *a = given ? dt_assignment_ref(given) : dt_assignment_each_core(t);
+    const dt_spmd *program = NULL;
+    dt_pjrt_report report;
+    int64_t start = dt_now_ns();
+    dt_status *bad = dt_trainer_priced(p->session.trainer, &p->step[0], &program);
+    if (!bad)
+        bad = compile(plugin, program, a, &report);
+    dt_device_assignment_unref(a);
+    DT_TRY(bad);
+    c->took_s = dt_seconds_since(start);
+    c->loops = report.loops;
+    c->ours = figures_of(program, p->plan[0]);
+    c->theirs = figures_from(&report, t->slice->chip);
+    dt_pjrt_print_version(plugin, &c->compiler);
+    return NULL;
+}
+
+dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p, const char *path)
+{
+    dt_pjrt *plugin = NULL;
+    DT_TRY(dt_pjrt_open(&plugin, path));
+    struct dt_plan_check *c = dt_alloc(sizeof *c);
+    *c = (struct dt_plan_check){ 0 };
+    dt_status *bad = ask(c, p, plugin);
+    dt_pjrt_close(plugin);
+    if (bad) {
+        dt_plan_check_destroy(c);
+        return bad;
+    }
+    *out = c;
+    return NULL;
+}
+
+void dt_plan_check_destroy(struct dt_plan_check *c)
+{
+    if (!c)
+        return;
+    dt_str_release(&c->compiler);
+    free(c);
+}
+
+/* ---- both, side by side ---- */
+
+enum { LABEL = 26, COLUMN = 16 };
+
+static void put_seconds(dt_str *s, double x)
+{
+    dt_str_printf(s, "%.3g ms", x * 1e3);
+}
+
+/* Without "-0.0 %". */
+static void put_difference(dt_str *out, double ours, double theirs)
+{
+    double d = theirs > 0 ? (ours / theirs - 1) * 100 : 0;
+    if (theirs > 0)
+        dt_str_printf(out, "%+.1f %%", d > -0.05 && d < 0.05 ? 0.0 : d);
+    else
+        dt_str_puts(out, ours > 0 ? "only here" : "-");
+    dt_str_putc(out, '\n');
+}
+
+static void put_row(dt_str *out, const char *label, void (*put)(dt_str *s, double x), const double v[2])
+{
+    size_t from = out->size;
+    dt_str_puts(out, label);
+    for (int i = 0; i < 2; i++) {
+        dt_str_pad(out, from, LABEL + i * COLUMN);
+        put(out, v[i]);
+    }
+    dt_str_pad(out, from, LABEL + 2 * COLUMN);
+    put_difference(out, v[0], v[1]);
+}
+
+static void put_collective(const struct dt_plan_check *c, int k, dt_str *out)
+{
+    const int n[2] = { c->ours.collective[k].n, c->theirs.collective[k].n };
+    const double v[2] = { c->ours.collective[k].bytes, c->theirs.collective[k].bytes };
+    size_t from = out->size;
+    if (n[0] + n[1] == 0)
+        return;
+    dt_str_printf(out, "  %s", dt_pjrt_kinds[k]);
+    for (int i = 0; i < 2; i++) {
+        dt_str_pad(out, from, LABEL + i * COLUMN);
+        dt_str_printf(out, "%d: ", n[i]);
+        dt_str_bytes(out, v[i]);
+    }
+    dt_str_pad(out, from, LABEL + 2 * COLUMN);
+    put_difference(out, v[0], v[1]);
+}
+
+void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
+{
+    const dt_plan_figures *a = &c->ours, *b = &c->theirs;
+    dt_str_printf(out, "\nheld against %s, which compiled the training step in %.1f s\n", dt_str_text(&c->compiler), c->took_s);
+    size_t from = out->size;
+    dt_str_pad(out, from, LABEL);
+    dt_str_puts(out, "plan");
+    dt_str_pad(out, from, LABEL + COLUMN);
+    dt_str_puts(out, "compiler");
+    dt_str_pad(out, from, LABEL + 2 * COLUMN);
+    dt_str_puts(out, "plan by compiler\n");
+    put_row(out, "  arguments", dt_str_bytes, (double[]){ a->argument, b->argument });
+    put_row(out, "  results", dt_str_bytes, (double[]){ a->output, b->output });
+    put_row(out, "    in arguments' memory", dt_str_bytes, (double[]){ a->alias, b->alias });
+    put_row(out, "  temporaries", dt_str_bytes, (double[]){ a->temp, b->temp });
+    put_row(out, "  in all", dt_str_bytes, (double[]){ a->total, b->total });
+    put_row(out, "  usable HBM", dt_str_bytes, (double[]){ a->usable, b->usable });
+    for (int k = 0; k < DT_PJRT_KINDS; k++)
+        put_collective(c, k, out);
+    put_row(out, "  kernels", put_seconds, (double[]){ a->compute_s, b->compute_s });
+    if (c->loops > 0)
+        dt_str_printf(out, "the compiler's program has %d loop%s, whose bodies its cycles count once\n", c->loops, c->loops == 1 ? "" : "s");
+}
+
+static void put_figures(const dt_plan_figures *f, const char *name, dt_json *j)
+{
+    dt_json_open(j, name, '{');
+    dt_json_double(j, "arguments", f->argument);
+    dt_json_double(j, "results", f->output);
+    dt_json_double(j, "aliased", f->alias);
+    dt_json_double(j, "temporaries", f->temp);
+    dt_json_double(j, "total", f->total);
+    dt_json_double(j, "usable_hbm", f->usable);
+    dt_json_double(j, "kernels_s", f->compute_s);
+    dt_json_open(j, "collectives", '[');
+    for (int k = 0; k < DT_PJRT_KINDS; k++)
+        if (f->collective[k].n > 0) {
+            dt_json_open(j, NULL, '{');
+            dt_json_string(j, "kind", dt_pjrt_kinds[k]);
+            dt_json_int(j, "launches", f->collective[k].n);
+            dt_json_double(j, "bytes", f->collective[k].bytes);
+            dt_json_close(j, '}');
+        }
+    dt_json_close(j, ']');
+    dt_json_close(j, '}');
+}
+
+void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j)
+{
+    dt_json_open(j, "check", '{');
+    dt_json_string(j, "compiler", dt_str_text(&c->compiler));
+    dt_json_double(j, "compile_s", c->took_s);
+    dt_json_int(j, "loops", c->loops);
+    put_figures(&c->ours, "plan", j);
+    put_figures(&c->theirs, "compiled", j);
+    dt_json_close(j, '}');
+}

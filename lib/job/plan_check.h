@@ -1,0 +1,29 @@
+/* A plan held against a compiler that the user has: dtrain plan --check-with-libtpu. */
+#ifndef DT_JOB_PLAN_CHECK_H
+#define DT_JOB_PLAN_CHECK_H
+
+#include "base/json.h"
+#include "job/plan.h"
+#include "pjrt/pjrt.h"
+
+/* The same of both: bytes of a device, seconds of its kernels, collectives by dt_pjrt_kinds. */
+typedef struct dt_plan_figures {
+    double argument, output, alias, temp, total, usable;
+    double compute_s;
+    struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
+} dt_plan_figures;
+
+struct dt_plan_check {
+    dt_str compiler;      /* what it is */
+    double took_s;        /* to compile */
+    int loops;            /* of the compiler's program, whose bodies count once */
+    dt_plan_figures ours, theirs;
+};
+
+/* Compiles the training step of a plan for its slice. Free it with dt_plan_check_destroy. */
+dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p, const char *plugin) DT_MUST_USE;
+void dt_plan_check_destroy(struct dt_plan_check *c); /* takes NULL */
+void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
+void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
+
+#endif
