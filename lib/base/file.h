@@ -47,7 +47,7 @@ dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 /* Removes a file or a symbolic link (the link itself); fine if it is not there. */
 dt_status *dt_file_remove(const char *path) DT_MUST_USE;
 /* Lets two existing names change places in one step. *done is false, and nothing happened, where the file system cannot. */
-dt_status *dt_exchange(const char *a, const char *b, bool *done) DT_MUST_USE;
+dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
 /* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */
 char *dt_path_join(const char *dir, const char *name);

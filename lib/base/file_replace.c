@@ -25,7 +25,7 @@ static bool is_unsupported(int number)
     return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
 }
 
-dt_status *dt_exchange(const char *a, const char *b, bool *done)
+dt_status *dt_file_swap(const char *a, const char *b, bool *done)
 {
     *done = true;
     while (dt_fault(NULL) || renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) != 0) {

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "topo/topo.h"
 
+enum { DT_COLORS = 6 };
 #define DT_SCHEDULE_RANKS 1024 /* schedules are written out in full: the ring's has ranks^2 moves */
 
 typedef enum dt_collective {
@@ -39,6 +40,7 @@ typedef struct dt_move {
     int from, to; /* ranks */
     int first, chunks;
     bool add;
+    int color, phase; /* colours wait for each other between phases only: see coll/torus.h */
 } dt_move;
 
 /* The same from a rank's side. In a round a rank sends first, then receives. */
@@ -66,6 +68,7 @@ typedef struct dt_schedule {
     dt_collective collective;
     bool direct;        /* one message for each pair that exchanges anything: no round is there to hide the way of the first byte */
     int ranks, chunks, rounds;
+    int colors;         /* 1 at least */
     int *owner;         /* [chunks]: who has the chunk before an all-gather, all_to_all or broadcast, and after a reduce-scatter; all_to_all: chunk
                          * i * ranks + j goes from rank i to rank j; collective_permute: each rank has its own only chunk */
     dt_move *move;      /* by round */
@@ -108,7 +111,8 @@ typedef struct dt_wire_price {
     double way[3][2];    /* the same of the links along x, y and z, [1] towards larger coordinates */
 } dt_wire_price;
 /* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as long as its slowest link or message:
- * max(bytes on a link / link_Bps, hops * hop_s), of a direct one their sum; rounds follow each other. */
+ * max(bytes on a link / link_Bps, hops * hop_s), of a direct one their sum; rounds follow each other. Colours go through the rounds of a phase
+ * at their own pace; a phase lasts as long as its slowest colour, or the link that carries most of all colours together. */
 dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
 
 /* A drawing: how many ranks' values each chunk of each rank holds after every round, and the moves of the round. */

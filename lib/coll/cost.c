@@ -23,31 +23,74 @@ static void note_links(const dt_loads *total, dt_wire_price *price)
             price->way[axis][up] = dt_loads_way(total, axis, up);
 }
 
-static void close_round(dt_loads *l, dt_loads *total, const dt_wires *wires, bool direct, dt_wire_price *price)
+/* What is under way: each colour's round, all of the phase, all of the schedule. */
+typedef struct meter {
+    const dt_schedule *s;
+    const dt_wires *wires;
+    dt_loads round[DT_COLORS], phase, total;
+    double seconds[DT_COLORS], latency_s[DT_COLORS]; /* of the phase, by colour */
+    dt_wire_price price;
+} meter;
+
+static void add_loads(dt_loads *to, const dt_loads *l)
 {
     for (int i = 0; i < l->links; i++)
-        total->link[i] += l->link[i];
-    price->seconds += dt_wires_round(wires, direct ? 0 : l->hops, dt_loads_link(l), dt_loads_chip(l)) + (direct ? l->hops * wires->hop_s : 0);
-    price->latency_s += l->hops * wires->hop_s;
-    dt_loads_clear(l);
+        to->link[i] += l->link[i];
+    for (int i = 0; i < l->chips; i++)
+        to->chip[i] += l->chip[i];
+}
+
+static void close_round(meter *m)
+{
+    for (int c = 0; c < m->s->colors; c++) {
+        dt_loads *l = &m->round[c];
+        const double way = l->hops * m->wires->hop_s, bytes = dt_wires_round(m->wires, 0, dt_loads_link(l), dt_loads_chip(l));
+        m->seconds[c] += m->s->direct ? way + bytes : way > bytes ? way : bytes;
+        m->latency_s[c] += way;
+        add_loads(&m->phase, l);
+        dt_loads_clear(l);
+    }
+}
+
+static void close_phase(meter *m)
+{
+    double seconds = dt_wires_round(m->wires, 0, dt_loads_link(&m->phase), dt_loads_chip(&m->phase)), latency = 0;
+    for (int c = 0; c < m->s->colors; c++) {
+        seconds = m->seconds[c] > seconds ? m->seconds[c] : seconds;
+        latency = m->latency_s[c] > latency ? m->latency_s[c] : latency;
+        m->seconds[c] = m->latency_s[c] = 0;
+    }
+    m->price.seconds += seconds;
+    m->price.latency_s += latency;
+    add_loads(&m->total, &m->phase);
+    dt_loads_clear(&m->phase);
+}
+
+static void add_move(meter *m, const dt_move *move, double bytes)
+{
+    for (int g = 0; g < (m->wires->groups ? m->wires->groups : 1); g++) {
+        const int *place = &m->wires->place[4 * g * m->s->ranks];
+        dt_loads_add(&m->round[move->color], &place[4 * move->from], &place[4 * move->to], bytes * move->chunks / m->s->chunks);
+    }
 }
 
 dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires)
 {
-    const int groups = wires->groups ? wires->groups : 1;
-    dt_loads l = dt_loads_create(wires->topology), total = dt_loads_create(wires->topology);
-    dt_wire_price price = {0};
+    meter m = {.s = s, .wires = wires, .phase = dt_loads_create(wires->topology), .total = dt_loads_create(wires->topology)};
+    for (int c = 0; c < s->colors; c++)
+        m.round[c] = dt_loads_create(wires->topology);
     for (int i = 0; i < s->moves; i++) {
-        const dt_move *m = &s->move[i];
-        for (int g = 0; g < groups; g++) {
-            const int *place = &wires->place[4 * g * s->ranks];
-            dt_loads_add(&l, &place[4 * m->from], &place[4 * m->to], bytes * m->chunks / s->chunks);
-        }
-        if (i + 1 == s->moves || m[1].round != m->round)
-            close_round(&l, &total, wires, s->direct, &price);
+        const dt_move *move = &s->move[i];
+        add_move(&m, move, bytes);
+        if (i + 1 == s->moves || move[1].round != move->round)
+            close_round(&m);
+        if (i + 1 == s->moves || move[1].phase != move->phase)
+            close_phase(&m);
     }
-    note_links(&total, &price);
-    dt_loads_release(&l);
-    dt_loads_release(&total);
-    return price;
+    note_links(&m.total, &m.price);
+    for (int c = 0; c < s->colors; c++)
+        dt_loads_release(&m.round[c]);
+    dt_loads_release(&m.phase);
+    dt_loads_release(&m.total);
+    return m.price;
 }

@@ -38,6 +38,8 @@ static dt_wire_price price_direct(const question *q, const dt_wires *w)
 
 static dt_wire_price price_grid_all_to_all(const question *q, const dt_wires *w)
 {
+    if (q->x->topology->slice->twisted)
+        return dt_grid_is_whole(q->grid) ? dt_twisted_all_to_all_cost(q->x->topology, q->grid, q->x->bytes, w) : dt_direct_cost(q->x, w);
     return dt_grid_all_to_all_cost(q->grid, q->x->bytes, w);
 }
 
@@ -55,19 +57,26 @@ static bool all_rings(const dt_grid *g)
     return g;
 }
 
+static double efficiency(const question *q, const dt_chip *chip)
+{
+    const double links = all_rings(q->grid) ? chip->ring_efficiency : chip->line_efficiency;
+    const double sum = q->x->collective == DT_ALL_REDUCE ? chip->sum_efficiency : 0;
+    return (links > 0 ? links : 1) * (sum > 0 ? sum : 1);
+}
+
 /* Takes this way if it is the fastest so far. */
 static void weigh(const question *q, const char *name, pricing *price)
 {
     const dt_chip *chip = q->x->topology->slice->chip;
-    const double part = all_rings(q->grid) ? chip->ring_efficiency : chip->line_efficiency, ideal = price(q, &q->wires).seconds;
+    const double ideal = price(q, &q->wires).seconds;
     dt_wires real = q->wires;
-    real.link_Bps *= part > 0 ? part : 1;
+    real.link_Bps *= efficiency(q, chip);
     const dt_wire_price p = price(q, &real);
     dt_exchange_price *b = q->best;
     const bool first = !b->schedule[0];
     if (first || ideal < b->ideal_s)
         b->ideal_s = ideal;
-    if (!first && p.seconds + chip->collective_s >= b->seconds)
+    if (!first && p.seconds + chip->collective_s >= b->seconds * (1 - 1e-6)) /* as good: the one that compilers prefer, which came first */
         return;
     b->seconds = p.seconds + chip->collective_s;
     b->latency_s = p.latency_s + chip->collective_s;
@@ -79,7 +88,7 @@ static void weigh(const question *q, const char *name, pricing *price)
 static void weigh_tori(question *q)
 {
     dt_torus ways[DT_TORUS_WAYS];
-    int n = dt_torus_ways(q->grid, ways);
+    int n = dt_torus_ways(q->x->topology, q->grid, ways);
     for (int i = 0; i < n; i++) {
         q->torus = &ways[i];
         weigh(q, ways[i].name, price_torus);

@@ -71,12 +71,18 @@ static bool all_apart(const dt_topology *t, const int *place, int n)
     return apart;
 }
 
+/* Who goes round the end of such an axis comes back somewhere else: no group along it is a ring. */
+static bool is_twisted(const dt_topology *t, int axis)
+{
+    return dt_topology_twist(t, axis, 0) || dt_topology_twist(t, axis, 1) || dt_topology_twist(t, axis, 2);
+}
+
 static void set_sizes(const dt_topology *t, dt_grid *g)
 {
     memset(g, 0, sizeof *g);
     for (int a = 0; a < DT_GRID_AXES; a++) {
         g->axis[a].size = t->mesh[a];
-        g->axis[a].wrap = a < DT_CORE_AXIS && t->slice && t->slice->wrap[a] && t->mesh[a] > 2;
+        g->axis[a].wrap = a < DT_CORE_AXIS && dt_topology_wraps(t, a) && !is_twisted(t, a);
     }
 }
 

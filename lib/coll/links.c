@@ -53,7 +53,7 @@ static int go(dt_loads *l, int at[3], int axis, int to, double bytes)
 {
     const dt_topology *t = l->topology;
     const int size = t->mesh[axis], ahead = (to - at[axis] + size) % size, behind = size - ahead;
-    const bool wraps = t->slice && t->slice->wrap[axis] && size > 2;
+    const bool wraps = dt_topology_wraps(t, axis);
     const bool up = wraps ? ahead <= behind : to > at[axis], both = wraps && ahead == behind;
     if (up)
         step_along(l, at, axis, ahead, true, both ? bytes / 2 : bytes);
@@ -63,12 +63,28 @@ static int go(dt_loads *l, int at[3], int axis, int to, double bytes)
     return up ? ahead : behind;
 }
 
+/* Twisted: as messages go there. */
+static void add_route(dt_loads *l, const int *from, const int *to, double bytes)
+{
+    const dt_topology *t = l->topology;
+    dt_link route[3 * 256];
+    const int hops = dt_topology_route(t, from, to, route);
+    for (int i = 0; i < hops; i++)
+        l->link[2 * (3 * (route[i].up ? route[i].from : route[i].to) + route[i].axis) + route[i].up] += bytes;
+    if (hops > l->hops)
+        l->hops = hops;
+}
+
 void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes)
 {
     int axes[3], n = 0, hops = 0;
     for (int axis = 0; axis < 3; axis++)
         if (from[axis] != to[axis])
             axes[n++] = axis;
+    if (n > 0 && l->topology->slice && l->topology->slice->twisted) {
+        add_route(l, from, to, bytes);
+        return;
+    }
     for (int turn = 0; turn < n; turn++) {
         int at[3] = {from[0], from[1], from[2]};
         hops = 0;

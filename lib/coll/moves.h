@@ -17,6 +17,7 @@ typedef struct dt_draft {
     dt_collective collective;
     bool direct;
     int ranks, chunks;
+    int colors; /* 0: one */
     int *owner; /* [chunks] */
     dt_moves moves;
 } dt_draft;

@@ -83,6 +83,7 @@ static void add_backwards(dt_schedule *s, const dt_moves *gather, int rounds)
         m->from = gather->at[i].to;
         m->to = gather->at[i].from;
         m->add = true;
+        m->phase = -1 - m->phase;
     }
     s->rounds += rounds;
 }
@@ -150,6 +151,7 @@ dt_schedule *dt_schedule_of_draft(dt_draft *d)
     s->direct = d->direct;
     s->ranks = d->ranks;
     s->chunks = d->chunks;
+    s->colors = d->colors ? d->colors : 1;
     s->owner = d->owner;
     write_moves(s, &d->moves);
     write_actions(s);

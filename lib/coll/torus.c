@@ -17,7 +17,7 @@ static dt_color *add_color(dt_torus *s)
 {
     dt_color *c = &s->color[s->colors++];
     memset(c, 0, sizeof *c);
-    if (s->grid->axis[DT_CORE_AXIS].ranks > 1)
+    if (s->view[0].axis[DT_CORE_AXIS].ranks > 1)
         add_phase(c, (dt_phase){dt_algorithm_find("line"), DT_CORE_AXIS, false});
     return c;
 }
@@ -91,12 +91,13 @@ static bool in_chip(const dt_grid *g, dt_torus *s)
     return true;
 }
 
-int dt_torus_ways(const dt_grid *g, dt_torus out[DT_TORUS_WAYS])
+int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS])
 {
-    static bool (*const makers[DT_TORUS_WAYS])(const dt_grid *, dt_torus *) = {one_way, pincer, halving, in_chip};
-    int n = 0;
-    for (int i = 0; i < DT_TORUS_WAYS; i++) {
-        out[n] = (dt_torus){.grid = g};
+    static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip, halving};
+    const bool twisted = t->slice && t->slice->twisted; /* far partners take other ways there than along the axis */
+    int n = dt_torus_twisted(t, g, &out[0]);
+    for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {
+        out[n] = (dt_torus){.view = {*g}, .twisted = {-1}, .views = 1};
         n += makers[i](g, &out[n]);
     }
     return n;

@@ -21,7 +21,7 @@
 #include "coll/coll.h"
 #include "coll/grid.h"
 
-enum { DT_TORUS_COLORS = 6 };
+enum { DT_TORUS_VIEWS = 3 };
 
 typedef struct dt_phase {
     const dt_algorithm *algorithm; /* along the axis */
@@ -30,26 +30,37 @@ typedef struct dt_phase {
 } dt_phase;
 
 typedef struct dt_color {
+    int view;   /* how it sees the grid */
     int phases; /* as a reduce-scatter takes them */
     dt_phase phase[DT_GRID_AXES];
 } dt_color;
 
 typedef struct dt_torus {
     char name[48];     /* "torus 6 colours 3 phases" */
-    const dt_grid *grid;
+    dt_grid view[DT_TORUS_VIEWS]; /* [0]: the grid as it is; the others: with one twisted axis as a ring (see coll/twist.c) */
+    int twisted[DT_TORUS_VIEWS];  /* that axis; -1: none */
+    int views;
     int colors;
-    dt_color color[DT_TORUS_COLORS];
+    dt_color color[DT_COLORS];
 } dt_torus;
 
 /* All that are possible on a grid, the one that compilers prefer for large buffers first, into out[]; their number. */
 enum { DT_TORUS_WAYS = 4 };
-int dt_torus_ways(const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
+int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
 /* all_gather, reduce_scatter, all_reduce of a buffer of `bytes` by all groups of the grid at once. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires);
 /* The same written out for one group, whose ranks stand at place[ranks][4]. SCHEDULE: too many ranks. */
 dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective c, const int *place) DT_MUST_USE;
+/* Colours for all chips of a twisted slice. False: it is not one, or these are not all chips. */
+bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
+/* Where a chip of a view stands. */
+void dt_torus_unview(const dt_torus *s, int view, const int seen[DT_GRID_AXES], int at[DT_GRID_AXES]);
 /* all_to_all by all groups at once, every message straight to where it goes. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
+/* Between all chips of a twisted slice. */
+dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes, const dt_wires *wires);
+/* All chips of a slice are one group. */
+bool dt_grid_is_whole(const dt_grid *g);
 
 #endif

@@ -2,8 +2,8 @@
  * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the same time, so what the links of one row
  * carry in a round is what all carry.
  *
- * An algorithm's moves along an axis are played once for each group that lies in the row (`profile`); a round of a phase is the sum over the
- * colours that are in the row, in the parts of the buffer that they have left. Rounds and their prices are those of dt_schedule_cost.
+ * An algorithm's moves along an axis are played once for each group that lies in the row (`profile`), with the part of the buffer that a colour
+ * has left. Rounds, phases and their prices are those of dt_schedule_cost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,18 +86,17 @@ static void profile_release(profile *p)
     free(p->link);
 }
 
-/* ---- rounds ---- */
+/* ---- phases ---- */
 
 /* What the links of the rows of all axes carry; a row has the same links whichever way they are used. */
 typedef struct rows {
     double link[DT_GRID_AXES][2][DT_GRID_SIDE];
-    int hops;
 } rows;
 
 typedef struct bill {
     const dt_torus *s;
     const dt_wires *wires;
-    rows now, total;
+    rows phase, total;
     dt_wire_price price;
 } bill;
 
@@ -120,59 +119,69 @@ static double most_of(const dt_grid *g, const rows *r)
     return m;
 }
 
-static void close_round(bill *b)
+/* A colour's round, alone; `chunk`: bytes, of all cores of a chip that take part. */
+static double price_round(bill *b, const profile *p, int axis, int round, double chunk)
 {
-    const dt_grid *g = b->s->grid;
-    b->price.seconds += dt_wires_round(b->wires, b->now.hops, most_of(g, &b->now), b->now.link[DT_CORE_AXIS][0][0]);
-    b->price.latency_s += b->now.hops * b->wires->hop_s;
-    for (int a = 0; a < DT_CORE_AXIS; a++)
-        for (int up = 0; up < 2; up++)
-            for (int i = 0; i < g->axis[a].size; i++)
-                b->total.link[a][up][i] += b->now.link[a][up][i];
-    memset(&b->now, 0, sizeof b->now);
-}
-
-/* A colour's part of a round; all cores of a chip that take part send over its links. */
-static void add_round(bill *b, const profile *p, const dt_phase *phase, int round, double chunk)
-{
-    const double each = phase->axis == DT_CORE_AXIS ? chunk : chunk * b->s->grid->cores;
+    const int size = b->s->view[0].axis[axis].size; /* of a ring of several laps the first one: all are alike */
+    double busiest = 0;
     for (int up = 0; up < 2; up++)
-        for (int i = 0; i < p->size; i++)
-            b->now.link[phase->axis][up][i] += each * row_of(p, round, up)[i];
-    if (p->hops[round] > b->now.hops)
-        b->now.hops = p->hops[round];
+        for (int i = 0; i < p->size && i < size; i++) {
+            const double bytes = chunk * row_of(p, round, up)[i];
+            b->phase.link[axis][up][i] += bytes;
+            busiest = bytes > busiest ? bytes : busiest;
+        }
+    return axis == DT_CORE_AXIS ? dt_wires_round(b->wires, 0, 0, busiest) : dt_wires_round(b->wires, p->hops[round], busiest, 0);
 }
 
 /* Bytes of a chunk of a colour's phase, of `bytes` of the colour. */
 static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes)
 {
     for (int i = 0; i <= phase; i++)
-        bytes /= s->grid->axis[c->phase[i].axis].ranks;
+        bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
     return bytes / c->phase[phase].algorithm->chunks;
+}
+
+static void larger(double *most_so_far, double v)
+{
+    *most_so_far = v > *most_so_far ? v : *most_so_far;
+}
+
+/* What a colour needs for a phase if nobody is in its way; all cores of a chip that take part send over its links. */
+static void price_color(bill *b, int color, int phase, bool backwards, double bytes, double *slowest, double *latency)
+{
+    const dt_color *c = &b->s->color[color];
+    const int axis = c->phase[phase].axis;
+    profile p = profile_of(&b->s->view[c->view], &c->phase[phase], backwards);
+    const double chunk = chunk_bytes(b->s, c, phase, bytes) * (axis == DT_CORE_AXIS ? 1 : b->s->view[0].cores);
+    double seconds = 0, way = 0;
+    for (int round = 0; round < p.rounds; round++) {
+        seconds += price_round(b, &p, axis, round, chunk);
+        way += p.hops[round] * b->wires->hop_s;
+    }
+    larger(slowest, seconds);
+    larger(latency, way);
+    profile_release(&p);
 }
 
 static void add_phase(bill *b, int phase, bool backwards, double bytes)
 {
-    profile p[DT_TORUS_COLORS];
-    int rounds = 0;
-    for (int c = 0; c < b->s->colors; c++) {
-        p[c] = profile_of(b->s->grid, &b->s->color[c].phase[phase], backwards);
-        rounds = p[c].rounds > rounds ? p[c].rounds : rounds;
-    }
-    for (int i = 0; i < rounds; i++) {
-        const int round = backwards ? rounds - 1 - i : i;
-        for (int c = 0; c < b->s->colors; c++)
-            if (round < p[c].rounds)
-                add_round(b, &p[c], &b->s->color[c].phase[phase], round, chunk_bytes(b->s, &b->s->color[c], phase, bytes / b->s->colors));
-        close_round(b);
-    }
+    const dt_grid *g = &b->s->view[0];
+    double slowest = 0, latency = 0;
     for (int c = 0; c < b->s->colors; c++)
-        profile_release(&p[c]);
+        price_color(b, c, phase, backwards, bytes / b->s->colors, &slowest, &latency);
+    larger(&slowest, dt_wires_round(b->wires, 0, most_of(g, &b->phase), b->phase.link[DT_CORE_AXIS][0][0]));
+    b->price.seconds += slowest;
+    b->price.latency_s += latency;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        for (int up = 0; up < 2; up++)
+            for (int i = 0; i < g->axis[a].size; i++)
+                b->total.link[a][up][i] += b->phase.link[a][up][i];
+    memset(&b->phase, 0, sizeof b->phase);
 }
 
 static void note_links(bill *b)
 {
-    const dt_grid *g = b->s->grid;
+    const dt_grid *g = &b->s->view[0];
     b->price.busiest_link = most_of(g, &b->total);
     for (int a = 0; a < DT_CORE_AXIS; a++)
         for (int up = 0; up < 2; up++)
@@ -207,7 +216,7 @@ static void gather_all_pairs(int ranks, dt_moves *out)
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires)
 {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
-    const dt_torus s = {.grid = g, .colors = 1};
+    const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};
     bill b = {.s = &s, .wires = wires};
     const double each = bytes / g->ranks / g->ranks;
     int hops = 0;
@@ -216,12 +225,12 @@ dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_w
         profile p = profile_of(g, &phase, false);
         hops += p.hops[0];
         if (g->axis[a].ranks > 1)
-            add_round(&b, &p, &phase, 0, a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks);
+            price_round(&b, &p, a, 0, a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks * g->cores);
         profile_release(&p);
     }
     b.price.latency_s = hops * wires->hop_s;
-    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.now), b.now.link[DT_CORE_AXIS][0][0]);
-    b.total = b.now;
+    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.phase), b.phase.link[DT_CORE_AXIS][0][0]);
+    b.total = b.phase;
     note_links(&b);
     return b.price;
 }

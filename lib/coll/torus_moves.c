@@ -17,21 +17,30 @@
 typedef struct writer {
     const dt_torus *s;
     const int *rank_at; /* [x][y][z][core] of the grid: the rank */
+    const dt_grid *view; /* how the colour in hand sees it */
+    int color;
     int parts;          /* chunks that a rank owns of a colour: as many as an algorithm of the schedule cuts its own part into */
     dt_draft *out;
 } writer;
 
 static int axis_ranks(const writer *w, int axis)
 {
-    return w->s->grid->axis[axis].ranks;
+    return w->view->axis[axis].ranks;
 }
 
 static int rank_of(const writer *w, const int at[DT_GRID_AXES])
 {
-    int index = 0;
+    int index = 0, really[DT_GRID_AXES];
+    dt_torus_unview(w->s, w->s->color[w->color].view, at, really);
     for (int a = 0; a < DT_GRID_AXES; a++)
-        index = index * axis_ranks(w, a) + at[a];
+        index = index * w->s->view[0].axis[a].ranks + really[a];
     return w->rank_at[index];
+}
+
+static void take_color(writer *w, int color)
+{
+    w->color = color;
+    w->view = &w->s->view[w->s->color[color].view];
 }
 
 /* Where a rank stands in the order of a phase. */
@@ -43,7 +52,7 @@ static int turn_of(const writer *w, const dt_phase *p, int at)
 /* Chunks that are in hand before a phase; after the last one those that a rank owns. */
 static int in_hand(const writer *w, const dt_color *c, int phase)
 {
-    int n = w->s->grid->ranks * w->parts;
+    int n = w->view->ranks * w->parts;
     for (int i = 0; i < phase; i++)
         n /= axis_ranks(w, c->phase[i].axis);
     return n;
@@ -53,7 +62,7 @@ static int in_hand(const writer *w, const dt_color *c, int phase)
 static int first_in_hand(const writer *w, int color, int phase, const int at[DT_GRID_AXES])
 {
     const dt_color *c = &w->s->color[color];
-    int first = color * w->s->grid->ranks * w->parts;
+    int first = color * w->view->ranks * w->parts;
     for (int i = 0; i < phase; i++)
         first += turn_of(w, &c->phase[i], at[c->phase[i].axis]) * in_hand(w, c, i + 1);
     return first;
@@ -74,6 +83,8 @@ static void write_row(writer *w, int color, int phase, int round, int at[DT_GRID
         m.round += round;
         m.first = first + m.first * each;
         m.chunks *= each;
+        m.color = color;
+        m.phase = w->s->color[color].phases - 1 - phase;
         dt_moves_add(&w->out->moves, m);
     }
 }
@@ -81,11 +92,11 @@ static void write_row(writer *w, int color, int phase, int round, int at[DT_GRID
 /* All rows of a colour's phase; the number of rounds. */
 static int write_rows(writer *w, int color, int phase, int round)
 {
-    const dt_grid_axis *x = w->s->grid->axis;
+    const dt_grid_axis *x = w->view->axis;
     const dt_phase *p = &w->s->color[color].phase[phase];
     dt_moves moves = {0};
     p->algorithm->gather(axis_ranks(w, p->axis), &moves);
-    for (int i = 0; i < w->s->grid->ranks; i++) {
+    for (int i = 0; i < w->view->ranks; i++) {
         int at[DT_GRID_AXES];
         for (int a = 0, rest = i; a < DT_GRID_AXES; rest /= x[a++].ranks)
             at[a] = rest % x[a].ranks;
@@ -103,6 +114,7 @@ static void write_colors(writer *w)
     for (int phase = w->s->color[0].phases - 1; phase >= 0; phase--) {
         int most = 0;
         for (int c = 0; c < w->s->colors; c++) {
+            take_color(w, c);
             const int rounds = write_rows(w, c, phase, round);
             most = rounds > most ? rounds : most;
         }
@@ -113,9 +125,10 @@ static void write_colors(writer *w)
 
 static void set_owners(writer *w)
 {
-    const dt_grid_axis *x = w->s->grid->axis;
-    for (int c = 0; c < w->s->colors; c++)
-        for (int i = 0; i < w->s->grid->ranks; i++) {
+    for (int c = 0; c < w->s->colors; c++) {
+        take_color(w, c);
+        const dt_grid_axis *x = w->view->axis;
+        for (int i = 0; i < w->view->ranks; i++) {
             int at[DT_GRID_AXES];
             for (int a = 0, rest = i; a < DT_GRID_AXES; rest /= x[a++].ranks)
                 at[a] = rest % x[a].ranks;
@@ -123,6 +136,7 @@ static void set_owners(writer *w)
             for (int k = 0; k < w->parts; k++)
                 w->out->owner[first + k] = rank_of(w, at);
         }
+    }
 }
 
 /* ---- where ranks stand ---- */
@@ -158,11 +172,11 @@ static int most_parts(const dt_torus *s)
 
 dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective c, const int *place)
 {
-    DT_TRY(dt_schedule_ranks_given(s->grid->ranks));
-    const int parts = most_parts(s), chunks = s->colors * s->grid->ranks * parts;
-    int *rank_at = ranks_by_place(s->grid, place);
-    dt_draft d = {.name = s->name, .collective = c, .ranks = s->grid->ranks, .chunks = chunks, .owner = dt_alloc((size_t)chunks * sizeof *d.owner)};
-    writer w = {s, rank_at, parts, &d};
+    DT_TRY(dt_schedule_ranks_given(s->view[0].ranks));
+    const int parts = most_parts(s), chunks = s->colors * s->view[0].ranks * parts;
+    int *rank_at = ranks_by_place(&s->view[0], place);
+    dt_draft d = {.name = s->name, .collective = c, .ranks = s->view[0].ranks, .chunks = chunks, .colors = s->colors, .owner = dt_alloc((size_t)chunks * sizeof *d.owner)};
+    writer w = {.s = s, .rank_at = rank_at, .view = &s->view[0], .parts = parts, .out = &d};
     set_owners(&w);
     write_colors(&w);
     free(rank_at);

@@ -91,7 +91,7 @@ static dt_status *take_name(const saving *v)
 {
     bool done = false;
     if (exists(v->final)) {
-        DT_TRY(dt_exchange(v->temporary, v->final, &done));
+        DT_TRY(dt_file_swap(v->temporary, v->final, &done));
         if (!done)
             DT_TRY(remove_any(v->final));
     }

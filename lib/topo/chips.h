@@ -6,8 +6,9 @@
  * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020; [lib] libtpu 0.0.42.1 asked through
  * its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py; [dssa] the paper "A Domain-Specific Supercomputer for Training Deep
  * Neural Networks", from memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list] Google Cloud's list
- * prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111
- * products of matrices a generation (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
+ * prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks; [mb] AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a
+ * psum are 2 V (N - 1) / N / seconds. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices a generation
+ * (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
  */
 DT_CHIP(v2,
     .kind = "TPU v2",                  /* [lib] */
@@ -24,6 +25,8 @@ DT_CHIP(v2,
                 .measured_share = 1.0, .alus = 2 }, /* [sb] the profile of a 2048-class product: 100 % */
     .links = 4, .link_Bps = 62e9,      /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.96, .line_efficiency = 0.96, /* calibrated on [sb]'s profile: a reduce-scatter, 1.1 ms by its formula, took 1.13 ms */
+    .collective_s = 5e-6,              /* calibrated on v5e */
     .usd_hour = 4.50 / 4,              /* [dawn] 4.50 for a v2-8 */
     .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
     .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* [lib] */
@@ -43,6 +46,8 @@ DT_CHIP(v3,
                 .measured_share = 0.96, .alus = 2 }, /* [fit] */
     .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
+    .collective_s = 5e-6,              /* calibrated on v5e */
     .usd_hour = 8.00 / 4,              /* [list] 8.00 for a v3-8 */
     .dims = 2, .wrap = 32,             /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
     .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
@@ -64,6 +69,8 @@ DT_CHIP(v4,
                 .measured_share = 0.875, .resident = INT64_C(128) << 20, .alus = 2 }, /* [fit] */
     .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+    .collective_s = 5e-6,              /* calibrated on v5e */
     .pcie_Bps = 16e9,                  /* [sb] */
     .dcn_Bps = 6.25e9,                 /* [sb] */
     .usd_hour = 3.22,                  /* [list] */
@@ -88,6 +95,9 @@ DT_CHIP(v5e,
                 .measured_share = 0.97, .resident = INT64_C(112) << 20, .alus = 4 }, /* [fit] */
     .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.95,           /* [sb] measured along the 16 of 8x16, from 10 MB up */
+    .line_efficiency = 0.83,           /* calibrated on [sb]'s profile: an all-gather of 33.5 MB over 4 without wraparound, 680 us */
+    .collective_s = 5e-6,              /* calibrated on [sb]'s profile of v5e: an all-gather of 131 kB in 8 us, of which 3 are hops */
     .pcie_Bps = 16e9,                  /* [sb] */
     .dcn_Bps = 3.125e9,                /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
     .usd_hour = 1.20,                  /* [sb] */
@@ -112,6 +122,8 @@ DT_CHIP(v5p,
                 .measured_share = 0.955, .resident = INT64_C(48) << 20, .alus = 4 }, /* [fit] */
     .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+    .collective_s = 5e-6,              /* calibrated on v5e */
     .pcie_Bps = 16e9,                  /* [sb] */
     .dcn_Bps = 6.25e9,                 /* [docs] 50 Gbit/s a chip */
     .usd_hour = 4.20,                  /* [sb] */
@@ -136,6 +148,9 @@ DT_CHIP(v6e,
                 .measured_share = 0.9, .resident = INT64_C(96) << 20, .alus = 4 }, /* [recipes] 8192^3: 90 % */
     .links = 4, .link_Bps = 90e9,      /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
+    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+    .sum_efficiency = 0.69,            /* calibrated on the psum of 606 MB over 16x16 of [recipes], by [mb] 5.12 ms */
+    .collective_s = 5e-6,              /* calibrated on v5e */
     .pcie_Bps = 32e9,                  /* [sb] */
     .dcn_Bps = 12.5e9,                 /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
     .usd_hour = 2.70,                  /* [list] */
@@ -159,6 +174,9 @@ DT_CHIP(tpu7x,
                 .measured_share = 0.83, .resident = INT64_C(48) << 20, .alus = 4 }, /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
     .links = 6, .link_Bps = 100e9,     /* [docs] 1,200 GB/s a chip both ways, nominal */
     .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
+    .ring_efficiency = 0.86, .line_efficiency = 0.75, /* as v5e, of 90 % of the nominal rate, as [sb] counts all other generations */
+    .collective_s = 5e-6,              /* calibrated on v5e */
+    .core_link_Bps = 6 * 2 * 100e9,    /* [docs] between the chiplets, six times a link; from memory */
     .dcn_Bps = 12.5e9,                 /* [docs] 100 Gbit/s a chip */
     .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */

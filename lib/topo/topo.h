@@ -64,8 +64,8 @@ typedef struct dt_chip {
     double core_link_Bps;     /* between the cores of a chip, both ways together; 0: they exchange through HBM */
     double ring_efficiency;   /* part of link_Bps that collectives reach where the ends of all axes are linked */
     double line_efficiency;   /* and where some are not */
+    double sum_efficiency;    /* of these an all-reduce reaches this part; 0: all */
     double collective_s;      /* of a collective beside hops and bytes: starting it, and everybody being there */
-    double dcn_s;             /* latency of the network between slices */
     double pcie_Bps;          /* between a chip and its host */
     double dcn_Bps;           /* a chip's part of the network between slices, one way */
     double usd_hour;          /* price of a chip for an hour, US dollars */

@@ -20,7 +20,7 @@ typedef struct scene_spec {
     int chips[3];
     bool wrap[3];
     int group[4]; /* ranks along x, y, z, core */
-    bool strided;
+    enum { BLOCKS, APART, TWISTED } how; /* twisted: blocks of a twisted slice */
 } scene_spec;
 
 /* Group and rank of coordinates. */
@@ -29,15 +29,15 @@ static inline void scene_stand(scene *s, const scene_spec *spec, const int at[4]
     int g = 0, r = 0;
     for (int a = 3; a >= 0; a--) {
         const int blocks = s->topology->mesh[a] / spec->group[a];
-        g = g * blocks + (spec->strided ? at[a] % blocks : at[a] / spec->group[a]);
-        r = r * spec->group[a] + (spec->strided ? at[a] / blocks : at[a] % spec->group[a]);
+        g = g * blocks + (spec->how == APART ? at[a] % blocks : at[a] / spec->group[a]);
+        r = r * spec->group[a] + (spec->how == APART ? at[a] / blocks : at[a] % spec->group[a]);
     }
     memcpy(&s->place[4 * (g * s->x.ranks + r)], at, 4 * sizeof *at);
 }
 
 static inline void scene_set(scene *s, const scene_spec *spec)
 {
-    s->slice = (dt_slice){.name = "scene", .chip = dt_chip_find(spec->generation)};
+    s->slice = (dt_slice){.name = "scene", .chip = dt_chip_find(spec->generation), .twisted = spec->how == TWISTED};
     memcpy(s->slice.chips, spec->chips, sizeof spec->chips);
     memcpy(s->slice.wrap, spec->wrap, sizeof spec->wrap);
     s->topology = dt_topology_of_slice(&s->slice);

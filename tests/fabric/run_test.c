@@ -171,7 +171,7 @@ static void try_mesh(const int chips[3], bool wrap)
                 memcpy(place[ranks++], (int[4]){x, y, z, 0}, sizeof *place);
     assert_true(dt_grid_find(t, 1, ranks, place[0], &grid));
     assert_null(dt_pool_create(&pool, ranks));
-    for (int n = dt_torus_ways(&grid, way); n-- > 0;)
+    for (int n = dt_torus_ways(t, &grid, way); n-- > 0;)
         for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
             assert_null(dt_torus_schedule(&s, &way[n], (dt_collective)c, place[0]));
             try_on(s, pool);

@@ -1,0 +1,26 @@
+/*
+ * The data-centre network between slices. Every chip has a part of it (dt_chip.dcn_Bps), and sends straight to the chips at the same place of other
+ * slices; there is no torus. So what goes over it is best as small as can be: of an all-reduce over several slices the reduce-scatter and
+ * the all-gather stay on the links of each slice, and only what a chip is left with in between, V / chips, goes over the network.
+ *
+ * Whether this hides behind other work is the caller's affair.
+ */
+#ifndef DT_COLL_DCN_H
+#define DT_COLL_DCN_H
+
+#include "coll/exchange.h"
+
+/* Seconds of a collective between chips at the same place of `slices` slices, each with `bytes` of its own (of an all-gather: of all). False:
+ * nothing is known of such a network for this chip. */
+bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds);
+
+/* An all-reduce, reduce-scatter or all-gather over the ranks of x in all slices. */
+typedef struct dt_slices_price {
+    dt_exchange_price inside; /* on the links of each slice */
+    double between_s;         /* over the network */
+    double between_bytes;     /* that a chip sends over it */
+    double seconds;
+} dt_slices_price;
+bool dt_slices_price_of(const dt_exchange *x, int slices, dt_slices_price *out);
+
+#endif
