@@ -122,6 +122,8 @@ static dt_prediction by_formula(const dt_rows *rows, const dt_row *row)
         dt_facts_of_chip(&f, f.chip);
     bool known = dt_formula(&f, formula_of(rows, row), &value, unknown, sizeof unknown);
     dt_facts_release(&f);
+    if (!known && goes_on(row) && !before(rows, row, false))
+        return dt_not_sufficient(rows, "it goes on from a row that is not in the file");
     if (!known)
         return dt_not_sufficient(rows, "no rule answers the question, and neither row nor chip says what '%s' of its formula is", unknown);
     return (dt_prediction){.by = DT_BY_FORMULA, .value = value};

@@ -1,0 +1,26 @@
+/* Jobs of published models, planned for rows: the same code as `dtrain plan`. */
+#ifndef DT_VALIDATION_PLANNED_H
+#define DT_VALIDATION_PLANNED_H
+
+#include "topo/topo.h"
+#include "validation/validation.h"
+
+typedef struct dt_planned {
+    double seconds; /* of a step */
+    double bytes;   /* of HBM, a device, at the peak */
+} dt_planned;
+
+/* The job `base` of the directory of published jobs with overrides. False: it cannot be planned, and *why says so. */
+bool dt_row_plan(const dt_rows *rows, const char *base, const char *const *overrides, int n, dt_planned *out, dt_prediction *why);
+
+/* A published model, whole, on a slice: a replica on each device. */
+typedef struct dt_row_model {
+    const char *base;  /* "resnet50.yaml" */
+    dt_slice slice;
+    double batch;      /* of all replicas */
+} dt_row_model;
+/* By the row's `model`, `accelerator` or `topology`, and `global_batch` or `per_device_batch`. False: *why says what is missing. */
+bool dt_row_model_of(const dt_rows *rows, const dt_row *row, dt_row_model *out, dt_prediction *why);
+bool dt_row_model_plan(const dt_rows *rows, const dt_row_model *m, dt_planned *out, dt_prediction *why);
+
+#endif
