@@ -121,6 +121,11 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 	$(AR) rcs $@ $^
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+# A compiler plug-in that is none, for the driver's tests.
+$(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -shared $(DTFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+$(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
 
 test: tests $(if $(WHOLE),all examples)
 	BUILD=$(BUILD) scripts/run-tests $(TESTS)

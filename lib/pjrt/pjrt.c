@@ -2,7 +2,7 @@
  * Driving a plug-in: see pjrt.h, and api.h for its table.
  *
  * libtpu asks a metadata server where it is and takes a lock on the machine's TPU unless its environment tells it otherwise; nothing here needs either.
- * What the user has set stays.
+ * What the user has set stays. (The type of accelerator is that of this machine's TPU, which it has not; the slice to compile for is named later.)
  */
 #include "pjrt/pjrt.h"
 
@@ -74,6 +74,8 @@ static void set_environment(void)
 {
     setenv("TPU_SKIP_MDS_QUERY", "1", 0);
     setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", 0);
+    setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
+    setenv("TPU_ACCELERATOR_TYPE", "v4-8", 0);
     setenv("TPU_STDERR_LOG_LEVEL", "3", 0);
     setenv("TPU_MIN_LOG_LEVEL", "3", 0);
 }

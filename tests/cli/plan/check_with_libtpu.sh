@@ -1,0 +1,24 @@
+# The compiler's column: a plug-in that makes its numbers up. And what is said of one that cannot be used.
+fake=$BUILD/tests/pjrt/fake_plugin.so
+case $fake in /*) ;; *) fake=$PWD/$fake ;; esac
+[ -f "$fake" ] || { echo "no fake plug-in: 'make tests' builds it"; exit 77; }
+cd "$TEST_DIR" || exit 1
+cat >job.yaml <<'END'
+version: 1
+name: mlp
+seed: 1
+strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}
+dataset: {format: synthetic, examples: 64, element: {image: {shape: [16]}, label: {num_classes: 10}}, global_batch_size: 64}
+model: {type: sequential, layers: [Input: {name: image, shape: [16]}, Dense: {units: 10}]}
+compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+show() {
+    echo "\$ dtrain plan $*"
+    "$DTRAIN" plan "$@" --check-with-libtpu "$fake" 2>&1
+}
+show job.yaml | sed -n '/^\$/p;s/compiled the training step in .*/compiled/;/^held/p' | cut -c1-60
+"$DTRAIN" plan job.yaml --check-with-libtpu "$fake" | sed -n '/^held/,$p' | sed '1,2d;/^the compiler/d' | cut -c1-26,43-58 | sed 's/ *$//'
+"$DTRAIN" plan job.yaml --json --check-with-libtpu "$fake" | sed 's/.*"compiled"/"compiled"/'
+FAKE_PJRT=refuse show job.yaml | sed 's|/.*/fake|FAKE|'
+FAKE_PJRT=major show job.yaml | sed 's|/.*/fake|FAKE|'

@@ -1,0 +1,171 @@
+/* The driver of compiler plug-ins against one that is made up: what it reads, what it says of those that misbehave, and that it leaves nothing behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "pjrt/pjrt.h"
+
+static char plugin[4200];
+
+static void find_plugin(void)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(n > 0);
+    self[n] = 0;
+    snprintf(plugin, sizeof plugin, "%s/fake_plugin.so", dirname(self));
+}
+
+static int left_behind(void)
+{
+    int (*alive)(void);
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&alive = dlsym(library, "fake_pjrt_alive");
+    int n = alive();
+    dlclose(library);
+    return n;
+}
+
+static dt_status *compile_as(const char *mode, const char *slice, dt_pjrt_report *out)
+{
+    static const int64_t ids[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    const dt_pjrt_order order = { .slice = slice, .host = { 2, 2, 1 }, .n_devices = 8, .device = ids, .program = "module @train {}", .size = 16 };
+    dt_pjrt *p = NULL;
+    setenv("FAKE_PJRT", mode, 1);
+    dt_status *bad = dt_pjrt_open(&p, plugin);
+    if (!bad)
+        bad = dt_pjrt_compile(p, &order, out);
+    dt_pjrt_close(p);
+    return bad;
+}
+
+static void test_what_it_tells_is_read(void **state)
+{
+    (void)state;
+    dt_pjrt_report r;
+    dt_status *bad = compile_as("", "v3:2x2", &r);
+    if (bad)
+        fail_msg("%s", dt_status_text(bad));
+    assert_int_equal(r.argument, 3 << 20);
+    assert_int_equal(r.output, 2 << 20);
+    assert_int_equal(r.alias, 1 << 20);
+    assert_int_equal(r.temp, 4 << 20);
+    assert_int_equal(r.hbm, 16624107520);
+    assert_true(r.cycles == 1e6);
+    assert_int_equal(r.loops, 1);
+    for (int k = 0; k < DT_PJRT_KINDS; k++) {
+        assert_int_equal(r.collective[k].n, k < 2);
+        assert_true(r.collective[k].bytes == (k < 2 ? 400 : 0));
+    }
+    assert_int_equal(left_behind(), 0);
+}
+
+static void test_version_is_printed(void **state)
+{
+    (void)state;
+    dt_pjrt *p = NULL;
+    dt_str s = { 0 };
+    setenv("FAKE_PJRT", "", 1);
+    assert_null(dt_pjrt_open(&p, plugin));
+    dt_pjrt_print_version(p, &s);
+    assert_string_equal(dt_str_text(&s), "PJRT 0.99, StableHLO 1.2.3");
+    dt_str_release(&s);
+    dt_pjrt_close(p);
+}
+
+static void test_misbehaviour_is_named(void **state)
+{
+    (void)state;
+    static const struct { const char *mode, *slice, *says; } cases[] = {
+        { "major", "v3:2x2", "speaks PJRT 1.99; dtrain knows 0.x" },
+        { "no_table", "v3:2x2", "GetPjrtApi gives no table of functions" },
+        { "short", "v3:2x2", "GetPjrtApi gives no table of functions" },
+        { "old", "v3:2x2", "has no PJRT_Compile (PJRT 0.99)" },
+        { "no_memory", "v3:2x2", "has no PJRT_Executable_GetCompiledMemoryStats" },
+        { "initialize", "v3:2x2", "initialize: no chip\\x0afound" },
+        { "", "v9:2x2", "topology: no topology named v9:2x2" },
+        { "no_devices", "v3:2x2", "the topology has no devices" },
+        { "refuse", "v3:2x2", "compile: RESOURCE_EXHAUSTED: Ran out of memory on HBM" },
+        { "silent", "v9:2x2", "topology: an error without a message" },
+        { "garbage", "v3:2x2", "malformed HLO" },
+        { "no_module", "v3:2x2", "no HLO module in it" },
+        { "grows", "v3:2x2", "has grown since its size was asked for" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_pjrt_report r;
+        dt_status *bad = compile_as(cases[i].mode, cases[i].slice, &r);
+        if (!bad || !strstr(dt_status_text(bad), cases[i].says))
+            fail_msg("%s: said '%s'", cases[i].mode, bad ? dt_status_text(bad) : "nothing");
+        dt_status_free(bad);
+        assert_int_equal(left_behind(), 0);
+    }
+}
+
+static void test_what_is_no_plugin(void **state)
+{
+    (void)state;
+    dt_pjrt *p = NULL;
+    dt_status *bad = dt_pjrt_open(&p, "/no/such/libtpu.so");
+    assert_non_null(strstr(dt_status_text(bad), "cannot open the compiler plug-in"));
+    dt_status_free(bad);
+    bad = dt_pjrt_open(&p, "libm.so.6");
+    assert_non_null(strstr(dt_status_text(bad), "it has no GetPjrtApi"));
+    dt_status_free(bad);
+}
+
+/* ---- bytes that nobody wrote: an answer, and no step beyond them ---- */
+
+static void read_any(const unsigned char *bytes, size_t n)
+{
+    dt_pjrt_report r = { 0 };
+    unsigned char *own = malloc(n ? n : 1);
+    memcpy(own, bytes, n);
+    dt_status_free(dt_pjrt_read_hlo(own, n, &r));
+    free(own);
+}
+
+static void test_malformed_bytes(void **state)
+{
+    (void)state;
+    dt_random r = dt_random_stream(20251122, "hlo", 0);
+    unsigned char bytes[256];
+    print_message("seed 20251122\n");
+    for (int trial = 0; trial < 20000; trial++) {
+        size_t n = dt_random_below(&r, sizeof bytes);
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = (unsigned char)dt_random_u32(&r);
+        static const unsigned char openings[] = { 1 << 3 | 2, 100, 3 << 3 | 2, 90, 2 << 3 | 2, 80, 3 << 3 | 2, 60 }; /* a module, a computation, .. */
+        for (size_t i = 0; i < n && i < dt_random_below(&r, sizeof openings + 1); i++)
+            bytes[i] = openings[i];
+        read_any(bytes, n);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    find_plugin();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_it_tells_is_read),
+        cmocka_unit_test(test_version_is_printed),
+        cmocka_unit_test(test_misbehaviour_is_named),
+        cmocka_unit_test(test_what_is_no_plugin),
+        cmocka_unit_test(test_malformed_bytes),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
