@@ -92,7 +92,7 @@ DT_CHIP(v5e,
     .core_hbm_Bps = 819e9,             /* [docs] later copies say 800; [jax] 820 */
     .core_vmem = INT64_C(128) << 20,   /* [jax] */
     .kernel = { .launch = 3700, .tile = 33, .share = 0.985, .result = 14.1, .hbm_share = 0.755, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.97, .resident = INT64_C(112) << 20, .alus = 4 }, /* [fit] */
+                .measured_share = 0.97, .resident = INT64_C(112) << 20, .alus = 3 }, /* [fit] */
     .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95,           /* [sb] measured along the 16 of 8x16, from 10 MB up */
@@ -119,7 +119,7 @@ DT_CHIP(v5p,
     .core_hbm_Bps = 2765e9 / 2,        /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
     .core_vmem = INT64_C(64) << 20,    /* [jax] */
     .kernel = { .launch = 4430, .tile = 30, .share = 0.955, .result = 11.2, .hbm_share = 0.63, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.955, .resident = INT64_C(48) << 20, .alus = 4 }, /* [fit] */
+                .measured_share = 0.955, .resident = INT64_C(48) << 20, .alus = 2 }, /* [fit] */
     .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
@@ -145,7 +145,7 @@ DT_CHIP(v6e,
     .core_hbm_Bps = 1638e9,            /* [docs] */
     .core_vmem = INT64_C(128) << 20,   /* [jax] */
     .kernel = { .launch = 4300, .tile = 127, .share = 0.845, .result = 7.6, .hbm_share = 0.845, .int8_rate = 1.5, /* [fit] */
-                .measured_share = 0.9, .resident = INT64_C(96) << 20, .alus = 4 }, /* [recipes] 8192^3: 90 % */
+                .measured_share = 0.9, .resident = INT64_C(96) << 20, .alus = 2.7 }, /* [recipes] 8192^3: 90 % */
     .links = 4, .link_Bps = 90e9,      /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
@@ -171,7 +171,7 @@ DT_CHIP(tpu7x,
     .core_hbm_Bps = 7380e9 / 2,        /* [docs] 7,380 GB/s a chip */
     .core_vmem = INT64_C(64) << 20,    /* [jax] */
     .kernel = { .launch = 5460, .tile = 119, .share = 0.88, .result = 4.15, .hbm_share = 0.78, .int8_rows = 200, .vectors = true, /* [fit] */
-                .measured_share = 0.83, .resident = INT64_C(48) << 20, .alus = 4 }, /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
+                .measured_share = 0.83, .resident = INT64_C(48) << 20, .alus = 2.6 }, /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
     .links = 6, .link_Bps = 100e9,     /* [docs] 1,200 GB/s a chip both ways, nominal */
     .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
     .ring_efficiency = 0.86, .line_efficiency = 0.75, /* as v5e, of 90 % of the nominal rate, as [sb] counts all other generations */

@@ -36,7 +36,7 @@ typedef struct dt_kernel_rates {
     double int8_rows;       /* rows that unpacking a tile of 8-bit integers takes as long as */
     bool vectors;           /* a product by a vector is done by matrix units; else by vector units */
     int64_t resident;       /* bytes of an operand that the compiler fetches ahead to the chip: its memory but what kernels have for themselves; 0: none */
-    double alus;            /* vector units' operations for each of 8 x 128 lanes and cycle */
+    double alus;            /* additions for each of 8 x 128 lanes and cycle in a long chain, as the compiler estimates; there are 2 ALUs a lane, or 4 [sb] */
 } dt_kernel_rates;
 
 typedef struct dt_chip {
