@@ -8,12 +8,46 @@
 typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
+    int64_t groups;  /* heads of queries for one of keys */
     dt_value query, key, value, position;
 } parts;
 
+/* (B.., S, K, H) as (B.., S, K, groups, H): the type of x, which has the dimension or has it not. */
+static dt_type grouped(const parts *p, const dt_type *x, int64_t key_heads)
+{
+    dt_type t = *x;
+    t.rank = p->lead + 4;
+    t.dim[p->lead + 3] = x->dim[x->rank - 1];
+    t.dim[p->lead + 2] = p->groups;
+    t.dim[p->lead + 1] = key_heads;
+    return t;
+}
+
+/* Each head of keys as often as heads of queries ask it. */
+static dt_value repeated(const parts *p, dt_value x)
+{
+    dt_type t = dt_type_of_value(x), wide = grouped(p, &t, t.dim[p->lead + 1]);
+    int8_t dims[DT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    dims[p->lead + 2] = (int8_t)(p->lead + 3);
+    t.dim[p->lead + 1] *= p->groups;
+    return p->groups == 1 ? x : dt_reshape(dt_broadcast_in_dim(x, &wide, dims), t.rank, t.dim);
+}
+
+/* The sum over those, of gradients. */
+static dt_value summed(const parts *p, dt_value x)
+{
+    dt_type t = dt_type_of_value(x), wide = grouped(p, &t, t.dim[p->lead + 1] / p->groups);
+    return p->groups == 1 ? x : dt_reduce(dt_reshape(x, wide.rank, wide.dim), DT_REDUCE_SUM, 1u << (p->lead + 2));
+}
+
 static parts parts_of(const dt_partition_call *c, int position)
 {
-    return (parts){ .attr = c->node->attr, .lead = c->type[0].rank - 3, .query = c->in[0], .key = c->in[1], .value = c->in[2], .position = c->in[position] };
+    int lead = c->type[0].rank - 3;
+    parts p = { .attr = c->node->attr, .lead = lead, .groups = c->type[0].dim[lead + 1] / c->type[1].dim[lead + 1], .query = c->in[0],
+                .position = c->in[position] };
+    p.key = repeated(&p, c->in[1]);
+    p.value = repeated(&p, c->in[2]);
+    return p;
 }
 
 /* a (B.., x, N, y) or (B.., N, x, y) with b (B.., z, N, w): leading dimensions and heads in step, one dimension of each contracted. */
@@ -97,11 +131,12 @@ dt_value dt_attention_grad_decompose(dt_partition_call *c)
     parts p = parts_of(c, 4);
     dt_value share = shares(&p), dy = c->in[3];
     if (p.attr->of == OF_VALUE)
-        return heads_inside(&p, product(&p, share, dy, true, 1, 0));
+        return summed(&p, heads_inside(&p, product(&p, share, dy, true, 1, 0)));
     dt_value dp = product(&p, dy, p.value, false, 2, 2);
     dt_value mean = over_keys(&p, dt_multiply(share, dp), DT_REDUCE_SUM);
     dt_value ds = dt_multiply(share, dt_subtract(dp, spread(mean, share)));
     ds = dt_multiply(ds, dt_like(ds, p.attr->scale));
-    dt_value sum = p.attr->of == OF_QUERY ? product(&p, ds, p.key, true, 2, 0) : product(&p, ds, p.query, true, 1, 0);
-    return heads_inside(&p, sum);
+    if (p.attr->of == OF_QUERY)
+        return heads_inside(&p, product(&p, ds, p.key, true, 2, 0));
+    return summed(&p, heads_inside(&p, product(&p, ds, p.query, true, 1, 0)));
 }

@@ -13,6 +13,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -53,7 +54,16 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "e8m%lld", (long long)((const dt_precision_attr *)attr)->mantissa_bits);
 }
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_precision_attr *a = c->node->attr;
+    int exponent_bits = c->type.dtype == DT_FLOAT64 ? 11 : c->type.dtype == DT_FLOAT16 ? 5 : 8;
+    return dt_hlo_op(c->hlo, "reduce_precision", c->in, 1, &c->type, "exponent_bits = %d : i32, mantissa_bits = %lld : i32", exponent_bits,
+                     (long long)a->mantissa_bits);
+}
+
 const dt_op dt_op_reduce_precision = {
     .name = "reduce_precision", .about = "x with fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
     .infer = infer, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = print,
+    .stablehlo = stablehlo,
 };
