@@ -1,6 +1,7 @@
 /* dtrain plan: what a job needs of its slice, before anybody books it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "verb.h"
 
@@ -9,30 +10,159 @@ enum { EXIT_DOES_NOT_FIT = 78 };
 struct plan {
     struct common common;
     struct place place;
-    bool json;
-    const char *libtpu;
+    const char *tpu, *budget, *svg, *libtpu;
+    struct words what_if;
+    bool json, search;
 };
+
+/* The jobs of a call: as it is, then with each --what-if. */
+struct jobs {
+    dt_job **at;
+    const char **label;
+    int n;
+};
+
+/* Overrides of the command line, those of --tpu, and one more. */
+static void add_overrides(const struct call *call, const char *more, dt_job_source *source, const char **word, char *slice, size_t size)
+{
+    const struct plan *my = call->settings;
+    int n = source->n_overrides;
+    memcpy(word, source->overrides, (size_t)n * sizeof *word);
+    if (my->tpu) {
+        snprintf(slice, size, "strategy.cluster_resolver.tpu=%s%s", strncmp(my->tpu, "sim:", 4) == 0 || !*my->tpu ? "" : "sim:", my->tpu);
+        word[n++] = "strategy.type=tpu";
+        word[n++] = slice;
+    }
+    if (more)
+        word[n++] = more;
+    source->overrides = word;
+    source->n_overrides = n;
+}
+
+static dt_status *with_source(const struct call *call, const char *more, dt_status *(*use)(const dt_job_source *source, void *user), void *user)
+{
+    const struct plan *my = call->settings;
+    dt_job_source source;
+    char slice[256];
+    dt_status *s = take_job(call, &my->place, &source);
+    if (s)
+        return s;
+    const char **word = malloc(((size_t)source.n_overrides + 4) * sizeof *word);
+    if (!word)
+        return dt_status_create(ERROR_NO_MEMORY, "no memory for the command line");
+    add_overrides(call, more, &source, word, slice, sizeof slice);
+    s = use(&source, user);
+    free(word);
+    return s;
+}
+
+static dt_status *open_one(const dt_job_source *source, void *user)
+{
+    return dt_job_open(user, source);
+}
+
+static dt_status *open_jobs(const struct call *call, struct jobs *jobs)
+{
+    const struct plan *my = call->settings;
+    dt_status *s = NULL;
+    size_t n = 1 + (size_t)my->what_if.n;
+    jobs->at = calloc(n, sizeof *jobs->at);
+    jobs->label = calloc(n, sizeof *jobs->label);
+    if (!jobs->at || !jobs->label)
+        return dt_status_create(ERROR_NO_MEMORY, "no memory for %zu jobs", n);
+    for (size_t i = 0; !s && i < n; i++) {
+        jobs->label[i] = i ? my->what_if.at[i - 1] : "as it is";
+        if (i && !is_override(jobs->label[i]))
+            return usage_error(call, "--what-if wants key.path=value, got '%s'", cut_word(jobs->label[i]).text);
+        s = with_source(call, i ? jobs->label[i] : NULL, open_one, &jobs->at[i]);
+        jobs->n += !s;
+    }
+    return s;
+}
+
+static void close_jobs(struct jobs *jobs)
+{
+    for (int i = 0; i < jobs->n; i++)
+        dt_job_unref(jobs->at[i]);
+    free(jobs->at);
+    free(jobs->label);
+}
+
+/* "16GiB", "512MiB", "17179869184" */
+static dt_status *read_budget(const struct call *call, int64_t *bytes)
+{
+    static const struct { const char *name; double size; } units[] = { { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 }, { "B", 1 }, { "", 1 } };
+    const struct plan *my = call->settings;
+    char *end = NULL;
+    double n = my->budget ? strtod(my->budget, &end) : 0;
+    *bytes = 0;
+    if (!my->budget)
+        return NULL;
+    while (end > my->budget && *end == ' ')
+        end++;
+    for (size_t i = 0; end > my->budget && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 && n * units[i].size >= 1 && n * units[i].size < 0x1p62) {
+            *bytes = (int64_t)(n * units[i].size);
+            return NULL;
+        }
+    return usage_error(call, "--budget wants a size like 16GiB, got '%s'", cut_word(my->budget).text);
+}
+
+struct searching {
+    int64_t budget;
+    bool json;
+    char **text;
+};
+
+static dt_status *search_one(const dt_job_source *source, void *user)
+{
+    const struct searching *q = user;
+    return dt_plan_search(&(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text);
+}
+
+static dt_status *write_svg(const struct call *call, const char *text)
+{
+    const struct plan *my = call->settings;
+    if (strcmp(my->svg, "-") == 0) {
+        out_text(call->out, text);
+        return NULL;
+    }
+    FILE *f = fopen(my->svg, "w");
+    bool good = f && fputs(text, f) >= 0;
+    if (f && fclose(f) != 0)
+        good = false;
+    return good ? NULL : dt_status_create(ERROR_CANNOT_CREATE, "%s: cannot be written", cut_word(my->svg).text);
+}
 
 static dt_status *plan(const struct call *call, char **text, bool *fits)
 {
     const struct plan *my = call->settings;
-    dt_job_source source;
-    dt_job *job = NULL;
-    dt_status *s = take_job(call, &my->place, &source);
+    struct jobs jobs = {0};
+    dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
+                               .compiler = my->libtpu};
+    dt_status *s = read_budget(call, &request.budget);
+    if (!s && my->search)
+        return with_source(call, NULL, search_one, &(struct searching){request.budget, my->json, text});
     if (!s)
-        s = dt_job_open(&job, &source);
+        s = open_jobs(call, &jobs);
+    request.jobs = jobs.at;
+    request.labels = jobs.label;
+    request.n_jobs = jobs.n;
     if (!s)
-        s = dt_plan_text(&(dt_plan_request){.job = job, .json = my->json, .compiler = my->libtpu}, text, fits);
-    dt_job_unref(job);
+        s = dt_plan_text(&request, text, fits);
+    close_jobs(&jobs);
     return s;
 }
 
 static int run(const struct call *call)
 {
+    const struct plan *my = call->settings;
     char *text = NULL;
-    bool fits = false;
+    bool fits = true;
     dt_status *s = plan(call, &text, &fits);
-    if (!s)
+    if (!s && my->svg)
+        s = write_svg(call, text);
+    else if (!s)
         out_text(call->out, text);
     free(text);
     int code = out_error(call->out, s);
@@ -40,7 +170,12 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
+    MAYBE(struct plan, tpu, "tpu", "TYPE", "on that slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
+    LIST(struct plan, what_if, "what-if", "KEY=VALUE", "one more column, with that override; may be given again and again"),
+    TEXT(struct plan, budget, "budget", "SIZE", "memory of a device that may be used: 16GiB"),
+    FLAG(struct plan, search, "search", "try replicas x logical devices x batch x rematerialisation x over_replicas"),
     FLAG(struct plan, json, "json", "print one JSON object"),
+    TEXT(struct plan, svg, "svg", "FILE", "draw memory, the step on the clock and layers into FILE; - is standard output"),
     TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "compile the step with the libtpu.so at PATH, too, and compare"),
     PLACE_OPTIONS(struct plan),
     OPTIONS_END
@@ -50,10 +185,12 @@ const struct verb verb_plan = {
     .group = "Check",
     .line = "memory, time and traffic of a job on its slice, without training",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain plan job.yaml             bytes of a device by kind, the time of a step and its parts\n"
-                "  dtrain plan job.yaml --json      the same for programs\n"
-                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so\n",
-    .more = "It exits with 78 when the job does not fit, as fit would.",
+    .examples = "  dtrain plan job.yaml                                    bytes of a device by kind, the time of a step and its parts\n"
+                "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
+                "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
+                "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
+                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    beside the real compiler\n",
+    .more = "It exits with 78 when the job does not fit, as fit would. Times are a model's: docs/simulator.md says how well it predicts.",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

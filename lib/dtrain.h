@@ -894,15 +894,34 @@ typedef struct dt_topology_request {
 /* The slice, drawn in text, as JSON or SVG. The caller frees *text. */
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
 
+typedef enum dt_plan_form {
+    DT_PLAN_TEXT,  /* tables; the jobs side by side */
+    DT_PLAN_JSON,  /* one object; what-ifs are a list in it */
+    DT_PLAN_SVG,   /* a picture of the first job: memory, the step's time line, layers */
+    DT_PLAN_TRACE, /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
+} dt_plan_form;
 typedef struct dt_plan_request {
-    dt_job *job;          /* opened for training; its strategy has a slice */
-    bool json;
-    const char *compiler; /* path of a PJRT plug-in, libtpu.so: it compiles the training step, and what it says stands beside; NULL: none */
+    dt_job *const *jobs;       /* the job as it is, then as it would be; opened for training, with slices */
+    const char *const *labels; /* [n_jobs]: what each is called */
+    int n_jobs;
+    dt_plan_form form;
+    int64_t budget;            /* bytes of a device that may be used; 0: all that the chip has */
+    bool verbose;              /* every layer */
+    const char *compiler;      /* path of a PJRT plug-in, libtpu.so: it compiles the first job's step, and what it says stands beside; NULL: none */
 } dt_plan_request;
-/* What the job needs of its slice: bytes of a device by kind, the time of a step and its parts, traffic; nothing is allocated, nothing runs. *fits
- * (may be NULL) tells whether every program of the run fits the devices' memory. The caller frees *text. NO_SLICE; with a compiler PLUGIN,
- * COMPILER, NO_STABLEHLO. */
+/* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; nothing is allocated, nothing runs. *fits
+ * (may be NULL) tells whether every program of the first job fits the devices' memory. The caller frees *text. NO_SLICE;
+ * with a compiler PLUGIN, COMPILER, NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
+
+typedef struct dt_search_request {
+    const dt_job_source *source;
+    int64_t budget;            /* as above */
+    bool json;
+} dt_search_request;
+/* The job over replicas x logical devices x batch x rematerialisation x over_replicas, each planned, the most examples per second first. The
+ * caller frees *text. NO_SLICE. */
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text) DT_CHECKED;
 
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;

@@ -7,23 +7,47 @@ static dt_status *check_slice(const dt_job *j)
 {
     if (j->strategy.resolver && j->strategy.resolver->topology)
         return NULL;
-    return dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to be planned for; only tpu has", j->strategy.row->kind.name);
+    return dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to be planned for; only tpu has: --tpu names one", j->strategy.row->kind.name);
+}
+
+const dt_topology *dt_job_plan_topology(const dt_job_plan *p)
+{
+    return p->job->strategy.resolver->topology;
 }
 
 static dt_status *price(dt_job_plan *p, int i)
 {
-    const dt_resolver *r = p->job->strategy.resolver;
-    dt_priced_program priced = { .topology = r->topology, .assignment = p->session.strategy->assignment };
-    DT_TRY(dt_trainer_priced(p->session.trainer, &p->step[i], &priced.program));
+    dt_priced_program priced = { .topology = dt_job_plan_topology(p), .assignment = p->session.strategy->assignment };
+    DT_TRY(dt_trainer_priced(p->session.trainer, &p->step[i], &p->program[i]));
+    priced.program = p->program[i];
     p->plan[i] = dt_plan_create(&priced);
     return NULL;
 }
 
+/* ---- what only the whole job tells ---- */
+
 static void count_parameters(dt_job_plan *p)
 {
     const dt_variables *v = &p->session.model->trainable;
+    const dt_spmd *s = p->program[0];
     for (int i = 0; i < v->n; i++)
         p->parameters += (double)dt_type_elements(&v->v[i]->type);
+    for (int i = 0; i < s->whole->n_states; i++) {
+        const dt_variable *of = s->whole->state[i].variable;
+        if (of->trainable && !of->slot)
+            p->parameters_here += (double)dt_type_elements(&s->local->node[s->local->arg[s->whole->n_args + i].node].type);
+    }
+}
+
+/* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
+static void count_infeed(dt_job_plan *p)
+{
+    const dt_spmd *s = p->program[0];
+    for (int i = 0; i < s->whole->n_args; i++) {
+        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
+        p->infeed_bytes += (double)dt_type_bytes(&t);
+    }
+    p->infeed_bytes *= dt_job_plan_topology(p)->mesh[3];
 }
 
 static dt_status *fill(dt_job_plan *p)
@@ -32,17 +56,19 @@ static dt_status *fill(dt_job_plan *p)
     DT_TRY(dt_session_outline(p->job, &p->session));
     p->replicas = p->session.strategy->replicas;
     p->logical = p->session.strategy->logical;
-    count_parameters(p);
     p->n = dt_trainer_outlined(p->session.trainer, p->step);
     for (int i = 0; i < p->n; i++)
         DT_TRY(price(p, i));
+    count_parameters(p);
+    count_infeed(p);
     return NULL;
 }
 
-dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j)
+dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, int64_t budget)
 {
     dt_job_plan *p = dt_alloc(sizeof *p);
     p->job = j;
+    p->budget = budget;
     dt_status *s = fill(p);
     if (s) {
         dt_job_plan_destroy(p);
@@ -63,40 +89,90 @@ void dt_job_plan_destroy(dt_job_plan *p)
     free(p);
 }
 
+/* ---- answers ---- */
+
 bool dt_job_plan_fits(const dt_job_plan *p)
 {
     for (int i = 0; i < p->n; i++)
-        if (p->plan[i]->bytes.total > p->plan[i]->bytes.usable)
+        if (p->plan[i]->bytes.total > p->plan[i]->bytes.usable || (p->budget > 0 && p->plan[i]->bytes.total > p->budget))
             return false;
     return true;
 }
 
-static void print(const dt_job_plan *p, bool json, dt_str *out)
+double dt_job_plan_examples_per_s(const dt_job_plan *p)
 {
-    if (json)
-        dt_job_plan_json(p, out);
+    double seconds = p->plan[0]->seconds, infeed = dt_job_plan_infeed_s(p);
+    return (double)p->step[0].rows / (infeed > seconds ? infeed : seconds);
+}
+
+double dt_job_plan_dollars(const dt_job_plan *p)
+{
+    const dt_slice *s = dt_job_plan_topology(p)->slice;
+    return s->chip->usd_hour / 3600 * dt_slice_chips(s) * p->plan[0]->seconds * 1000;
+}
+
+double dt_job_plan_infeed_s(const dt_job_plan *p)
+{
+    double Bps = dt_job_plan_topology(p)->slice->chip->pcie_Bps;
+    return Bps > 0 ? p->infeed_bytes / Bps : 0;
+}
+
+void dt_put_seconds(dt_str *s, double seconds)
+{
+    if (seconds >= 1)
+        dt_str_printf(s, "%.3g s", seconds);
+    else if (seconds >= 1e-3)
+        dt_str_printf(s, "%.3g ms", seconds * 1e3);
     else
-        dt_job_plans_print((const dt_job_plan *const[]){ p }, (const char *const[]){ "" }, 1, out);
-    if (p->check && !json)
-        dt_plan_check_print(p->check, out);
+        dt_str_printf(s, "%.3g us", seconds * 1e6);
+}
+
+/* ---- the public face ---- */
+
+static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *out)
+{
+    switch (q->form) {
+    case DT_PLAN_TEXT:
+        dt_job_plans_print(c, out);
+        if (c->p[0]->check)
+            dt_plan_check_print(c->p[0]->check, out);
+        break;
+    case DT_PLAN_JSON:
+        dt_job_plans_json(c, out);
+        break;
+    case DT_PLAN_SVG:
+        dt_job_plan_svg(c->p[0], out);
+        break;
+    case DT_PLAN_TRACE:
+        dt_job_plan_trace(c->p[0], out);
+        break;
+    }
 }
 
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits)
 {
-    dt_job_plan *p = NULL;
     dt_str out = { 0 };
+    dt_status *s = NULL;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_plan_text", "request"));
-    DT_TRY(dt_want(request->job, "dt_plan_text", "job"));
+    DT_TRY(dt_want(request->jobs, "dt_plan_text", "jobs"));
+    DT_TRY(dt_want(request->labels, "dt_plan_text", "labels"));
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
-    DT_TRY(dt_job_plan_create(&p, request->job));
-    dt_status *bad = request->compiler ? dt_plan_check_create(&p->check, p, request->compiler) : NULL;
-    if (!bad) {
-        print(p, request->json, &out);
+    DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
+    dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
+    for (int i = 0; !s && i < request->n_jobs; i++)
+        s = dt_job_plan_create(&p[i], request->jobs[i], request->budget);
+    if (!s && request->compiler)
+        s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
+    if (!s) {
+        const dt_plan_columns c = { (const dt_job_plan *const *)p, request->labels, request->n_jobs, request->verbose };
+        print(request, &c, &out);
         *text = dt_str_take(&out);
         if (fits)
-            *fits = dt_job_plan_fits(p);
+            *fits = dt_job_plan_fits(p[0]);
     }
-    dt_job_plan_destroy(p);
-    return bad;
+    for (int i = 0; i < request->n_jobs; i++)
+        dt_job_plan_destroy(p[i]);
+    free(p);
+    return s;
 }

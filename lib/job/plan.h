@@ -1,4 +1,12 @@
-/* A job planned: what each program of its run needs of the slice it would run on. Nothing as large as a tensor is allocated. */
+/*
+ * A job planned: what each program of its run needs of the slice it would run on. Nothing as large as a tensor is allocated.
+ *
+ *     plan.c        a job's programs, priced
+ *     plan_text.c   tables for people       plan_json.c   for programs
+ *     plan_svg.c    a picture               plan_trace.c  a virtual step, for trace viewers
+ *     plan_warn.c   what is worth a word
+ *     search.c      the same job in other shapes
+ */
 #ifndef DT_JOB_PLAN_H
 #define DT_JOB_PLAN_H
 
@@ -10,21 +18,42 @@ typedef struct dt_job_plan {
     dt_session session;
     int n;                                /* programs of the run; the first is what a step of training is */
     dt_outlined step[DT_MOST_OUTLINED];
+    const dt_spmd *program[DT_MOST_OUTLINED];
     dt_plan *plan[DT_MOST_OUTLINED];
     int replicas, logical;
+    double parameters, parameters_here;   /* elements of variables that are trained: of the model, on one device */
+    double infeed_bytes;                  /* of a step's batch, to one chip */
+    int64_t budget;                       /* bytes of a device */
     struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
-    double parameters;                    /* of the model: elements of its variables that are trained */
 } dt_job_plan;
 
-/* NO_SLICE: the strategy has none. Free it with dt_job_plan_destroy. */
-dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j) DT_MUST_USE;
+/* budget 0: all that a device has. NO_SLICE: the strategy has none. Free it with dt_job_plan_destroy. */
+dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, int64_t budget) DT_MUST_USE;
 void dt_job_plan_destroy(dt_job_plan *p); /* takes NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
+const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
+double dt_job_plan_examples_per_s(const dt_job_plan *p);
+/* US dollars of 1,000 steps; 0: no price is known. */
+double dt_job_plan_dollars(const dt_job_plan *p);
+/* Seconds in which a step's batch comes from the host. */
+double dt_job_plan_infeed_s(const dt_job_plan *p);
 
-/* ---- plan_text.c, plan_json.c ---- */
-
-/* Plans side by side, the first one being the job as it is, the others what would be if; label[i] heads column i. */
-void dt_job_plans_print(const dt_job_plan *const *p, const char *const *label, int n, dt_str *out);
-void dt_job_plan_json(const dt_job_plan *p, dt_str *out);
+/* Plans side by side, the first one being the job as it is. */
+typedef struct dt_plan_columns {
+    const dt_job_plan *const *p;
+    const char *const *label;
+    int n;
+    bool verbose;
+} dt_plan_columns;
+void dt_job_plans_print(const dt_plan_columns *c, dt_str *out);
+void dt_job_plans_json(const dt_plan_columns *c, dt_str *out);
+void dt_job_plan_svg(const dt_job_plan *p, dt_str *out);
+void dt_job_plan_trace(const dt_job_plan *p, dt_str *out);
+/* One line each; nothing where all is well. */
+void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user);
+/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In `arena`, the longest first; *n of them. */
+dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
+/* "13.4 ms" */
+void dt_put_seconds(dt_str *s, double seconds);
 
 #endif

@@ -25,6 +25,7 @@ static void put_parts(dt_json *j, const dt_plan_parts *p)
     dt_json_double(j, "launch", p->launch);
     dt_json_double(j, "links", p->links);
     dt_json_double(j, "dcn", p->dcn);
+    dt_json_double(j, "bubble", p->bubble);
     dt_json_close(j, '}');
 }
 
@@ -42,25 +43,90 @@ static void put_programs(dt_json *j, const dt_job_plan *p)
     dt_json_close(j, ']');
 }
 
-void dt_job_plan_json(const dt_job_plan *p, dt_str *out)
+/* Bytes over the busiest link of each direction. */
+static void put_links(dt_json *j, const dt_plan *p)
+{
+    dt_json_open(j, "traffic_bytes_per_link", '{');
+    for (int axis = 0; axis < 3; axis++)
+        for (int up = 1; up >= 0; up--) {
+            const char name[] = { "xyz"[axis], up ? '+' : '-', '\0' };
+            dt_json_double(j, name, p->link_bytes[axis][up]);
+        }
+    dt_json_close(j, '}');
+}
+
+static void put_layers(dt_json *j, const dt_plan *p)
+{
+    dt_json_open(j, "layers", '[');
+    for (int i = 0; i < p->n_layers; i++) {
+        const dt_plan_layer *l = &p->layer[i];
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "layer", l->path);
+        dt_json_double(j, "times", l->times);
+        dt_json_double(j, "seconds", l->seconds);
+        dt_json_double(j, "flops", l->flops);
+        for (int b = 0; b < DT_BOUNDS; b++)
+            dt_json_double(j, dt_plan_bound_name((dt_plan_bound)b), l->by[b]);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+}
+
+static void put_warning(void *user, const char *text)
+{
+    dt_json_string(user, NULL, text);
+}
+
+static void put_warnings(dt_json *j, const dt_job_plan *p)
+{
+    dt_json_open(j, "warnings", '[');
+    dt_job_plan_warn(p, put_warning, j);
+    dt_json_close(j, ']');
+}
+
+static void put_plan(dt_json *j, const dt_job_plan *p)
+{
+    const dt_plan *train = p->plan[0];
+    dt_json_string(j, "job", p->job->name);
+    dt_json_string(j, "slice", dt_topology_name(dt_job_plan_topology(p)));
+    dt_json_int(j, "replicas", p->replicas);
+    dt_json_int(j, "logical_devices", p->logical);
+    dt_json_int(j, "parameters", (int64_t)p->parameters);
+    dt_json_int(j, "parameters_per_device", (int64_t)p->parameters_here);
+    put_bytes(j, &train->bytes);
+    dt_json_double(j, "step_time_s", train->seconds);
+    put_parts(j, &train->parts);
+    put_links(j, train);
+    dt_json_double(j, "received_bytes", train->received);
+    dt_json_double(j, "flops", train->flops);
+    dt_json_double(j, "model_flops", train->model_flops);
+    dt_json_double(j, "mfu", dt_plan_mfu(train));
+    dt_json_double(j, "infeed_s", dt_job_plan_infeed_s(p));
+    dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
+    dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p));
+    dt_json_bool(j, "fits", dt_job_plan_fits(p));
+    put_programs(j, p);
+    put_layers(j, train);
+    put_warnings(j, p);
+    if (p->check)
+        dt_plan_check_json(p->check, j);
+}
+
+void dt_job_plans_json(const dt_plan_columns *c, dt_str *out)
 {
     dt_json j = { .out = out };
-    const dt_plan *train = p->plan[0];
     dt_json_open(&j, NULL, '{');
-    dt_json_string(&j, "job", p->job->name);
-    dt_json_string(&j, "slice", dt_topology_name(p->job->strategy.resolver->topology));
-    dt_json_int(&j, "replicas", p->replicas);
-    dt_json_int(&j, "logical_devices", p->logical);
-    dt_json_double(&j, "parameters", p->parameters);
-    put_bytes(&j, &train->bytes);
-    dt_json_double(&j, "step_time_s", train->seconds);
-    put_parts(&j, &train->parts);
-    dt_json_double(&j, "received_bytes", train->received);
-    dt_json_double(&j, "mfu", dt_plan_mfu(train));
-    dt_json_bool(&j, "fits", dt_job_plan_fits(p));
-    put_programs(&j, p);
-    if (p->check)
-        dt_plan_check_json(p->check, &j);
+    put_plan(&j, c->p[0]);
+    if (c->n > 1)
+        dt_json_open(&j, "what_if", '[');
+    for (int i = 1; i < c->n; i++) {
+        dt_json_open(&j, NULL, '{');
+        dt_json_string(&j, "if", c->label[i]);
+        put_plan(&j, c->p[i]);
+        dt_json_close(&j, '}');
+    }
+    if (c->n > 1)
+        dt_json_close(&j, ']');
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }

@@ -1,20 +1,18 @@
 /*
  * A plan for people: rows down, plans across.
  *
- *     per logical device       as it is      if batch is 256
- *       weights  fp32          20.8 MiB      20.8 MiB
+ *     per logical device       as it is      dataset.global_batch_size=256
+ *       weights                20.8 MiB      20.8 MiB
+ *
+ * Then what layers take, traffic of links and warnings, of the first plan.
  */
-#include "job/plan.h"
-
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LABEL = 26, COLUMN = 18 };
+#include "job/plan.h"
 
-typedef struct table {
-    const dt_job_plan *const *p;
-    int n;
-    dt_str *out;
-} table;
+enum { LABEL = 26, COLUMN = 16, FEW_LAYERS = 8 };
 
 static const dt_plan *train_of(const dt_job_plan *p)
 {
@@ -29,89 +27,213 @@ static void put_slots(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double
 static void put_activations(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.activations); }
 static void put_padding(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.padding); }
 static void put_total(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.total); }
+static void put_matrix(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.matrix); }
+static void put_memory(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.memory); }
+static void put_vector(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.vector); }
+static void put_launch(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.launch); }
+static void put_links(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.links); }
+static void put_dcn(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.dcn); }
+static void put_bubble(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.bubble); }
+static void put_step(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->seconds); }
+static void put_received(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, train_of(p)->received); }
+static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100); }
+static void put_dollars(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "$ %.2f", dt_job_plan_dollars(p)); }
 static void put_peak(const dt_job_plan *p, dt_str *s) { dt_str_puts(s, train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-"); }
+static void put_rate(const dt_job_plan *p, dt_str *s) { dt_str_grouped(s, (int64_t)dt_job_plan_examples_per_s(p)); }
 
 static void put_fits(const dt_job_plan *p, dt_str *s)
 {
+    int64_t usable = train_of(p)->bytes.usable;
     dt_str_puts(s, dt_job_plan_fits(p) ? "yes, of " : "NO, of ");
-    dt_str_bytes(s, (double)train_of(p)->bytes.usable);
+    dt_str_bytes(s, (double)(p->budget > 0 && p->budget < usable ? p->budget : usable));
 }
 
-static void put_seconds(dt_str *s, double seconds)
-{
-    if (seconds >= 1)
-        dt_str_printf(s, "%.3g s", seconds);
-    else if (seconds >= 1e-3)
-        dt_str_printf(s, "%.3g ms", seconds * 1e3);
-    else
-        dt_str_printf(s, "%.3g us", seconds * 1e6);
-}
-
-static void put_step(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->seconds); }
-static void put_matrix(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->parts.matrix); }
-static void put_memory(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->parts.memory); }
-static void put_vector(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->parts.vector); }
-static void put_launch(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->parts.launch); }
-static void put_links(const dt_job_plan *p, dt_str *s) { put_seconds(s, train_of(p)->parts.links); }
-static void put_received(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, train_of(p)->received); }
-static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100); }
+static double always(const dt_job_plan *p) { (void)p; return 1; }
+static double has_dcn(const dt_job_plan *p) { return train_of(p)->parts.dcn; }
+static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubble; }
 
 typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
+    double (*shown)(const dt_job_plan *p); /* not 0 in any plan */
 } row;
 
 static const row rows[] = {
-    { "  weights", put_weights }, { "  gradients", put_gradients }, { "  optimizer slots", put_slots }, { "  activations at peak", put_activations },
-    { "    at", put_peak }, { "  padding of tiles", put_padding }, { "  in all", put_total }, { "  fits", put_fits },
-    { "step time (virtual)", put_step }, { "  matrix units", put_matrix }, { "  memory", put_memory }, { "  vector units", put_vector },
-    { "  launches", put_launch }, { "  waiting for links", put_links }, { "received over links", put_received }, { "model FLOPs used (MFU)", put_mfu },
+    { "  weights", put_weights, always }, { "  gradients", put_gradients, always }, { "  optimizer slots", put_slots, always },
+    { "  activations at peak", put_activations, always }, { "    in", put_peak, always }, { "  padding of tiles", put_padding, always },
+    { "  in all", put_total, always }, { "  fits", put_fits, always },
+    { "step time (virtual)", put_step, always }, { "  matrix units", put_matrix, always }, { "  memory", put_memory, always },
+    { "  vector units", put_vector, always }, { "  launches", put_launch, always }, { "  waiting for links", put_links, always },
+    { "  waiting for slices", put_dcn, has_dcn }, { "  pipeline bubble", put_bubble, has_bubble },
+    { "examples per second", put_rate, always }, { "received over links", put_received, always },
+    { "model FLOPs used (MFU)", put_mfu, always }, { "1,000 steps", put_dollars, dt_job_plan_dollars },
 };
 
-static void print_row(const table *t, const row *r)
+static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
 {
-    size_t from = t->out->size;
-    dt_str_puts(t->out, r->label);
-    for (int i = 0; i < t->n; i++) {
-        dt_str_pad(t->out, from, LABEL + i * COLUMN);
-        r->put(t->p[i], t->out);
+    size_t from = out->size;
+    bool shown = false;
+    for (int i = 0; i < c->n; i++)
+        shown |= r->shown(c->p[i]) > 0;
+    if (!shown)
+        return;
+    dt_str_puts(out, r->label);
+    for (int i = 0; i < c->n; i++) {
+        dt_str_pad(out, from, LABEL + i * COLUMN);
+        r->put(c->p[i], out);
     }
-    dt_str_putc(t->out, '\n');
+    dt_str_putc(out, '\n');
 }
 
-static void print_head(const table *t, const char *const *label)
+/* Long labels go above, numbered. */
+static void print_labels(const dt_plan_columns *c, dt_str *out)
 {
-    const dt_job_plan *p = t->p[0];
-    dt_str_printf(t->out, "%s on sim:%s   %d replica%s x %d logical device%s   ", p->job->name, dt_topology_name(p->job->strategy.resolver->topology),
-                  p->replicas, p->replicas == 1 ? "" : "s", p->logical, p->logical == 1 ? "" : "s");
-    dt_str_grouped(t->out, (int64_t)p->parameters);
-    dt_str_puts(t->out, " parameters\n\n");
-    size_t from = t->out->size;
-    dt_str_puts(t->out, "per logical device");
-    for (int i = 0; i < t->n; i++) {
-        dt_str_pad(t->out, from, LABEL + i * COLUMN);
-        dt_str_puts(t->out, label[i]);
+    size_t from;
+    for (int i = 1; i < c->n; i++)
+        dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
+    from = out->size;
+    dt_str_puts(out, "per logical device");
+    for (int i = 0; c->n > 1 && i < c->n; i++) {
+        dt_str_pad(out, from, LABEL + i * COLUMN);
+        dt_str_printf(out, i ? "[%d]" : "as it is", i);
     }
-    dt_str_putc(t->out, '\n');
+    dt_str_putc(out, '\n');
 }
 
-static void print_programs(const table *t)
+static void print_head(const dt_job_plan *p, dt_str *out)
 {
-    const dt_job_plan *p = t->p[0];
-    dt_str_puts(t->out, "programs");
-    dt_str_pad(t->out, t->out->size - strlen("programs"), LABEL);
+    dt_str_printf(out, "%s on sim:%s   %d replica%s x %d logical device%s   ", p->job->name, dt_topology_name(dt_job_plan_topology(p)), p->replicas,
+                  p->replicas == 1 ? "" : "s", p->logical, p->logical == 1 ? "" : "s");
+    dt_str_grouped(out, (int64_t)p->parameters);
+    dt_str_puts(out, " parameters");
+    if (p->parameters_here != p->parameters) {
+        dt_str_puts(out, " (");
+        dt_str_grouped(out, (int64_t)p->parameters_here);
+        dt_str_puts(out, " per device)");
+    }
+    dt_str_puts(out, "\n\n");
+}
+
+/* ---- programs, layers, links, warnings ---- */
+
+static void print_programs(const dt_job_plan *p, dt_str *out)
+{
+    size_t from = out->size;
+    dt_str_puts(out, "programs");
+    dt_str_pad(out, from, LABEL);
     for (int i = 0; i < p->n; i++) {
-        dt_str_printf(t->out, "%s%s %lld: ", i ? ", " : "", p->step[i].name, (long long)p->step[i].rows);
-        put_seconds(t->out, p->plan[i]->seconds);
+        dt_str_printf(out, "%s%s of %lld: ", i ? ", " : "", p->step[i].name, (long long)p->step[i].rows);
+        dt_put_seconds(out, p->plan[i]->seconds);
     }
-    dt_str_putc(t->out, '\n');
+    dt_str_putc(out, '\n');
 }
 
-void dt_job_plans_print(const dt_job_plan *const *p, const char *const *label, int n, dt_str *out)
+static int by_seconds(const void *a, const void *b)
 {
-    const table t = { p, n, out };
-    print_head(&t, label);
+    const dt_plan_layer *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+/* "decoder_12" as "decoder_*" */
+static const char *pattern_of(const char *path, dt_arena *arena)
+{
+    char *out = dt_arena_strdup(arena, path), *to = out;
+    for (const char *p = path; *p; p++)
+        if (!isdigit((unsigned char)*p))
+            *to++ = *p;
+        else if (to == out || to[-1] != '*')
+            *to++ = '*';
+    *to = '\0';
+    return out;
+}
+
+static void add_layer(dt_plan_layer *to, const dt_plan_layer *l)
+{
+    to->times += l->times;
+    to->seconds += l->seconds;
+    to->flops += l->flops;
+    for (int b = 0; b < DT_BOUNDS; b++)
+        to->by[b] += l->by[b];
+}
+
+dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n)
+{
+    dt_plan_layer *group = dt_arena_array(arena, dt_plan_layer, p->n_layers + 1);
+    *n = 0;
+    for (int i = 0; i < p->n_layers; i++) {
+        const char *pattern = pattern_of(p->layer[i].path, arena);
+        int k = 0;
+        while (k < *n && strcmp(group[k].path, pattern) != 0)
+            k++;
+        if (k == *n)
+            group[(*n)++] = (dt_plan_layer){ .path = pattern };
+        add_layer(&group[k], &p->layer[i]);
+    }
+    qsort(group, (size_t)*n, sizeof *group, by_seconds);
+    return group;
+}
+
+static void print_layer(const dt_plan_layer *l, double whole, dt_str *out)
+{
+    size_t from = out->size;
+    int bound = 0;
+    for (int b = 1; b < DT_BOUNDS; b++)
+        bound = l->by[b] > l->by[bound] ? b : bound;
+    dt_str_printf(out, "  %s", *l->path ? l->path : "(others)");
+    if (l->times > 1)
+        dt_str_printf(out, " x %g", l->times);
+    dt_str_pad(out, from, LABEL);
+    dt_put_seconds(out, l->seconds);
+    dt_str_pad(out, from, LABEL + 12);
+    dt_str_printf(out, "%4.1f %%", l->seconds / whole * 100);
+    dt_str_pad(out, from, LABEL + 22);
+    dt_str_printf(out, "%s-bound %.0f %%\n", dt_plan_bound_name((dt_plan_bound)bound), l->seconds > 0 ? l->by[bound] / l->seconds * 100 : 0);
+}
+
+static void print_layers(const dt_job_plan *p, bool all, dt_str *out)
+{
+    dt_arena *arena = dt_arena_create();
+    int n, shown;
+    dt_plan_layer *group = dt_plan_layer_groups(train_of(p), arena, &n);
+    shown = all || n <= FEW_LAYERS ? n : FEW_LAYERS;
+    dt_str_puts(out, "layers of a step\n");
+    for (int i = 0; i < shown; i++)
+        print_layer(&group[i], train_of(p)->seconds, out);
+    if (shown < n)
+        dt_str_printf(out, "  and %d more (-v shows them)\n", n - shown);
+    dt_arena_destroy(arena);
+}
+
+static void print_links(const dt_job_plan *p, dt_str *out)
+{
+    size_t from = out->size;
+    bool any = false;
+    dt_str_puts(out, "traffic per link");
+    dt_str_pad(out, from, LABEL);
+    for (int axis = 0; axis < 3; axis++)
+        for (int up = 1; up >= 0; up--) {
+            if (train_of(p)->link_bytes[axis][up] <= 0)
+                continue;
+            dt_str_printf(out, "%s%c%c ", any ? ", " : "", "xyz"[axis], up ? '+' : '-');
+            dt_str_bytes(out, train_of(p)->link_bytes[axis][up]);
+            any = true;
+        }
+    dt_str_puts(out, any ? "\n" : "none\n");
+}
+
+static void print_warning(void *user, const char *text)
+{
+    dt_str_printf(user, "warning: %s\n", text);
+}
+
+void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
+{
+    print_head(c->p[0], out);
+    print_labels(c, out);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        print_row(&t, &rows[i]);
-    print_programs(&t);
+        print_row(c, &rows[i], out);
+    print_links(c->p[0], out);
+    print_programs(c->p[0], out);
+    print_layers(c->p[0], c->verbose, out);
+    dt_job_plan_warn(c->p[0], print_warning, out);
 }

@@ -1,0 +1,70 @@
+/* What a plan should not be read without: one rule, one row. */
+#include <stdio.h>
+
+#include "job/plan.h"
+
+typedef struct rule {
+    /* The share of something that is lost, and what to say of it. */
+    double (*share)(const dt_job_plan *p);
+    double from;
+    const char *text; /* with the share in percent */
+} rule;
+
+static double padding(const dt_job_plan *p)
+{
+    return (double)p->plan[0]->bytes.padding / (double)(p->plan[0]->bytes.total + 1);
+}
+
+static double idle_cores(const dt_job_plan *p)
+{
+    const dt_topology *t = dt_job_plan_topology(p);
+    return 1 - (double)p->replicas * p->logical / dt_topology_cores(t);
+}
+
+static double infeed(const dt_job_plan *p)
+{
+    double s = dt_job_plan_infeed_s(p);
+    return s > p->plan[0]->seconds ? 1 - p->plan[0]->seconds / s : 0;
+}
+
+static double waiting(const dt_job_plan *p)
+{
+    return p->plan[0]->parts.links / p->plan[0]->seconds;
+}
+
+static double bubble(const dt_job_plan *p)
+{
+    return p->plan[0]->parts.bubble / p->plan[0]->seconds;
+}
+
+static double launches(const dt_job_plan *p)
+{
+    return p->plan[0]->parts.launch / p->plan[0]->seconds;
+}
+
+static double again(const dt_job_plan *p)
+{
+    return 1 - p->plan[0]->model_flops / (p->plan[0]->flops + 1);
+}
+
+static const rule rules[] = {
+    { padding, 0.2, "%.0f %% of a device's memory is padding: the last two sizes of arrays are rounded up to 8 and 128" },
+    { idle_cores, 0.01, "%.0f %% of the slice's cores have no work: replicas x logical devices are fewer" },
+    { infeed, 0.01, "idle %.0f %% of the time waiting for data: a batch takes longer from the host than a step takes" },
+    { waiting, 0.2, "%.0f %% of the step waits for links: larger batches, or fewer devices a replica, would hide it" },
+    { bubble, 0.2, "%.0f %% of the pipeline is bubble: more micro-batches would fill it" },
+    { launches, 0.3, "%.0f %% of the step is launches of kernels too small to fill a core" },
+    { again, 0.3, "%.0f %% of the products are computed again to save memory" },
+};
+
+void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user)
+{
+    char text[256];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        double share = rules[i].share(p);
+        if (share < rules[i].from)
+            continue;
+        snprintf(text, sizeof text, rules[i].text, share * 100);
+        line(user, text);
+    }
+}
