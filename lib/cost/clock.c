@@ -21,6 +21,7 @@ typedef struct item {
     int place, node, unit;
     double seconds, bytes;
     const char *schedule;
+    dt_cost work;
     int waits;      /* for so many items that are not done */
     double ready;   /* when the last of those that are done was */
     int behind;     /* the item that was ready last, -1: none */
@@ -122,7 +123,7 @@ static void add_items(clock *c)
 {
     for (int i = 0; i < c->k->n; i++) {
         const dt_launch *k = &c->k->kernel[i];
-        add_item(c, (item){ .place = k->at, .node = k->head, .unit = ON_CHIP, .seconds = k->price.seconds * k->times });
+        add_item(c, (item){ .place = k->at, .node = k->head, .unit = ON_CHIP, .seconds = k->price.seconds * k->times, .work = k->work });
     }
     for (int i = 0; i < c->g->n_nodes; i++) {
         c->of[i] = c->k->of[i];
@@ -211,7 +212,7 @@ static void run_item(clock *c, int i, double *free_at)
     else
         c->p->link_busy += it->seconds;
     c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .link = it->unit != ON_CHIP, .node = it->node, .bytes = it->bytes,
-                                                          .schedule = it->schedule };
+                                                          .schedule = it->schedule, .work = it->work };
     *free_at = end;
     finish(c, i, end);
 }

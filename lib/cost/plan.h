@@ -56,6 +56,7 @@ typedef struct dt_plan_event {
     int node;            /* of the local graph */
     double bytes;        /* collectives: what a device puts in */
     const char *schedule; /* collectives: how */
+    dt_cost work;        /* kernels */
 } dt_plan_event;
 
 typedef struct dt_plan {

@@ -12,7 +12,14 @@
 
 #include "job/plan.h"
 
-enum { LABEL = 26, COLUMN = 16, FEW_LAYERS = 8 };
+enum { LABEL = 26, COLUMN = 18, FEW_LAYERS = 8 };
+
+/* The next column, or two blanks where the text before it is long. */
+static void go_to(dt_str *out, size_t from, int column)
+{
+    dt_str_puts(out, "  ");
+    dt_str_pad(out, from, column);
+}
 
 static const dt_plan *train_of(const dt_job_plan *p)
 {
@@ -38,7 +45,14 @@ static void put_step(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_
 static void put_received(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, train_of(p)->received); }
 static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100); }
 static void put_dollars(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "$ %.2f", dt_job_plan_dollars(p)); }
-static void put_peak(const dt_job_plan *p, dt_str *s) { dt_str_puts(s, train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-"); }
+
+/* The layer's own name: what is within it is -v's and --json's to tell. */
+static void put_peak(const dt_job_plan *p, dt_str *s)
+{
+    const char *peak = train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-";
+    dt_str_add(s, peak, strcspn(peak, "/"));
+}
+
 static void put_rate(const dt_job_plan *p, dt_str *s) { dt_str_grouped(s, (int64_t)dt_job_plan_examples_per_s(p)); }
 
 static void put_fits(const dt_job_plan *p, dt_str *s)
@@ -79,7 +93,7 @@ static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
         return;
     dt_str_puts(out, r->label);
     for (int i = 0; i < c->n; i++) {
-        dt_str_pad(out, from, LABEL + i * COLUMN);
+        go_to(out, from, LABEL + i * COLUMN);
         r->put(c->p[i], out);
     }
     dt_str_putc(out, '\n');
@@ -182,12 +196,12 @@ static void print_layer(const dt_plan_layer *l, double whole, dt_str *out)
     dt_str_printf(out, "  %s", *l->path ? l->path : "(others)");
     if (l->times > 1)
         dt_str_printf(out, " x %g", l->times);
-    dt_str_pad(out, from, LABEL);
+    go_to(out, from, LABEL);
     dt_put_seconds(out, l->seconds);
-    dt_str_pad(out, from, LABEL + 12);
+    go_to(out, from, LABEL + 12);
     dt_str_printf(out, "%4.1f %%", l->seconds / whole * 100);
-    dt_str_pad(out, from, LABEL + 22);
-    dt_str_printf(out, "%s-bound %.0f %%\n", dt_plan_bound_name((dt_plan_bound)bound), l->seconds > 0 ? l->by[bound] / l->seconds * 100 : 0);
+    go_to(out, from, LABEL + 22);
+    dt_str_printf(out, "%.0f %% bound by %s\n", l->seconds > 0 ? l->by[bound] / l->seconds * 100 : 0, dt_plan_bound_name((dt_plan_bound)bound));
 }
 
 static void print_layers(const dt_job_plan *p, bool all, dt_str *out)

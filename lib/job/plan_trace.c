@@ -46,6 +46,10 @@ static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int
     if (e->link) {
         dt_json_double(j, "bytes", e->bytes);
         dt_json_string(j, "schedule", e->schedule);
+    } else {
+        dt_json_double(j, "bytes", e->work.bytes);
+        dt_json_double(j, "flops", e->work.flops);
+        dt_json_double(j, "vector", e->work.vector);
     }
     dt_json_close(j, '}');
     dt_json_close(j, '}');
