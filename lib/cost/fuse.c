@@ -38,14 +38,18 @@ typedef struct fusing {
 
 /* ---- roles ---- */
 
-static bool is_loop(const dt_node *n)
+/* Element by element too, though their rows say no such thing. */
+static const dt_op *const loops[] = { &dt_op_select, &dt_op_compare, &dt_op_convert, &dt_op_slice, &dt_op_pad, &dt_op_transpose, &dt_op_reverse,
+                                      &dt_op_concatenate, &dt_op_gelu, &dt_op_gelu_grad, &dt_op_across_own_part };
+static const dt_op *const sums[] = { &dt_op_reduce, &dt_op_argmax, &dt_op_segment_reduce, &dt_op_tree_sum };
+static const dt_op *const products[] = { &dt_op_dot_general, &dt_op_convolution, &dt_op_segment_dot_general, &dt_op_segment_convolution };
+
+static bool is_one_of(const dt_op *op, const dt_op *const *list, size_t n)
 {
-    static const dt_op *const also[] = { &dt_op_select, &dt_op_compare, &dt_op_convert, &dt_op_slice, &dt_op_pad, &dt_op_transpose, &dt_op_reverse,
-                                         &dt_op_concatenate, &dt_op_gelu, &dt_op_gelu_grad, &dt_op_across_own_part };
-    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
-        if (n->op == also[i])
+    for (size_t i = 0; i < n; i++)
+        if (op == list[i])
             return true;
-    return n->op->elementwise;
+    return false;
 }
 
 static role role_of(const dt_priced_program *r, int i)
@@ -53,13 +57,13 @@ static role role_of(const dt_priced_program *r, int i)
     const dt_node *n = &r->program->local->node[i];
     if (n->n_in == 0 || n->op == &dt_op_get_dimension_size || dt_priced_source(r, i) != i)
         return ROLE_NONE;
-    if (is_loop(n))
+    if (n->op->elementwise || is_one_of(n->op, loops, sizeof loops / sizeof *loops))
         return ROLE_LOOP;
     if (n->op->across)
         return ROLE_LINK;
-    if (n->op == &dt_op_reduce || n->op == &dt_op_argmax)
+    if (is_one_of(n->op, sums, sizeof sums / sizeof *sums))
         return ROLE_REDUCE;
-    return n->op == &dt_op_dot_general || n->op == &dt_op_convolution ? ROLE_PRODUCT : ROLE_ALONE;
+    return is_one_of(n->op, products, sizeof products / sizeof *products) ? ROLE_PRODUCT : ROLE_ALONE;
 }
 
 /* ---- readers ---- */
