@@ -15,7 +15,7 @@ static dt_status *plan(const dt_job_source *source, dt_planned *out)
     dt_job_plan *p = NULL;
     dt_status *s = dt_job_open(&job, source);
     if (!s)
-        s = dt_job_plan_create(&p, job);
+        s = dt_job_plan_create(&p, job, 0);
     if (!s)
         *out = (dt_planned){.seconds = p->plan[0]->seconds, .bytes = (double)p->plan[0]->bytes.total};
     dt_job_plan_destroy(p);
