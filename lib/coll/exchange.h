@@ -36,6 +36,9 @@ typedef struct dt_exchange_price {
 
 void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out);
 
+/* The schedule that was picked, as a drawing of its colours and phases; of others their name. */
+void dt_exchange_draw(const dt_exchange *x, dt_str *out);
+
 /* How much slower each of n exchanges goes while all of them are under way: 1, where they use other links, or leave enough of them
  * free; else as much as the link that they ask most of. */
 void dt_exchange_contend(const dt_exchange_price *const *x, int n, double *slow);

@@ -175,7 +175,8 @@ dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective
     DT_TRY(dt_schedule_ranks_given(s->view[0].ranks));
     const int parts = most_parts(s), chunks = s->colors * s->view[0].ranks * parts;
     int *rank_at = ranks_by_place(&s->view[0], place);
-    dt_draft d = {.name = s->name, .collective = c, .ranks = s->view[0].ranks, .chunks = chunks, .colors = s->colors, .owner = dt_alloc((size_t)chunks * sizeof *d.owner)};
+    dt_draft d = {.name = s->name, .collective = c, .ranks = s->view[0].ranks, .chunks = chunks, .colors = s->colors};
+    d.owner = dt_alloc((size_t)chunks * sizeof *d.owner);
     writer w = {.s = s, .rank_at = rank_at, .view = &s->view[0], .parts = parts, .out = &d};
     set_owners(&w);
     write_colors(&w);
