@@ -6,8 +6,8 @@
 struct topology {
     struct common common;
     struct place place;
-    const char *tpu, *fit, *svg;
-    int64_t cores_per_chip;
+    struct slice slice;
+    const char *fit, *svg;
     bool json;
 };
 
@@ -25,15 +25,15 @@ static dt_status *open_job(const struct call *call, dt_job **job)
 static dt_status *draw(const struct call *call, dt_job **job, char **text)
 {
     const struct topology *my = call->settings;
-    if (call->operands.n == 0 && !my->tpu && !my->fit)
+    if (call->operands.n == 0 && !my->slice.tpu && !my->fit)
         return usage_error(call, "a job or --tpu is missing");
     if (my->svg && (my->fit || my->json))
         return usage_error(call, "--svg draws a slice; it goes with neither --fit nor --json");
     dt_status *s = call->operands.n ? open_job(call, job) : NULL;
     if (s)
         return s;
-    dt_topology_request request = {.tpu = my->tpu, .job = *job, .json = my->json, .utf8 = call->out->utf8, .columns = out_columns(),
-                                   .cores_per_chip = my->cores_per_chip, .fit = my->fit, .svg = my->svg};
+    dt_topology_request request = {.tpu = my->slice.tpu, .job = *job, .json = my->json, .utf8 = call->out->utf8, .columns = out_columns(),
+                                   .cores_per_chip = my->slice.cores_per_chip, .fit = my->fit, .svg = my->svg};
     return dt_topology_text(&request, text);
 }
 
@@ -52,8 +52,7 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    MAYBE(struct topology, tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; with no TYPE this machine's own, or a simulated v3-8"),
-    INTEGER(struct topology, cores_per_chip, "cores-per-chip", "N", "devices that a chip shows; not given: 1 for v4 and v5p, else its cores", .min = 1, .max = 2),
+    SLICE_OPTIONS(struct topology),
     TEXT(struct topology, fit, "fit", "X,Y,Z,CORE", "list the slices, and the blocks on this slice, that have room for such a replica"),
     TEXT(struct topology, svg, "svg", "FILE", "draw into an SVG file; - is standard output"),
     FLAG(struct topology, json, "json", "print one JSON object"),

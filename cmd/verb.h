@@ -40,6 +40,12 @@ struct place {
     const char *directory;
 };
 
+/* What verbs that look at slices take. */
+struct slice {
+    const char *tpu;        /* NULL: the job's; "": this machine's */
+    int64_t cores_per_chip; /* 0: as usual */
+};
+
 /* What verbs that compute take. */
 struct compute {
     int64_t threads; /* 0: one per core */
@@ -80,6 +86,9 @@ struct option {
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };
 #define PLACE_OPTIONS(s) TEXT(s, place.directory, "directory", "DIR", "output.dir is relative to DIR, not to the working directory", .letter = 'C')
+#define SLICE_OPTIONS(s)                                                                                                \
+    MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; with no TYPE this machine's own, or a simulated v3-8"), \
+    INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices that a chip shows; not given: 1 for v4 and v5p, else its cores", .min = 1, .max = 2)
 #define COMPUTE_OPTIONS(s)                                                                                              \
     INTEGER(s, compute.threads, "threads", "N", "threads that compute; not given: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
     CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for products", .env = true)

@@ -95,13 +95,14 @@ DT_ERROR(PARTITION, 37, 78, "ValueError", "annotation of a value",
     "        - {match: \"*/{query,key,value}/kernel\", split: [1, 2, 1]}\n"
     "        - {match: \"*\", replicate: true}")
 DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
-    "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores, v3-8 or v3-32, with sim: before\n"
-    "it. The message names the nearest that exist. An empty name means this machine's own TPU; without one, a simulated v3-8.\n\n"
+    "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores (of chips on v5e and v6e), v3-8 or v5e-16,\n"
+    "or the generation and the shape, v4:2x2x2 or v4:4x4x8_twisted, with sim: before it. The message names the nearest that exist. An empty\n"
+    "name means this machine's own TPU; without one, a simulated v3-8.\n\n"
     "    cluster_resolver: {tpu: sim:v3-8}\n\n"
     "'dtrain topology --tpu v3-8' draws it.")
 DT_ERROR(UNKNOWN_SLICE_OPTION, 41, 64, "ValueError", "unknown slice on the command line",
-    "--tpu names a slice of a pod: the chips' generation and the number of cores, v3-8 or v3-32; sim: before it may be left out.\n"
-    "The message names the nearest that exist.\n\n"
+    "--tpu names a slice of a pod: the chips' generation and the number of cores (of chips on v5e and v6e), v3-8 or v5e-16, or the\n"
+    "generation and the shape, v4:2x2x2 or v4:4x4x8_twisted; sim: before it may be left out. The message names the nearest that exist.\n\n"
     "    dtrain topology --tpu v3-8")
 DT_ERROR(COMPUTATION_SHAPE, 42, 78, "ValueError", "computation_shape does not fit",
     "`computation_shape` is the block of cores of one replica, [x, y, z, core]; `computation_stride` the steps between them. Each\n"
