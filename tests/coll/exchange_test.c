@@ -262,6 +262,27 @@ static void test_large_slices_are_priced_quickly(void **state)
     scene_drop(&s);
 }
 
+/* Groups that are no grid: every second chip, in lines that are shifted against each other. */
+static void test_large_groups_without_a_grid(void **state)
+{
+    (void)state;
+    scene s;
+    scene_set(&s, &(scene_spec){"v5p", {16, 16, 8}, {true, true, true}, {16, 16, 8, 1}, BLOCKS});
+    int n = 0;
+    for (int i = 0; i < 2048; i++)
+        if ((s.place[4 * i] + s.place[4 * i + 1]) % 2 == 0)
+            memmove(&s.place[4 * n++], &s.place[4 * i], 4 * sizeof *s.place);
+    s.x.ranks = n;
+    for (int c = 0; c < DT_COLLECTIVES; c++) {
+        const dt_exchange_price p = scene_price(&s, c, 1e10);
+        assert_true(p.seconds > 0 && p.ideal_s <= p.seconds && p.busiest_link > 0);
+    }
+    assert_string_equal(scene_price(&s, DT_ALL_GATHER, 1e10).schedule, "ring through places both ways");
+    /* in a row of 16 links 8 chips send 4 links far on average, half each way: a link carries what one chip sends; and 20 hops */
+    assert_near(scene_price(&s, DT_ALL_TO_ALL, 1e10).ideal_s, 1e10 / n / 90e9 + 20e-6, 0.05);
+    scene_drop(&s);
+}
+
 static void test_nothing_costs_nothing(void **state)
 {
     (void)state;
@@ -293,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_exchanges_at_the_same_time_share_links),
         cmocka_unit_test(test_slices_exchange_what_a_chip_is_left_with),
         cmocka_unit_test(test_large_slices_are_priced_quickly),
+        cmocka_unit_test(test_large_groups_without_a_grid),
         cmocka_unit_test(test_nothing_costs_nothing),
     };
     return cmocka_run_group_tests_name("coll/exchange", tests, NULL, NULL);
