@@ -3,7 +3,7 @@
  *
  *     source.c      file or standard input -> tree; overrides; where relative paths start
  *     extends.c     the base of a job, merged below it
- *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}, words of `let`
+ *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
  *     sections.c    the tree's sections, each read by the room that knows it
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step

@@ -1,14 +1,8 @@
 /*
- * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}, and the words of its `let`:
- *
- *     let: {width: 4096, heads: 32}
- *     ...
- *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
- *
- * A text that is nothing but a word of let becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
- * use words that stand above it. Every other {word} is an error, so that a misspelt one does not become a directory, and so is a word that
- * nobody uses; but the variables of a Repeat stay in its layers, for the model to replace. First are the values of let, then the name, then
- * output.dir, which may use it, then all others, which may use both. What is substituted is not looked at again.
+ * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}, and the words of its `let` (let.c). Every other {word} is
+ * an error, so that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace. First are
+ * the values of let, then the name, then output.dir, which may use it, then all others, which may use both. What is substituted is not looked at
+ * again.
  *
  * The environment is input as files are: its values must be UTF-8 without control characters, and all texts together may not
  * grow beyond the size of a job file.
@@ -17,26 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/job.h"
+#include "job/substitute.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16 };
-
-/* The variables of a Repeat, inside another one's. */
-typedef struct scope {
-    const dt_tree *variables;
-    const struct scope *outer;
-} scope;
-
-typedef struct substitution {
-    dt_arena *arena;
-    dt_tree *let;               /* a mapping; NULL: none */
-    int n_let;                  /* words that have their values */
-    bool *used;                 /* [let->n] */
-    const scope *scope;         /* of what is looked at */
-    const char *name, *run_dir; /* NULL: cannot be used here */
-    const dt_tree *done[3];     /* nodes that were looked at before */
-    size_t bytes;               /* grown so far */
-} substitution;
 
 /* A piece of a text; depth: defaults inside defaults. */
 typedef struct piece {
@@ -45,11 +22,11 @@ typedef struct piece {
     int depth;
 } piece;
 
-static dt_status *expand(substitution *c, const piece *p, dt_str *out);
+static dt_status *expand(dt_substitution *c, const piece *p, dt_str *out);
 
-/* ---- words ---- */
+/* ---- {name} ---- */
 
-static size_t word_length(const char *from, const char *to)
+size_t dt_word_length(const char *from, const char *to)
 {
     const char *p = from;
     while (p < to && (isalnum((unsigned char)*p) || *p == '_') && !(p == from && isdigit((unsigned char)*p)))
@@ -57,9 +34,7 @@ static size_t word_length(const char *from, const char *to)
     return (size_t)(p - from);
 }
 
-/* ---- {name} ---- */
-
-static bool is_variable(const scope *s, const char *word)
+static bool is_variable(const dt_substitution_scope *s, const char *word)
 {
     for (; s; s = s->outer)
         if (dt_tree_get(s->variables, word))
@@ -67,20 +42,7 @@ static bool is_variable(const scope *s, const char *word)
     return false;
 }
 
-/* The value of a word of let; NULL: there is none. */
-static const dt_tree *let_value(const substitution *c, const char *word, size_t n)
-{
-    for (int i = 0; i < c->n_let; i++) {
-        const dt_entry *e = &c->let->entry[i];
-        if (strlen(e->key) != n || strncmp(e->key, word, n) != 0)
-            continue;
-        c->used[i] = true;
-        return e->value;
-    }
-    return NULL;
-}
-
-static dt_status *unknown(const substitution *c, const dt_place *at, const char *word)
+static dt_status *unknown(const dt_substitution *c, const dt_place *at, const char *word)
 {
     const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
     int n = 0;
@@ -90,7 +52,8 @@ static dt_status *unknown(const substitution *c, const dt_place *at, const char 
         known[n++] = c->let->entry[i].key;
     const char *nearest = dt_nearest(word, known, n);
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
-    return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest) : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}, the words of 'let'");
+    return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest)
+                   : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}, the words of 'let'");
 }
 
 static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, dt_str *out)
@@ -101,7 +64,7 @@ static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *v
     return NULL;
 }
 
-static dt_status *put_word(const substitution *c, const dt_place *at, const char *word, dt_str *out)
+static dt_status *put_word(const dt_substitution *c, const dt_place *at, const char *word, dt_str *out)
 {
     bool is_name = strcmp(word, "name") == 0;
     const char *value = is_name ? c->name : c->run_dir;
@@ -109,7 +72,7 @@ static dt_status *put_word(const substitution *c, const dt_place *at, const char
         dt_str_printf(out, "{%s}", word);
         return NULL;
     }
-    const dt_tree *let = let_value(c, word, strlen(word));
+    const dt_tree *let = dt_let_value(c, word, strlen(word));
     if (let)
         return put_let(at, word, let, out);
     if (!is_name && strcmp(word, "run_dir") != 0)
@@ -153,9 +116,9 @@ static dt_status *malformed(const piece *p)
 }
 
 /* As in a shell, `:-` also stands for a variable that is there and empty. */
-static dt_status *put_variable(substitution *c, const piece *p, dt_str *out)
+static dt_status *put_variable(dt_substitution *c, const piece *p, dt_str *out)
 {
-    size_t n = word_length(p->from, p->to);
+    size_t n = dt_word_length(p->from, p->to);
     const char *rest = p->from + n;
     bool has_default = p->to - rest >= 2 && rest[0] == ':' && rest[1] == '-';
     if (n == 0 || (rest < p->to && !has_default))
@@ -174,7 +137,7 @@ static dt_status *put_variable(substitution *c, const piece *p, dt_str *out)
 /* ---- texts ---- */
 
 /* What begins at p->from with '{' or "${"; *end is behind it. */
-static dt_status *put_one(substitution *c, const piece *p, dt_str *out, const char **end)
+static dt_status *put_one(dt_substitution *c, const piece *p, dt_str *out, const char **end)
 {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
@@ -183,7 +146,7 @@ static dt_status *put_one(substitution *c, const piece *p, dt_str *out, const ch
         *end = close + 1;
         return put_variable(c, &(piece){p->at, p->from + 2, close, p->depth}, out);
     }
-    size_t n = word_length(p->from + 1, p->to);
+    size_t n = dt_word_length(p->from + 1, p->to);
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') { /* no substitution, just a bracket */
         dt_str_putc(out, '{');
         *end = p->from + 1;
@@ -193,7 +156,7 @@ static dt_status *put_one(substitution *c, const piece *p, dt_str *out, const ch
     return put_word(c, p->at, dt_arena_printf(c->arena, "%.*s", (int)n, p->from + 1), out);
 }
 
-static dt_status *expand(substitution *c, const piece *p, dt_str *out)
+static dt_status *expand(dt_substitution *c, const piece *p, dt_str *out)
 {
     if (p->depth > MOST_DEPTH)
         return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels", MOST_DEPTH);
@@ -217,12 +180,12 @@ static bool is_one_variable(const char *text)
 }
 
 /* The value of let that the text is and nothing else; NULL: it is something else. */
-static const dt_tree *whole_value(const substitution *c, const char *text)
+static const dt_tree *whole_value(const dt_substitution *c, const char *text)
 {
-    size_t n = *text == '{' ? word_length(text + 1, text + strlen(text)) : 0;
+    size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
     if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
         return NULL;
-    return let_value(c, text + 1, n);
+    return dt_let_value(c, text + 1, n);
 }
 
 static size_t count_nodes(const dt_tree *t)
@@ -233,7 +196,7 @@ static size_t count_nodes(const dt_tree *t)
     return n;
 }
 
-static dt_status *take_value(substitution *c, dt_tree *t, const dt_tree *value)
+static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *value)
 {
     c->bytes += NODE_BYTES * count_nodes(value);
     if (c->bytes > MOST_BYTES)
@@ -242,7 +205,7 @@ static dt_status *take_value(substitution *c, dt_tree *t, const dt_tree *value)
     return NULL;
 }
 
-static dt_status *substitute_text(substitution *c, dt_tree *t)
+static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 {
     dt_str text = {0};
     if (!strchr(t->text, '{'))
@@ -262,35 +225,22 @@ static dt_status *substitute_text(substitution *c, dt_tree *t)
 
 /* ---- the tree ---- */
 
-static dt_status *substitute(substitution *c, dt_tree *t);
-
-/* A word has one meaning. */
-static dt_status *check_variables(const substitution *c, const dt_tree *variables)
-{
-    dt_status *faults = NULL;
-    for (int i = 0; variables && variables->kind == DT_TREE_MAP && i < variables->n; i++)
-        if (dt_tree_get(c->let, variables->entry[i].key))
-            dt_status_append(&faults, dt_fail(DT_E_SUBSTITUTION, &variables->entry[i].key_at, "'{%.80s}' is a word of 'let'; give the variable another name",
-                                              variables->entry[i].key));
-    return faults;
-}
-
 /* What stands under a key. `match` holds patterns, whose brackets are their own; a Repeat has variables of its own. */
-static dt_status *substitute_entry(substitution *c, const dt_entry *e)
+static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
 {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
-    const scope *outer = c->scope, inner = {variables, outer};
+    const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
     if (strcmp(e->key, "match") == 0)
         return NULL;
-    dt_status *faults = check_variables(c, variables);
+    dt_status *faults = dt_let_check_variables(c, variables);
     c->scope = variables ? &inner : outer;
-    dt_status_append(&faults, substitute(c, e->value));
+    dt_status_append(&faults, dt_substitute(c, e->value));
     c->scope = outer;
     return faults;
 }
 
 /* Recursion is bounded by the depth of trees. */
-static dt_status *substitute(substitution *c, dt_tree *t)
+dt_status *dt_substitute(dt_substitution *c, dt_tree *t)
 {
     dt_status *faults = NULL;
     if (t == c->done[0] || t == c->done[1] || t == c->done[2])
@@ -298,56 +248,7 @@ static dt_status *substitute(substitution *c, dt_tree *t)
     if (t->kind == DT_TREE_SCALAR)
         return substitute_text(c, t);
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : substitute(c, t->item[i]));
-    return faults;
-}
-
-/* ---- let ---- */
-
-static dt_status *check_let_name(const dt_entry *e)
-{
-    size_t n = strlen(e->key);
-    if (strcmp(e->key, "name") == 0 || strcmp(e->key, "run_dir") == 0)
-        return dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'{%s}' has a meaning already; give the word of 'let' another name", e->key);
-    if (n > 0 && word_length(e->key, e->key + n) == n)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'%.80s' cannot be a word of 'let'", e->key), "letters, digits and '_', no leading digit");
-}
-
-/* A value may use those above it. */
-static dt_status *find_let(dt_job *j, substitution *c)
-{
-    dt_status *faults = NULL;
-    dt_tree *let = dt_tree_get(j->tree, "let");
-    if (!let || let->kind != DT_TREE_MAP)
-        return NULL;
-    c->let = let;
-    c->done[2] = let;
-    c->used = dt_arena_array(c->arena, bool, let->n);
-    for (; c->n_let < let->n; c->n_let++) {
-        dt_status_append(&faults, check_let_name(&let->entry[c->n_let]));
-        dt_status_append(&faults, substitute(c, let->entry[c->n_let].value));
-    }
-    return faults;
-}
-
-/* A misspelt override of a word would change nothing. */
-static dt_status *check_let_used(const substitution *c)
-{
-    dt_status *faults = NULL;
-    const char **others = dt_arena_array(c->arena, const char *, c->n_let);
-    int n = 0;
-    for (int i = 0; i < c->n_let; i++)
-        if (c->used[i])
-            others[n++] = c->let->entry[i].key;
-    for (int i = 0; i < c->n_let; i++) {
-        const dt_entry *e = &c->let->entry[i];
-        if (c->used[i] || e->value->kind == DT_TREE_NULL)
-            continue;
-        dt_status *s = dt_fail(DT_E_SUBSTITUTION, &e->key_at, "nothing uses '{%.80s}'", e->key);
-        const char *nearest = dt_nearest(e->key, others, n);
-        dt_status_append(&faults, nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s);
-    }
+        dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : dt_substitute(c, t->item[i]));
     return faults;
 }
 
@@ -373,7 +274,7 @@ static const char *name_of_file(dt_arena *arena, const char *path)
     return dt_arena_printf(arena, "%.*s", (int)n, base);
 }
 
-static dt_status *find_name(dt_job *j, substitution *c, const char *path)
+static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path)
 {
     dt_tree *t = dt_tree_get(j->tree, "name");
     bool given = t && t->kind != DT_TREE_NULL;
@@ -391,7 +292,7 @@ static dt_status *find_name(dt_job *j, substitution *c, const char *path)
     return dt_suggest(dt_fail(DT_E_JOB_NAME, &j->at, "the file's name '%.80s' cannot be the name of the job", j->name), "write name: ...");
 }
 
-static dt_status *find_run_dir(dt_job *j, substitution *c)
+static dt_status *find_run_dir(dt_job *j, dt_substitution *c)
 {
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "output"), "dir");
     j->run_dir = dt_arena_printf(j->arena, "runs/%s", j->name);
@@ -405,12 +306,12 @@ static dt_status *find_run_dir(dt_job *j, substitution *c)
 
 dt_status *dt_job_substitute(dt_job *j, const char *path)
 {
-    substitution c = {.arena = j->arena};
-    dt_status *faults = find_let(j, &c);
+    dt_substitution c = {.arena = j->arena};
+    dt_status *faults = dt_let_find(j, &c);
     dt_status_append(&faults, find_name(j, &c, path));
     c.name = j->name;
     dt_status_append(&faults, find_run_dir(j, &c));
     c.run_dir = j->run_dir;
-    dt_status_append(&faults, substitute(&c, j->tree));
-    return faults ? faults : check_let_used(&c);
+    dt_status_append(&faults, dt_substitute(&c, j->tree));
+    return faults ? faults : dt_let_check_used(&c);
 }

@@ -19,7 +19,8 @@ struct attention {
 static const dt_field fields[] = {
     DT_INT(struct attention, head_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a query, key or value"),
     DT_INT(struct attention, num_query_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of queries"),
-    DT_INT(struct attention, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of keys and values; divides num_query_heads"),
+    DT_INT(struct attention, num_key_value_heads, .min = 1, .max = INFINITY, .required = true,
+           .help = "heads of keys and values; divides num_query_heads"),
     DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "share of the scores that are 0 while training"),
     DT_FLAG(struct attention, use_bias, .preset = "true", .help = "adds vectors to queries, keys, values and the output"),
     DT_FLAG(struct attention, use_gate, .help = "multiplies what each head gives by a sigmoid of x"),

@@ -29,11 +29,14 @@ struct attention {
     DT_INT(type, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of keys and values; divides num_query_heads"), \
     DT_INT(type, head_dim, .min = 1, .max = INFINITY, .help = "length of a query, key or value; default features / num_query_heads"), \
     ROPE(REAL, type, "max_wavelength", max_wavelength, .preset = "10000", .min = 1, .max = INFINITY, .help = "of RotaryEmbedding"), \
-    ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1", .above_min = true, .max = INFINITY, .help = "positions are divided by it"), \
+    ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1", .above_min = true, .max = INFINITY, \
+         .help = "positions are divided by it"), \
     ROPE(REAL, type, "frequency_adjustment_factor", frequency_adjustment_factor, .above_min = true, .max = INFINITY, \
          .help = "by which long waves are slower; Llama 3.1 has 8"), \
-    ROPE(REAL, type, "low_freq_factor", low_freq_factor, .above_min = true, .max = INFINITY, .help = "waves in the length below, of those that are slower"), \
-    ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, .help = "waves in the length below, of those that stay"), \
+    ROPE(REAL, type, "low_freq_factor", low_freq_factor, .above_min = true, .max = INFINITY, \
+         .help = "waves in the length below, of those that are slower"), \
+    ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, \
+         .help = "waves in the length below, of those that stay"), \
     ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1, .max = INFINITY, .help = "of which the two speak"), \
     DT_TREE(type, kernel_initializer, .help = "default glorot_uniform"), \
     DT_LAYER_FIELDS(type), \
@@ -126,7 +129,8 @@ static dt_status *build_self_attention(dt_layer_build *b, dt_part *out)
         .row = &dt_layer_llama_attention, .name = "self_attention", .in = b->in,
         .arg = { { "num_query_heads", dt_part_int(b, d->num_query_heads) }, { "num_key_value_heads", dt_part_int(b, d->num_key_value_heads) },
                  { "head_dim", d->head_dim ? dt_part_int(b, d->head_dim) : NULL }, { "dropout", dt_part_real(b, d->dropout) },
-                 { "rope_max_wavelength", dt_part_real(b, r->max_wavelength) }, { "rope_position_scaling_factor", dt_part_real(b, r->scaling_factor) },
+                 { "rope_max_wavelength", dt_part_real(b, r->max_wavelength) },
+                 { "rope_position_scaling_factor", dt_part_real(b, r->scaling_factor) },
                  { "rope_frequency_adjustment_factor", given_real(b, r->frequency_adjustment_factor) },
                  { "rope_low_freq_factor", given_real(b, r->low_freq_factor) }, { "rope_high_freq_factor", given_real(b, r->high_freq_factor) },
                  { "rope_pretraining_sequence_length", r->pretraining_sequence_length ? dt_part_int(b, r->pretraining_sequence_length) : NULL },

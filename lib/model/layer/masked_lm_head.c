@@ -50,7 +50,8 @@ static dt_status *check_inputs(const dt_layer_build *b)
         return NULL;
     dt_str text = { 0 };
     dt_type_print(positions, &text);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "MaskedLMHead wants (B, masked) numbers of steps from '%s', got %s", b->from[1], dt_str_text(&text));
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "MaskedLMHead wants (B, masked) numbers of steps from '%s', got %s", b->from[1],
+                           dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
