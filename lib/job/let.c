@@ -5,8 +5,8 @@
  *     ...
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
- * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may use
- * words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing.
+ * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
+ * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing.
  */
 #include <string.h>
 
