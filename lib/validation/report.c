@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "validation/validation.h"
+#include "validation/facts.h"
 
 enum { ID_COLUMN = 42, NUMBER_COLUMN = 16, KIND_COLUMN = 32 };
 
@@ -161,6 +161,20 @@ void dt_rows_report(const dt_rows *rows, dt_str *out)
     put_missing(rows, out);
 }
 
+/* The generation that a row's configuration names; NULL: none. */
+static const char *chip_of(const dt_rows *rows, const dt_row *row)
+{
+    static const char *const keys[] = {"gen", "chip", "accelerator", "slice", "topology"};
+    dt_facts f = {.arena = rows->arena};
+    for (size_t i = 0; row->config && i < sizeof keys / sizeof *keys; i++) {
+        const char *text = json_string_value(json_object_get(row->config, keys[i]));
+        dt_facts_of_text(&f, text ? text : "");
+    }
+    const char *generation = f.chip ? f.chip->generation : NULL;
+    dt_facts_release(&f);
+    return generation;
+}
+
 void dt_rows_json(const dt_rows *rows, dt_str *out)
 {
     for (int i = 0; i < rows->n; i++) {
@@ -172,6 +186,8 @@ void dt_rows_json(const dt_rows *rows, dt_str *out)
         dt_json_double(&j, "predicted", p->by ? p->value : NAN);
         dt_json_double(&j, "published", row->published);
         dt_json_double(&j, "error", p->by ? dt_row_error(row) : NAN);
+        dt_json_string(&j, "kind", row->kind);
+        dt_json_string(&j, "chip", chip_of(rows, row));
         dt_json_string(&j, p->by ? "by" : "missing", p->by ? by_names[p->by] : p->missing);
         dt_json_close(&j, '}');
         dt_str_putc(out, '\n');

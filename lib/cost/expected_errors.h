@@ -1,0 +1,12 @@
+/* Made by scripts/expected-error: DT_EXPECTED_ERROR(kind, generation, rows, median, worst), shares. No include guard. */
+DT_EXPECTED_ERROR("compiler-estimate", "tpu7x", 7, 0.0256, 0.1244)
+DT_EXPECTED_ERROR("compiler-estimate", "v2", 7, 0.0056, 0.1917)
+DT_EXPECTED_ERROR("compiler-estimate", "v3", 7, 0.0198, 0.2013)
+DT_EXPECTED_ERROR("compiler-estimate", "v4", 7, 0.0205, 0.1421)
+DT_EXPECTED_ERROR("compiler-estimate", "v5e", 7, 0.0361, 0.0876)
+DT_EXPECTED_ERROR("compiler-estimate", "v5p", 7, 0.0147, 0.0209)
+DT_EXPECTED_ERROR("compiler-estimate", "v6e", 7, 0.0466, 0.1097)
+DT_EXPECTED_ERROR("measured-op", "tpu7x", 3, 0.0390, 0.0391)
+DT_EXPECTED_ERROR("measured-op", "v2", 1, 0.0039, 0.0039)
+DT_EXPECTED_ERROR("measured-op", "v5e", 1, 0.0018, 0.0018)
+DT_EXPECTED_ERROR("measured-op", "v6e", 2, 0.0027, 0.0054)
