@@ -1,5 +1,6 @@
 /* A plan for programs: dtrain plan --json. Bytes and seconds. */
 #include "base/json.h"
+#include "cost/expected_error.h"
 #include "job/plan_check.h"
 
 static void put_bytes(dt_json *j, const dt_plan_bytes *b)
@@ -72,6 +73,29 @@ static void put_layers(dt_json *j, const dt_plan *p)
     dt_json_close(j, ']');
 }
 
+/* Of published rows on the chips of the plan; null: none was compared. */
+static void put_error(dt_json *j, const char *kind, const char *generation)
+{
+    const dt_expected_error *e = dt_expected_error_of(kind, generation);
+    if (!e) {
+        dt_json_null(j, kind);
+        return;
+    }
+    dt_json_open(j, kind, '{');
+    dt_json_int(j, "rows", e->rows);
+    dt_json_double(j, "median", e->median);
+    dt_json_double(j, "worst", e->worst);
+    dt_json_close(j, '}');
+}
+
+static void put_errors(dt_json *j, const dt_plan *p)
+{
+    dt_json_open(j, "expected_error", '{');
+    put_error(j, "train-step", p->chip->generation);
+    put_error(j, "compiler-estimate", p->chip->generation);
+    dt_json_close(j, '}');
+}
+
 static void put_warning(void *user, const char *text)
 {
     dt_json_string(user, NULL, text);
@@ -106,6 +130,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p));
     dt_json_bool(j, "fits", dt_job_plan_fits(p));
     put_programs(j, p);
+    put_errors(j, train);
     put_layers(j, train);
     put_warnings(j, p);
     if (p->check)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/expected_error.h"
 #include "job/plan.h"
 
 enum { LABEL = 26, COLUMN = 18, FEW_LAYERS = 8 };
@@ -240,6 +241,27 @@ static void print_warning(void *user, const char *text)
     dt_str_printf(user, "warning: %s\n", text);
 }
 
+/* How far predictions of that kind were off on this generation of chips: docs/simulator.md. */
+static void print_error(const char *what, const dt_expected_error *e, dt_str *out)
+{
+    if (e)
+        dt_str_printf(out, "%s: median %.1f %%, worst %.1f %% of %d published", what, 100 * e->median, 100 * e->worst, e->rows);
+    else
+        dt_str_printf(out, "%s: not known, none was compared", what);
+}
+
+static void print_errors(const dt_job_plan *p, dt_str *out)
+{
+    const char *generation = train_of(p)->chip->generation;
+    size_t from = out->size;
+    dt_str_puts(out, "error to expect");
+    dt_str_pad(out, from, LABEL);
+    print_error("steps", dt_expected_error_of("train-step", generation), out);
+    dt_str_puts(out, "; ");
+    print_error("products", dt_expected_error_of("compiler-estimate", generation), out);
+    dt_str_putc(out, '\n');
+}
+
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
 {
     print_head(c->p[0], out);
@@ -248,6 +270,7 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
         print_row(c, &rows[i], out);
     print_links(c->p[0], out);
     print_programs(c->p[0], out);
+    print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
     dt_job_plan_warn(c->p[0], print_warning, out);
 }
