@@ -21,27 +21,16 @@ double dt_priced_times(const dt_priced_program *r, int i)
     return r->times ? r->times[i] : 1;
 }
 
-/* Ops that say nothing of their cost do one operation for every element, and read and write all that they are given and give. */
-static void usual_cost(const dt_call *c, dt_cost *cost)
-{
-    cost->vector = (double)dt_type_elements(&c->out.type);
-    cost->bytes = (double)dt_type_bytes(&c->out.type);
-    for (int k = 0; k < c->node->n_in; k++)
-        cost->bytes += (double)dt_type_bytes(&c->in[k].type);
-}
-
 dt_cost dt_priced_cost(const dt_priced_program *r, int i)
 {
     dt_node at = *node_of(r, i);
     dt_view in[DT_MAX_IN];
-    dt_cost cost = { 0 };
 
     at.type = dt_priced_type(r, i);
     for (int k = 0; k < at.n_in; k++)
         in[k] = (dt_view){ .type = dt_priced_type(r, at.in[k]) };
     const dt_call call = { .node = &at, .in = in, .out = { .type = at.type } };
-    (at.op->cost ? at.op->cost : usual_cost)(&call, &cost);
-    return cost;
+    return dt_cost_of(&call);
 }
 
 /* Other names for what is there already. */
