@@ -11,6 +11,7 @@
 #include "op/elementwise.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -57,9 +58,22 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
+/* All segments having as many rows. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_type wide = { .dtype = c->type.dtype, .rank = c->type.rank + 1, .dim = { a->count, c->type.dim[0] / a->count } };
+    int8_t dims[DT_MAX_RANK] = { 0 };
+    for (int d = 1; d < c->type.rank; d++) {
+        wide.dim[d + 1] = c->type.dim[d];
+        dims[d] = (int8_t)(d + 1);
+    }
+    return dt_hlo_reshape(c->hlo, dt_hlo_broadcast(c->hlo, c->in[0], &wide, dims), c->type.rank, c->type.dim);
+}
+
 const dt_op dt_op_segment_broadcast = {
     .name = "segment_broadcast", .about = "to every row the entry of its segment", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .result_type = 1 + offsetof(dt_segment_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -12,6 +12,7 @@
 #include "op/reduce.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -63,9 +64,26 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
+/* All segments having as many rows: (B, ...) is (S, B / S, ...). */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    const dt_type *x = &c->in[0].type;
+    int64_t dim[DT_MAX_RANK + 1] = { a->count, x->dim[0] / a->count };
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int d = 0; d < x->rank; d++) {
+        dim[d + 1] = d ? x->dim[d] : dim[1];
+        if (a->reduce.dims >> d & 1)
+            dims[n++] = (int8_t)(d + 1);
+    }
+    dt_hlo_value in[] = { dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim), dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype) };
+    return dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+}
+
 const dt_op dt_op_segment_reduce = {
     .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };

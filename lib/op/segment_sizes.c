@@ -6,6 +6,7 @@
 #include "op/cells.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -41,9 +42,15 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
+/* All segments having as many rows. */
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_splat(c->hlo, &c->type, (double)(c->hlo->batch / ((const dt_segment_attr *)c->node->attr)->count));
+}
+
 const dt_op dt_op_segment_sizes = {
     .name = "segment_sizes", .about = "the examples in each segment", .n_in = 0,
     .attr_size = sizeof(dt_segment_attr), .varying = true,
     .infer = infer, .rule = rule, .eval = eval, .print = print,
-    .over_devices = &over_devices,
+    .over_devices = &over_devices, .stablehlo = stablehlo,
 };
