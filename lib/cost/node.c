@@ -36,7 +36,7 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i)
 /* Other names for what is there already. */
 static bool is_name(const dt_node *n)
 {
-    return n->op == &dt_op_reshape || n->op == &dt_op_sharding || n->op == &dt_op_stop_gradient || n->op == &dt_op_broadcast_in_dim ||
+    return dt_is_name(n) || n->op == &dt_op_sharding || n->op == &dt_op_stop_gradient || n->op == &dt_op_broadcast_in_dim ||
            n->op == &dt_op_segment_broadcast;
 }
 

@@ -46,7 +46,7 @@ static void count_kernels(const dt_priced_program *r, const dt_launches *kernels
         l->times = k->times > l->times ? k->times : l->times;
         l->flops += k->work.flops * k->times;
         p->flops += k->work.flops * k->times;
-        p->model_flops += r->again && r->again[k->head] ? 0 : k->work.flops * k->times;
+        p->model_flops += dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * k->times;
     }
 }
 

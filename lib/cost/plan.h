@@ -18,7 +18,6 @@ typedef struct dt_priced_program {
     const dt_assignment *assignment; /* where each replica's logical devices are; NULL: core by core */
     const int8_t *dtype;             /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
     const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
-    const bool *again;               /* by node: computed again instead of kept: no work of the model's; NULL: none is */
     int slices;                      /* joined by DCN, each with a share of the batch; 0 is 1 */
 } dt_priced_program;
 

@@ -74,6 +74,7 @@ static void run_nothing(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_alias = { .name = "alias", .op = &dt_op_reshape, .splits = true, .run = run_nothing };
+const dt_kernel dt_kernel_barrier = { .name = "barrier", .op = &dt_op_optimization_barrier, .splits = true, .run = run_nothing };
 
 /* ---- copies at the end ---- */
 

@@ -32,7 +32,7 @@ static void find_homes(dt_exec *x)
             x->slot[s->update] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true };
     }
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->node[i].op == &dt_op_reshape && x->slot[i].home == DT_HOME_ARENA)
+        if (dt_is_name(&g->node[i]) && x->slot[i].home == DT_HOME_ARENA)
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 

@@ -4,21 +4,39 @@
 #include "graph/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* What the graph must keep; arguments and variables get the first numbers. *n is their count. The caller frees them. */
-static int *list_roots(const dt_trace *t, int *n)
+/* What the graph must keep; arguments and variables get the first numbers. Returns their count. */
+static int list_roots(const dt_trace *t, int *root)
 {
-    int *root = dt_alloc(dt_size_mul((size_t)t->n_args + (size_t)t->n_results + 2 * (size_t)t->n_states, sizeof *root));
-    *n = 0;
+    int n = 0;
     for (int i = 0; i < t->n_args; i++)
-        root[(*n)++] = t->arg[i].node;
+        root[n++] = t->arg[i].node;
     for (int i = 0; i < t->n_states; i++)
-        root[(*n)++] = t->state[i].node;
+        root[n++] = t->state[i].node;
     for (int i = 0; i < t->n_results; i++)
-        root[(*n)++] = t->result[i].node;
+        root[n++] = t->result[i].node;
     for (int i = t->n_states - 1; i >= 0; i--)
-        root[(*n)++] = t->state[i].now;
-    return root;
+        root[n++] = t->state[i].now;
+    return n;
+}
+
+/* Those put first, as far as something needs them, before results and updates; order[]: room for all nodes. */
+static int put_early(const dt_trace *t, int *root, int n, int *order)
+{
+    int leaves = t->n_args + t->n_states, first = 0, needed = dt_trace_order(t, root, n, order);
+    bool *is_needed = dt_alloc((size_t)t->n_nodes + 1);
+    int *rest = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *rest));
+    for (int i = 0; i < needed; i++)
+        is_needed[order[i]] = true;
+    memcpy(rest, root + leaves, (size_t)(n - leaves) * sizeof *rest);
+    for (int i = 0; i < t->n_early; i++)
+        if (is_needed[t->early[i]])
+            root[leaves + first++] = t->early[i];
+    memcpy(root + leaves + first, rest, (size_t)(n - leaves) * sizeof *rest);
+    free(rest);
+    free(is_needed);
+    return n + first;
 }
 
 /* ---- the graph's arrays; became[] maps the trace's numbers to the graph's ---- */
@@ -54,8 +72,11 @@ static const dt_state *freeze_states(const dt_trace *t, const int *became)
 
 static dt_graph *freeze(dt_trace *t)
 {
-    int n_roots, *root = list_roots(t, &n_roots);
+    int *root = dt_alloc(dt_size_mul((size_t)t->n_args + (size_t)t->n_early + (size_t)t->n_results + 2 * (size_t)t->n_states, sizeof *root));
     int *order = dt_alloc(dt_size_mul((size_t)t->n_nodes, sizeof *order));
+    int n_roots = list_roots(t, root);
+    if (t->n_early > 0)
+        n_roots = put_early(t, root, n_roots, order);
     int n = dt_trace_order_updates(t, root, n_roots, order);
     int *became = dt_arena_array(t->arena, int, t->n_nodes);
     for (int i = 0; i < t->n_nodes; i++)

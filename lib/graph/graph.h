@@ -319,6 +319,9 @@ const dt_node *dt_trace_node(const dt_trace *t, int i);
 /* The graph's batch_parts. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
 int dt_trace_batch_parts(const dt_trace *t);
+/* Where the order is free, node i comes before all but arguments, variables and what it needs; of several the first told comes first. One that nothing needs is dropped all
+ * the same. */
+void dt_trace_put_first(dt_trace *t, int i);
 /* Copies node `i` of g with new inputs (attributes, path included). */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);
 /* Declares g's arguments and states in t: map[node] is set for them. Batch sizes are kept. */

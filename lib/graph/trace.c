@@ -81,6 +81,7 @@ void dt_trace_destroy(dt_trace *t)
     free(t->state);
     free(t->result);
     free(t->slot);
+    free(t->early);
     dt_places_release(&t->args_at);
     dt_places_release(&t->states_at);
     dt_places_release(&t->results_at);
@@ -224,6 +225,13 @@ void dt_return(dt_trace *t, const char *name, dt_value value)
     dt_places_add(&t->results_at, dt_name_hash(name));
     DT_GROW(t->result, t->cap_results, t->n_results + 1);
     t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
+}
+
+void dt_trace_put_first(dt_trace *t, int i)
+{
+    assert(i >= 0 && i < t->n_nodes);
+    DT_GROW(t->early, t->cap_early, t->n_early + 1);
+    t->early[t->n_early++] = i;
 }
 
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)

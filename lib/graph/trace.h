@@ -37,6 +37,8 @@ struct dt_trace {
     dt_named_node *arg;
     dt_trace_state *state;
     dt_named_node *result;
+    int *early; /* [n_early] to be ordered before results */
+    int n_early, cap_early;
     dt_places args_at, states_at, results_at; /* by name, by variable, by name */
     dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
     int n_slots;

@@ -200,6 +200,7 @@ typedef struct dt_layer_spec {
     const dt_weight_spec *weight;
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
+    int turn;            /* of a Repeat that it stands in, counted over the model from 1; 0: none */
 } dt_layer_spec;
 
 typedef struct dt_input_spec {
@@ -207,6 +208,9 @@ typedef struct dt_input_spec {
     dt_type type; /* (B, ...) */
     dt_place at;
 } dt_input_spec;
+
+/* What is made again for the gradient instead of being kept; modes of Keras' RematScope. */
+typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 
 #define DT_MAX_INPUTS 32
 /* A model, checked. Lives in its arena. */
@@ -220,10 +224,11 @@ typedef struct dt_model_spec {
     int n_weights;                  /* all, in creation order */
     const dt_weight_spec *const *weight;
     int64_t parameters;
+    dt_rematerialize rematerialize;
 } dt_model_spec;
 
-/* The list of layers with every Repeat written out. All faults. */
-dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out) DT_MUST_USE;
+/* The list of layers with every Repeat written out. turns[i]: layer i stands in that turn of a Repeat, counted from 1; 0: in none. All faults. */
+dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out, const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
  * layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out) DT_MUST_USE;

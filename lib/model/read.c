@@ -147,6 +147,7 @@ static dt_status *build_layer(dt_reader *r, int i)
     r->layer[i] = (dt_layer_spec){
         .row = row, .args = b->args, .name = b->name, .at = b->at, .n_in = b->n_in, .from = r->source[i].from, .in = b->in, .out = b->out,
         .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed, .made = b->made,
+        .turn = r->turn ? r->turn[i] : 0,
     };
     r->built[i] = true;
     return NULL;
@@ -210,14 +211,17 @@ static dt_status *fill_spec(const dt_reader *r, int last, dt_model_spec *out)
 
 enum { SEQUENTIAL, FUNCTIONAL };
 struct model {
-    int type;
+    int type, rematerialize;
     const dt_tree *layers, *outputs, *keras_config, *init_from;
 };
 static const char *const types[] = { "sequential", "functional", NULL };
+static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL };
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional: layers name their inputs"),
     DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
     DT_TREE(struct model, outputs, .help = "of a functional model: the layer that is the output; the last one by default"),
+    DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
+            .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
     DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
     DT_TREE(struct model, init_from, .help = "weights to begin with, from a checkpoint"),
     DT_END
@@ -246,20 +250,25 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
 static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_place *at, dt_model_spec *out)
 {
     const dt_tree *list = m->layers;
+    const int *turn = NULL;
     int last = -1;
     if (list && list->kind != DT_TREE_NULL) {
         DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
-        DT_TRY(dt_layers_expand(arena, list, &list));
+        DT_TRY(dt_layers_expand(arena, list, &list, &turn));
     }
     if (!list || list->n == 0)
         return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, list ? &list->at : at, "the model has no layers"), "the first one is an Input");
     dt_reader r = make_reader(arena, m, list);
+    r.turn = turn;
     dt_status *s = NULL;
     for (int i = 0; i < list->n; i++)
         dt_status_append(&s, read_item(&r, i));
     dt_status_append(&s, s ? NULL : dt_read_output(&r, &last));
     dt_status_append(&s, build_layers(&r));
-    return s ? s : fill_spec(&r, last, out);
+    DT_TRY(s);
+    s = fill_spec(&r, last, out);
+    out->rematerialize = (dt_rematerialize)m->rematerialize;
+    return s;
 }
 
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out)

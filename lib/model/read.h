@@ -12,6 +12,7 @@ typedef struct dt_sources {
 typedef struct dt_reader {
     dt_arena *arena;
     const dt_tree *list;
+    const int *turn;        /* [n] of a Repeat, 0: none */
     bool functional;
     const dt_tree *outputs; /* as written; NULL: the last layer */
     dt_named *named;        /* [n] kind NULL: faulty */

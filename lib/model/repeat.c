@@ -43,6 +43,7 @@ typedef struct expansion {
     dt_arena *arena;
     int n, cap;
     dt_tree **item;
+    int cap_turns, turns, *turn; /* by item: which turn of a Repeat it stands in, 0: none */
     int values; /* copied so far */
 } expansion;
 
@@ -127,7 +128,10 @@ static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t)
 {
     dt_tree *copy = dt_tree_copy(e->arena, layers);
     DT_TRY(replace(e, t, copy));
-    return expand(e, copy, t);
+    e->turns++;
+    dt_status *s = expand(e, copy, t);
+    e->turns++; /* what stands behind it in an outer turn is a stretch of its own */
+    return s;
 }
 
 /* ---- one Repeat ---- */
@@ -217,12 +221,14 @@ static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer)
             continue;
         }
         DT_GROW(e->item, e->cap, e->n + 1);
+        DT_GROW(e->turn, e->cap_turns, e->n + 1);
+        e->turn[e->n] = outer ? e->turns : 0;
         e->item[e->n++] = list->item[i];
     }
     return faults;
 }
 
-dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out)
+dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out, const int **turns)
 {
     expansion e = { .arena = arena };
     dt_status *s = expand(&e, layers, NULL);
@@ -230,6 +236,8 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
     list->n = e.n;
     list->item = e.n ? dt_arena_copy(arena, e.item, (size_t)e.n * sizeof *e.item) : NULL;
     *out = list;
+    *turns = e.n ? dt_arena_copy(arena, e.turn, (size_t)e.n * sizeof *e.turn) : NULL;
+    free(e.turn);
     free(e.item);
     return s;
 }

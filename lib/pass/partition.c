@@ -99,11 +99,14 @@ static void find_preamble(dt_cutter *c)
 
 /* ---- segments ---- */
 
-/* Does piece u of node i need only piece u of its input k? */
+/* Does piece u of node i need only piece u of its input k? What stands behind a barrier waits for all of it, so that values before it and behind it never
+ * lie side by side. */
 static bool aligned(const dt_cutter *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
 
+    if (c->g->node[i].op == &dt_op_optimization_barrier)
+        return false;
     if (c->p->piece[i].units == 1 && c->p->piece[j].units == 1)
         return true;
     if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u */

@@ -12,7 +12,7 @@
 /* Does node r read the variable, as its input k? */
 static bool reads(const dt_cutter *c, int r, int k, int variable_node)
 {
-    return c->g->node[r].op != &dt_op_reshape && dt_named_by(c->g, c->g->node[r].in[k]) == variable_node;
+    return !dt_is_name(&c->g->node[r]) && dt_named_by(c->g, c->g->node[r].in[k]) == variable_node;
 }
 
 /* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
@@ -20,7 +20,7 @@ static bool reads_same_piece(const dt_cutter *c, int r, int k, int update)
 {
     if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1)
         return true;
-    bool by_name = c->g->node[c->g->node[r].in[k]].op == &dt_op_reshape;
+    bool by_name = dt_is_name(&c->g->node[c->g->node[r].in[k]]);
     return !by_name && dt_cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
 }
 
@@ -51,7 +51,7 @@ static bool reads_later(const dt_cutter *c, int update, int variable_node)
 static bool is_shared(const dt_cutter *c, int s)
 {
     const dt_state *state = &c->g->state[s];
-    bool shared = dt_is_leaf(&c->g->node[state->update]) || c->g->node[state->update].op == &dt_op_reshape;
+    bool shared = dt_is_leaf(&c->g->node[state->update]) || dt_is_name(&c->g->node[state->update]);
 
     for (int other = 0; other < s; other++)
         shared |= c->g->state[other].update == state->update;

@@ -63,6 +63,19 @@ dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST
 /* Constants folded, neutral operations and nodes that nothing needs removed. Bits of results are unchanged. */
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
+/* ---- rematerialisation ---- */
+
+/* Layers in units: what a unit makes for its own gradient is made again. */
+typedef struct dt_layer_units {
+    int n;
+    const char *const *layer; /* their names, which nodes' paths begin with */
+    const int *unit;          /* [n] from 0 */
+} dt_layer_units;
+/* g, in which units keep their inputs alone for the backward pass. */
+dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
+/* Whether a node is work done a second time: it counts as what the hardware does, not as what the model needs. */
+bool dt_is_rematerialized(const dt_node *n);
+
 /* ---- pieces of images ---- */
 
 /* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions those whose rows are large (images). */
@@ -108,7 +121,9 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
 void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi);
 /* The same, if it were cut into `units` pieces. */
 void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi);
-/* The node whose memory `node` is: a reshape is another name for its input. */
+/* Whether a node is no work but another name for its first input: a reshape, a barrier. */
+bool dt_is_name(const dt_node *n);
+/* The node whose memory `node` is. */
 int dt_named_by(const dt_graph *g, int node);
 void dt_program_print(const dt_program *p, dt_str *out);
 

@@ -1,9 +1,14 @@
 /* Programs: the rows of a piece, and the text. */
 #include "pass/pass.h"
 
+bool dt_is_name(const dt_node *n)
+{
+    return n->op == &dt_op_reshape || n->op == &dt_op_optimization_barrier;
+}
+
 int dt_named_by(const dt_graph *g, int node)
 {
-    while (g->node[node].op == &dt_op_reshape)
+    while (dt_is_name(&g->node[node]))
         node = g->node[node].in[0];
     return node;
 }

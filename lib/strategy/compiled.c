@@ -2,7 +2,7 @@
  * Compiled steps. What depends on the number of rows (pieces, memory, matrix products) is made once for each size of batch; a handful
  * of sizes is kept: a full batch, the last one, evaluation's.
  *
- *     traced step -> simplify -> fold -> shards -> simplify          once
+ *     traced step -> simplify (-> remat) -> fold -> shards -> simplify          once
  *                    (-> spmd -> expand, on several logical devices as the chip computes) -> partition -> compile   per size
  *
  * Placement is not meaning: what a replica cuts over its logical devices is computed here in one piece, with the bits of one device, and the
@@ -34,6 +34,13 @@ static dt_status *simplify(dt_graph **g)
 {
     dt_graph *out = NULL;
     dt_status *s = dt_simplify(*g, &out);
+    return replaced(g, out, s);
+}
+
+static dt_status *rematerialize(dt_graph **g, const dt_layer_units *units)
+{
+    dt_graph *out = NULL;
+    dt_status *s = dt_remat(*g, units, &out);
     return replaced(g, out, s);
 }
 
@@ -108,6 +115,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
                         .micro_batches = o->micro_batches };
     c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
     s = simplify(&c->step);
+    if (!s && o->units)
+        s = rematerialize(&c->step, o->units);
     if (!s)
         s = dt_diverge_variables(c->step, o->distributed, strategy->replicas);
     note_revisions(c);

@@ -99,6 +99,7 @@ typedef struct dt_compile_options {
     int shards;                /* `reproducible`; 0: none */
     dt_over_replicas over_replicas;
     int micro_batches;         /* that a batch passes through a pipeline in; 0 is 1 */
+    const dt_layer_units *units; /* to be rematerialised; NULL: none */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;

@@ -8,13 +8,33 @@
 
 /* ---- compiling ---- */
 
+/* What keeps its inputs alone: the turns of Repeats, or every layer where there are none. */
+static dt_layer_units list_units(const dt_trainer *t)
+{
+    const dt_model_spec *m = &t->o.model->spec;
+    const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
+    int *unit = dt_arena_array(t->arena, int, m->n_layers), n = 0;
+    bool repeats = false;
+
+    for (int i = 0; i < m->n_layers; i++)
+        repeats |= m->layer[i].turn > 0;
+    for (int i = 0; i < m->n_layers; i++)
+        if (m->layer[i].n_in > 0 && (!repeats || m->layer[i].turn > 0)) {
+            layer[n] = m->layer[i].name;
+            unit[n++] = repeats ? m->layer[i].turn : i;
+        }
+    return (dt_layer_units){ n, layer, unit };
+}
+
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
 {
+    const bool remakes = kind == DT_STEP_TRAIN && t->o.model->spec.rematerialize != DT_REMAT_NONE;
+    const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){ 0 };
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
     return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards, .over_replicas = t->o.over_replicas,
-                                                                            .micro_batches = t->o.micro_batches });
+                                                                            .micro_batches = t->o.micro_batches, .units = remakes ? &units : NULL });
 }
 
 int64_t dt_trainer_full_batch(const dt_trainer *t)

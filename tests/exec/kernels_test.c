@@ -133,6 +133,11 @@ static dt_value entropy_grad(setting *s) { return entropy_grad_of(s, s->target);
 static dt_value sparse_entropy_grad(setting *s) { return entropy_grad_of(s, s->label); }
 static dt_value sparse_entropy_grad_of_int64(setting *s) { return entropy_grad_of(s, s->wide_label); }
 static dt_value reshaped(setting *s) { return dt_reshape(dt_tanh(s->cube), 2, (int64_t[]){ -3, 4 }); }
+static dt_value behind_a_barrier(setting *s)
+{
+    const dt_value in[] = { dt_tanh(s->cube), s->rows };
+    return dt_emit(in[0].trace, &dt_op_optimization_barrier, in, 2, NULL);
+}
 static dt_value tree_of_product(setting *s)
 {
     return shards_of(s->rows, &dt_op_segment_dot_general, s->logits, (dt_segment_attr){ .dot = { .n_contract = 1 } });
@@ -435,7 +440,7 @@ static const row rows[] = {
     { "entropy", entropy }, { "entropy", sparse_entropy }, { "entropy", sparse_entropy_of_int64 }, { "entropy", entropy_of_cube },
     { "entropy", sparse_entropy_of_cube }, { "entropy_grad", entropy_grad_of_cube },
     { "entropy_grad", entropy_grad }, { "entropy_grad", sparse_entropy_grad }, { "entropy_grad", sparse_entropy_grad_of_int64 },
-    { "alias", reshaped },
+    { "alias", reshaped }, { "barrier", behind_a_barrier },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
     { "eval", tree_of_numbers }, { "transpose", turned },

@@ -199,6 +199,12 @@ static inline void make_transpose(sample *s)
         s->attr.transpose.perm[i + batch] = (int8_t)(order[i] + batch);
 }
 
+static inline void make_barrier(sample *s)
+{
+    s->in[0] = random_type(s, 0);
+    s->in[1] = random_type(s, 0);
+}
+
 static inline void make_sharding(sample *s)
 {
     s->in[0] = random_type(s, 0);
@@ -596,6 +602,7 @@ static const struct {
     { &dt_op_parameter, make_source }, { &dt_op_variable, make_variable }, { &dt_op_constant, make_source }, { &dt_op_iota, make_iota },
     { &dt_op_compare, make_compare }, { &dt_op_select, make_select }, { &dt_op_convert, make_convert }, { &dt_op_reduce_precision, make_precision },
     { &dt_op_broadcast_in_dim, make_broadcast }, { &dt_op_reshape, make_reshape }, { &dt_op_transpose, make_transpose }, { &dt_op_sharding, make_sharding },
+    { &dt_op_optimization_barrier, make_barrier },
     { &dt_op_reduce, make_reduce }, { &dt_op_dot_general, make_dot }, { &dt_op_argmax, make_argmax },
     { &dt_op_get_dimension_size, make_argmax }, { &dt_op_softmax, make_softmax },
     { &dt_op_softmax_cross_entropy, make_cross_entropy }, { &dt_op_softmax_cross_entropy_grad, make_cross_entropy },

@@ -168,9 +168,20 @@ static void export(dt_spmd_work *w, dt_spmd *s)
         s->result[i].partial = 0;
         give_back(w, w->g->result[i].name, w->g->result[i].node, &s->result[i]);
     }
-    for (int i = 0; i < w->g->n_states; i++)
+    for (int i = w->g->n_states - 1; i >= 0; i--)
         if (w->g->state[i].update >= 0)
             give_back(w, dt_arena_printf(w->arena, "@%s", w->g->state[i].variable->path), w->g->state[i].update, &s->state[i]);
+}
+
+/* Updates were given back from the last to the first, which is the order that a trace puts them in (graph/order.c): a backward pass meets its layers so, and what a
+ * layer kept for it is forgotten early. In the list of results they stand as the states do. */
+static void turn_updates(const dt_spmd_work *w, dt_spmd *s)
+{
+    int first = w->g->n_results, n = s->local->n_results;
+    dt_named_node *list = dt_arena_array(s->local->arena, dt_named_node, n + 1);
+    for (int i = 0; i < n; i++)
+        list[i] = s->local->result[i < first ? i : n - 1 - (i - first)];
+    s->local->result = list;
 }
 
 static void keep_layouts(const dt_spmd_work *w, dt_spmd *s)
@@ -191,8 +202,10 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
     declare(w);
     emit_nodes(w);
     export(w, s);
+    dt_spmd_order_gradients(w);
     dt_status *bad = dt_trace_end(w->t, &s->local);
     if (!bad) {
+        turn_updates(w, s);
         keep_layouts(w, s);
         s->bucket = dt_spmd_buckets(s, s->arena);
     }

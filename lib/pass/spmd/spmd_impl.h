@@ -93,6 +93,11 @@ void dt_spmd_settle(dt_spmd_work *w, int i);
 /* Emits node i, an add of what is whole and what is partial, as a value under way; false: it is no such. */
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
+/* ---- the order (order.c) ---- */
+
+/* All is emitted: says in which order gradients are wanted. */
+void dt_spmd_order_gradients(dt_spmd_work *w);
+
 /* ---- launches (buckets.c) ---- */
 
 int *dt_spmd_buckets(const dt_spmd *s, dt_arena *arena);

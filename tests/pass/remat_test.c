@@ -1,0 +1,132 @@
+/* Rematerialisation: the same numbers, made twice; only what a unit begins with is kept between its passes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass/pass.h"
+
+enum { UNITS = 4, WIDTH = 6, ROWS = 5 };
+
+/* Units of x W1 -> tanh -> W2 + x, gradients of their weights assigned. */
+static dt_graph *step_of(void)
+{
+    static const char *const names[] = { "a", "b", "c", "d" };
+    dt_trace *t = dt_trace_create("step");
+    dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, WIDTH }), square = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ WIDTH, WIDTH });
+    dt_variable *v[2 * UNITS];
+    dt_value w[2 * UNITS], g[2 * UNITS], x = dt_trace_declare(t, "x", &rows);
+    for (int i = 0; i < UNITS; i++) {
+        const char *before = dt_trace_path(t, names[i]);
+        for (int k = 2 * i; k < 2 * i + 2; k++) {
+            char path[16];
+            snprintf(path, sizeof path, "%s/%d", names[i], k);
+            assert_null(dt_variable_alloc(&v[k], path, &square, true));
+            for (int64_t e = 0; e < WIDTH * WIDTH; e++)
+                ((float *)v[k]->data)[e] = (float)((e * 7 + k * 5) % 11 - 5) / 10;
+            w[k] = dt_read(t, v[k]);
+        }
+        x = dt_add(dt_matmul(dt_tanh(dt_matmul(x, w[2 * i])), w[2 * i + 1]), x);
+        dt_trace_path(t, before);
+    }
+    dt_value loss = dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS);
+    dt_return(t, "loss", loss);
+    dt_gradients_of(loss, w, 2 * UNITS, g);
+    for (int k = 0; k < 2 * UNITS; k++) {
+        dt_assign(t, v[k], dt_subtract(w[k], g[k]));
+        dt_variable_unref(v[k]);
+    }
+    dt_graph *out = NULL;
+    assert_null(dt_trace_end(t, &out));
+    return out;
+}
+
+static dt_graph *remade(const dt_graph *g)
+{
+    static const char *const layers[] = { "a", "b", "c", "d" };
+    static const int unit[] = { 0, 1, 2, 3 };
+    dt_graph *out = NULL;
+    assert_null(dt_remat(g, &(dt_layer_units){ UNITS, layers, unit }, &out));
+    return out;
+}
+
+static int count(const dt_graph *g, const dt_op *op, bool again)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        n += g->node[i].op == op && (!again || dt_is_rematerialized(&g->node[i]));
+    return n;
+}
+
+/* Of each unit one product and its tanh are made again; the second product's result is nobody's business but the next unit's. */
+static void test_what_is_made_again(void **state)
+{
+    (void)state;
+    dt_graph *g = step_of(), *r = remade(g), *simple = NULL;
+    assert_int_equal(count(g, &dt_op_tanh, false), UNITS);
+    assert_int_equal(count(r, &dt_op_tanh, false), 2 * UNITS);
+    assert_int_equal(count(r, &dt_op_tanh, true), UNITS);
+    assert_int_equal(count(r, &dt_op_dot_general, true), UNITS);
+    assert_null(dt_simplify(r, &simple));
+    assert_int_equal(count(simple, &dt_op_tanh, false), 2 * UNITS);
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
+    dt_graph_destroy(simple);
+}
+
+/* What backward nodes read of a forward pass is inputs of units (sums), what leaves the last one, and weights. */
+static void test_what_is_kept(void **state)
+{
+    (void)state;
+    dt_graph *g = step_of(), *r = remade(g);
+    bool *forward = dt_alloc((size_t)r->n_nodes);
+    forward[r->result[0].node] = true;
+    for (int i = r->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; forward[i] && k < r->node[i].n_in; k++)
+            forward[r->node[i].in[k]] = true;
+    for (int i = 0; i < r->n_nodes; i++)
+        for (int k = 0; !forward[i] && k < r->node[i].n_in; k++) {
+            const dt_node *in = &r->node[r->node[i].in[k]];
+            assert_false(forward[r->node[i].in[k]] && in->op == &dt_op_tanh);
+        }
+    free(forward);
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
+}
+
+/* Variables are read, never written: updates come back. */
+static void interpret(const dt_graph *g, dt_interpretation *out)
+{
+    float x[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++)
+        x[i] = (float)(i % 7 - 3) / 4;
+    const dt_view arg = { .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ ROWS, WIDTH }), .data = x };
+    const dt_env env = { .batch = ROWS, .replicas = 1 };
+    assert_null(dt_interpret(g, &env, 1, (int64_t[]){ ROWS }, &arg, out));
+}
+
+static void test_the_same_bits(void **state)
+{
+    (void)state;
+    dt_interpretation a, b;
+    dt_graph *g = step_of(), *r = remade(g);
+    interpret(g, &a);
+    interpret(r, &b);
+    assert_memory_equal(a.result[0].data, b.result[0].data, sizeof(float));
+    for (int s = 0; s < 2 * UNITS; s++)
+        assert_memory_equal(a.update[s].data, b.update[s].data, WIDTH * WIDTH * sizeof(float));
+    dt_interpretation_release(&a);
+    dt_interpretation_release(&b);
+    dt_graph_destroy(g);
+    dt_graph_destroy(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_made_again), cmocka_unit_test(test_what_is_kept), cmocka_unit_test(test_the_same_bits) };
+    return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
+}
