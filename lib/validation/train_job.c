@@ -145,13 +145,15 @@ static bool read_batch(reading *r)
     return fmod(j->batch, 1) > 0 ? miss(r, "its batch of %g sequences on a slice is no whole number", j->batch) : true;
 }
 
+/* Jobs cannot say products of 8 bits; where these go no faster than bfloat16's, nothing is lost. */
 static bool read_precision(reading *r)
 {
     const dt_chip *chip = r->job->slice.chip;
     const char *word = *text_of(r, "quantization") ? text_of(r, "quantization") : text_of(r, "precision");
     double rate = strcmp(word, "fp8") == 0 ? chip->core_fp8_flops : strcmp(word, "int8") == 0 ? chip->core_int8_ops : chip->core_flops;
-    r->job->rate = rate / chip->core_flops;
-    return rate > 0 ? true : miss(r, "the rate of %s on %s is not known", word, chip->generation);
+    if (rate <= 0)
+        return miss(r, "the rate of %s on %s is not known", word, chip->generation);
+    return rate > chip->core_flops ? miss(r, "products in %s cannot be said in a job", word) : true;
 }
 
 /* What is kept of a block. Policies that offload activations are taken for "full" where a block's products are made again. */

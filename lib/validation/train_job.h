@@ -34,7 +34,6 @@ typedef struct dt_train_job {
     double width, ff, heads, kv_heads, head_dim, layers, vocab;
     bool gated;
     double sequence, batch;                 /* batch: sequences of one slice and step */
-    double rate;                            /* products go so many times as fast as in bfloat16 */
 } dt_train_job;
 
 /* Lives as long as the rows. */
