@@ -16,7 +16,7 @@ struct fit {
     bool dry_run, fresh, json, every_step;
     const char *resume;
     int64_t steps;
-    struct words expect;
+    struct words expect, inject;
 };
 
 /* All that one run needs, so that it is taken back in one place. */
@@ -72,6 +72,8 @@ static dt_status *train(struct training *t)
         .every_step = fit->every_step,
         .event = watch_event,
         .user = &t->watch,
+        .inject = fit->inject.at,
+        .n_inject = fit->inject.n,
         .stop = stop_flag(),
         .save = stop_save_flag(),
     };
@@ -153,6 +155,7 @@ static const struct option options[] = {
     FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved"),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
+    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB"),
     FLAG(struct fit, json, "json", "print JSON lines, one an event"),
     FLAG(struct fit, every_step, "every-step", "with --json: every step, not about two a second"),
     COMPUTE_OPTIONS(struct fit),
@@ -168,10 +171,11 @@ const struct verb verb_fit = {
                 "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    with other values than the file's\n"
                 "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       a gate for CI: 80 if it is worse\n"
                 "  dtrain fit job.yaml -n                                  all checks, no training\n"
+                "  dtrain fit job.yaml --inject kill:core=5@step=120       what a core that stops would do to it\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
             "save and exit with 75: the same command goes on. SIGUSR1 saves and goes on.\n\n"
-            "JSON lines have an \"event\" each: start, step, epoch, eval, checkpoint, warning, error, end. A step's loss is that of its batch,\n"
+            "JSON lines have an \"event\" each: start, step, epoch, eval, checkpoint, warning, fault, error, end. A step's loss is that of its batch,\n"
             "its other metrics are those of the epoch so far; an eval comes before its epoch, and the end comes last whatever happens.\n\n"
             "Exit codes: 0 trained, 64 command line wrong, 65 data or checkpoint malformed, 66 input missing, 69 device not there,\n"
             "71 out of memory, 73 output cannot be created or is in use, 74 read or write failed, 75 stopped and saved, 77 permission\n"

@@ -95,6 +95,12 @@ static void put_warning(struct json *j, const dt_event *e)
     json_string(j, "message", e->text);
 }
 
+static void put_fault(struct json *j, const dt_event *e)
+{
+    json_integer(j, "step", e->step);
+    json_string(j, "fault", e->text);
+}
+
 static void put_text(struct json *j, const dt_event *e)
 {
     json_integer(j, "step", e->step);
@@ -113,6 +119,7 @@ static const struct {
     [DT_EVENT_CHECKPOINT] = {"checkpoint", put_checkpoint},
     [DT_EVENT_WARNING] = {"warning", put_warning},
     [DT_EVENT_TEXT] = {"text", put_text},
+    [DT_EVENT_FAULT] = {"fault", put_fault},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

@@ -257,6 +257,9 @@ void watch_text(struct watch *w, const dt_event *e)
     case DT_EVENT_TEXT:
         tell_text(w, e);
         break;
+    case DT_EVENT_FAULT:
+        out_note(w->out, "injected in step %" PRId64 ": %s", e->step, e->text);
+        break;
     case DT_EVENT_WARNING:
         break;
     }

@@ -763,7 +763,7 @@ typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESU
 
 /* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -789,7 +789,7 @@ typedef struct dt_event {
     int n_metrics;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate: "validation" */
-    const char *text;                       /* warning; text: what GenerateText made, the prompt first */
+    const char *text;                       /* warning; text: what GenerateText made, the prompt first; fault: the one that comes, as written */
     bool resumed;                           /* start: goes on from `step` of `checkpoint` */
 } dt_event;
 
@@ -805,6 +805,8 @@ typedef struct dt_run_options {
     void *user;
     const volatile int *stop;  /* set by signal handlers: 1 save and stop, 2 stop at once; NULL: none */
     volatile int *save;        /* set by a signal handler: save and go on; cleared by fit */
+    const char *const *inject; /* fit: faults to rehearse, "kill:core=5@step=120", "slow-link:x=1,y=2@step=50*4", "nan@step=7", "hbm=8GiB" */
+    int n_inject;
 } dt_run_options;
 
 /* Trains as the job says; options NULL: all 0. TEMPFAIL (75) when stopped after saving, or before the first step. */

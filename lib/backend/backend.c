@@ -35,7 +35,7 @@ dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_
     dt_device *d = dt_alloc(sizeof *d);
     dt_status *s;
 
-    *d = (dt_device){ .backend = b, .topology = o->topology };
+    *d = (dt_device){ .backend = b, .topology = o->topology, .hbm = o->hbm };
     s = b->open(d, o);
     if (s) {
         free(d);

@@ -20,6 +20,7 @@ typedef struct dt_device_options {
     int threads;                 /* 0: one per core */
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
+    int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
 } dt_device_options;
 
 /* An open back end. */
@@ -27,6 +28,7 @@ typedef struct dt_device {
     const dt_backend *backend;
     dt_engine *engine;
     const dt_topology *topology;
+    int64_t hbm;                 /* ceiling of a device's memory below the chip's own; 0: none */
 } dt_device;
 
 /* What a step costs where it is simulated; zeros elsewhere. */

@@ -4,17 +4,41 @@
  */
 #include "backend/cpu.h"
 
-static dt_status *does_not_fit(const dt_price *p, const dt_topology *t)
-{
-    dt_str need = { 0 }, have = { 0 };
+/* ---- memory that is not there ---- */
 
-    dt_str_bytes(&need, (double)p->hbm_bytes);
-    dt_str_bytes(&have, (double)p->hbm_usable);
-    dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "the step needs %s of a core's %s on %s", dt_str_text(&need), dt_str_text(&have),
-                           dt_topology_name(t));
+static void put_bytes(dt_str *out, const char *what, int64_t bytes)
+{
+    dt_str_puts(out, what);
+    dt_str_bytes(out, (double)bytes);
+}
+
+/* The kinds at the peak, as they stand in its sum. */
+static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b)
+{
+    const struct { const char *name; int64_t bytes; } kinds[] = {
+        { "weights ", b->weights }, { ", gradients ", b->gradients }, { ", slots ", b->slots }, { ", activations ", b->activations }, { ", padding ", b->padding },
+    };
+    dt_str text = { 0 };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        put_bytes(&text, kinds[i].name, kinds[i].bytes);
+    s = dt_note(s, "at the peak%s%s: %s", b->peak && *b->peak ? ", in " : "", b->peak ? b->peak : "", dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+/* In the words of XLA's message, as far as they are true here. */
+static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t)
+{
+    dt_str need = { 0 }, have = { 0 }, over = { 0 };
+    dt_str_bytes(&need, (double)p->bytes.total);
+    dt_str_bytes(&have, (double)usable);
+    dt_str_bytes(&over, (double)(p->bytes.total - usable));
+    dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "RESOURCE_EXHAUSTED: ran out of memory in memory space hbm: used %s of %s of a device of %s, %s too much",
+                           dt_str_text(&need), dt_str_text(&have), dt_topology_name(t), dt_str_text(&over));
     dt_str_release(&need);
     dt_str_release(&have);
-    return s;
+    dt_str_release(&over);
+    return note_kinds(s, &p->bytes);
 }
 
 static dt_price price_of(const dt_plan *p)
@@ -26,11 +50,15 @@ static dt_price price_of(const dt_plan *p)
 static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executable *out)
 {
     dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = d->topology, .assignment = r->assignment });
+    dt_status *s = NULL;
+
     out->price = price_of(plan);
-    dt_plan_destroy(plan);
+    if (d->hbm > 0 && d->hbm < out->price.hbm_usable)
+        out->price.hbm_usable = d->hbm;
     if (out->price.hbm_bytes > out->price.hbm_usable)
-        return does_not_fit(&out->price, d->topology);
-    return dt_cpu_compile(d, r, out);
+        s = does_not_fit(plan, out->price.hbm_usable, d->topology);
+    dt_plan_destroy(plan);
+    return s ? s : dt_cpu_compile(d, r, out);
 }
 
 const dt_backend dt_backend_sim = {

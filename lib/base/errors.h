@@ -369,6 +369,13 @@ DT_ERROR(EXPECT, 132, 80, "FailedPreconditionError", "expectation not met",
 DT_ERROR(STDOUT, 133, 74, "UnavailableError", "standard output cannot be written",
     "A write to standard output failed: its disk is full, or the reader of a pipe has gone away. The run itself went on to its end\n"
     "and saved what it had to save; only what it printed is incomplete.")
+DT_ERROR(INJECT, 134, 64, "ValueError", "no such fault to rehearse",
+    "`fit --inject FAULT` lets a run meet a fault, and may be given again and again:\n\n"
+    "    kill:core=5@step=120            core 5 of the slice stops in step 120: exit code 69\n"
+    "    slow-link:x=1,y=2@step=50*4     from step 50 on, links of the chip at x=1, y=2 (z=0) are 4 times slower: virtual time alone\n"
+    "    nan@step=7                      a weight is not a number as step 7 begins: exit code 79\n"
+    "    hbm=8GiB                        programs get so much of a device's memory: exit code 78 where that is too little\n\n"
+    "All but nan are for simulated slices. Cores are numbered as `dtrain topology` draws them, steps from 1.")
 DT_ERROR(CANNOT_FOLD, 150, 70, "InternalError", "no folded form",
     "The compiler runs the replicas of one machine as one program over their stacked rows. This step uses an op that has no such\n"
     "form, and no slower way was found. Please report it with the job file.")
@@ -377,8 +384,9 @@ DT_ERROR(KERNELS, 151, 69, "UnavailableError", "kernel library not there",
     "is used where its shared library is installed (libdnnl2). 'dtrain devices' lists what was found.")
 DT_ERROR(DOES_NOT_FIT, 152, 78, "ResourceExhaustedError", "the job does not fit the device's memory",
     "Every replica of a simulated slice keeps the weights, their gradients, the optimizer's slots and the activations of its part\n"
-    "of the batch in the memory of its core. The message names what the step needs and what a core has. What helps: a\n"
-    "smaller dataset.global_batch_size, more replicas (a larger slice), an optimizer with fewer slots.")
+    "of the batch in the memory of its core. The message is in the words of XLA's: it names what the step\n"
+    "needs of a device, the layer at the peak, and the bytes of each kind, padding to the chip's tiles among them. What it says would fit\n"
+    "was tried. What helps besides: more replicas (a larger slice), more logical devices, an optimizer with fewer slots.")
 DT_ERROR(DIVERGED, 153, 79, "FailedPreconditionError", "training diverged",
     "The loss is not finite any more: training stops, and the checkpoints written before stay. Most often the learning rate is too\n"
     "high, or the data holds values that are not finite.")
@@ -417,6 +425,10 @@ DT_ERROR(COMPILER, 165, 78, "InternalError", "the compiler refused the program",
     "The plug-in took the program and did not compile it, or told something of it that cannot be read. The message is the\n"
     "compiler's. RESOURCE_EXHAUSTED there means that it found the program too large for a device's memory.\n\n"
     "`dtrain lower --stage stablehlo` prints the program that it was given.")
+DT_ERROR(CORE_GONE, 166, 69, "UnavailableError", "a core of the slice is gone",
+    "A core does not answer any more, and all others wait for it at their next collective: the run ends. Checkpoints written before are\n"
+    "complete; the same command goes on from the newest and ends with the weights of an undisturbed run. dtrain simulates its slices, so\n"
+    "this is a fault that was asked for with --inject.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

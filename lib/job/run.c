@@ -46,7 +46,8 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s)
     dt_checkpoint_spec checkpoint = j->checkpoint;
     checkpoint.resume_path = resume;
     dt_status *bad = dt_fit(&(dt_fit_request){.trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
-                                              .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o});
+                                              .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o,
+                                              .faults = s->faults});
     free(resume);
     free(directory);
     return bad;

@@ -12,10 +12,19 @@ static dt_status *check_sections(const dt_job *j, bool training)
     return NULL;
 }
 
+static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
+{
+    DT_TRY(dt_faults_read(j->arena, o->inject, o->n_inject, &s->faults));
+    DT_TRY(dt_faults_check(&s->faults, s->strategy->resolver ? s->strategy->resolver->topology : NULL));
+    dt_strategy_set_hbm(s->strategy, dt_faults_hbm(&s->faults));
+    return NULL;
+}
+
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s)
 {
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    DT_TRY(read_faults(j, o, s));
     DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
     return dt_job_annotate_model(j, s->model);
 }

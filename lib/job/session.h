@@ -11,6 +11,7 @@ typedef struct dt_session {
     dt_optimizer *optimizer;
     dt_trainer_options made_of;
     dt_trainer *trainer;
+    dt_faults faults;   /* that a run is to meet */
 } dt_session;
 
 /* Strategy and model, annotated as `partition` says. */

@@ -239,6 +239,8 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
         s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .on_device = z->priced, .assignment = c->strategy->assignment },
                               &z->executable);
     }
+    if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && device->topology)
+        s = dt_compiled_what_fits(c, rows, device, s);
     if (s)
         release_size(z);
     return s;

@@ -49,6 +49,8 @@ struct dt_compiled {
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* As many as asked for, or the next smaller number that divides the rows of every replica. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
+/* Of a step that does not fit the slice's memory: notes of what would, each tried. Returns s. */
+dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d, dt_status *s) DT_MUST_USE;
 dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) DT_MUST_USE;
 
 /* One step through the interpreter, arguments and results as dt_compiled_run has them. */

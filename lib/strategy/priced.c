@@ -32,3 +32,40 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
     *out = made;
     return NULL;
 }
+
+/* ---- what would fit ---- */
+
+static bool fits(const dt_compiled *c, int64_t rows, const dt_device *d)
+{
+    dt_spmd *program = NULL;
+    dt_status *bad = dt_compiled_cut_for_pricing(c, rows, &program);
+    dt_plan *plan = bad ? NULL : dt_plan_create(&(dt_priced_program){ .program = program, .topology = d->topology, .assignment = c->strategy->assignment });
+    bool yes = plan && plan->bytes.total <= (d->hbm > 0 && d->hbm < plan->bytes.usable ? d->hbm : plan->bytes.usable);
+
+    dt_status_free(bad);
+    dt_plan_destroy(plan);
+    dt_spmd_destroy(program);
+    return yes;
+}
+
+static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d, dt_status *s)
+{
+    static const char *const names[] = { [DT_OVER_OPTIMIZER] = "optimizer", [DT_OVER_WEIGHTS] = "weights" };
+    dt_compiled other = *c; /* only to be looked at */
+
+    while (c->strategy->replicas > 1 && other.over_replicas < DT_OVER_WEIGHTS) {
+        other.over_replicas++;
+        if (fits(&other, rows, d))
+            return dt_note(s, "partition: {over_replicas: %s} would fit", names[other.over_replicas]);
+    }
+    return s;
+}
+
+dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d, dt_status *s)
+{
+    s = try_dividing(c, rows, d, s);
+    for (int64_t less = rows / 2; less >= c->strategy->replicas; less /= 2)
+        if (fits(c, less, d))
+            return dt_note(s, "a global batch of %lld in place of %lld would fit", (long long)less, (long long)rows);
+    return s;
+}

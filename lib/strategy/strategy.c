@@ -137,6 +137,11 @@ void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels)
     s->kernels = kernels;
 }
 
+void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes)
+{
+    s->hbm = bytes;
+}
+
 /* A slice made up from coordinates has no chip, so there is nothing to price its steps by. */
 static const char *backend_of(const dt_strategy *s)
 {
@@ -154,7 +159,7 @@ dt_status *dt_strategy_is_here(const dt_strategy *s)
 
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
-    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL };
+    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL, .hbm = s->hbm };
 
     DT_TRY(dt_strategy_is_here(s));
     if (!s->device)

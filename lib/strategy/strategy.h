@@ -65,6 +65,7 @@ struct dt_strategy { /* the public handle */
     int elsewhere;               /* 1 + the first replica whose device this machine does not have; 0: all are here */
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
+    int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */
     dt_device *device;
 };
 
@@ -75,6 +76,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_
 dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
+void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes); /* likewise */
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
 /* NO_DEVICE when it was made over devices that this machine does not have, which is found out when something is to run. */
 dt_status *dt_strategy_is_here(const dt_strategy *s) DT_MUST_USE;

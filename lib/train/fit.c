@@ -47,6 +47,12 @@ static void emit_start(run *r)
                                 .resumed = r->resumed });
 }
 
+/* Of the step at hand: devices wait for each other at its collectives, so what is slow on one is slow for all. */
+static double virtual_seconds(const run *r)
+{
+    return dt_trainer_virtual_seconds(r->q->trainer, dt_faults_slowness(&r->q->faults, r->at.step));
+}
+
 /* The loss of the batch at hand; other metrics over the epoch so far. */
 static void emit_step(run *r, int64_t rows, double loss, double seconds)
 {
@@ -60,7 +66,7 @@ static void emit_step(run *r, int64_t rows, double loss, double seconds)
     metrics[0].value = loss;
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = rows, .wall_s = seconds, .virtual_s = dt_trainer_virtual_seconds(r->q->trainer),
+                                .examples = rows, .wall_s = seconds, .virtual_s = virtual_seconds(r),
                                 .metrics = metrics, .n_metrics = n });
 }
 
@@ -134,7 +140,7 @@ static dt_status *end_epoch(run *r)
                                 .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
                                 .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
                                 .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
-                                .virtual_s = dt_trainer_virtual_seconds(r->q->trainer), .metrics = r->last, .n_metrics = r->n_last });
+                                .virtual_s = virtual_seconds(r), .metrics = r->last, .n_metrics = r->n_last });
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
@@ -154,12 +160,18 @@ static dt_status *name_checkpoint(const run *r, dt_status *s)
     return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
 }
 
+/* Where divergence may have come from, and what to go on from. */
+static dt_status *explain(const run *r, dt_status *s)
+{
+    return name_checkpoint(r, dt_faults_note(r, s));
+}
+
 static dt_status *check_loss(const run *r, double loss)
 {
     if (isfinite(loss))
         return NULL;
-    return name_checkpoint(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
-                                      isnan(loss) ? "nan" : "inf"));
+    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
+                              isnan(loss) ? "nan" : "inf"));
 }
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a)
@@ -169,8 +181,8 @@ static dt_status *check_arrays(const run *r, const dt_arrays *a)
 
     if (!bad)
         return NULL;
-    return name_checkpoint(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: '%s' holds %lld value%s that %s not finite", (long long)r->at.step,
-                                      bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
+    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: '%s' holds %lld value%s that %s not finite", (long long)r->at.step,
+                              bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
 }
 
 /* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
@@ -186,6 +198,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
 {
     double loss;
 
+    DT_TRY(dt_faults_meet(r, r->at.step + 1));
     DT_TRY(dt_trainer_step(r->q->trainer, batch, &r->at.sums, &loss));
     r->at.step++;
     r->at.epoch_step++;
@@ -324,6 +337,7 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_run_open(r));
     DT_TRY(dt_callbacks_open(r));
     emit_start(r);
+    dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
     dt_status *s = train_from_here(r);

@@ -17,6 +17,7 @@
 #include "format/format.h"
 #include "model/model.h"
 #include "strategy/strategy.h"
+#include "train/faults.h"
 
 #define DT_MAX_SUMS 32
 
@@ -112,9 +113,10 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, dou
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
-/* Planned bytes of a training step's arena; simulated seconds of a step (0: no virtual clock). */
+/* Planned bytes of a training step's arena; simulated seconds of a step whose links are so many times
+ * slower than they should be (0: no virtual clock). */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
-double dt_trainer_virtual_seconds(const dt_trainer *t);
+double dt_trainer_virtual_seconds(const dt_trainer *t, double slowness);
 /* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable"; "stablehlo" (what a core does in a step)
  * and "stablehlo-gradient" (a replica's step), for which an outline is enough. */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
@@ -130,6 +132,7 @@ typedef struct dt_fit_request {
     const char *job, *job_sha256; /* resolved, as JSON text */
     uint64_t seed;
     const dt_run_options *run;
+    dt_faults faults;            /* to be met; checked */
     dt_history *history;         /* filled when not NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;

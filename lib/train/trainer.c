@@ -58,13 +58,13 @@ static dt_status *prepare_training(dt_trainer *t)
 
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
-    if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
-        DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
     DT_TRY(dt_compiled_prepare(t->train, batch, &x));
     if (x) {
         t->price = x->price;
         t->peak_bytes = dt_exec_arena_bytes(x->exec);
     }
+    if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
+        DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));
     return NULL;
 }
 
@@ -198,9 +198,9 @@ int64_t dt_trainer_peak_bytes(const dt_trainer *t)
     return t->peak_bytes;
 }
 
-double dt_trainer_virtual_seconds(const dt_trainer *t)
+double dt_trainer_virtual_seconds(const dt_trainer *t, double slowness)
 {
-    return t->price.seconds;
+    return t->price.seconds + (slowness - 1) * t->price.collective_s;
 }
 
 static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out)

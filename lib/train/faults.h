@@ -1,0 +1,52 @@
+/*
+ * Faults that a run is asked to meet, so that a team can rehearse: what `fit --inject` says (faults.c), and what becomes of it (inject.c).
+ *
+ *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run: exit code 69
+ *     slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times slower: virtual time alone
+ *     nan@step=7                    a weight is not a number as step 7 begins
+ *     hbm=8GiB                      what programs get of a device's memory
+ *
+ * What a fault leaves on disk is what a real one would: the same command without it goes on, and ends with the undisturbed run's weights.
+ */
+#ifndef DT_TRAIN_FAULTS_H
+#define DT_TRAIN_FAULTS_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "topo/topo.h"
+
+typedef enum dt_fault_kind { DT_FAULT_KILL, DT_FAULT_SLOW_LINK, DT_FAULT_NAN, DT_FAULT_HBM } dt_fault_kind;
+
+typedef struct dt_fault {
+    dt_fault_kind kind;
+    const char *text;        /* as it was written */
+    int64_t core, x, y, z;
+    int64_t step;            /* counted from 1 */
+    double times;
+    int64_t bytes;
+} dt_fault;
+
+typedef struct dt_faults {
+    int n;
+    const dt_fault *v;
+} dt_faults;
+
+/* All faults of the grammar: INJECT, with the form that it should have. */
+dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n, dt_faults *out) DT_MUST_USE;
+/* Against the slice that the job runs on, NULL: none. INJECT where there is no such core or chip. */
+dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
+/* The smallest ceiling of memory; 0: none. */
+int64_t dt_faults_hbm(const dt_faults *f);
+
+/* The rest is for runs (inject.c). */
+struct run;
+/* At a run's start: a warning for each fault that it will not meet. */
+void dt_faults_begin(const struct run *r);
+/* Before step number `step`: CORE_GONE when a core stops in it. */
+dt_status *dt_faults_meet(struct run *r, int64_t step) DT_MUST_USE;
+/* How many times longer devices wait for links in a step. */
+double dt_faults_slowness(const dt_faults *f, int64_t step);
+/* Adds what was put into the run up to its step, for errors that may come of it; returns s. */
+dt_status *dt_faults_note(const struct run *r, dt_status *s) DT_MUST_USE;
+
+#endif

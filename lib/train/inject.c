@@ -1,0 +1,109 @@
+/*
+ * Faults at work. Each is told as an event when it comes, and then the run does what it does about a real one: a core that is gone ends it
+ * at once, with what is on disk; a number that is none goes through products and sums until the loss or a checkpoint finds it.
+ */
+#include "train/faults.h"
+#include "train/run.h"
+
+#include <math.h>
+
+static void tell(const run *r, const dt_fault *f, int64_t step)
+{
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_FAULT, .step = step, .text = f->text });
+}
+
+void dt_faults_begin(const run *r)
+{
+    for (int i = 0; i < r->q->faults.n; i++) {
+        const dt_fault *f = &r->q->faults.v[i];
+        dt_str text = { 0 };
+        if (f->step > r->steps)
+            dt_str_printf(&text, "--inject '%s' will not happen: the run ends with step %lld", f->text, (long long)r->steps);
+        else if (f->step && f->step <= r->at.step && f->kind != DT_FAULT_SLOW_LINK)
+            dt_str_printf(&text, "--inject '%s' will not happen: step %lld was trained before", f->text, (long long)f->step);
+        if (text.size)
+            dt_run_warn(r, dt_str_text(&text));
+        dt_str_release(&text);
+    }
+}
+
+/* ---- a core that stops ---- */
+
+static const int *find_core(const dt_topology *t, int64_t core)
+{
+    for (int i = 0; i < t->tasks * t->devices; i++)
+        if (dt_topology_id(t, t->coordinates[i]) == core)
+            return t->coordinates[i];
+    return t->coordinates[0];
+}
+
+static bool stands_at(const int *a, const int *b)
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+/* "replica 2, logical device 1"; a core that computes nothing takes the slice down all the same. */
+static void print_work(const dt_assignment *a, const int *at, dt_str *out)
+{
+    for (int i = 0; i < a->replicas * a->logical; i++)
+        if (stands_at(dt_assignment_at(a, i / a->logical, i % a->logical), at)) {
+            dt_str_printf(out, "replica %d, logical device %d", i / a->logical, i % a->logical);
+            return;
+        }
+    dt_str_puts(out, "no replica is on it");
+}
+
+static dt_status *core_gone(const run *r, const dt_fault *f)
+{
+    const dt_topology *t = r->strategy->resolver->topology;
+    const int *at = find_core(t, f->core);
+    dt_str work = { 0 };
+    print_work(r->strategy->assignment, at, &work);
+    dt_status *s = dt_fail(DT_E_CORE_GONE, NULL, "step %lld: core %lld of %s at (%d, %d, %d, %d) does not answer: %s, host %d", (long long)f->step, (long long)f->core,
+                           dt_topology_name(t), at[0], at[1], at[2], at[3], dt_str_text(&work), dt_topology_task(t, at));
+    dt_str_release(&work);
+    return r->checkpoint ? dt_note(s, "last checkpoint: %s; the same command goes on from it", r->checkpoint)
+                         : dt_note(s, "no checkpoint was saved: the same command begins anew");
+}
+
+/* ---- a number that is none ---- */
+
+/* A weight of the last layer that has one: every example meets it, which cannot be said of a row of a table. */
+static dt_variable *victim(const run *r)
+{
+    return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
+}
+
+static void spoil(const run *r)
+{
+    dt_variable *v = victim(r);
+    if (v && v->type.dtype == DT_FLOAT32)
+        *(float *)v->data = NAN;
+    else if (v && v->type.dtype == DT_FLOAT64)
+        *(double *)v->data = (double)NAN;
+}
+
+dt_status *dt_faults_note(const run *r, dt_status *s)
+{
+    for (int i = 0; s && i < r->q->faults.n; i++)
+        if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step && victim(r))
+            s = dt_note(s, "injected: the first number of '%s' was NaN as step %lld began", victim(r)->path, (long long)r->q->faults.v[i].step);
+    return s;
+}
+
+/* ---- all of them ---- */
+
+dt_status *dt_faults_meet(run *r, int64_t step)
+{
+    for (int i = 0; i < r->q->faults.n; i++) {
+        const dt_fault *f = &r->q->faults.v[i];
+        if (f->step != step)
+            continue;
+        tell(r, f, step);
+        if (f->kind == DT_FAULT_NAN)
+            spoil(r);
+        if (f->kind == DT_FAULT_KILL)
+            return core_gone(r, f);
+    }
+    return NULL;
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Faults that a run is asked to meet: each ends it, or not, as a real one would, and the same command without it goes on and ends with the
+# undisturbed run's weights.
+. tests/cli/setup.sh
+write_tiny
+slice='strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8}}'
+tiny() {
+    "$DTRAIN" fit "$tiny" "$slice" checkpoint.save_freq=3 "output.dir=$TEST_DIR/run" "$@"
+}
+
+sizes() { # what is priced changes with what is known of chips
+    hide | sed 's/[0-9][0-9.]* \([KMG]i\)\{0,1\}B/N/g'
+}
+
+tiny --json >"$TEST_DIR/whole" 2>"$TEST_DIR/err"
+for fault in kill:core=0@step=1 kill:core=5@step=8 kill:core=7@step=12 nan@step=1 nan@step=7 nan@step=12 'slow-link:x=1,y=1@step=2*3' hbm=400; do
+    rm -rf "$TEST_DIR/run"
+    echo "== $fault"
+    tiny --inject "$fault" >"$TEST_DIR/out" 2>"$TEST_DIR/err" && status=0 || status=$?
+    sizes <"$TEST_DIR/err"
+    echo "exit $status"
+    tiny --json >"$TEST_DIR/again" 2>"$TEST_DIR/err"
+    [ "$(weights "$TEST_DIR/again")" = "$(weights "$TEST_DIR/whole")" ] || echo "the run that went on ends with other weights"
+done
+
+echo "== two of them, and events"
+rm -rf "$TEST_DIR/run"
+tiny --json --every-step --inject 'slow-link:x=0,y=1,z=0@step=3*4' --inject kill:core=2@step=5 2>/dev/null >"$TEST_DIR/out"
+sed -n 's/.*"event":"\(fault\|error\|end\)"/\1/p' "$TEST_DIR/out" | sed 's/,"message.*//' | hide
+sed -n 's/.*"event":"step".*"virtual_ms":\([0-9.]*\)}/\1/p' "$TEST_DIR/out" |
+    awk 'NR == 1 { first = $1 } $1 > 1.5 * first { slow++ } END { print NR " steps, " slow + 0 " of them slow" }'
+
+echo "== beyond the run, or anywhere"
+rm -rf "$TEST_DIR/run"
+tiny -q --inject kill:core=2@step=99 2>&1 | hide
+rm -rf "$TEST_DIR/run"
+"$DTRAIN" fit "$tiny" -q --inject nan@step=2 2>&1 | hide
+"$DTRAIN" fit "$tiny" -q --inject hbm=1GiB 2>&1 | hide
+
+echo "== what does not fit"
+wide() {
+    "$DTRAIN" fit "$tiny" "$slice" -nq dataset.examples=4096 dataset.element.image.shape='[64]' model.layers.0.Input.shape='[64]' \
+        model.layers.1.Dense.units=1024 compile.optimizer=Adam --inject hbm=4800KiB "$@" 2>&1
+}
+wide dataset.global_batch_size=2048 | sizes >"$TEST_DIR/wide"
+cat "$TEST_DIR/wide"
+wide "dataset.global_batch_size=$(sed -n 's/.*global batch of \([0-9]*\) .*/\1/p' "$TEST_DIR/wide")"
+wide dataset.global_batch_size=2048 "$(sed -n 's/ *\(partition\): \(.*\) would fit/\1=\2/p' "$TEST_DIR/wide")"
+
+echo "== words"
+for fault in kil:core=5@step=8 kill:core=8@step=1 kill:cor=1 kill:core=1,core=2@step=1 kill@step=3 nan@step=0 nan@step=7x hbm=8Gi hbm '' \
+    'slow-link:x=1@step=2*3' 'slow-link:x=1,y=5@step=2*3' 'slow-link:x=1,y=1@step=2' 'slow-link:x=1,y=1@step=2*0' nan@step=99999999999999999999; do
+    tiny --inject "$fault" 2>&1 | head -n 2
+done
+exits 64 fit "$tiny" --inject frob
