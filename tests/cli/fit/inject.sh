@@ -9,7 +9,7 @@ tiny() {
 }
 
 sizes() { # what is priced changes with what is known of chips
-    hide | sed 's/[0-9][0-9.]* \([KMG]i\)\{0,1\}B/N/g'
+    hide | sed 's/[0-9][0-9.]* \([KMG]i\)\{0,1\}B/N/g; s/in [a-z]*: weights/in LAYER: weights/'
 }
 
 tiny --json >"$TEST_DIR/whole" 2>"$TEST_DIR/err"
@@ -40,12 +40,14 @@ rm -rf "$TEST_DIR/run"
 echo "== what does not fit"
 wide() {
     "$DTRAIN" fit "$tiny" "$slice" -nq dataset.examples=4096 dataset.element.image.shape='[64]' model.layers.0.Input.shape='[64]' \
-        model.layers.1.Dense.units=1024 compile.optimizer=Adam --inject hbm=4800KiB "$@" 2>&1
+        model.layers.1.Dense.units=1024 compile.optimizer=Adam "$@" 2>&1
 }
-wide dataset.global_batch_size=2048 | sizes >"$TEST_DIR/wide"
-cat "$TEST_DIR/wide"
-wide "dataset.global_batch_size=$(sed -n 's/.*global batch of \([0-9]*\) .*/\1/p' "$TEST_DIR/wide")"
-wide dataset.global_batch_size=2048 "$(sed -n 's/ *\(partition\): \(.*\) would fit/\1=\2/p' "$TEST_DIR/wide")"
+used=$(wide dataset.global_batch_size=2048 --inject hbm=64KiB | sed -n 's/.*used \([0-9.]*\) MiB.*/\1/p')
+ceiling=hbm=$(awk "BEGIN { print 0.95 * $used }")MiB
+wide dataset.global_batch_size=2048 --inject "$ceiling" >"$TEST_DIR/wide"
+sizes <"$TEST_DIR/wide" | head -n 2
+wide --inject "$ceiling" "dataset.global_batch_size=$(sed -n 's/.*global batch of \([0-9]*\) .*/\1/p' "$TEST_DIR/wide")"
+wide --inject "$ceiling" dataset.global_batch_size=2048 "$(sed -n 's/ *\(partition\): \(.*\) would fit/\1=\2/p' "$TEST_DIR/wide")"
 
 echo "== words"
 for fault in kil:core=5@step=8 kill:core=8@step=1 kill:cor=1 kill:core=1,core=2@step=1 kill@step=3 nan@step=0 nan@step=7x hbm=8Gi hbm '' \
