@@ -10,6 +10,7 @@
 #include "op/cells.h"
 #include "op/partition.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -69,7 +70,13 @@ static dt_value emit(dt_partition_call *c)
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit };
 
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_hlo_barrier(c->hlo, c->in[0], c->in[1]);
+}
+
 const dt_op dt_op_optimization_barrier = {
     .name = "optimization_barrier", .about = "x, once another value is there", .n_in = 2, .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval, .stack = stack, .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

@@ -179,6 +179,20 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
     return y;
 }
 
+/* It gives both back; the name alone is the first of them. */
+dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after)
+{
+    dt_hlo_value y = new_value(h, &x.type);
+    dt_str types = { 0 };
+    dt_hlo_print_type(&x.type, &types);
+    dt_str_puts(&types, ", ");
+    dt_hlo_print_type(&after.type, &types);
+    const char *s = dt_str_text(&types);
+    dt_str_printf(h->out, "    %%%d:2 = \"stablehlo.optimization_barrier\"(%%%d, %%%d) : (%s) -> (%s)\n", y.id, x.id, after.id, s, s);
+    dt_str_release(&types);
+    return y;
+}
+
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type)
 {
     int64_t size[DT_MAX_RANK];

@@ -67,6 +67,8 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
 /* select_and_scatter of {x, dy, zero}: the first element e of a window with e `direction` every other one. */
 dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3], const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
+/* x, once `after` is there. */
+dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 /* random of op/random.c; in: step, example. */
 dt_hlo_value dt_hlo_random(const dt_hlo_call *c);
 
