@@ -25,7 +25,6 @@ typedef struct item {
     int waits;      /* for so many items that are not done */
     double ready;   /* when the last of those that are done was */
     int behind;     /* the item that was ready last, -1: none */
-    bool done;
 } item;
 
 typedef struct edge {
@@ -47,6 +46,8 @@ typedef struct clock {
     edge *edge;
     int n_edges, cap_edges;
     int *first;           /* by item: its first edge, -1 */
+    int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
+    int *waiting[UNITS], n_waiting[UNITS]; /* items of a unit that wait for no other and are not done */
     int boundary;
 } clock;
 
@@ -77,14 +78,18 @@ static bool is_gathered_weight(const clock *c, int i)
     return n->op == &dt_op_across_all_gather && c->g->node[dt_priced_source(c->r, n->in[0])].op == &dt_op_parameter;
 }
 
+static void find_readers(clock *c)
+{
+    for (int j = c->g->n_nodes - 1; j > c->boundary; j--)
+        for (int k = 0; k < c->g->node[j].n_in; k++)
+            c->reader[dt_priced_source(c->r, c->g->node[j].in[k])] = j;
+}
+
 /* The first place behind the forward pass that reads i; n_nodes: none. */
 static int read_again_at(const clock *c, int i)
 {
-    for (int j = c->boundary + 1; j < c->g->n_nodes; j++)
-        for (int k = 0; k < c->g->node[j].n_in; k++)
-            if (dt_priced_source(c->r, c->g->node[j].in[k]) == i)
-                return c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
-    return c->g->n_nodes;
+    int j = c->reader[i];
+    return j == 0 ? c->g->n_nodes : c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
 }
 
 /* Members of a bucket are one item, at the place of the last of them. */
@@ -163,18 +168,32 @@ static void add_edges(clock *c)
 
 /* ---- running ---- */
 
-/* The item that `unit`, free at `now`, takes next: the first in the program that is ready, else the one that is ready soonest. */
+static void wait_for_unit(clock *c, int i)
+{
+    int unit = c->item[i].unit;
+    c->waiting[unit][c->n_waiting[unit]++] = i;
+}
+
+static double start_of(const item *it, double now)
+{
+    return it->ready > now ? it->ready : now;
+}
+
+/* Starts sooner, or stands earlier in the program. */
+static bool goes_first(const clock *c, int a, int b, double now)
+{
+    const item *x = &c->item[a], *y = &c->item[b];
+    double start = start_of(x, now), other = start_of(y, now);
+    return start != other ? start < other : x->place != y->place ? x->place < y->place : a < b;
+}
+
+/* Where in its list the item stands that `unit`, free at `now`, takes next: the first in the program that is ready, else the one that is ready soonest. */
 static int next_for(const clock *c, int unit, double now)
 {
     int best = -1;
-    for (int i = 0; i < c->n; i++) {
-        const item *it = &c->item[i], *b = best >= 0 ? &c->item[best] : NULL;
-        if (it->done || it->waits > 0 || it->unit != unit)
-            continue;
-        double start = it->ready > now ? it->ready : now, so_far = b ? (b->ready > now ? b->ready : now) : INFINITY;
-        if (start < so_far || (start == so_far && it->place < b->place))
-            best = i;
-    }
+    for (int k = 0; k < c->n_waiting[unit]; k++)
+        if (best < 0 || goes_first(c, c->waiting[unit][k], c->waiting[unit][best], now))
+            best = k;
     return best;
 }
 
@@ -192,14 +211,14 @@ static void note_wait(clock *c, const item *it, double wait)
 
 static void finish(clock *c, int i, double end)
 {
-    c->item[i].done = true;
     for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
         item *to = &c->item[c->edge[e].to];
-        to->waits--;
         if (end >= to->ready) {
             to->ready = end;
             to->behind = i;
         }
+        if (--to->waits == 0)
+            wait_for_unit(c, c->edge[e].to);
     }
 }
 
@@ -218,24 +237,35 @@ static void run_item(clock *c, int i, double *free_at)
 }
 
 /* The unit whose next item starts first goes on. */
+static bool run_next(clock *c, double *free_at)
+{
+    int best = -1, at = 0;
+    double soonest = INFINITY;
+    for (int unit = 0; unit < UNITS; unit++) {
+        int k = next_for(c, unit, free_at[unit]);
+        double start = k < 0 ? INFINITY : start_of(&c->item[c->waiting[unit][k]], free_at[unit]);
+        if (start < soonest) {
+            soonest = start;
+            best = unit;
+            at = k;
+        }
+    }
+    if (best < 0)
+        return false;
+    int i = c->waiting[best][at];
+    c->waiting[best][at] = c->waiting[best][--c->n_waiting[best]];
+    run_item(c, i, &free_at[best]);
+    return true;
+}
+
 static void run(clock *c)
 {
     double free_at[UNITS] = { 0 };
-    for (int done = 0; done < c->n; done++) {
-        int best = -1;
-        double soonest = INFINITY;
-        for (int unit = 0; unit < UNITS; unit++) {
-            int i = next_for(c, unit, free_at[unit]);
-            double start = i < 0 ? INFINITY : c->item[i].ready > free_at[unit] ? c->item[i].ready : free_at[unit];
-            if (start < soonest) {
-                soonest = start;
-                best = i;
-            }
-        }
-        if (best < 0)
-            break;
-        run_item(c, best, &free_at[c->item[best].unit]);
-    }
+    for (int i = 0; i < c->n; i++)
+        if (c->item[i].waits == 0)
+            wait_for_unit(c, i);
+    while (run_next(c, free_at))
+        ;
     for (int unit = 0; unit < UNITS; unit++)
         c->p->seconds = free_at[unit] > c->p->seconds ? free_at[unit] : c->p->seconds;
     c->p->parts.links += c->p->seconds - free_at[ON_CHIP];
@@ -257,8 +287,12 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, p->arena), .item = dt_arena_array(arena, item, most),
                 .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
                 .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
+    c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
+    for (int unit = 0; unit < UNITS; unit++)
+        c.waiting[unit] = dt_arena_array(arena, int, most);
     for (int i = 0; i <= g->n_nodes; i++)
         c.bucket[i] = -1;
+    find_readers(&c);
     add_items(&c);
     add_edges(&c);
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
