@@ -86,12 +86,59 @@ static void test_large_models_are_not_allocated(void **state)
     dt_job_unref(j);
 }
 
+/* ---- rematerialisation, trained ---- */
+
+typedef struct told {
+    char sha[65];
+    int64_t peak;
+} told;
+
+static void listen(const dt_event *e, void *user)
+{
+    told *t = user;
+    if (e->kind == DT_EVENT_START)
+        t->peak = e->peak_bytes;
+    if (e->kind == DT_EVENT_END)
+        snprintf(t->sha, sizeof t->sha, "%s", e->weights_sha256);
+}
+
+static const char decoder_job[] =
+    "version: 1\nstrategy: {type: mirrored, replicas: 2}\n"
+    "dataset: {format: synthetic, examples: 32, element: {tokens: {shape: [16], num_classes: 30}, targets: {shape: [16], num_classes: 30}}, global_batch_size: 16}\n"
+    "model:\n  layers:\n    - Input: {name: tokens, shape: [16], dtype: int32}\n    - Embedding: {input_dim: 30, output_dim: 16}\n"
+    "    - Repeat:\n        for: {i: [0, 1, 2, 3, 4, 5]}\n        layers:\n"
+    "          - TransformerDecoder: {name: \"decoder_{i}\", intermediate_dim: 64, num_heads: 2, dropout: 0.1, normalize_first: true}\n"
+    "    - Dense: {units: 30}\n"
+    "compile: {optimizer: {AdamW: {global_clipnorm: 1.0}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\n"
+    "fit: {epochs: 1}\noutput: {dir: " HERE "/run}\n";
+
+static told fit_with(const char *rematerialize)
+{
+    told t = {0};
+    dt_job *j = NULL;
+    write_job("job.yaml", 0, decoder_job);
+    ok(open_job(&j, &(opening){.name = "job.yaml", .override = {rematerialize}}));
+    ok(dt_job_fit(j, &(dt_run_options){.event = listen, .user = &t, .threads = 1, .resume = DT_RESUME_NEVER}));
+    dt_job_unref(j);
+    return t;
+}
+
+/* The same bits in less memory. */
+static void test_rematerialised_training(void **state)
+{
+    (void)state;
+    told none = fit_with("model.rematerialize=none"), full = fit_with("model.rematerialize=full");
+    assert_string_equal(none.sha, full.sha);
+    assert_true(full.peak < none.peak);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_of_a_run),
         cmocka_unit_test(test_any_number_of_replicas),
         cmocka_unit_test(test_large_models_are_not_allocated),
+        cmocka_unit_test(test_rematerialised_training),
     };
     return cmocka_run_group_tests_name("job/outline", tests, make_here, NULL);
 }
