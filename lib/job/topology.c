@@ -35,6 +35,16 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores)
     return NULL;
 }
 
+/* Devices that each chip is to show; 0: as usual. What a job says of its own slice holds on another one that can do the same. */
+static int64_t cores_of(const dt_topology_request *q, const dt_resolver *r)
+{
+    const dt_resolver *own = q->job ? q->job->strategy.resolver : NULL;
+    const dt_chip *chip = r->slice->chip;
+    if (q->cores_per_chip || !own || own->topology->mesh[3] == own->slice->chip->devices)
+        return q->cores_per_chip;
+    return own->topology->mesh[3] >= chip->devices && own->topology->mesh[3] <= chip->cores ? own->topology->mesh[3] : 0;
+}
+
 /* The slice asked for, else the job's own; *out stays NULL where --fit needs none. */
 static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
 {
@@ -44,7 +54,7 @@ static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
         *out = dt_resolver_ref((dt_resolver *)q->job->strategy.resolver); /* counted, not changed */
     else if (!q->fit)
         return dt_fail(DT_E_NO_SLICE, NULL, "neither a slice nor a job was given");
-    return *out ? show_cores(out, q->cores_per_chip) : NULL;
+    return *out ? show_cores(out, cores_of(q, *out)) : NULL;
 }
 
 /* The job's replicas; on another slice than its own, as many blocks of that form. */
