@@ -64,13 +64,13 @@ static bool find_block(const int mesh[4], int64_t cores, int64_t block[4])
     return false;
 }
 
-/* "take tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice with room of these chips, NULL: of any; nothing where there
- * is none. */
-static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4])
+/* "take tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips (NULL: of any) with room for so many blocks;
+ * nothing where there is none. */
+static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4], int64_t blocks)
 {
     dt_slice s;
     int devices;
-    if (!dt_slice_with_room(chip, footprint, &s, &devices))
+    if (!dt_slice_with_room(chip, footprint, blocks, &s, &devices))
         return;
     dt_str_printf(text, "take tpu: sim:%s", s.name);
     if (devices != s.chip->devices)
@@ -80,20 +80,21 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
 }
 
 /* What would do instead: another block of as many cores, another slice. */
-static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4], const int64_t stride[4])
+static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas)
 {
-    int64_t cores = 1, block[4], footprint[4];
+    int64_t cores = 1, steps = 1, block[4], footprint[4];
     for (int k = 0; k < 4; k++)
-        if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(shape[k], stride[k], &footprint[k]))
+        if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) || !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
+    const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1; /* replicas of one stride lie in each other's gaps */
     dt_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, block)) {
         dt_str_printf(&text, "%lld logical devices that fit: ", (long long)cores);
         dt_list_print(&text, block, 4);
     }
-    print_slice(&slice, t->slice ? t->slice->chip : NULL, footprint);
+    print_slice(&slice, t->slice ? t->slice->chip : NULL, footprint, blocks);
     if (slice.size == 0)
-        print_slice(&slice, NULL, footprint);
+        print_slice(&slice, NULL, footprint, blocks);
     if (text.size || slice.size)
         s = dt_note(s, "= %s%s%s", dt_str_text(&text), text.size && slice.size ? "; or " : "", dt_str_text(&slice));
     dt_str_release(&text);
@@ -118,7 +119,7 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
 }
 
 /* "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with strides their product too. */
-static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int axis)
+static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas, int axis)
 {
     static const char *const names[] = {"x", "y", "z", "core"};
     dt_str text = {0};
@@ -133,15 +134,15 @@ static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], con
     int64_t size;
     if (dt_mul_fits(shape[axis], stride[axis], &size))
         s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size, t->mesh[axis]);
-    return note_block(s, t, shape, stride);
+    return note_block(s, t, shape, stride, replicas);
 }
 
-static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], const int64_t stride[4])
+static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas)
 {
     for (int k = 0; k < 4; k++) {
         int64_t footprint;
         if (!dt_mul_fits(shape[k], stride[k], &footprint) || footprint > t->mesh[k])
-            return does_not_fit(t, shape, stride, k);
+            return does_not_fit(t, shape, stride, replicas, k);
     }
     return NULL;
 }
@@ -169,7 +170,7 @@ static dt_status *check(const dt_topology *t, const dt_device_assignment_options
     DT_TRY(check_rank("computation_stride", spec->computation_stride ? spec->stride_rank : 4));
     DT_TRY(check_positive("computation_shape", shape));
     DT_TRY(check_positive("computation_stride", stride));
-    DT_TRY(check_footprint(t, shape, stride));
+    DT_TRY(check_footprint(t, shape, stride, spec->num_replicas));
     *p = (plan){.topology = t, .most = 1, .logical = 1};
     for (int k = 0; k < 4; k++) {
         p->shape[k] = (int)shape[k];

@@ -22,7 +22,7 @@ static void print_devices(const dt_topology *t, dt_str *out)
     dt_str_printf(out, "%d %s%s", n, what, n == 1 ? "" : "s");
     if (cores > 1)
         dt_str_printf(out, " of %d cores", cores);
-    dt_str_printf(out, "   %lld GiB HBM per %s", (long long)(cores * t->slice->chip->core_hbm >> 30), what);
+    dt_str_printf(out, "   %g GiB HBM per %s", (double)(cores * t->slice->chip->core_hbm) / (1 << 30), what);
 }
 
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out)

@@ -128,13 +128,11 @@ typedef struct room {
 
 static bool has_room(const dt_slice *s, const int64_t want[4], room *out)
 {
-    for (int devices = s->chip->devices; devices <= s->chip->cores; devices++)
-        if (dt_slice_has_room(s, devices, want)) {
-            block b = {.side = {want[0], want[1], want[2], want[3]}};
-            count_replicas((int[4]){s->chips[0], s->chips[1], s->chips[2], devices}, &b);
-            *out = (room){*s, devices, b.replicas};
+    for (int devices = s->chip->devices; devices <= s->chip->cores; devices++) {
+        *out = (room){*s, devices, dt_slice_room(s, devices, want)};
+        if (out->replicas)
             return true;
-        }
+    }
     return false;
 }
 

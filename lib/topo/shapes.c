@@ -234,22 +234,22 @@ bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_sli
 
 /* ---- room ---- */
 
-bool dt_slice_has_room(const dt_slice *s, int devices, const int64_t block[4])
+int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4])
 {
-    return block[0] <= s->chips[0] && block[1] <= s->chips[1] && block[2] <= s->chips[2] && block[3] <= devices;
+    return s->chips[0] / block[0] * (s->chips[1] / block[1]) * (s->chips[2] / block[2]) * (devices / block[3]);
 }
 
 /* The first slice of a list with room. */
-static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4], int *devices)
+static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4], int64_t blocks, int *devices)
 {
     for (int i = 0; i < n; i++)
         for (*devices = all[i].chip->devices; *devices <= all[i].chip->cores; ++*devices)
-            if (dt_slice_has_room(&all[i], *devices, block))
+            if (dt_slice_room(&all[i], *devices, block) >= blocks)
                 return &all[i];
     return NULL;
 }
 
-bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], dt_slice *out, int *devices)
+bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out, int *devices)
 {
     int chips, n, show;
     const dt_chip *const *chip = dt_chips(&chips);
@@ -258,7 +258,7 @@ bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], dt_slice *out,
         if (c && chip[i] != c)
             continue;
         dt_slice *all = dt_slices_of(chip[i], &n);
-        const dt_slice *s = first_with_room(all, n, block, &show);
+        const dt_slice *s = first_with_room(all, n, block, blocks, &show);
         if (s && (!any || dt_slice_chips(s) < dt_slice_chips(out))) {
             *out = *s;
             *devices = show;
