@@ -51,6 +51,7 @@ static dt_status *with_source(const struct call *call, const char *more, dt_stat
     if (!word)
         return dt_status_create(ERROR_NO_MEMORY, "no memory for the command line");
     add_overrides(call, more, &source, word, slice, sizeof slice);
+    source.purpose = DT_FOR_PLAN;
     s = use(&source, user);
     free(word);
     return s;

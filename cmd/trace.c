@@ -14,6 +14,7 @@ static dt_status *trace(const struct call *call, char **text)
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
+    source.purpose = DT_FOR_PLAN;
     if (!s)
         s = dt_job_open(&job, &source);
     if (!s)

@@ -739,7 +739,8 @@ DT_API bool dt_tile_of(dt_value x, int logical_device, int64_t begin[8], int64_t
 /* A job file, read and checked: types, shapes, placement. Data is not opened yet. */
 typedef struct dt_job dt_job;
 /* What a job is opened for says which sections it must have: evaluate needs no `fit`, predict and topology no `compile` either. */
-typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_EVALUATE, DT_FOR_PREDICT, DT_FOR_TOPOLOGY } dt_purpose;
+/* What a job is opened for: other sections are required, and a plan takes words that cannot be run yet. */
+typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_PLAN, DT_FOR_EVALUATE, DT_FOR_PREDICT, DT_FOR_TOPOLOGY } dt_purpose;
 typedef struct dt_job_source {
     const char *path;               /* "-": standard input */
     const char *directory;          /* -C: output.dir is relative to it; NULL: "." */

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "coll/dcn.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 #include "op/op.h"
@@ -43,6 +44,7 @@ typedef struct clock {
     int *of;              /* by node: its item, -1 */
     int *again;           /* by node: the item that gathers it once more, -1 */
     int *bucket;          /* by bucket: its item */
+    int *between;         /* by item: the item that goes on with it between slices, -1 */
     edge *edge;
     int n_edges, cap_edges;
     int *first;           /* by item: its first edge, -1 */
@@ -59,9 +61,11 @@ static bool is_link(const clock *c, int i)
     return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
 }
 
+/* What it puts in may be cast on the way: it travels as what it becomes. */
 static double put_in(const clock *c, int i)
 {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
+    t.dtype = dt_priced_type(c->r, i).dtype;
     return (double)dt_type_bytes(&t);
 }
 
@@ -70,6 +74,31 @@ static int add_item(clock *c, item it)
     it.behind = -1;
     c->item[c->n] = it;
     return c->n++;
+}
+
+/* Sums over replicas are sums over all slices' replicas: what is left of them to each chip is summed over the network. */
+static bool goes_between(const clock *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    bool sum = n->op == &dt_op_across_all_reduce || n->op == &dt_op_across_reduce_scatter;
+    return sum && c->r->slices > 1 && (!c->r->program->mesh.replicas || (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
+}
+
+static void add_between(clock *c)
+{
+    const int links = c->n;
+    for (int i = 0; i < links; i++)
+        c->between[i] = -1;
+    for (int i = c->k->n; i < links; i++) {
+        item *it = &c->item[i];
+        double seconds = 0;
+        if (!goes_between(c, it->node))
+            continue;
+        int ranks = dt_mesh_parts(&c->r->program->mesh, ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
+        dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks, &seconds);
+        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = ON_DCN, .seconds = seconds, .bytes = it->bytes / ranks, .schedule = "network" });
+        c->between[c->between[i]] = -1;
+    }
 }
 
 static bool is_gathered_weight(const clock *c, int i)
@@ -140,6 +169,7 @@ static void add_items(clock *c)
     }
     for (int i = c->k->n; i < c->n; i++)
         price_link(c, &c->item[i]);
+    add_between(c);
 }
 
 /* ---- what waits for what ---- */
@@ -162,8 +192,12 @@ static void add_edges(clock *c)
         for (int k = 0; c->of[i] >= 0 && k < c->g->node[i].n_in; k++) {
             int from = dt_priced_source(c->r, c->g->node[i].in[k]);
             bool again = c->again[from] >= 0 && i > c->boundary;
-            add_edge(c, again ? c->again[from] : c->of[from], c->of[i]);
+            int giver = again ? c->again[from] : c->of[from];
+            add_edge(c, giver >= 0 && c->between[giver] >= 0 ? c->between[giver] : giver, c->of[i]);
         }
+    for (int i = 0; i < c->n; i++)
+        if (c->between[i] >= 0)
+            add_edge(c, i, c->between[i]);
 }
 
 /* ---- running ---- */
@@ -202,7 +236,7 @@ static void note_wait(clock *c, const item *it, double wait)
 {
     if (wait <= 0)
         return;
-    c->p->parts.links += wait;
+    *(it->behind >= 0 && c->item[it->behind].unit == ON_DCN ? &c->p->parts.dcn : &c->p->parts.links) += wait;
     int node = it->behind >= 0 ? c->item[it->behind].node : it->node;
     dt_plan_layer *l = dt_plan_layer_of(c->p, c->g->node[node].path);
     l->by[DT_BOUND_LINKS] += wait;
@@ -283,10 +317,11 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
 {
     dt_arena *arena = dt_arena_create();
     const dt_graph *g = r->program->local;
-    int most = k->n + 2 * g->n_nodes + 1;
+    int most = k->n + 4 * g->n_nodes + 1;
     clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, p->arena), .item = dt_arena_array(arena, item, most),
                 .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
-                .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
+                .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most),
+                .between = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int unit = 0; unit < UNITS; unit++)
         c.waiting[unit] = dt_arena_array(arena, int, most);

@@ -18,7 +18,8 @@ typedef struct dt_priced_program {
     const dt_assignment *assignment; /* where each replica's logical devices are; NULL: core by core */
     const int8_t *dtype;             /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
     const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
-    int slices;                      /* joined by DCN, each with a share of the batch; 0 is 1 */
+    int slices;                      /* joined by a network, each with a share of the batch; 0 is 1 */
+    double product_rate;             /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
 } dt_priced_program;
 
 /* Bytes of the device that holds most. Weights, gradients and slots without padding, which is counted by itself. */
@@ -76,6 +77,10 @@ typedef struct dt_plan {
     int n_events;
     dt_plan_event *event;     /* in order of start */
 } dt_plan;
+
+/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what layers compute is `narrow`; variables, losses, updates and
+ * sums of gradients are float32. In `arena`. */
+int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* The program must outlive the plan. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);

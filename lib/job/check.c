@@ -55,6 +55,19 @@ static dt_status *check_elements(dt_job *j)
     return j->has_model ? dt_match_names(&j->elements, &j->model, j->has_compile ? &j->compile : NULL, &ignored) : NULL;
 }
 
+/* ---- what can be planned, not run ---- */
+
+static dt_status *check_runs(const dt_job *j)
+{
+    dt_status *faults = NULL;
+    bool runs = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_EVALUATE || j->purpose == DT_FOR_PREDICT;
+    if (runs && j->has_compile && j->compile.mixed_bfloat16)
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &j->compile.precision_at, "precision 'mixed_bfloat16' can be planned, not run yet; float32 can"));
+    if (runs && j->has_strategy && j->strategy.slices > 1)
+        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &j->strategy.at, "%lld slices can be planned, not run yet; one can", (long long)j->strategy.slices));
+    return faults;
+}
+
 /* ---- the whole ---- */
 
 dt_status *dt_job_check(dt_job *j)
@@ -63,6 +76,7 @@ dt_status *dt_job_check(dt_job *j)
     dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j, &replicas) : NULL;
     dt_status_append(&faults, uncountable ? uncountable : check_batch(j, replicas));
     dt_status_append(&faults, check_elements(j));
+    dt_status_append(&faults, check_runs(j));
     if (j->has_fit && j->has_model && j->has_dataset)
         dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &j->model, &j->dataset));
     dt_status_append(&faults, dt_job_check_partition(j));

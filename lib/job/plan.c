@@ -17,11 +17,19 @@ const dt_topology *dt_job_plan_topology(const dt_job_plan *p)
 
 static dt_status *price(dt_job_plan *p, int i)
 {
-    dt_priced_program priced = { .topology = dt_job_plan_topology(p), .assignment = p->session.strategy->assignment };
-    DT_TRY(dt_trainer_priced(p->session.trainer, &p->step[i], &p->program[i]));
+    int64_t slices = p->job->strategy.slices > 1 ? p->job->strategy.slices : 1;
+    const dt_outlined of_a_slice = { p->step[i].name, (p->step[i].rows + slices - 1) / slices, p->step[i].steps };
+    dt_arena *arena = dt_arena_create();
+    dt_priced_program priced = { .topology = dt_job_plan_topology(p), .assignment = p->session.strategy->assignment, .slices = (int)slices,
+                                 .product_rate = p->o.product_rate };
+    dt_status *s = dt_trainer_priced(p->session.trainer, &of_a_slice, &p->program[i]);
     priced.program = p->program[i];
-    p->plan[i] = dt_plan_create(&priced);
-    return NULL;
+    if (!s && p->job->compile.mixed_bfloat16)
+        priced.dtype = dt_mixed_dtypes(priced.program, DT_FLOAT16, arena);
+    if (!s)
+        p->plan[i] = dt_plan_create(&priced);
+    dt_arena_destroy(arena);
+    return s;
 }
 
 /* ---- what only the whole job tells ---- */
@@ -64,11 +72,11 @@ static dt_status *fill(dt_job_plan *p)
     return NULL;
 }
 
-dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, int64_t budget)
+dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o)
 {
     dt_job_plan *p = dt_alloc(sizeof *p);
     p->job = j;
-    p->budget = budget;
+    p->o = o ? *o : (dt_plan_options){ 0 };
     dt_status *s = fill(p);
     if (s) {
         dt_job_plan_destroy(p);
@@ -94,7 +102,7 @@ void dt_job_plan_destroy(dt_job_plan *p)
 bool dt_job_plan_fits(const dt_job_plan *p)
 {
     for (int i = 0; i < p->n; i++)
-        if (p->plan[i]->bytes.total > p->plan[i]->bytes.usable || (p->budget > 0 && p->plan[i]->bytes.total > p->budget))
+        if (p->plan[i]->bytes.total > p->plan[i]->bytes.usable || (p->o.budget > 0 && p->plan[i]->bytes.total > p->o.budget))
             return false;
     return true;
 }
@@ -161,7 +169,7 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
     dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
     for (int i = 0; !s && i < request->n_jobs; i++)
-        s = dt_job_plan_create(&p[i], request->jobs[i], request->budget);
+        s = dt_job_plan_create(&p[i], request->jobs[i], &(dt_plan_options){ .budget = request->budget });
     if (!s && request->compiler)
         s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
     if (!s) {

@@ -13,6 +13,12 @@
 #include "cost/plan.h"
 #include "job/session.h"
 
+/* Beside the job; zeros are what is usual. */
+typedef struct dt_plan_options {
+    int64_t budget;                       /* bytes of a device that may be used */
+    double product_rate;                  /* of matrix units against bfloat16: 2 where operands of products are quantised to 8 bits */
+} dt_plan_options;
+
 typedef struct dt_job_plan {
     dt_job *job;                          /* lent, outlives the plan */
     dt_session session;
@@ -23,12 +29,12 @@ typedef struct dt_job_plan {
     int replicas, logical;
     double parameters, parameters_here;   /* elements of variables that are trained: of the model, on one device */
     double infeed_bytes;                  /* of a step's batch, to one chip */
-    int64_t budget;                       /* bytes of a device */
+    dt_plan_options o;
     struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
 } dt_job_plan;
 
-/* budget 0: all that a device has. NO_SLICE: the strategy has none. Free it with dt_job_plan_destroy. */
-dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, int64_t budget) DT_MUST_USE;
+/* options NULL: none. NO_SLICE: the strategy has no slice. Free it with dt_job_plan_destroy. */
+dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o) DT_MUST_USE;
 void dt_job_plan_destroy(dt_job_plan *p); /* takes NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);

@@ -60,7 +60,7 @@ static void put_fits(const dt_job_plan *p, dt_str *s)
 {
     int64_t usable = train_of(p)->bytes.usable;
     dt_str_puts(s, dt_job_plan_fits(p) ? "yes, of " : "NO, of ");
-    dt_str_bytes(s, (double)(p->budget > 0 && p->budget < usable ? p->budget : usable));
+    dt_str_bytes(s, (double)(p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable));
 }
 
 static double always(const dt_job_plan *p) { (void)p; return 1; }

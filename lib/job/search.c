@@ -132,7 +132,7 @@ static dt_status *plan_one(const search *s, candidate *c)
     dt_job_plan *p = NULL;
     dt_status *bad = open_with(s, c, &job);
     if (!bad)
-        bad = dt_job_plan_create(&p, job, s->q->budget);
+        bad = dt_job_plan_create(&p, job, &(dt_plan_options){ .budget = s->q->budget });
     if (!bad)
         keep(c, p);
     dt_job_plan_destroy(p);
@@ -147,7 +147,7 @@ static dt_status *plan_base(search *s)
     dt_job_plan *p = NULL;
     dt_status *bad = open_with(s, &s->base, &job);
     if (!bad)
-        bad = dt_job_plan_create(&p, job, s->q->budget);
+        bad = dt_job_plan_create(&p, job, &(dt_plan_options){ .budget = s->q->budget });
     if (!bad) {
         keep(&s->base, p);
         s->has_partition = job->partition && p->logical > 1;

@@ -15,7 +15,7 @@ static const dt_field fields[] = {
     DT_TREE(struct compile, optimizer, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
     DT_TREE(struct compile, loss, .required = true, .help = "CategoricalCrossentropy, ..."),
     DT_TREE(struct compile, metrics, .help = "a list: [accuracy]"),
-    DT_TREE(struct compile, precision, .help = "float32"),
+    DT_TREE(struct compile, precision, .help = "float32; mixed_bfloat16 can be planned"),
     DT_TEXT(struct compile, target, .help = "the data element that holds the targets; the one that is no Input by default"),
     DT_NOT_YET("loss_weights"),
     DT_NOT_YET("weighted_metrics"),
@@ -162,19 +162,21 @@ static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
     return check_loss(out);
 }
 
-static dt_status *check_precision(const dt_tree *t)
+static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out)
 {
-    static const char *const later[] = { "mixed_bfloat16", "mixed_float16", "bf16-mixed", "bfloat16", "float16", "float64" };
+    static const char *const later[] = { "mixed_float16", "bf16-mixed", "bfloat16", "float16", "float64" };
     const char *word;
     if (!t || t->kind == DT_TREE_NULL)
         return NULL;
     DT_TRY(dt_tree_text(t, "precision", &word));
-    if (strcmp(word, "float32") == 0)
+    out->precision_at = t->at;
+    out->mixed_bfloat16 = strcmp(word, "mixed_bfloat16") == 0;
+    if (strcmp(word, "float32") == 0 || out->mixed_bfloat16)
         return NULL;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (strcmp(word, later[i]) == 0)
-            return dt_fail(DT_E_NOT_YET, &t->at, "precision '%s' is not implemented yet; float32 is", word);
-    return dt_suggest(dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word), "it is float32");
+            return dt_fail(DT_E_NOT_YET, &t->at, "precision '%s' is not implemented yet; float32 and mixed_bfloat16 are", word);
+    return dt_suggest(dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word), "it is float32 or mixed_bfloat16");
 }
 
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out)
@@ -188,7 +190,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
         dt_status_append(&s, read_loss(arena, c.loss, &out->loss));
     const beside beside_it = { fitting_accuracy(&out->loss, output), takes_logits(&out->loss) };
     dt_status_append(&s, read_metrics(arena, c.metrics, &beside_it, out));
-    dt_status_append(&s, check_precision(c.precision));
+    dt_status_append(&s, read_precision(c.precision, out));
     out->target = c.target;
     if (c.target)
         out->target_at = dt_tree_get(t, "target")->at;

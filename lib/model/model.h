@@ -458,9 +458,11 @@ typedef struct dt_compile_spec {
     const dt_metric_use *metric; /* `accuracy` already resolved */
     const char *target;          /* element name, NULL: the one that is no input */
     dt_place target_at;
+    bool mixed_bfloat16;         /* Keras' policy: layers compute in bfloat16, variables are float32 */
+    dt_place precision_at;
 } dt_compile_spec;
 /* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
- * precision: float32 only for now, others are refused by name. */
+ * precision: float32 and mixed_bfloat16, others are refused by name. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */

@@ -34,6 +34,7 @@ typedef struct dt_strategy_spec {
     const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
     const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
+    int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
 } dt_strategy_spec;
 

@@ -7,7 +7,7 @@
 struct resolver {
     const char *tpu;
     int numerics; /* dt_numerics */
-    int64_t cores_per_chip;
+    int64_t cores_per_chip, num_slices;
     bool has_cores;
 };
 
@@ -31,6 +31,7 @@ static const dt_field resolver_fields[] = {
     DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32, the numbers of one device; chip: products as the chip rounds them"),
     DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
            .help = "devices that a chip shows: v4 both cores as one unless told"),
+    DT_INT(struct resolver, num_slices, .min = 1, .max = 4096, .preset = "1", .help = "slices with a part of the batch each, joined by a network: can be planned"),
     DT_END
 };
 
@@ -121,6 +122,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
 
     out->resolver = resolver;
     out->spmd = x->spmd_partitioning;
+    out->slices = x->cluster_resolver.num_slices;
     if (resolver && x->device_assignment)
         dt_status_append(&faults, read_assignment(arena, x->device_assignment, resolver->topology, &assignment));
     out->assignment = assignment;

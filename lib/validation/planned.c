@@ -15,7 +15,7 @@ static dt_status *plan(const dt_job_source *source, dt_planned *out)
     dt_job_plan *p = NULL;
     dt_status *s = dt_job_open(&job, source);
     if (!s)
-        s = dt_job_plan_create(&p, job, 0);
+        s = dt_job_plan_create(&p, job, NULL);
     if (!s)
         *out = (dt_planned){.seconds = p->plan[0]->seconds, .bytes = (double)p->plan[0]->bytes.total};
     dt_job_plan_destroy(p);
@@ -26,7 +26,7 @@ static dt_status *plan(const dt_job_source *source, dt_planned *out)
 bool dt_row_plan(const dt_rows *rows, const char *base, const char *const *overrides, int n, dt_planned *out, dt_prediction *why)
 {
     char *path = dt_path_join(rows->configs, base);
-    dt_status *s = plan(&(dt_job_source){.path = path, .overrides = overrides, .n_overrides = n, .purpose = DT_FOR_FIT}, out);
+    dt_status *s = plan(&(dt_job_source){.path = path, .overrides = overrides, .n_overrides = n, .purpose = DT_FOR_PLAN}, out);
     free(path);
     if (s)
         *why = dt_not_sufficient(rows, "its job cannot be planned: %s", dt_status_text(s));

@@ -219,7 +219,7 @@ static void put_sizes(dt_train_job *j)
         double value;
     } sizes[] = {
         {"width", j->width}, {"intermediate", j->ff}, {"heads", j->heads}, {"kv_heads", j->kv_heads}, {"head_dim", j->head_dim},
-        {"layers", j->layers}, {"vocabulary", j->vocab}, {"sequence", j->sequence}, {"batch", j->batch}, {"examples", j->batch},
+        {"layers", j->layers}, {"vocabulary", j->vocab}, {"sequence", j->sequence}, {"batch", j->batch * j->slices}, {"examples", j->batch * j->slices},
     };
     put(j, "let.slice=sim:%s", j->slice.name);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -227,7 +227,7 @@ static void put_sizes(dt_train_job *j)
     put(j, "let.gated=%s", j->gated ? "true" : "false");
     put(j, "compile.precision=mixed_bfloat16");
     if (j->slices > 1)
-        put(j, "strategy.num_slices=%d", j->slices);
+        put(j, "strategy.cluster_resolver.num_slices=%d", j->slices);
 }
 
 dt_train_job dt_train_job_of(const dt_rows *rows, const dt_row *row)

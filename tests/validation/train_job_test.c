@@ -108,7 +108,7 @@ static void test_parameters(void **state)
             overrides[n++] = j.override[i];
     dt_status *f = dt_job_open(&job, &(dt_job_source){.path = "configs/published/decoder.yaml", .overrides = overrides, .n_overrides = n});
     if (!f)
-        f = dt_job_plan_create(&p, job, 0);
+        f = dt_job_plan_create(&p, job, NULL);
     if (f)
         fail_msg("%s", dt_status_text(f));
     double embedding = j.vocab * j.width, scales = (2 * j.layers + 1) * j.width;
