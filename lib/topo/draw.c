@@ -241,23 +241,29 @@ static int legend_column(const dt_sketch *k, const dt_str *legend, int n)
     return k->t->mesh[2] == 1 && column + widest <= (k->p->columns ? k->p->columns : LEGEND) ? column : 0;
 }
 
-/* Planes with the legend beside them from their second line on, or below. */
-static void print_page(dt_sketch *k, dt_str *out)
+/* Planes, with n lines of legend beside them from their second line on. */
+static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int column, dt_str *out)
 {
-    dt_str legend[DT_MOST_LEGEND] = {{0}};
-    const int n = dt_draw_legend(k, legend), column = legend_column(k, legend, n);
-    const int lines = column && n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
+    const int lines = n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
     for (int line = 0; line < lines; line++) {
         size_t from = out->size;
         if (line < k->canvas.lines)
             dt_canvas_print_line(&k->canvas, line, out);
-        if (column && line > 0 && line <= n) {
+        if (line > 0 && line <= n) {
             dt_str_pad(out, from, column);
             dt_str_puts(out, dt_str_text(&legend[line - 1]));
         }
         dt_str_putc(out, '\n');
     }
     dt_str_putc(out, '\n');
+}
+
+/* The legend stands beside the planes or below. */
+static void print_page(dt_sketch *k, dt_str *out)
+{
+    dt_str legend[DT_MOST_LEGEND] = {{0}};
+    const int n = dt_draw_legend(k, legend), column = legend_column(k, legend, n);
+    print_planes(k, legend, column ? n : 0, column, out);
     for (int i = 0; i < n; i++) {
         if (!column)
             dt_draw_prose(out, dt_str_text(&legend[i]), k->text, 4);

@@ -7,7 +7,10 @@
 
 #include "topo/draw.h"
 
-enum { MOST_LINES = 44, ROOMY_MARGIN = 7, TIGHT_MARGIN = 6, ROOMY_GAP = 4, TIGHT_COLUMN = 4, WIDE_GAP = 3, FOLD = 5, ROOMY_BETWEEN = 6, TIGHT_BETWEEN = 2, NO_LIMIT = 1 << 20 };
+enum {
+    MOST_LINES = 44, ROOMY_MARGIN = 7, TIGHT_MARGIN = 6, ROOMY_GAP = 4, TIGHT_COLUMN = 4, WIDE_GAP = 3, FOLD = 5,
+    ROOMY_BETWEEN = 6, TIGHT_BETWEEN = 2, NO_LIMIT = 1 << 20
+};
 
 static int max(int a, int b)
 {

@@ -83,7 +83,9 @@ static void tell_hosts(const dt_sketch *k, dt_str *line)
         while (++at[axis] < k->t->mesh[axis] && dt_topology_task(k->t, at) == dt_topology_task(k->t, zero))
             side[axis]++;
     }
-    dt_str_printf(line, k->p->utf8 ? "\u2550 \u2551 inside a host of %dx%d chips   \u2500 \u2502 between hosts" : "= || inside a host of %dx%d chips   - | between hosts",
+    dt_str_printf(line,
+                  k->p->utf8 ? "\u2550 \u2551 inside a host of %dx%d chips   \u2500 \u2502 between hosts"
+                             : "= || inside a host of %dx%d chips   - | between hosts",
                   side[0], side[1]);
 }
 

@@ -130,7 +130,8 @@ static void put_hosts(sheet *s)
 static void put_core(sheet *s, const dt_coords at, const int place[2])
 {
     const int id = dt_topology_id(s->t, at), x = place[0] + INSET + at[3] * s->core;
-    dt_str_printf(s->out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"", s->p->assignment && !s->owner[id] ? "idle" : "core",
+    dt_str_printf(s->out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"",
+                  s->p->assignment && !s->owner[id] ? "idle" : "core",
                   x + 1, place[1] + INSET, s->core - 2, CORE_HEIGHT);
     if (s->owner[id]) {
         dt_str_puts(s->out, " fill=\"");
@@ -144,7 +145,8 @@ static void put_chip(sheet *s, int x, int y, int z)
 {
     int place[2];
     chip_at(s, x, y, z, place);
-    dt_str_printf(s->out, "<rect class=\"chip\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", place[0], place[1], s->chip, chip_height());
+    dt_str_printf(s->out, "<rect class=\"chip\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n",
+                  place[0], place[1], s->chip, chip_height());
     for (int core = 0; core < s->t->mesh[3]; core++)
         put_core(s, (dt_coords){x, y, z, core}, place);
 }
@@ -189,7 +191,8 @@ static void put_round_x(sheet *s, int y, int z)
         put_line(s, "round", right, middle, right + 11, middle);
         return;
     }
-    dt_str_printf(s->out, "<path class=\"round\" d=\"M%d %dh5q5 0 5 -5V%dq0 -5 -5 -5H%dq-5 0 -5 5V%dq0 5 5 5h5\"/>\n", right, middle, top + 5, left - 5,
+    dt_str_printf(s->out, "<path class=\"round\" d=\"M%d %dh5q5 0 5 -5V%dq0 -5 -5 -5H%dq-5 0 -5 5V%dq0 5 5 5h5\"/>\n",
+                  right, middle, top + 5, left - 5,
                   middle - 5);
 }
 
@@ -205,7 +208,8 @@ static void put_round_y(sheet *s, int x, int z)
         put_line(s, "round", middle - 6, bottom, middle - 6, bottom + 11);
         return;
     }
-    dt_str_printf(s->out, "<path class=\"round\" d=\"M%d %dv5q0 5 5 5H%dq5 0 5 -5V%dq0 -5 -5 -5H%dq-5 0 -5 5v5\"/>\n", middle, bottom, side - 5, top - 5,
+    dt_str_printf(s->out, "<path class=\"round\" d=\"M%d %dv5q0 5 5 5H%dq5 0 5 -5V%dq0 -5 -5 -5H%dq-5 0 -5 5v5\"/>\n",
+                  middle, bottom, side - 5, top - 5,
                   middle + 5);
 }
 
@@ -274,7 +278,8 @@ static void legend(const sheet *s, int columns, dt_str *out)
     if (dt_topology_wraps(s->t, 0) || dt_topology_wraps(s->t, 1))
         dt_str_puts(&words, s->t->slice->twisted ? "dashed: round the end, to another plane. " : "dashed: round the end. ");
     if (s->t->mesh[2] > 1)
-        dt_str_printf(&words, "ticks at the corners: links to the planes before and behind%s. ", dt_topology_wraps(s->t, 2) ? ", the last to the first" : "");
+        dt_str_printf(&words, "ticks at the corners: links to the planes before and behind%s. ",
+                      dt_topology_wraps(s->t, 2) ? ", the last to the first" : "");
     if (s->p->assignment)
         dt_str_puts(&words, "rN: replica N, a colour each. ");
     dt_str_putc(&words, '\n');
@@ -288,10 +293,12 @@ static void open_page(sheet *s, int width, int height)
     static const char style[] =
         "<style>text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#1f2937;text-anchor:middle}"
         ".title{font:600 18px system-ui,sans-serif;text-anchor:start}.words,.sub{font:13px system-ui,sans-serif;text-anchor:start;fill:#4b5563}"
-        ".head{font:600 13px system-ui,sans-serif;text-anchor:start;fill:#4b5563}.twist{font:11px system-ui,sans-serif;text-anchor:start;fill:#b45309}"
+        ".head{font:600 13px system-ui,sans-serif;text-anchor:start;fill:#4b5563}"
+        ".twist{font:11px system-ui,sans-serif;text-anchor:start;fill:#b45309}"
         ".host{fill:#f1f5f9;stroke:#cbd5e1}.chip{fill:#fff;stroke:#475569;stroke-width:1.2}.core{fill-opacity:1}.idle{fill:#f3f4f6}"
         ".link{stroke:#64748b;stroke-width:2.4;fill:none}.round{stroke:#d97706;stroke-width:1.3;stroke-dasharray:4 3;fill:none}</style>\n";
-    dt_str_printf(s->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" fill=\"#dbeafe\">\n", width, height, width,
+    dt_str_printf(s->out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" fill=\"#dbeafe\">\n",
+                  width, height, width,
                   height);
     dt_str_printf(s->out, "<title>%s</title>\n%s<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", s->t->slice->name, style, width, height);
 }
