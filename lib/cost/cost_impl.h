@@ -17,7 +17,15 @@ bool dt_priced_lies_there(const dt_priced_program *r, int i);
 /* How often the work of node i is done in a step. */
 double dt_priced_times(const dt_priced_program *r, int i);
 
+/* ---- what nobody keeps (cheap.c) ---- */
+
+/* For r->made_of, which is set while it looks. In `arena`. */
+int *dt_cheap_values(dt_priced_program *r, dt_arena *arena);
+
 /* ---- kernels (fuse.c) ---- */
+
+/* Whether the op of node i can take in element-wise work that makes its inputs. */
+bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_launch {
     int at;     /* its place in the program: the node where it can run first */

@@ -66,6 +66,12 @@ static role role_of(const dt_priced_program *r, int i)
     return is_one_of(n->op, products, sizeof products / sizeof *products) ? ROLE_PRODUCT : ROLE_ALONE;
 }
 
+bool dt_launch_takes_producers(const dt_priced_program *r, int i)
+{
+    role is = role_of(r, i);
+    return is == ROLE_LOOP || is == ROLE_REDUCE || is == ROLE_PRODUCT;
+}
+
 /* ---- readers ---- */
 
 static void count_readers(fusing *f)

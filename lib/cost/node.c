@@ -42,9 +42,14 @@ static bool is_name(const dt_node *n)
 
 int dt_priced_source(const dt_priced_program *r, int i)
 {
-    while (is_name(node_of(r, i)))
-        i = node_of(r, i)->in[0];
-    return i;
+    for (;;) {
+        if (is_name(node_of(r, i)))
+            i = node_of(r, i)->in[0];
+        else if (r->made_of && r->made_of[i] >= 0)
+            i = r->made_of[i];
+        else
+            return i;
+    }
 }
 
 bool dt_priced_lies_there(const dt_priced_program *r, int i)

@@ -65,8 +65,9 @@ static int most_layers(const dt_graph *g)
     return n;
 }
 
-dt_plan *dt_plan_create(const dt_priced_program *r)
+dt_plan *dt_plan_create(const dt_priced_program *told)
 {
+    dt_priced_program own = *told, *r = &own;
     dt_arena *arena = dt_arena_create(), *scratch = dt_arena_create();
     dt_plan *p = dt_arena_new(arena, dt_plan);
     const dt_chip *chip = r->topology->slice->chip;
@@ -74,6 +75,7 @@ dt_plan *dt_plan_create(const dt_priced_program *r)
     *p = (dt_plan){ .arena = arena, .chip = chip, .devices = dt_mesh_devices(&r->program->mesh),
                     .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops };
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 1);
+    own.made_of = dt_cheap_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
     count_kernels(r, &k, p);
     count_received(r, p);

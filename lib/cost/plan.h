@@ -19,6 +19,7 @@ typedef struct dt_priced_program {
     const int8_t *dtype;             /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
     const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
     int slices;                      /* joined by a network, each with a share of the batch; 0 is 1 */
+    const int *made_of;              /* by node: the value that it is made from wherever it is read, -1; NULL: all are kept. dt_plan_create fills it */
     double product_rate;             /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
 } dt_priced_program;
 

@@ -32,6 +32,7 @@ typedef struct dt_kernel_rates {
     double measured_share;  /* the same, as it was measured on hardware where that is published */
     double result;          /* cycles to bring out 1,024 results of 16 bits */
     double hbm_share;       /* of core_hbm_Bps, as the compiler estimates */
+    double measured_hbm;    /* the same, as steps of training show it; 0: as copies do (cost/core_time.c) */
     double int8_rate;       /* 8-bit integers against bfloat16; 0: as bfloat16 */
     double int8_rows;       /* rows that unpacking a tile of 8-bit integers takes as long as */
     bool vectors;           /* a product by a vector is done by matrix units; else by vector units */

@@ -1,0 +1,79 @@
+/*
+ * Values that nobody keeps: an element-wise value that costs next to nothing to make from one array, and is read more than once, is made again by each of its readers,
+ * as a TPU's compiler does. It is then another name for that array. So of a normalisation and the activation behind it only what a convolution
+ * gave lies in memory, and the gradient makes the rest again.
+ *
+ * One array: whatever else goes in (means, scales) is small beside it. Never one that takes more room than the value itself, as the random numbers
+ * behind a mask do.
+ */
+#include "cost/cost_impl.h"
+#include "op/op.h"
+
+enum { FEW_OPERATIONS = 2, SMALL = 8 };
+
+typedef struct looking {
+    const dt_priced_program *r;
+    const dt_graph *g;
+    int *made_of, *readers;
+    bool *kept; /* a result, an update, or read by what cannot make it */
+} looking;
+
+static double bytes_of(const looking *l, int i)
+{
+    dt_type t = dt_priced_type(l->r, i);
+    return (double)dt_type_bytes(&t);
+}
+
+static bool is_cheap(const looking *l, int i)
+{
+    const dt_node *n = &l->g->node[i];
+    dt_type t = dt_priced_type(l->r, i);
+    return n->op->elementwise && n->n_in > 0 && t.rank > 1 && dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
+}
+
+/* The one large array that node i is made from; -1: there are several, or none, or it takes more room. */
+static int array_behind(const looking *l, int i)
+{
+    double own = bytes_of(l, i);
+    int large = -1, source = -1;
+    for (int k = 0; k < l->g->node[i].n_in; k++) {
+        int in = l->g->node[i].in[k], from = dt_priced_source(l->r, in);
+        double bytes = dt_priced_lies_there(l->r, from) ? bytes_of(l, from) : 0;
+        if (bytes * SMALL <= own || from == source)
+            continue;
+        if (large >= 0 || bytes > own)
+            return -1;
+        large = in;
+        source = from;
+    }
+    return large;
+}
+
+static void look_at_readers(looking *l)
+{
+    for (int i = 0; i < l->g->n_results; i++)
+        l->kept[l->g->result[i].node] = true;
+    for (int i = l->g->n_nodes - 1; i >= 0; i--) {
+        const dt_node *n = &l->g->node[i];
+        bool name = dt_priced_source(l->r, i) != i, takes = dt_launch_takes_producers(l->r, i);
+        for (int k = 0; k < n->n_in; k++) {
+            l->readers[n->in[k]] += name ? l->readers[i] : 1;
+            l->kept[n->in[k]] |= name ? l->kept[i] : !takes;
+        }
+    }
+}
+
+int *dt_cheap_values(dt_priced_program *r, dt_arena *arena)
+{
+    int n = r->program->local->n_nodes + 1;
+    looking l = { .r = r, .g = r->program->local, .made_of = dt_arena_array(arena, int, n), .readers = dt_arena_array(arena, int, n),
+                  .kept = dt_arena_array(arena, bool, n) };
+    for (int i = 0; i < n; i++)
+        l.made_of[i] = -1;
+    look_at_readers(&l);
+    r->made_of = l.made_of;
+    for (int i = 0; i < l.g->n_nodes; i++)
+        if (!l.kept[i] && l.readers[i] > 1 && dt_priced_source(r, i) == i && is_cheap(&l, i))
+            l.made_of[i] = array_behind(&l, i);
+    return l.made_of;
+}
