@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "stablehlo/stablehlo.h"
 #include "../support/outcome.h"
 
@@ -69,11 +69,12 @@ static void test_xla_computes_the_same(void **state)
 {
     (void)state;
     const char *python = getenv("DTRAIN_TEST_JAX");
-    char directory[] = "/tmp/dtrain-stablehlo-XXXXXX", command[1024];
+    char directory[] = "build/tmp/stablehlo-XXXXXX", command[1024];
     if (!python) {
         print_message("DTRAIN_TEST_JAX names no Python with jax\n");
         skip();
     }
+    assert_null(dt_dir_make("build/tmp"));
     assert_non_null(mkdtemp(directory));
     for (uint64_t seed = 9000; seed < 9012; seed++)
         write_case(directory, seed % 3 ? RANDOM_FIT : RANDOM_IMAGES, seed);

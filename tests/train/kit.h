@@ -179,6 +179,7 @@ KIT void listen(const dt_event *e, void *user)
         break;
     case DT_EVENT_WARNING: dt_str_printf(&o->log, "warning %s\n", e->text); break;
     case DT_EVENT_TEXT: log_text(e, &o->log); break;
+    case DT_EVENT_FAULT: dt_str_printf(&o->log, "fault step %lld %s\n", (long long)e->step, e->text); break;
     case DT_EVENT_END:
         snprintf(o->end_sha, sizeof o->end_sha, "%s", e->weights_sha256);
         snprintf(o->checkpoint, sizeof o->checkpoint, "%s", e->checkpoint ? e->checkpoint : "");
