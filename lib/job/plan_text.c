@@ -219,6 +219,54 @@ static void print_layers(const dt_job_plan *p, bool all, dt_str *out)
     dt_arena_destroy(arena);
 }
 
+/* ---- collectives: -v ---- */
+
+typedef struct collective {
+    const char *name, *schedule;
+    int launches;
+    double bytes, seconds;
+} collective;
+
+enum { MOST_COLLECTIVES = 64 };
+
+static int list_collectives(const dt_job_plan *p, collective *list)
+{
+    const dt_plan *plan = train_of(p);
+    int n = 0;
+    for (int i = 0; i < plan->n_events; i++) {
+        const dt_plan_event *e = &plan->event[i];
+        const char *name = p->program[0]->local->node[e->node].op->name;
+        int k = 0;
+        while (e->link && k < n && (strcmp(list[k].name, name) != 0 || strcmp(list[k].schedule, e->schedule) != 0))
+            k++;
+        if (!e->link || k == MOST_COLLECTIVES)
+            continue;
+        if (k == n)
+            list[n++] = (collective){ .name = name, .schedule = e->schedule };
+        list[k].launches++;
+        list[k].bytes += e->bytes;
+        list[k].seconds += e->end - e->start;
+    }
+    return n;
+}
+
+static void print_collectives(const dt_job_plan *p, dt_str *out)
+{
+    collective list[MOST_COLLECTIVES];
+    int n = list_collectives(p, list);
+    dt_str_puts(out, n ? "collectives of a step\n" : "");
+    for (int i = 0; i < n; i++) {
+        size_t from = out->size;
+        dt_str_printf(out, "  %s x %d", list[i].name, list[i].launches);
+        go_to(out, from, LABEL);
+        dt_put_seconds(out, list[i].seconds);
+        go_to(out, from, LABEL + 12);
+        dt_str_bytes(out, list[i].bytes);
+        go_to(out, from, LABEL + 24);
+        dt_str_printf(out, "%s\n", list[i].schedule);
+    }
+}
+
 static void print_links(const dt_job_plan *p, dt_str *out)
 {
     size_t from = out->size;
@@ -272,5 +320,7 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
     print_programs(c->p[0], out);
     print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
+    if (c->verbose)
+        print_collectives(c->p[0], out);
     dt_job_plan_warn(c->p[0], print_warning, out);
 }
