@@ -25,6 +25,7 @@ digits() {
         shuffle: true, global_batch_size: 2048}' model.layers.2.Dense.units=16 fit.epochs=1 "$@"
     equal
 }
+rm -f "$TEST_DIR/first"
 echo "== digits"
 digits "$(on v3-2048 '[1, 1, 1, 1]' 1)"
 digits "$(on v3-2048 '[1, 1, 1, 1]' 2048)"
