@@ -16,10 +16,9 @@
 #include "op/across.h"
 #include "op/op.h"
 
-enum { ON_CHIP, ON_LINKS, ON_DCN, UNITS };
-
 typedef struct item {
-    int place, node, unit;
+    int place, node;
+    dt_plan_unit unit;
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
@@ -49,7 +48,7 @@ typedef struct clock {
     int n_edges, cap_edges;
     int *first;           /* by item: its first edge, -1 */
     int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
-    int *waiting[UNITS], n_waiting[UNITS]; /* items of a unit that wait for no other and are not done */
+    int *waiting[DT_UNITS], n_waiting[DT_UNITS]; /* items of a unit that wait for no other and are not done */
     int boundary;
 } clock;
 
@@ -96,7 +95,8 @@ static void add_between(clock *c)
             continue;
         int ranks = dt_mesh_parts(&c->r->program->mesh, ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
         dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks, &seconds);
-        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = ON_DCN, .seconds = seconds, .bytes = it->bytes / ranks, .schedule = "network" });
+        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = DT_UNIT_NETWORK, .seconds = seconds, .bytes = it->bytes / ranks,
+                                            .schedule = "network" });
         c->between[c->between[i]] = -1;
     }
 }
@@ -126,7 +126,7 @@ static void add_link(clock *c, int i)
 {
     int bucket = c->r->program->bucket[i];
     if (c->bucket[bucket] < 0)
-        c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = ON_LINKS });
+        c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS });
     item *it = &c->item[c->bucket[bucket]];
     it->place = i;
     it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
@@ -138,7 +138,7 @@ static void add_again(clock *c, int i)
     int place = is_gathered_weight(c, i) ? read_again_at(c, i) : c->g->n_nodes;
     c->again[i] = -1;
     if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->boundary >= i)
-        c->again[i] = add_item(c, (item){ .node = i, .unit = ON_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
+        c->again[i] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
 }
 
 /* Blocks that stand for several travel one after the other. */
@@ -157,7 +157,7 @@ static void add_items(clock *c)
 {
     for (int i = 0; i < c->k->n; i++) {
         const dt_launch *k = &c->k->kernel[i];
-        add_item(c, (item){ .place = k->at, .node = k->head, .unit = ON_CHIP, .seconds = k->price.seconds * k->times, .work = k->work });
+        add_item(c, (item){ .place = k->at, .node = k->head, .unit = DT_UNIT_CHIP, .seconds = k->price.seconds * k->times, .work = k->work });
     }
     for (int i = 0; i < c->g->n_nodes; i++) {
         c->of[i] = c->k->of[i];
@@ -236,7 +236,7 @@ static void note_wait(clock *c, const item *it, double wait)
 {
     if (wait <= 0)
         return;
-    *(it->behind >= 0 && c->item[it->behind].unit == ON_DCN ? &c->p->parts.dcn : &c->p->parts.links) += wait;
+    *(it->behind >= 0 && c->item[it->behind].unit == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += wait;
     int node = it->behind >= 0 ? c->item[it->behind].node : it->node;
     dt_plan_layer *l = dt_plan_layer_of(c->p, c->g->node[node].path);
     l->by[DT_BOUND_LINKS] += wait;
@@ -260,11 +260,11 @@ static void run_item(clock *c, int i, double *free_at)
 {
     item *it = &c->item[i];
     double start = it->ready > *free_at ? it->ready : *free_at, end = start + it->seconds;
-    if (it->unit == ON_CHIP)
+    if (it->unit == DT_UNIT_CHIP)
         note_wait(c, it, start - *free_at);
     else
         c->p->link_busy += it->seconds;
-    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .link = it->unit != ON_CHIP, .node = it->node, .bytes = it->bytes,
+    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .unit = it->unit, .node = it->node, .bytes = it->bytes,
                                                           .schedule = it->schedule, .work = it->work };
     *free_at = end;
     finish(c, i, end);
@@ -275,7 +275,7 @@ static bool run_next(clock *c, double *free_at)
 {
     int best = -1, at = 0;
     double soonest = INFINITY;
-    for (int unit = 0; unit < UNITS; unit++) {
+    for (int unit = 0; unit < DT_UNITS; unit++) {
         int k = next_for(c, unit, free_at[unit]);
         double start = k < 0 ? INFINITY : start_of(&c->item[c->waiting[unit][k]], free_at[unit]);
         if (start < soonest) {
@@ -294,15 +294,17 @@ static bool run_next(clock *c, double *free_at)
 
 static void run(clock *c)
 {
-    double free_at[UNITS] = { 0 };
+    double free_at[DT_UNITS] = { 0 };
     for (int i = 0; i < c->n; i++)
         if (c->item[i].waits == 0)
             wait_for_unit(c, i);
     while (run_next(c, free_at))
         ;
-    for (int unit = 0; unit < UNITS; unit++)
-        c->p->seconds = free_at[unit] > c->p->seconds ? free_at[unit] : c->p->seconds;
-    c->p->parts.links += c->p->seconds - free_at[ON_CHIP];
+    int last = DT_UNIT_CHIP;
+    for (int unit = 0; unit < DT_UNITS; unit++)
+        last = free_at[unit] > free_at[last] ? unit : last;
+    c->p->seconds = free_at[last];
+    *(last == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += free_at[last] - free_at[DT_UNIT_CHIP];
 }
 
 static int boundary_of(const dt_priced_program *r)
@@ -323,7 +325,7 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
                 .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most),
                 .between = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
-    for (int unit = 0; unit < UNITS; unit++)
+    for (int unit = 0; unit < DT_UNITS; unit++)
         c.waiting[unit] = dt_arena_array(arena, int, most);
     for (int i = 0; i <= g->n_nodes; i++)
         c.bucket[i] = -1;

@@ -50,10 +50,13 @@ typedef struct dt_plan_layer {
     double flops;
 } dt_plan_layer;
 
+/* What works side by side on the virtual clock. */
+typedef enum dt_plan_unit { DT_UNIT_CHIP, DT_UNIT_LINKS, DT_UNIT_NETWORK, DT_UNITS } dt_plan_unit;
+
 /* A launch on the virtual clock of a device: all devices do the same. */
 typedef struct dt_plan_event {
     double start, end;
-    bool link;           /* a collective; else a kernel */
+    dt_plan_unit unit;   /* the chip: a kernel; else a collective, on links or between slices */
     int node;            /* of the local graph */
     double bytes;        /* collectives: what a device puts in */
     const char *schedule; /* collectives: how */

@@ -64,7 +64,7 @@ static void put_track(const dt_plan *p, bool link, double y, dt_str *out)
     double busy[SLOTS] = { 0 }, slot = p->seconds / SLOTS;
     for (int i = 0; i < p->n_events; i++) {
         const dt_plan_event *e = &p->event[i];
-        for (int k = (int)(e->start / slot); e->link == link && k < SLOTS && k * slot < e->end; k++)
+        for (int k = (int)(e->start / slot); (e->unit != DT_UNIT_CHIP) == link && k < SLOTS && k * slot < e->end; k++)
             busy[k] += fmin(e->end, (k + 1) * slot) - fmax(e->start, k * slot);
     }
     put_text(out, 20, y + 18, "class=\"l\"", link ? "collectives" : "kernels");

@@ -237,9 +237,9 @@ static int list_collectives(const dt_job_plan *p, collective *list)
         const dt_plan_event *e = &plan->event[i];
         const char *name = p->program[0]->local->node[e->node].op->name;
         int k = 0;
-        while (e->link && k < n && (strcmp(list[k].name, name) != 0 || strcmp(list[k].schedule, e->schedule) != 0))
+        while (e->unit && k < n && (strcmp(list[k].name, name) != 0 || strcmp(list[k].schedule, e->schedule) != 0))
             k++;
-        if (!e->link || k == MOST_COLLECTIVES)
+        if (!e->unit || k == MOST_COLLECTIVES)
             continue;
         if (k == n)
             list[n++] = (collective){ .name = name, .schedule = e->schedule };

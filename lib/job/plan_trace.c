@@ -36,14 +36,14 @@ static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", "X");
     dt_json_string(j, "name", n->op->name);
-    dt_json_string(j, "cat", e->link ? "collective" : "kernel");
+    dt_json_string(j, "cat", e->unit ? "collective" : "kernel");
     dt_json_int(j, "pid", pid);
-    dt_json_int(j, "tid", e->link);
+    dt_json_int(j, "tid", e->unit);
     dt_json_double(j, "ts", e->start * 1e6);
     dt_json_double(j, "dur", (e->end - e->start) * 1e6);
     dt_json_open(j, "args", '{');
     dt_json_string(j, "layer", n->path);
-    if (e->link) {
+    if (e->unit) {
         dt_json_double(j, "bytes", e->bytes);
         dt_json_string(j, "schedule", e->schedule);
     } else {
