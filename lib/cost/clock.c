@@ -49,7 +49,7 @@ typedef struct clock {
     int *first;           /* by item: its first edge, -1 */
     int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
     int *waiting[DT_UNITS], n_waiting[DT_UNITS]; /* items of a unit that wait for no other and are not done */
-    int boundary;
+    const bool *forward;  /* by node */
 } clock;
 
 /* ---- items ---- */
@@ -109,12 +109,12 @@ static bool is_gathered_weight(const clock *c, int i)
 
 static void find_readers(clock *c)
 {
-    for (int j = c->g->n_nodes - 1; j > c->boundary; j--)
-        for (int k = 0; k < c->g->node[j].n_in; k++)
+    for (int j = c->g->n_nodes - 1; j > 0; j--)
+        for (int k = 0; !c->forward[j] && k < c->g->node[j].n_in; k++)
             c->reader[dt_priced_source(c->r, c->g->node[j].in[k])] = j;
 }
 
-/* The first place behind the forward pass that reads i; n_nodes: none. */
+/* The first place that reads i for backward work; n_nodes: none. */
 static int read_again_at(const clock *c, int i)
 {
     int j = c->reader[i];
@@ -137,7 +137,7 @@ static void add_again(clock *c, int i)
 {
     int place = is_gathered_weight(c, i) ? read_again_at(c, i) : c->g->n_nodes;
     c->again[i] = -1;
-    if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->boundary >= i)
+    if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->forward[i])
         c->again[i] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
 }
 
@@ -191,7 +191,7 @@ static void add_edges(clock *c)
     for (int i = 0; i < c->g->n_nodes; i++)
         for (int k = 0; c->of[i] >= 0 && k < c->g->node[i].n_in; k++) {
             int from = dt_priced_source(c->r, c->g->node[i].in[k]);
-            bool again = c->again[from] >= 0 && i > c->boundary;
+            bool again = c->again[from] >= 0 && !c->forward[i];
             int giver = again ? c->again[from] : c->of[from];
             add_edge(c, giver >= 0 && c->between[giver] >= 0 ? c->between[giver] : giver, c->of[i]);
         }
@@ -307,14 +307,6 @@ static void run(clock *c)
     *(last == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += free_at[last] - free_at[DT_UNIT_CHIP];
 }
 
-static int boundary_of(const dt_priced_program *r)
-{
-    int last = -1;
-    for (int i = 0; i < r->program->whole->n_results; i++)
-        last = r->program->local->result[i].node > last ? r->program->local->result[i].node : last;
-    return last;
-}
-
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
 {
     dt_arena *arena = dt_arena_create();
@@ -323,7 +315,7 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, p->arena), .item = dt_arena_array(arena, item, most),
                 .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
                 .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most),
-                .between = dt_arena_array(arena, int, most), .boundary = boundary_of(r) };
+                .between = dt_arena_array(arena, int, most), .forward = dt_priced_forward(r, arena) };
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int unit = 0; unit < DT_UNITS; unit++)
         c.waiting[unit] = dt_arena_array(arena, int, most);

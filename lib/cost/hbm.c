@@ -20,7 +20,7 @@ typedef struct holding {
     dt_arena *arena;
     bool *updates;         /* by kernel: makes a new value of a weight or slot */
     bool *gradient;        /* by node */
-    int boundary;          /* the last node that results need: what is behind it is backward work */
+    const bool *forward;   /* by node */
     int64_t *born, *dies;  /* by place: padded bytes; dies[i]: gone behind place i */
     int64_t *true_born, *true_dies;
 } holding;
@@ -119,12 +119,12 @@ static void live(const holding *h, int i, int from, int to)
 }
 
 typedef struct span {
-    int first, last, again, end; /* places of readers: in the forward pass, then from the boundary on */
+    int first, last, again, end; /* places of readers: in the forward pass, then of backward work */
 } span;
 
-static void read_at(span *s, int place, int boundary)
+static void read_at(span *s, int place, bool forward)
 {
-    if (place <= boundary)
+    if (forward)
         s->last = place > s->last ? place : s->last;
     else {
         s->again = place < s->again ? place : s->again;
@@ -139,7 +139,7 @@ static span *spans_of(const holding *h)
         s[i] = (span){ .first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1 };
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++)
-            read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->boundary);
+            read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->forward[i]);
     for (int i = 0; i < h->r->program->whole->n_results; i++)
         s[dt_priced_source(h->r, h->g->result[i].node)].end = h->g->n_nodes;
     return s;
@@ -198,19 +198,11 @@ static void find_peak(const holding *h, dt_plan *p)
     p->bytes.padding += padding;
 }
 
-static int last_result(const dt_priced_program *r)
-{
-    int last = -1;
-    for (int i = 0; i < r->program->whole->n_results; i++)
-        last = r->program->local->result[i].node > last ? r->program->local->result[i].node : last;
-    return last;
-}
-
 void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
 {
     dt_arena *arena = dt_arena_create();
     int n = r->program->local->n_nodes + 2;
-    holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .boundary = last_result(r), .born = dt_arena_array(arena, int64_t, n),
+    holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .forward = dt_priced_forward(r, arena), .born = dt_arena_array(arena, int64_t, n),
                   .dies = dt_arena_array(arena, int64_t, n), .true_born = dt_arena_array(arena, int64_t, n), .true_dies = dt_arena_array(arena, int64_t, n) };
     mark_updates(&h);
     mark_gradients(&h, p);

@@ -57,3 +57,15 @@ bool dt_priced_lies_there(const dt_priced_program *r, int i)
     const dt_node *n = node_of(r, i);
     return n->n_in > 0 ? n->op != &dt_op_get_dimension_size : n->op == &dt_op_parameter || n->op == &dt_op_variable;
 }
+
+bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
+{
+    const dt_graph *g = r->program->local;
+    bool *forward = dt_arena_array(arena, bool, g->n_nodes + 1);
+    for (int i = 0; i < r->program->whole->n_results; i++)
+        forward[g->result[i].node] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--)
+        for (int k = 0; forward[i] && k < g->node[i].n_in; k++)
+            forward[g->node[i].in[k]] = true;
+    return forward;
+}
