@@ -16,7 +16,7 @@ static dt_status *open_published(const char *name, dt_job **out)
     char path[128];
     *out = NULL;
     snprintf(path, sizeof path, "configs/published/%s.yaml", name);
-    return dt_job_open(out, &(dt_job_source){ .path = path, .purpose = DT_FOR_FIT });
+    return dt_job_open(out, &(dt_job_source){ .path = path, .purpose = DT_FOR_PLAN });
 }
 
 static void test_numbers_of_parameters(void **state)
@@ -49,7 +49,7 @@ static void test_a_decoder_of_any_size(void **state)
                                              "let.vocabulary=50", "let.sequence=16", "let.gated=false", "let.slice=sim:v4-8", "let.replicas=2",
                                              "let.block=[2, 1, 1, 1]", "let.tensor=2" };
     dt_job *job = NULL;
-    ok(dt_job_open(&job, &(dt_job_source){ .path = "configs/published/decoder.yaml", .purpose = DT_FOR_FIT, .overrides = overrides,
+    ok(dt_job_open(&job, &(dt_job_source){ .path = "configs/published/decoder.yaml", .purpose = DT_FOR_PLAN, .overrides = overrides,
                                            .n_overrides = sizeof overrides / sizeof *overrides }));
     /* two tables, and of a block: queries and outputs, keys and values, both halves of the second half, both norms; the last norm */
     assert_int_equal(trained(&job->model), 2 * 50 * 64 + 3 * (2 * 64 * 4 * 8 + 2 * 64 * 2 * 8 + 2 * 64 * 96 + 2 * 64) + 64);

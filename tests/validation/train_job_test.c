@@ -48,7 +48,7 @@ static void test_overrides(void **state)
         {"{\"accelerator\": \"v5p-128\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"ici_tensor\": 4, \"ici_fsdp\": 16, \"remat\": \"minimal\"}",
          {"let.tensor=4", "let.kv_parts=2", "let.replicas=16", "let.block=[1, 1, 4, 1]", "let.batch=64", "model.rematerialize=none"}},
         {"{\"accelerator\": \"v5litepod-256\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"ici_tensor\": 16, \"ici_fsdp\": 16, \"slices\": 2}",
-         {"let.block=[1, 16, 1, 1]", "strategy.num_slices=2", "let.gated=true", "let.kv_heads=2", "let.shared=weights"}},
+         {"let.block=[1, 16, 1, 1]", "strategy.cluster_resolver.num_slices=2", "let.gated=true", "let.kv_heads=2", "let.shared=weights"}},
         {"{\"accelerator\": \"tpu7x-128\", \"topology\": \"4x4x4\", \"model\": \"llama3.1-8b\", \"global_batch\": 256, \"seq\": 8192}",
          {"let.replicas=128", "let.batch=256", "let.width=4096", "let.vocabulary=128256", "let.intermediate=14336", "let.slice=sim:tpu7x-128"}},
     };
@@ -106,7 +106,7 @@ static void test_parameters(void **state)
     for (int i = 0; i < j.n; i++)
         if (strncmp(j.override[i], "let.", 4) == 0)
             overrides[n++] = j.override[i];
-    dt_status *f = dt_job_open(&job, &(dt_job_source){.path = "configs/published/decoder.yaml", .overrides = overrides, .n_overrides = n});
+    dt_status *f = dt_job_open(&job, &(dt_job_source){.path = "configs/published/decoder.yaml", .purpose = DT_FOR_PLAN, .overrides = overrides, .n_overrides = n});
     if (!f)
         f = dt_job_plan_create(&p, job, NULL);
     if (f)

@@ -7,7 +7,7 @@
 losses() {
     job=$1
     shift
-    "$DTRAIN" fit "configs/published/$job.yaml" --json --every-step --fresh output.dir="$TEST_DIR/$job" checkpoint.save_freq=epoch "$@" 2>"$TEST_DIR/err" |
+    "$DTRAIN" fit "configs/published/$job.yaml" --json --every-step --fresh output.dir="$TEST_DIR/$job" checkpoint.save_freq=epoch compile.precision=float32 "$@" 2>"$TEST_DIR/err" |
         sed -n 's/.*"event":"step".*"step":\([0-9]*\).*"loss":\([0-9.]*\).*/\1 \2/p'
     cat "$TEST_DIR/err" >&2
 }
