@@ -57,6 +57,25 @@ static dt_status *with_source(const struct call *call, const char *more, dt_stat
     return s;
 }
 
+/* A slice that there is not is the command line's fault, not the job's. */
+static dt_status *check_tpu(const struct plan *my)
+{
+    char *text = NULL;
+    dt_status *s = my->tpu ? dt_topology_text(&(dt_topology_request){.tpu = my->tpu, .json = true}, &text) : NULL;
+    free(text);
+    return s;
+}
+
+static dt_status *check_options(const struct call *call)
+{
+    const struct plan *my = call->settings;
+    if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
+        return usage_error(call, "--svg draws one plan; it goes with none of --search, --json, --what-if, --check-with-libtpu");
+    if (my->search && (my->what_if.n || my->libtpu))
+        return usage_error(call, "--search goes with neither --what-if nor --check-with-libtpu");
+    return check_tpu(my);
+}
+
 static dt_status *open_one(const dt_job_source *source, void *user)
 {
     return dt_job_open(user, source);
@@ -141,7 +160,9 @@ static dt_status *plan(const struct call *call, char **text, bool *fits)
     struct jobs jobs = {0};
     dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
                                .compiler = my->libtpu};
-    dt_status *s = read_budget(call, &request.budget);
+    dt_status *s = check_options(call);
+    if (!s)
+        s = read_budget(call, &request.budget);
     if (!s && my->search)
         return with_source(call, NULL, search_one, &(struct searching){request.budget, my->json, text});
     if (!s)
