@@ -127,7 +127,9 @@ double dt_job_plan_infeed_s(const dt_job_plan *p)
 
 void dt_put_seconds(dt_str *s, double seconds)
 {
-    if (seconds >= 1)
+    if (seconds == 0)
+        dt_str_puts(s, "0");
+    else if (seconds >= 1)
         dt_str_printf(s, "%.3g s", seconds);
     else if (seconds >= 1e-3)
         dt_str_printf(s, "%.3g ms", seconds * 1e3);

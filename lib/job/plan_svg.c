@@ -6,7 +6,7 @@
 
 #include "job/plan.h"
 
-enum { WIDTH = 960, LEFT = 150, RIGHT = 930, BAR = 26, LAYERS = 10, SLOTS = 780 };
+enum { WIDTH = 990, LEFT = 180, RIGHT = 960, BAR = 26, LAYERS = 10, SLOTS = 780 };
 
 static const char *const bound_colour[DT_BOUNDS] = { "#3b6fb6", "#d98b2b", "#6a9f4b", "#8a8a8a", "#b5476b" };
 
@@ -39,13 +39,14 @@ static void put_memory(const dt_plan *p, double y, dt_str *out)
     double most = (double)(p->bytes.total > p->bytes.usable ? p->bytes.total : p->bytes.usable), scale = (RIGHT - LEFT) / most, x = LEFT;
     dt_str line = { 0 };
     put_text(out, 20, y + 18, "class=\"l\"", "memory of a device");
+    dt_str_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n", LEFT, y, RIGHT - LEFT, BAR);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         dt_str_clear(&line);
         dt_str_printf(&line, "%s ", kinds[i].name);
         dt_str_bytes(&line, (double)kinds[i].bytes);
         put_box(out, x, y, (double)kinds[i].bytes * scale, kinds[i].colour, dt_str_text(&line));
-        put_text(out, LEFT + (double)i * 156, y + 48, "class=\"s\"", dt_str_text(&line));
-        dt_str_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/>\n", LEFT + (double)i * 156 - 12, y + 40, kinds[i].colour);
+        put_text(out, LEFT + (double)i * 156 + 14, y + 48, "class=\"s\"", dt_str_text(&line));
+        dt_str_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/>\n", LEFT + (double)i * 156, y + 40, kinds[i].colour);
         x += (double)kinds[i].bytes * scale;
     }
     dt_str_printf(out, "<path d=\"M%.1f %.1fv%d\" stroke=\"#c00\" stroke-width=\"2\"/>\n", LEFT + (double)p->bytes.usable * scale, y - 5, BAR + 10);
@@ -72,7 +73,7 @@ static void put_track(const dt_plan *p, bool link, double y, dt_str *out)
     for (int k = 0; k < SLOTS; k++)
         if (busy[k] > 0)
             dt_str_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"1.2\" height=\"%d\" fill=\"%s\" opacity=\"%.2f\"/>\n", LEFT + k, y, BAR,
-                          bound_colour[link ? DT_BOUND_LINKS : DT_BOUND_MATRIX], fmin(1, busy[k] / slot));
+                          link ? bound_colour[DT_BOUND_LINKS] : "#555", fmin(1, busy[k] / slot));
 }
 
 static void put_layers(const dt_plan *p, double y, dt_str *out)
@@ -83,7 +84,7 @@ static void put_layers(const dt_plan *p, double y, dt_str *out)
     const dt_plan_layer *l = dt_plan_layer_groups(p, arena, &n);
     for (int i = 0; i < n && i < LAYERS; i++, y += BAR + 6) {
         double x = LEFT, scale = (RIGHT - LEFT - 90) / l[0].seconds;
-        put_text(out, 20, y + 18, "class=\"l\"", *l[i].path ? l[i].path : "(others)");
+        put_text(out, 20, y + 18, "class=\"l\"", *l[i].path ? l[i].path : "(between layers)");
         for (int b = 0; b < DT_BOUNDS; b++) {
             put_box(out, x, y, l[i].by[b] * scale, bound_colour[b], dt_plan_bound_name((dt_plan_bound)b));
             x += l[i].by[b] * scale;
@@ -99,8 +100,8 @@ static void put_layers(const dt_plan *p, double y, dt_str *out)
 static void put_legend(double y, dt_str *out)
 {
     for (int b = 0; b < DT_BOUNDS; b++) {
-        dt_str_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/>\n", LEFT + b * 156 - 12, y - 9, bound_colour[b]);
-        put_text(out, LEFT + b * 156, y, "class=\"s\"", dt_plan_bound_name((dt_plan_bound)b));
+        dt_str_printf(out, "<rect x=\"%d\" y=\"%.1f\" width=\"9\" height=\"9\" fill=\"%s\"/>\n", LEFT + b * 156, y - 9, bound_colour[b]);
+        put_text(out, LEFT + b * 156 + 14, y, "class=\"s\"", dt_plan_bound_name((dt_plan_bound)b));
     }
 }
 

@@ -6,7 +6,6 @@
  *
  * Then what layers take, traffic of links and warnings, of the first plan.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +44,14 @@ static void put_bubble(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, trai
 static void put_step(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->seconds); }
 static void put_received(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, train_of(p)->received); }
 static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100); }
-static void put_dollars(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "$ %.2f", dt_job_plan_dollars(p)); }
+static void put_dollars(const dt_job_plan *p, dt_str *s)
+{
+    double dollars = dt_job_plan_dollars(p);
+    dt_str_puts(s, dollars < 0.005 ? "below $ 0.01" : "");
+    if (dollars >= 0.005)
+        dt_str_printf(s, "$ %.2f", dollars);
+}
+
 
 /* The layer's own name: what is within it is -v's and --json's to tell. */
 static void put_peak(const dt_job_plan *p, dt_str *s)
@@ -71,17 +77,18 @@ typedef struct row {
     const char *label;
     void (*put)(const dt_job_plan *p, dt_str *s);
     double (*shown)(const dt_job_plan *p); /* not 0 in any plan */
+    bool exact;
 } row;
 
 static const row rows[] = {
-    { "  weights", put_weights, always }, { "  gradients", put_gradients, always }, { "  optimizer slots", put_slots, always },
-    { "  activations at peak", put_activations, always }, { "    in", put_peak, always }, { "  padding of tiles", put_padding, always },
-    { "  in all", put_total, always }, { "  fits", put_fits, always },
-    { "step time (virtual)", put_step, always }, { "  matrix units", put_matrix, always }, { "  memory", put_memory, always },
-    { "  vector units", put_vector, always }, { "  launches", put_launch, always }, { "  waiting for links", put_links, always },
-    { "  waiting for slices", put_dcn, has_dcn }, { "  pipeline bubble", put_bubble, has_bubble },
-    { "examples per second", put_rate, always }, { "received over links", put_received, always },
-    { "model FLOPs used (MFU)", put_mfu, always }, { "1,000 steps", put_dollars, dt_job_plan_dollars },
+    { "  weights", put_weights, always, true }, { "  gradients", put_gradients, always, true }, { "  optimizer slots", put_slots, always, true },
+    { "  activations at peak", put_activations, always, false }, { "    in", put_peak, always, false },
+    { "  padding of tiles", put_padding, always, false }, { "  in all", put_total, always, false }, { "  fits", put_fits, always, false },
+    { "step time (virtual)", put_step, always, false }, { "  matrix units", put_matrix, always, false }, { "  memory", put_memory, always, false },
+    { "  vector units", put_vector, always, false }, { "  launches", put_launch, always, false }, { "  waiting for links", put_links, always, false },
+    { "  waiting for slices", put_dcn, has_dcn, false }, { "  pipeline bubble", put_bubble, has_bubble, false },
+    { "examples per second", put_rate, always, false }, { "received over links", put_received, always, false },
+    { "model FLOPs used (MFU)", put_mfu, always, false }, { "1,000 steps", put_dollars, dt_job_plan_dollars, false },
 };
 
 static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
@@ -97,7 +104,9 @@ static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
         go_to(out, from, LABEL + i * COLUMN);
         r->put(c->p[i], out);
     }
-    dt_str_putc(out, '\n');
+    if (r->exact)
+        go_to(out, from, LABEL + c->n * COLUMN);
+    dt_str_puts(out, r->exact ? "exact\n" : "\n");
 }
 
 /* Long labels go above, numbered. */
@@ -149,15 +158,19 @@ static int by_seconds(const void *a, const void *b)
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* "decoder_12" as "decoder_*" */
+/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number stands behind a line or at the end. */
 static const char *pattern_of(const char *path, dt_arena *arena)
 {
     char *out = dt_arena_strdup(arena, path), *to = out;
-    for (const char *p = path; *p; p++)
-        if (!isdigit((unsigned char)*p))
-            *to++ = *p;
-        else if (to == out || to[-1] != '*')
+    for (const char *p = path; *p;) {
+        size_t digits = strspn(p, "0123456789"), n = digits ? digits : 1;
+        bool counts = digits && (p[digits] == '\0' || (p > path && p[-1] == '_'));
+        if (counts)
             *to++ = '*';
+        else
+            to = (char *)memcpy(to, p, n) + n;
+        p += n;
+    }
     *to = '\0';
     return out;
 }
@@ -194,7 +207,7 @@ static void print_layer(const dt_plan_layer *l, double whole, dt_str *out)
     int bound = 0;
     for (int b = 1; b < DT_BOUNDS; b++)
         bound = l->by[b] > l->by[bound] ? b : bound;
-    dt_str_printf(out, "  %s", *l->path ? l->path : "(others)");
+    dt_str_printf(out, "  %s", *l->path ? l->path : "(between layers)");
     if (l->times > 1)
         dt_str_printf(out, " x %g", l->times);
     go_to(out, from, LABEL);
@@ -277,7 +290,12 @@ static void print_links(const dt_job_plan *p, dt_str *out)
         for (int up = 1; up >= 0; up--) {
             if (train_of(p)->link_bytes[axis][up] <= 0)
                 continue;
-            dt_str_printf(out, "%s%c%c ", any ? ", " : "", "xyz"[axis], up ? '+' : '-');
+            if (any && axis == 2 && up) {
+                dt_str_putc(out, '\n');
+                from = out->size;
+                dt_str_pad(out, from, LABEL);
+            }
+            dt_str_printf(out, "%s%c%c ", out->size > from + LABEL ? ", " : "", "xyz"[axis], up ? '+' : '-');
             dt_str_bytes(out, train_of(p)->link_bytes[axis][up]);
             any = true;
         }
@@ -305,7 +323,9 @@ static void print_errors(const dt_job_plan *p, dt_str *out)
     dt_str_puts(out, "error to expect");
     dt_str_pad(out, from, LABEL);
     print_error("steps", dt_expected_error_of("train-step", generation), out);
-    dt_str_puts(out, "; ");
+    dt_str_putc(out, '\n');
+    from = out->size;
+    dt_str_pad(out, from, LABEL);
     print_error("products", dt_expected_error_of("compiler-estimate", generation), out);
     dt_str_putc(out, '\n');
 }

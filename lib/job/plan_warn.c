@@ -48,7 +48,7 @@ static double again(const dt_job_plan *p)
 }
 
 static const rule rules[] = {
-    { padding, 0.2, "%.0f %% of a device's memory is padding: the last two sizes of arrays are rounded up to 8 and 128" },
+    { padding, 0.2, "%.0f %% of a device's memory is padding: arrays' last two sizes are rounded up to 8 and 128" },
     { idle_cores, 0.01, "%.0f %% of the slice's cores have no work: replicas x logical devices are fewer" },
     { infeed, 0.01, "idle %.0f %% of the time waiting for data: a batch takes longer from the host than a step takes" },
     { waiting, 0.2, "%.0f %% of the step waits for links: larger batches, or fewer devices a replica, would hide it" },
