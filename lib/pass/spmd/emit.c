@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/trace.h"
+
 void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l)
 {
     if (!v.trace)
@@ -133,12 +135,23 @@ static void emit_leaf(dt_spmd_work *w, int i, const char *name)
 
 /* ---- the program ---- */
 
+/* Two models may each have a dense/kernel: "@dense/kernel" and "@dense/kernel_1". */
+static const char *variable_name(const dt_spmd_work *w, const char *path)
+{
+    const char *name = dt_arena_printf(w->arena, "@%s", path);
+    for (int n = 1; dt_named_find(w->t->arg, &w->t->args_at, name); n++)
+        name = dt_arena_printf(w->arena, "@%s_%d", path, n);
+    return name;
+}
+
 static void declare(dt_spmd_work *w)
 {
     for (int i = 0; i < w->g->n_args; i++)
         emit_leaf(w, w->g->arg[i].node, w->g->arg[i].name);
-    for (int i = 0; i < w->g->n_states; i++)
-        emit_leaf(w, w->g->state[i].node, dt_arena_printf(w->arena, "@%s", w->g->state[i].variable->path));
+    for (int i = 0; i < w->g->n_states; i++) {
+        w->variable[i] = variable_name(w, w->g->state[i].variable->path);
+        emit_leaf(w, w->g->state[i].node, w->variable[i]);
+    }
 }
 
 static void emit_nodes(dt_spmd_work *w)
@@ -170,7 +183,7 @@ static void export(dt_spmd_work *w, dt_spmd *s)
     }
     for (int i = w->g->n_states - 1; i >= 0; i--)
         if (w->g->state[i].update >= 0)
-            give_back(w, dt_arena_printf(w->arena, "@%s", w->g->state[i].variable->path), w->g->state[i].update, &s->state[i]);
+            give_back(w, w->variable[i], w->g->state[i].update, &s->state[i]);
 }
 
 /* Updates were given back from the last to the first, which is the order that a trace puts them in (graph/order.c): a backward pass meets its layers so, and what a
@@ -235,6 +248,7 @@ static void read_graph(dt_spmd_work *w)
     w->only = dt_arena_array(w->arena, dt_mesh_axes, n);
     w->free = dt_arena_array(w->arena, bool, n);
     w->made = dt_arena_array(w->arena, dt_made, n);
+    w->variable = dt_arena_array(w->arena, const char *, w->g->n_states + 1);
     w->reader = dt_arena_array(w->arena, int, n);
     w->uses = dt_graph_uses(w->g, w->arena);
     for (int i = 0; i < w->g->n_nodes; i++) {

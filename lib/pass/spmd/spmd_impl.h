@@ -28,6 +28,7 @@ typedef struct dt_spmd_work {
     dt_mesh_axes batch_axes;   /* all that cut a batch */
     dt_trace *t;          /* the program under construction */
     dt_made *made;        /* by node */
+    const char **variable; /* by state: what the program calls it */
     int cap, cap_notes;   /* of the following, by node of the trace */
     dt_layout *lies;
     const char **note;
