@@ -420,9 +420,26 @@ static void test_cut_as_far_as_it_goes(void **state)
     release(&m, s, g);
 }
 
+/* As two models have them, each with a dense/kernel: of one type or of two. */
+static void test_variables_of_one_path(void **state)
+{
+    (void)state;
+    model m = begin(2);
+    dt_value h = input(&m);
+    for (int i = 0; i < 3; i++)
+        h = dt_matmul(h, matrix(&m, "dense/kernel", WIDTH, i < 2 ? WIDTH : 2 * WIDTH, (said){ 1, 2 }));
+    update(&m, loss_of(&m, h));
+    dt_graph *g;
+    dt_spmd *s = cut(&m, &g);
+    assert_int_equal(s->local->n_args, 1 + g->n_states);
+    assert_int_equal(s->local->n_results, g->n_results + g->n_states);
+    release(&m, s, g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_of_one_path),
         cmocka_unit_test(test_mlp_blocks),
         cmocka_unit_test(test_attention_blocks),
         cmocka_unit_test(test_split_batch),
