@@ -1,3 +1,4 @@
+#!/bin/sh
 # Plans for people: what is exact stands in full, what constants move is masked. Side by side, on other slices, within a budget; what is refused.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1

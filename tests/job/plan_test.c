@@ -1,0 +1,101 @@
+/* Plans of one job under overrides: what must fall, stay or grow, whatever constants say. */
+#define HERE "build/tmp/job-plan"
+#include "job/plan.h"
+#include "kit.h"
+
+static const char small_job[] =
+    "version: 1\nstrategy: {type: tpu, cluster_resolver: {tpu: \"sim:v3-8\"}}\n"
+    "dataset: {format: synthetic, examples: 1024, element: {image: {shape: [64]}, label: {num_classes: 8}}, global_batch_size: 64}\n"
+    "model:\n  layers:\n    - Input: {name: image, shape: [64]}\n    - Dense: {units: 256, activation: relu}\n    - Dense: {units: 8}\n"
+    "compile: {optimizer: {SGD: {learning_rate: 0.1, momentum: 0.9}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\n"
+    "fit: {epochs: 1}\n";
+
+enum { PARAMETERS = 64 * 256 + 256 + 256 * 8 + 8, REPLICAS = 8 };
+
+typedef struct planned {
+    dt_plan_bytes bytes;
+    double seconds, received;
+} planned;
+
+static planned plan_with(const char *first, const char *second)
+{
+    const char *override[] = { first, second };
+    dt_job *j = NULL;
+    dt_job_plan *p = NULL;
+    write_job("job.yaml", 0, small_job);
+    dt_job_source source = { .path = path_of("job.yaml"), .overrides = override, .n_overrides = (first != NULL) + (second != NULL), .purpose = DT_FOR_PLAN };
+    ok(dt_job_open(&j, &source));
+    ok(dt_job_plan_create(&p, j, NULL));
+    planned all = { .bytes = p->plan[0]->bytes, .seconds = p->plan[0]->seconds, .received = p->plan[0]->received };
+    dt_job_plan_destroy(p);
+    dt_job_unref(j);
+    return all;
+}
+
+/* SGD's slots: the velocities; what is counted beside them (steps, the rate) is small. */
+static void expect_slots(int64_t slots, int64_t numbers)
+{
+    assert_in_range(slots, numbers * 4, numbers * 4 + 64);
+}
+
+static void test_variables(void **state)
+{
+    (void)state;
+    planned p = plan_with(NULL, NULL);
+    assert_int_equal(p.bytes.weights, 4 * PARAMETERS);
+    assert_int_equal(p.bytes.gradients, 4 * PARAMETERS);
+    expect_slots(p.bytes.slots, PARAMETERS);
+}
+
+static void test_over_replicas(void **state)
+{
+    (void)state;
+    planned none = plan_with(NULL, NULL), slots = plan_with("partition.over_replicas=optimizer", NULL), all = plan_with("partition.over_replicas=weights", NULL);
+    assert_int_equal(slots.bytes.weights, none.bytes.weights);
+    expect_slots(slots.bytes.slots, PARAMETERS / REPLICAS);
+    assert_int_equal(all.bytes.weights, none.bytes.weights / REPLICAS);
+    assert_int_equal(all.bytes.gradients, none.bytes.gradients / REPLICAS);
+    expect_slots(all.bytes.slots, PARAMETERS / REPLICAS);
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    static const char *const batch[] = { "dataset.global_batch_size=64", "dataset.global_batch_size=128", "dataset.global_batch_size=512" };
+    planned before = { .seconds = 0 };
+    for (size_t i = 0; i < sizeof batch / sizeof *batch; i++) {
+        planned p = plan_with(batch[i], NULL);
+        assert_true(p.bytes.activations > before.bytes.activations && p.seconds >= before.seconds);
+        assert_true(i == 0 || p.bytes.weights == before.bytes.weights);
+        before = p;
+    }
+}
+
+/* Layers compute in 16 bits; variables, their gradients' sums and slots are what they were. */
+static void test_mixed_precision(void **state)
+{
+    (void)state;
+    planned wide = plan_with("dataset.global_batch_size=1024", NULL), mixed = plan_with("dataset.global_batch_size=1024", "compile.precision=mixed_bfloat16");
+    assert_int_equal(mixed.bytes.weights, wide.bytes.weights);
+    assert_int_equal(mixed.bytes.slots, wide.bytes.slots);
+    assert_true(mixed.bytes.activations < wide.bytes.activations && mixed.bytes.activations * 2 >= wide.bytes.activations);
+    assert_true(mixed.seconds <= wide.seconds);
+}
+
+/* A slice's own batch being the same, a network between slices only adds. */
+static void test_slices(void **state)
+{
+    (void)state;
+    planned one = plan_with("dataset.global_batch_size=64", NULL), two = plan_with("dataset.global_batch_size=128", "strategy.cluster_resolver.num_slices=2");
+    assert_int_equal(two.bytes.total, one.bytes.total);
+    assert_true(two.seconds >= one.seconds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables), cmocka_unit_test(test_over_replicas), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_slices),
+    };
+    return cmocka_run_group_tests_name("job/plan", tests, make_here, NULL);
+}
