@@ -9,13 +9,13 @@
 #include "job/plan.h"
 #include "validation/device.h"
 
-static dt_status *plan(const dt_job_source *source, dt_planned *out)
+static dt_status *plan(const dt_job_source *source, const dt_plan_options *o, dt_planned *out)
 {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;
     dt_status *s = dt_job_open(&job, source);
     if (!s)
-        s = dt_job_plan_create(&p, job, NULL);
+        s = dt_job_plan_create(&p, job, o);
     if (!s)
         *out = (dt_planned){.seconds = p->plan[0]->seconds, .bytes = (double)p->plan[0]->bytes.total};
     dt_job_plan_destroy(p);
@@ -23,10 +23,11 @@ static dt_status *plan(const dt_job_source *source, dt_planned *out)
     return s;
 }
 
-bool dt_row_plan(const dt_rows *rows, const char *base, const char *const *overrides, int n, dt_planned *out, dt_prediction *why)
+bool dt_row_plan(const dt_rows *rows, const dt_row_job *job, dt_planned *out, dt_prediction *why)
 {
-    char *path = dt_path_join(rows->configs, base);
-    dt_status *s = plan(&(dt_job_source){.path = path, .overrides = overrides, .n_overrides = n, .purpose = DT_FOR_PLAN}, out);
+    char *path = dt_path_join(rows->configs, job->base);
+    dt_status *s = plan(&(dt_job_source){.path = path, .overrides = job->overrides, .n_overrides = job->n, .purpose = DT_FOR_PLAN},
+                        &(dt_plan_options){.product_rate = job->product_rate}, out);
     free(path);
     if (s)
         *why = dt_not_sufficient(rows, "its job cannot be planned: %s", dt_status_text(s));
@@ -101,5 +102,5 @@ bool dt_row_model_plan(const dt_rows *rows, const dt_row_model *m, dt_planned *o
         dt_arena_printf(rows->arena, "let.examples=%.0f", m->batch),
         "compile.precision=mixed_bfloat16",
     };
-    return dt_row_plan(rows, m->base, overrides, sizeof overrides / sizeof *overrides, out, why);
+    return dt_row_plan(rows, &(dt_row_job){.base = m->base, .overrides = overrides, .n = sizeof overrides / sizeof *overrides}, out, why);
 }

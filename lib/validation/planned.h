@@ -10,8 +10,15 @@ typedef struct dt_planned {
     double bytes;   /* of HBM, a device, at the peak */
 } dt_planned;
 
-/* The job `base` of the directory of published jobs with overrides. False: it cannot be planned, and *why says so. */
-bool dt_row_plan(const dt_rows *rows, const char *base, const char *const *overrides, int n, dt_planned *out, dt_prediction *why);
+/* A job of the directory of published jobs, and what is other than in the file. */
+typedef struct dt_row_job {
+    const char *base;             /* "decoder.yaml" */
+    const char *const *overrides; /* [n] */
+    int n;
+    double product_rate;          /* dt_plan_options'; 0 is 1 */
+} dt_row_job;
+/* False: it cannot be planned, and *why says so. */
+bool dt_row_plan(const dt_rows *rows, const dt_row_job *job, dt_planned *out, dt_prediction *why);
 
 /* A published model, whole, on a slice: a replica on each device. */
 typedef struct dt_row_model {

@@ -145,7 +145,7 @@ static bool read_batch(reading *r)
     return fmod(j->batch, 1) > 0 ? miss(r, "its batch of %g sequences on a slice is no whole number", j->batch) : true;
 }
 
-/* Jobs cannot say products of 8 bits; where these go no faster than bfloat16's, nothing is lost. */
+/* Operands of products that are quantised to 8 bits go through the matrix units at the chip's rate of these, if that is higher. */
 static bool read_precision(reading *r)
 {
     const dt_chip *chip = r->job->slice.chip;
@@ -153,7 +153,8 @@ static bool read_precision(reading *r)
     double rate = strcmp(word, "fp8") == 0 ? chip->core_fp8_flops : strcmp(word, "int8") == 0 ? chip->core_int8_ops : chip->core_flops;
     if (rate <= 0)
         return miss(r, "the rate of %s on %s is not known", word, chip->generation);
-    return rate > chip->core_flops ? miss(r, "products in %s cannot be said in a job", word) : true;
+    r->job->product_rate = fmax(1, rate / chip->core_flops);
+    return true;
 }
 
 /* What is kept of a block. Policies that offload activations are taken for "full" where a block's products are made again. */

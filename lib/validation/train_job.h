@@ -10,6 +10,7 @@
  *     slices                                      copies of the job that sum gradients over the data centre network
  *     per_device_batch, global_batch, seq         let.batch, let.sequence
  *     remat                                       model.rematerialize
+ *     quantization, precision                     no override: products of 8 bits are an option of the plan
  *
  * What rows of MaxText do not say is its default (src/maxtext/configs/base.yml): rematerialisation of whole blocks, FSDP over all devices.
  */
@@ -31,6 +32,7 @@ typedef struct dt_train_job {
     int slices;
     double chips, devices;                  /* of one slice */
     double tensor;
+    double product_rate;                    /* of 8-bit products against bfloat16's on these chips; 1 for those of bfloat16 */
     double width, ff, heads, kv_heads, head_dim, layers, vocab;
     bool gated;
     double sequence, batch;                 /* batch: sequences of one slice and step */

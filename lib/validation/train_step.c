@@ -22,7 +22,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
     const dt_train_job j = dt_train_job_of(rows, row);
     if (j.missing)
         return dt_not_sufficient(rows, "%s", j.missing);
-    return dt_row_plan(rows, j.base, j.override, j.n, &p, &why) ? in_unit(rows, row, &j, p.seconds) : why;
+    return dt_row_plan(rows, &(dt_row_job){j.base, j.override, j.n, j.product_rate}, &p, &why) ? in_unit(rows, row, &j, p.seconds) : why;
 }
 
 const dt_row_kind dt_row_kind_train_step = {"train-step", "steps of training that were measured", predict};

@@ -79,7 +79,6 @@ static void test_missing(void **state)
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"seq\": 512}", "batch"},
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1}", "length"},
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"precision\": \"fp8\"}", "rate of fp8"},
-        {"{\"accelerator\": \"tpu7x-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"precision\": \"fp8\"}", "products in fp8"},
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"ici_fsdp\": 3}", "devices of the slice"},
         {"{\"accelerator\": \"v4-8\", \"dims\": {\"D\": 8, \"F\": 8, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 8, \"layers\": 1, \"vocab\": 8,"
          " \"experts\": 4}, \"per_device_batch\": 1, \"seq\": 512}", "experts"},
@@ -89,6 +88,25 @@ static void test_missing(void **state)
         dt_train_job job = job_of(&s, cases[i][0]);
         if (!job.missing || !strstr(job.missing, cases[i][1]))
             fail_msg("case %zu: %s, not %s", i, job.missing ? job.missing : "nothing missing", cases[i][1]);
+        close_scene(&s);
+    }
+}
+
+/* Of the chips' own rates; a chip whose 8-bit products are no faster computes them as bfloat16. */
+static void test_product_rates(void **state)
+{
+    (void)state;
+    static const struct { const char *accelerator, *key, *word; double want; } cases[] = {
+        {"tpu7x-8", "precision", "fp8", 2}, {"tpu7x-8", "precision", "bf16", 1}, {"v6e-8", "quantization", "int8", 2}, {"v5p-8", "precision", "fp8", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene s;
+        char row[512];
+        snprintf(row, sizeof row, "{\"accelerator\": \"%s\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"%s\": \"%s\"}", cases[i].accelerator,
+                 cases[i].key, cases[i].word);
+        dt_train_job job = job_of(&s, row);
+        if (job.missing || job.product_rate < 0.99 * cases[i].want || job.product_rate > 1.01 * cases[i].want)
+            fail_msg("case %zu: %s, rate %g", i, job.missing ? job.missing : "planned", job.product_rate);
         close_scene(&s);
     }
 }
@@ -120,6 +138,6 @@ static void test_parameters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_overrides), cmocka_unit_test(test_missing), cmocka_unit_test(test_parameters)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_overrides), cmocka_unit_test(test_missing), cmocka_unit_test(test_product_rates), cmocka_unit_test(test_parameters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
