@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "env.h"
 #include "verb.h"
 
 enum { EXIT_DOES_NOT_FIT = 78 };
@@ -10,6 +11,7 @@ enum { EXIT_DOES_NOT_FIT = 78 };
 struct plan {
     struct common common;
     struct place place;
+    struct compute compute;
     const char *tpu, *budget, *svg, *libtpu;
     struct words what_if;
     bool json, search;
@@ -159,7 +161,7 @@ static dt_status *plan(const struct call *call, char **text, bool *fits)
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
     dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
-                               .compiler = my->libtpu};
+                               .threads = env_threads(call->out, my->compute.threads), .kernels = (dt_kernels)my->compute.kernels, .compiler = my->libtpu};
     dt_status *s = check_options(call);
     if (!s)
         s = read_budget(call, &request.budget);
@@ -199,6 +201,7 @@ static const struct option options[] = {
     FLAG(struct plan, json, "json", "print one JSON object"),
     TEXT(struct plan, svg, "svg", "FILE", "draw memory, the step on the clock and layers into FILE; - is standard output"),
     TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "compile the step with the libtpu.so at PATH, too, and compare"),
+    COMPUTE_OPTIONS(struct plan),
     PLACE_OPTIONS(struct plan),
     OPTIONS_END
 };

@@ -910,9 +910,12 @@ typedef struct dt_plan_request {
     dt_plan_form form;
     int64_t budget;            /* bytes of a device that may be used; 0: all that the chip has */
     bool verbose;              /* every layer */
+    int threads;               /* that fit would compute with on this machine, as dt_run_options has them: bytes of its arena depend on them */
+    dt_kernels kernels;        /* likewise */
     const char *compiler;      /* path of a PJRT plug-in, libtpu.so: it compiles the first job's step, and what it says stands beside; NULL: none */
 } dt_plan_request;
-/* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; nothing is allocated, nothing runs. *fits
+/* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; and of this machine's memory, were they run on it
+ * (null where that is too large to be compiled in passing, or cannot be run yet). Nothing is allocated, nothing runs. *fits
  * (may be NULL) tells whether every program of the first job fits the devices' memory. The caller frees *text. NO_SLICE;
  * with a compiler PLUGIN, COMPILER, NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;

@@ -58,6 +58,16 @@ static void count_infeed(dt_job_plan *p)
     p->infeed_bytes *= dt_job_plan_topology(p)->mesh[3];
 }
 
+/* What can be planned alone is not run here. */
+static dt_status *ask_host(dt_job_plan *p)
+{
+    const dt_job *j = p->job;
+    if (!p->o.host || j->compile.mixed_bfloat16 || j->strategy.slices > 1)
+        return NULL;
+    dt_strategy_set_engine(p->session.strategy, p->o.threads, p->o.kernels);
+    return dt_trainer_host_bytes(p->session.trainer, j->shards, &p->host_bytes);
+}
+
 static dt_status *fill(dt_job_plan *p)
 {
     DT_TRY(check_slice(p->job));
@@ -69,7 +79,7 @@ static dt_status *fill(dt_job_plan *p)
         DT_TRY(price(p, i));
     count_parameters(p);
     count_infeed(p);
-    return NULL;
+    return ask_host(p);
 }
 
 dt_status *dt_job_plan_create(dt_job_plan **out, dt_job *j, const dt_plan_options *o)
@@ -139,6 +149,11 @@ void dt_put_seconds(dt_str *s, double seconds)
 
 /* ---- the public face ---- */
 
+static dt_plan_options options_of(const dt_plan_request *q)
+{
+    return (dt_plan_options){ .budget = q->budget, .host = q->form == DT_PLAN_TEXT || q->form == DT_PLAN_JSON, .threads = q->threads, .kernels = q->kernels };
+}
+
 static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *out)
 {
     switch (q->form) {
@@ -169,9 +184,10 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(request->labels, "dt_plan_text", "labels"));
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
     DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
+    const dt_plan_options options = options_of(request);
     dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
     for (int i = 0; !s && i < request->n_jobs; i++)
-        s = dt_job_plan_create(&p[i], request->jobs[i], &(dt_plan_options){ .budget = request->budget });
+        s = dt_job_plan_create(&p[i], request->jobs[i], &options);
     if (!s && request->compiler)
         s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
     if (!s) {

@@ -17,6 +17,9 @@
 typedef struct dt_plan_options {
     int64_t budget;                       /* bytes of a device that may be used */
     double product_rate;                  /* of matrix units against bfloat16: 2 where operands of products are quantised to 8 bits */
+    bool host;                            /* the host's memory is asked for, too */
+    int threads;                          /* of that host, as dt_run_options has them */
+    dt_kernels kernels;
 } dt_plan_options;
 
 typedef struct dt_job_plan {
@@ -28,6 +31,7 @@ typedef struct dt_job_plan {
     dt_plan *plan[DT_MOST_OUTLINED];
     int replicas, logical;
     double parameters, parameters_here;   /* elements of variables that are trained: of the model, on one device */
+    int64_t host_bytes;                   /* that fit would allocate on this machine for a step, besides variables; 0: nobody asked, or it is too large to tell */
     double infeed_bytes;                  /* of a step's batch, to one chip */
     dt_plan_options o;
     struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */

@@ -118,6 +118,10 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     dt_json_int(j, "parameters", (int64_t)p->parameters);
     dt_json_int(j, "parameters_per_device", (int64_t)p->parameters_here);
     put_bytes(j, &train->bytes);
+    if (p->host_bytes > 0)
+        dt_json_int(j, "host_arena_bytes", p->host_bytes);
+    else
+        dt_json_null(j, "host_arena_bytes");
     dt_json_double(j, "step_time_s", train->seconds);
     put_parts(j, &train->parts);
     put_links(j, train);

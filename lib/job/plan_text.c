@@ -34,6 +34,14 @@ static void put_slots(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double
 static void put_activations(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.activations); }
 static void put_padding(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.padding); }
 static void put_total(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.total); }
+static void put_host(const dt_job_plan *p, dt_str *s)
+{
+    if (p->host_bytes > 0)
+        dt_str_bytes(s, (double)p->host_bytes);
+    else
+        dt_str_puts(s, "-");
+}
+
 static void put_matrix(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.matrix); }
 static void put_memory(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.memory); }
 static void put_vector(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.vector); }
@@ -70,6 +78,7 @@ static void put_fits(const dt_job_plan *p, dt_str *s)
 }
 
 static double always(const dt_job_plan *p) { (void)p; return 1; }
+static double has_host(const dt_job_plan *p) { return (double)p->host_bytes; }
 static double has_dcn(const dt_job_plan *p) { return train_of(p)->parts.dcn; }
 static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubble; }
 
@@ -84,7 +93,8 @@ static const row rows[] = {
     { "  weights", put_weights, always, true }, { "  gradients", put_gradients, always, true }, { "  optimizer slots", put_slots, always, true },
     { "  activations at peak", put_activations, always, false }, { "    in", put_peak, always, false },
     { "  padding of tiles", put_padding, always, false }, { "  in all", put_total, always, false }, { "  fits", put_fits, always, false },
-    { "step time (virtual)", put_step, always, false }, { "  matrix units", put_matrix, always, false }, { "  memory", put_memory, always, false },
+    { "host arena, this machine", put_host, has_host, true }, { "step time (virtual)", put_step, always, false },
+    { "  matrix units", put_matrix, always, false }, { "  memory", put_memory, always, false },
     { "  vector units", put_vector, always, false }, { "  launches", put_launch, always, false }, { "  waiting for links", put_links, always, false },
     { "  waiting for slices", put_dcn, has_dcn, false }, { "  pipeline bubble", put_bubble, has_bubble, false },
     { "examples per second", put_rate, always, false }, { "received over links", put_received, always, false },

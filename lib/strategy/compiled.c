@@ -15,11 +15,6 @@
 
 /* ---- creating ---- */
 
-static bool is_chip(const dt_compiled *c)
-{
-    return c->strategy->resolver && c->strategy->resolver->numerics == DT_NUMERICS_CHIP;
-}
-
 /* A pass gives a new graph; the old one goes. */
 static dt_status *replaced(dt_graph **g, dt_graph *by, dt_status *s)
 {
@@ -125,7 +120,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {
         dt_status_free(s);
         s = spread_only(c, o->distributed);
-        if (!s && is_chip(c))
+        if (!s && dt_compiled_is_chip(c))
             s = dt_chip_products(c->step, &c->alone);
     }
     if (s) {
@@ -136,24 +131,12 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     return NULL;
 }
 
-static void release_size(dt_sized *z)
-{
-    dt_executable_release(&z->executable);
-    dt_graph_destroy(z->unrolled);
-    dt_graph_destroy(z->pieces);
-    dt_graph_destroy(z->chip);
-    dt_spmd_destroy(z->spmd);
-    dt_spmd_destroy(z->priced);
-    dt_arena_destroy(z->arena);
-    *z = (dt_sized){ 0 };
-}
-
 void dt_compiled_destroy(dt_compiled *c)
 {
     if (!c)
         return;
     for (int i = 0; i < c->n; i++)
-        release_size(&c->size[i]);
+        dt_sized_release(&c->size[i]);
     for (int i = 0; i < c->n_priced; i++)
         dt_spmd_destroy(c->priced[i].spmd);
     for (int i = 0; c->joined && i < c->step->n_results; i++)
@@ -171,30 +154,6 @@ void dt_compiled_destroy(dt_compiled *c)
 
 /* ---- sizes ---- */
 
-/* They are left out, too, where nothing says what they should hold. */
-bool dt_compiled_uses_logical_devices(const dt_compiled *c)
-{
-    return c->bare && c->strategy->logical > 1 && c->shards == 0;
-}
-
-int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows)
-{
-    int64_t own = rows / c->strategy->replicas, micro = c->micro_batches < own ? c->micro_batches : own;
-    while (micro > 1 && (rows % c->strategy->replicas || own % micro))
-        micro--;
-    return micro > 1 ? (int)micro : 1;
-}
-
-static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
-{
-    if (!dt_compiled_uses_logical_devices(c) || !is_chip(c))
-        return NULL;
-    DT_TRY(dt_spmd_create(&z->spmd, c->folded.graph, &(dt_spmd_options){
-        .devices = c->strategy->logical, .batch = z->rows, .places = !c->strategy->spmd, .micro = dt_compiled_micro_batches(c, z->rows) }));
-    DT_TRY(dt_spmd_expand(z->spmd, &z->unrolled));
-    return simplify(&z->unrolled);
-}
-
 /* Whether what this machine runs is all there is to know. */
 static bool runs_as_priced(const dt_compiled *c)
 {
@@ -206,43 +165,20 @@ static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device,
     return device->topology || !runs_as_priced(c) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
 }
 
-static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
-{
-    return z->chip ? z->chip : z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
-}
-
-static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
-{
-    return dt_pieces(graph_to_run(c, z), z->rows, &z->pieces);
-}
-
-static dt_status *round_products(const dt_compiled *c, dt_sized *z)
-{
-    return is_chip(c) ? dt_chip_products(graph_to_run(c, z), &z->chip) : NULL;
-}
-
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
 {
     dt_device *device = NULL;
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
-    *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
-    dt_status *s = cut_over_devices(c, z);
+    DT_TRY(dt_compiled_cut(c, rows, z));
+    dt_status *s = cut_for_pricing(c, device, z);
     if (!s)
-        s = cut_images(c, z);
-    if (!s)
-        s = round_products(c, z);
-    if (!s)
-        s = cut_for_pricing(c, device, z);
-    if (!s) {
-        z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
         s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .on_device = z->priced, .assignment = c->strategy->assignment },
                               &z->executable);
-    }
     if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && device->topology)
         s = dt_compiled_what_fits(c, rows, device, s);
     if (s)
-        release_size(z);
+        dt_sized_release(z);
     return s;
 }
 
@@ -257,7 +193,7 @@ static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
         }
     DT_TRY(make_size(c, rows, &made));
     int at = c->n < DT_SIZES ? c->n++ : c->next++ % DT_SIZES;
-    release_size(&c->size[at]);
+    dt_sized_release(&c->size[at]);
     c->size[at] = made;
     *out = &c->size[at];
     return NULL;

@@ -45,6 +45,11 @@ struct dt_compiled {
     void **joined;          /* unfolded: [results] of the last run, owned */
 };
 
+/* Sums and products are made as the slice's chip makes them: numerics: chip. */
+bool dt_compiled_is_chip(const dt_compiled *c);
+/* The program that this machine runs for a batch of `rows`: all of *z but the executable and what is priced. Of a step that has a folded form. */
+dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
+void dt_sized_release(dt_sized *z); /* takes a zeroed one */
 /* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they do not. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* As many as asked for, or the next smaller number that divides the rows of every replica. */

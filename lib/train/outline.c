@@ -50,12 +50,37 @@ int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]
     return n + add_batches("evaluate", dt_dataset_count(d, DT_PART_VALIDATION), dt_dataset_batch_size(d), false, steps + n);
 }
 
+static dt_status *compiled(const dt_trainer *t, dt_step_kind kind, dt_compiled **c)
+{
+    return *c ? NULL : dt_step_compile(t, kind, c);
+}
+
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out)
 {
     bool trains = strcmp(step->name, "train") == 0;
     dt_compiled **c = trains ? &t->train : &t->evaluate;
 
-    if (!*c)
-        DT_TRY(dt_step_compile(t, trains ? DT_STEP_TRAIN : DT_STEP_EVALUATE, c));
+    DT_TRY(compiled(t, trains ? DT_STEP_TRAIN : DT_STEP_EVALUATE, c));
     return dt_compiled_priced(*c, step->rows, out);
+}
+
+/* An outline has no shards: they are this machine's. */
+static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
+{
+    dt_trainer other = *t; /* only to trace and compile */
+    dt_compiled *c = NULL;
+
+    other.o.shards = shards;
+    DT_TRY(dt_step_compile(&other, DT_STEP_TRAIN, &c));
+    dt_status *s = dt_compiled_host_bytes(c, dt_trainer_full_batch(t), bytes);
+    dt_compiled_destroy(c);
+    return s;
+}
+
+dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes)
+{
+    if (shards != t->o.shards)
+        return sharded_bytes(t, shards, bytes);
+    DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
+    return dt_compiled_host_bytes(t->train, dt_trainer_full_batch(t), bytes);
 }
