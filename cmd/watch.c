@@ -47,6 +47,8 @@ static void remember(struct watch *w, const dt_event *e)
         w->saved_after_stop = true;
     if (e->kind == DT_EVENT_START)
         w->epoch_steps = e->steps_per_epoch;
+    if (e->kind == DT_EVENT_END)
+        w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;
     w->ended = w->ended || e->kind == DT_EVENT_END;
 }

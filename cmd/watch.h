@@ -26,6 +26,7 @@ struct watch {
     char *checkpoint;           /* the newest; owned */
     char weights[80];           /* SHA-256 in hexadecimal, of `checkpoint` or the end */
     int64_t step, epoch_steps;  /* the newest one; in an epoch */
+    double virtual_s;           /* of all steps */
     bool trained, ended;
     bool stopping, saved_after_stop;
     bool told;                  /* that `checkpoint` was saved */

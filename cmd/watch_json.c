@@ -71,6 +71,8 @@ static void put_epoch(struct json *j, const dt_event *e)
     json_number(j, "wall_s", micro(e->wall_s));
     json_number(j, "examples_per_s", round(e->examples_per_s * 10) / 10);
     put_metrics(j, e);
+    if (e->virtual_s > 0)
+        json_number(j, "idle", round(e->idle * 1e4) / 1e4);
 }
 
 static void put_eval(struct json *j, const dt_event *e)
@@ -153,5 +155,7 @@ void watch_json_end(const struct watch *w, int code)
     json_integer(&j, "exit", code);
     json_string(&j, "weights_sha256", result && *w->weights ? w->weights : NULL);
     json_string(&j, "checkpoint", result ? w->checkpoint : NULL);
+    if (w->virtual_s > 0)
+        json_number(&j, "virtual_s", w->virtual_s);
     json_print(&j, w->out);
 }

@@ -10,6 +10,7 @@
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
+#define LEAST_IDLE 0.01
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
 /* ---- the start ---- */
@@ -178,6 +179,8 @@ static void tell_epoch(struct watch *w, const dt_event *e)
         put_grouped(t.to, (int64_t)e->examples_per_s);
         fputs(" examples/s", t.to);
     }
+    if (e->idle >= LEAST_IDLE)
+        fprintf(t.to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);
     out_line(w->out, "%s", text_bytes(&t));
     text_close(&t);
 }

@@ -783,7 +783,8 @@ typedef struct dt_event {
     int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it */
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
-    double virtual_s;                       /* simulated seconds of the step; 0: no virtual clock */
+    double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: no virtual clock */
+    double idle;                            /* epoch: part of simulated time in which devices wait for data, as fast as it was prepared here */
     /* step, epoch, eval; end: of the last epoch, also when it was trained before. A step's loss is that of its batch, its other metrics are those
      * of the epoch so far. */
     const dt_metric *metrics;

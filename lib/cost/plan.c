@@ -65,6 +65,18 @@ static int most_layers(const dt_graph *g)
     return n;
 }
 
+/* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
+static void count_infeed(const dt_priced_program *r, dt_plan *p)
+{
+    const dt_spmd *s = r->program;
+    for (int i = 0; i < s->whole->n_args; i++) {
+        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
+        p->infeed_bytes += (double)dt_type_bytes(&t);
+    }
+    p->infeed_bytes *= r->topology->mesh[3];
+    p->infeed_s = p->chip->pcie_Bps > 0 ? p->infeed_bytes / p->chip->pcie_Bps : 0;
+}
+
 dt_plan *dt_plan_create(const dt_priced_program *told)
 {
     dt_priced_program own = *told, *r = &own;
@@ -79,6 +91,7 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
     dt_launches k = dt_launches_create(r, scratch);
     count_kernels(r, &k, p);
     count_received(r, p);
+    count_infeed(r, p);
     dt_plan_run_clock(r, &k, p);
     if (dt_plan_has_places(r->program))
         dt_plan_run_stages(r, &k, p);

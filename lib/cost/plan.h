@@ -71,6 +71,8 @@ typedef struct dt_plan {
     double seconds;           /* of a step */
     dt_plan_parts parts;
     double link_busy;         /* seconds that collectives take, hidden ones too */
+    double infeed_bytes;      /* of a step's batch, from the host to a chip */
+    double infeed_s;          /* how long they take; 0: the chip's way to its host is not known */
     double received;          /* bytes over links that a device receives in a step */
     double link_bytes[3][2];  /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
     double flops;             /* of matrix units, a device, all that is done */

@@ -157,6 +157,7 @@ typedef struct dt_feed_options {
 typedef struct dt_batch {
     int64_t rows;        /* 0: the end */
     int64_t epoch, step; /* which batch this is; step within the epoch, from 0 */
+    double prepare_s;    /* how long the reading thread worked on it */
     int n;               /* elements */
     const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
 } dt_batch;

@@ -35,6 +35,7 @@ enum {
 
 typedef struct slot {
     int64_t rows, epoch, step;
+    double prepare_s;
     dt_view *element;  /* (n) */
     dt_status *error;  /* instead of rows */
 } slot;
@@ -174,7 +175,9 @@ static bool put_batch(dt_feed *f, int64_t epoch, int64_t step)
     s->epoch = epoch;
     s->step = step;
     s->rows = left < f->o.batch ? left : f->o.batch;
+    int64_t since = dt_now_ns();
     s->error = error ? error : fill(f, s);
+    s->prepare_s = dt_seconds_since(since);
     bool failed = s->error != NULL;
     if (failed)
         s->rows = 0;
@@ -396,7 +399,7 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     dt_status *error = s->error;
     s->error = NULL;
     f->lent = s->rows > 0; /* the end stays where it is, for whoever asks again */
-    *batch = (dt_batch){.rows = s->rows, .epoch = s->epoch, .step = s->step, .n = f->d->n, .element = s->element};
+    *batch = (dt_batch){.rows = s->rows, .epoch = s->epoch, .step = s->step, .prepare_s = s->prepare_s, .n = f->d->n, .element = s->element};
     return error;
 }
 

@@ -47,17 +47,6 @@ static void count_parameters(dt_job_plan *p)
     }
 }
 
-/* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
-static void count_infeed(dt_job_plan *p)
-{
-    const dt_spmd *s = p->program[0];
-    for (int i = 0; i < s->whole->n_args; i++) {
-        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
-        p->infeed_bytes += (double)dt_type_bytes(&t);
-    }
-    p->infeed_bytes *= dt_job_plan_topology(p)->mesh[3];
-}
-
 /* What can be planned alone is not run here. */
 static dt_status *ask_host(dt_job_plan *p)
 {
@@ -78,7 +67,6 @@ static dt_status *fill(dt_job_plan *p)
     for (int i = 0; i < p->n; i++)
         DT_TRY(price(p, i));
     count_parameters(p);
-    count_infeed(p);
     return ask_host(p);
 }
 
@@ -119,7 +107,7 @@ bool dt_job_plan_fits(const dt_job_plan *p)
 
 double dt_job_plan_examples_per_s(const dt_job_plan *p)
 {
-    double seconds = p->plan[0]->seconds, infeed = dt_job_plan_infeed_s(p);
+    double seconds = p->plan[0]->seconds, infeed = p->plan[0]->infeed_s;
     return (double)p->step[0].rows / (infeed > seconds ? infeed : seconds);
 }
 
@@ -127,12 +115,6 @@ double dt_job_plan_dollars(const dt_job_plan *p)
 {
     const dt_slice *s = dt_job_plan_topology(p)->slice;
     return s->chip->usd_hour / 3600 * dt_slice_chips(s) * p->plan[0]->seconds * 1000;
-}
-
-double dt_job_plan_infeed_s(const dt_job_plan *p)
-{
-    double Bps = dt_job_plan_topology(p)->slice->chip->pcie_Bps;
-    return Bps > 0 ? p->infeed_bytes / Bps : 0;
 }
 
 void dt_put_seconds(dt_str *s, double seconds)

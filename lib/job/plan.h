@@ -32,7 +32,6 @@ typedef struct dt_job_plan {
     int replicas, logical;
     double parameters, parameters_here;   /* elements of variables that are trained: of the model, on one device */
     int64_t host_bytes;                   /* that fit would allocate on this machine for a step, besides variables; 0: nobody asked, or it is too large to tell */
-    double infeed_bytes;                  /* of a step's batch, to one chip */
     dt_plan_options o;
     struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
 } dt_job_plan;
@@ -45,8 +44,6 @@ const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
 /* US dollars of 1,000 steps; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
-/* Seconds in which a step's batch comes from the host. */
-double dt_job_plan_infeed_s(const dt_job_plan *p);
 
 /* Plans side by side, the first one being the job as it is. */
 typedef struct dt_plan_columns {

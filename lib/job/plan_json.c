@@ -129,7 +129,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     dt_json_double(j, "flops", train->flops);
     dt_json_double(j, "model_flops", train->model_flops);
     dt_json_double(j, "mfu", dt_plan_mfu(train));
-    dt_json_double(j, "infeed_s", dt_job_plan_infeed_s(p));
+    dt_json_double(j, "infeed_s", p->plan[0]->infeed_s);
     dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
     dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p));
     dt_json_bool(j, "fits", dt_job_plan_fits(p));

@@ -23,7 +23,7 @@ static double idle_cores(const dt_job_plan *p)
 
 static double infeed(const dt_job_plan *p)
 {
-    double s = dt_job_plan_infeed_s(p);
+    double s = p->plan[0]->infeed_s;
     return s > p->plan[0]->seconds ? 1 - p->plan[0]->seconds / s : 0;
 }
 

@@ -47,12 +47,6 @@ static void emit_start(run *r)
                                 .resumed = r->resumed });
 }
 
-/* Of the step at hand: devices wait for each other at its collectives, so what is slow on one is slow for all. */
-static double virtual_seconds(const run *r)
-{
-    return dt_trainer_virtual_seconds(r->q->trainer, dt_faults_slowness(&r->q->faults, r->at.step));
-}
-
 /* The loss of the batch at hand; other metrics over the epoch so far. */
 static void emit_step(run *r, int64_t rows, double loss, double seconds)
 {
@@ -66,7 +60,7 @@ static void emit_step(run *r, int64_t rows, double loss, double seconds)
     metrics[0].value = loss;
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = rows, .wall_s = seconds, .virtual_s = virtual_seconds(r),
+                                .examples = rows, .wall_s = seconds, .virtual_s = dt_virtual_step_s(r),
                                 .metrics = metrics, .n_metrics = n });
 }
 
@@ -74,7 +68,7 @@ static void emit_end(run *r)
 {
     dt_digest digest = dt_weights_digest(r->model);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
-                                .weights_sha256 = digest.hex, .metrics = r->last, .n_metrics = r->n_last });
+                                .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
 }
 
 /* ---- the end of an epoch ---- */
@@ -140,7 +134,8 @@ static dt_status *end_epoch(run *r)
                                 .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
                                 .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
                                 .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
-                                .virtual_s = virtual_seconds(r), .metrics = r->last, .n_metrics = r->n_last });
+                                .virtual_s = dt_virtual_step_s(r), .idle = dt_virtual_idle(r),
+                                .metrics = r->last, .n_metrics = r->n_last });
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
@@ -204,6 +199,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     r->at.epoch_step++;
     double seconds = dt_seconds_since(since);
     r->at.wall_s += seconds;
+    dt_virtual_step(r, batch);
     DT_TRY(check_loss(r, loss));
     emit_step(r, batch->rows, loss, seconds);
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)

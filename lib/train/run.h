@@ -12,6 +12,12 @@ typedef struct position {
     double wall_s;
 } position;
 
+/* On the clock of a simulated slice; zeros where there is none. */
+typedef struct virtual_time {
+    double all_s;                    /* of this run's steps */
+    double device_s, data_s;         /* of the epoch's steps here: devices at work; the same, and waiting for data */
+} virtual_time;
+
 typedef struct run {
     const dt_fit_request *q;
     dt_arena *arena;
@@ -22,6 +28,7 @@ typedef struct run {
     bool writes;                     /* there is a directory, and this is no dry run */
     int64_t examples, batch, steps_per_epoch, steps, epochs;
     position at;
+    virtual_time virtual_time;
     dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
     int n_last;
     void **callback;                 /* their states */
@@ -36,6 +43,11 @@ typedef struct run {
     dt_digest saved;                 /* the weights of the one saved last */
 } run;
 
+/* Seconds of the step at hand; its batch is added to the clock. */
+double dt_virtual_step_s(const run *r);
+void dt_virtual_step(run *r, const dt_batch *batch);
+/* The part of an epoch in which devices wait for data, and a new epoch begins. */
+double dt_virtual_idle(run *r);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Saves a checkpoint of the position. */

@@ -116,10 +116,9 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, dou
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
-/* Planned bytes of a training step's arena; simulated seconds of a step whose links are so many times
- * slower than they should be (0: no virtual clock). */
+/* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
-double dt_trainer_virtual_seconds(const dt_trainer *t, double slowness);
+const dt_price *dt_trainer_price(const dt_trainer *t);
 /* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable"; "stablehlo" (what a core does in a step)
  * and "stablehlo-gradient" (a replica's step), for which an outline is enough. */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;

@@ -198,9 +198,9 @@ int64_t dt_trainer_peak_bytes(const dt_trainer *t)
     return t->peak_bytes;
 }
 
-double dt_trainer_virtual_seconds(const dt_trainer *t, double slowness)
+const dt_price *dt_trainer_price(const dt_trainer *t)
 {
-    return t->price.seconds + (slowness - 1) * t->price.collective_s;
+    return &t->price;
 }
 
 static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out)

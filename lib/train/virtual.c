@@ -1,0 +1,42 @@
+/*
+ * The clock of a simulated slice. A batch travels from its host to the chip while the step before computes, so a step takes the longer of the two.
+ * That is modelled, and the same in every run. What a host needs to prepare a batch is measured: it is what the reading thread took here, divided
+ * among the hosts of the slice, each of which prepares its own replicas' rows. So it tells how long devices would wait for data, and is no part of
+ * the clock.
+ */
+#include "train/run.h"
+
+#include <math.h>
+
+/* Devices wait for each other at a step's collectives: what is slow on one is slow for all. */
+static double device_seconds(const run *r)
+{
+    const dt_price *p = dt_trainer_price(r->q->trainer);
+    return p->seconds + (dt_faults_slowness(&r->q->faults, r->at.step) - 1) * p->collective_s;
+}
+
+double dt_virtual_step_s(const run *r)
+{
+    return fmax(device_seconds(r), dt_trainer_price(r->q->trainer)->infeed_s);
+}
+
+void dt_virtual_step(run *r, const dt_batch *batch)
+{
+    const dt_resolver *resolver = r->strategy->resolver;
+    double step = dt_virtual_step_s(r);
+
+    if (step == 0)
+        return;
+    r->virtual_time.all_s += step;
+    r->virtual_time.device_s += device_seconds(r);
+    r->virtual_time.data_s += fmax(step, batch->prepare_s / resolver->topology->tasks);
+}
+
+double dt_virtual_idle(run *r)
+{
+    virtual_time *v = &r->virtual_time;
+    double idle = v->data_s > 0 ? 1 - v->device_s / v->data_s : 0;
+
+    v->device_s = v->data_s = 0;
+    return idle;
+}

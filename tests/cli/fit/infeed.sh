@@ -1,0 +1,26 @@
+#!/bin/sh
+# The clock of a simulated slice: a step takes as long as its batch travels from the host, where the devices are quicker; what waits for data is told.
+. tests/cli/setup.sh
+write_tiny
+
+# run WORDS...: the program's step and its infeed as planned, the clock of every step, of all of them; seconds.
+run() {
+    set -- "$tiny" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v5e-8}}' "$@"
+    "$DTRAIN" plan "$@" --json >"$TEST_DIR/plan"
+    "$DTRAIN" fit "$@" --json --every-step --fresh output.dir="$TEST_DIR/run" >"$TEST_DIR/out"
+    step=$(sed -n 's/.*"virtual_ms":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/out" | head -n 1)
+    n=$(grep -c '"event":"step"' "$TEST_DIR/out")
+    infeed=$(sed -n 's/.*"infeed_s": *\([0-9.e-]*\).*/\1/p' "$TEST_DIR/plan" | head -n 1)
+    idle=$(sed -n 's/.*"event":"epoch".*"idle":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/out" | head -n 1)
+    all=$(sed -n 's/.*"event":"end".*"virtual_s":\([0-9.e-]*\)}/\1/p' "$TEST_DIR/out")
+    awk -v step="$step" -v n="$n" -v infeed="$infeed" -v idle="$idle" -v all="$all" 'BEGIN {
+        print n " steps, " (1e3 * infeed > step - 6e-4 ? "as long as a batch travels" : "longer than a batch travels") (idle > 0.1 ? ", devices wait" : "")
+        off = (all - n * step / 1e3) / n
+        if (all == "" || off > 6e-7 || off < -6e-7) print "all of them: " all ", a step: " step
+        if (idle == "" || idle < 0 || idle >= 1) print "idle: " idle }'
+}
+wide='dataset={format: synthetic, examples: 2048, element: {image: {shape: [4096]}, label: {num_classes: 3}}, global_batch_size: 512}'
+run | sed 's/, devices wait//'
+run "$wide" 'model.layers.0.Input.shape=[4096]' model.layers.1.Dense.units=1
+"$DTRAIN" fit "$tiny" "$wide" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v5e-8}}' 'model.layers.0.Input.shape=[4096]' model.layers.1.Dense.units=1 fit.epochs=1 \
+    checkpoint= --fresh output.dir="$TEST_DIR/run" | sed -n 's/^epoch.*idle [0-9]* %/idle N %/p'
