@@ -22,10 +22,12 @@ typedef struct dt_across_attr {
     dt_mesh_axes axes;      /* who takes part: the devices that differ in these axes only */
     int32_t kind;      /* dt_reduce_kind */
     int32_t dim, to;   /* dimensions */
+    int32_t unused;    /* 0: attributes are compared byte by byte, so there are no gaps */
     int64_t low, high; /* collective_permute: elements from the neighbours on both sides */
     int64_t drift;     /* how much further on each device's range begins than the one before it */
     double fill;       /* what lies beyond the first and the last device */
 } dt_across_attr;
+_Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) + 4 * sizeof(int32_t) + 3 * sizeof(int64_t) + sizeof(double), "gaps");
 
 /* One device's share of an op, all devices' inputs being values of one trace. */
 typedef struct dt_plain_call {
