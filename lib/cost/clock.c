@@ -101,12 +101,6 @@ static void add_between(clock *c)
     }
 }
 
-static bool is_gathered_weight(const clock *c, int i)
-{
-    const dt_node *n = &c->g->node[i];
-    return n->op == &dt_op_across_all_gather && c->g->node[dt_priced_source(c->r, n->in[0])].op == &dt_op_parameter;
-}
-
 static void find_readers(clock *c)
 {
     for (int j = c->g->n_nodes - 1; j > 0; j--)
@@ -135,7 +129,7 @@ static void add_link(clock *c, int i)
 
 static void add_again(clock *c, int i)
 {
-    int place = is_gathered_weight(c, i) ? read_again_at(c, i) : c->g->n_nodes;
+    int place = dt_priced_is_gathered_weight(c->r, i) ? read_again_at(c, i) : c->g->n_nodes;
     c->again[i] = -1;
     if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->forward[i])
         c->again[i] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });

@@ -14,6 +14,8 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i);
 int dt_priced_source(const dt_priced_program *r, int i);
 /* Whether i is read from memory, not made where it is read (constants, counted numbers, sizes). */
 bool dt_priced_lies_there(const dt_priced_program *r, int i);
+/* Parts of a variable brought together from other replicas: gathered once for the forward pass, once for the backward pass. */
+bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i);
 /* By node: whether a result needs it; the rest is backward work and updates. In `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
 /* How often the work of node i is done in a step. */

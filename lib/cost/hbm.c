@@ -102,12 +102,6 @@ static void mark_gradients(holding *h, dt_plan *p)
 
 /* ---- other values ---- */
 
-static bool is_gathered_weight(const holding *h, int i)
-{
-    const dt_node *n = &h->g->node[i];
-    return n->op == &dt_op_across_all_gather && h->g->node[dt_priced_source(h->r, n->in[0])].op == &dt_op_parameter;
-}
-
 static void live(const holding *h, int i, int from, int to)
 {
     if (from > to)
@@ -158,7 +152,7 @@ static void count_values(holding *h)
     for (int i = 0; i < h->g->n_nodes; i++) {
         if (!takes_room(h, i))
             continue;
-        if (is_gathered_weight(h, i) && s[i].end >= 0) {
+        if (dt_priced_is_gathered_weight(h->r, i) && s[i].end >= 0) {
             live(h, i, s[i].first, s[i].last);
             live(h, i, s[i].again, s[i].end);
         } else {

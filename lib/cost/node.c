@@ -1,5 +1,6 @@
 /* A node as it is priced: its type on one device, what its op costs alone. */
 #include "cost/cost_impl.h"
+#include "op/across.h"
 #include "op/op.h"
 
 static const dt_node *node_of(const dt_priced_program *r, int i)
@@ -68,4 +69,10 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
         for (int k = 0; forward[i] && k < g->node[i].n_in; k++)
             forward[g->node[i].in[k]] = true;
     return forward;
+}
+
+bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i)
+{
+    const dt_node *n = node_of(r, i);
+    return n->op == &dt_op_across_all_gather && node_of(r, dt_priced_source(r, n->in[0]))->op == &dt_op_parameter;
 }
