@@ -15,8 +15,8 @@ static const char *const heads[] = {
     "version: 1\nseed: 3\nstrategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}\n",
     "version: 1\nseed: 3\nreproducible: {shards: 8}\nstrategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}\n",
     "version: 1\nseed: 3\nstrategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}, device_assignment: {computation_shape: [1, 1, 1, 2]}, spmd_partitioning: true}\n",
-    "version: 1\nseed: 3\nstrategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8, numerics: chip}, device_assignment: {computation_shape: [1, 1, 1, 2]}, "
-    "spmd_partitioning: true}\n",
+    ("version: 1\nseed: 3\nstrategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8, numerics: chip}, device_assignment: {computation_shape: [1, 1, 1, 2]}, "
+     "spmd_partitioning: true}\n"),
 };
 enum { WHOLE, SHARDS, LOGICAL, CHIP };
 
