@@ -48,6 +48,16 @@ static bool fits(const dt_compiled *c, int64_t rows, const dt_device *d)
     return yes;
 }
 
+bool dt_compiled_fits(const dt_compiled *c, int64_t rows)
+{
+    dt_device *device = NULL;
+    dt_status *bad = dt_strategy_device_of(c->strategy, &device);
+    bool yes = !bad && (!device->topology || fits(c, rows, device));
+
+    dt_status_free(bad);
+    return yes;
+}
+
 static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d, dt_status *s)
 {
     static const char *const names[] = { [DT_OVER_OPTIMIZER] = "optimizer", [DT_OVER_WEIGHTS] = "weights" };

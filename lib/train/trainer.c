@@ -26,15 +26,37 @@ static dt_layer_units list_units(const dt_trainer *t)
     return (dt_layer_units){ n, layer, unit };
 }
 
-dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
+static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool remakes, dt_compiled **out)
 {
-    const bool remakes = kind == DT_STEP_TRAIN && t->o.model->spec.rematerialize != DT_REMAT_NONE;
     const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){ 0 };
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
     return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards, .over_replicas = t->o.over_replicas,
                                                                             .micro_batches = t->o.micro_batches, .units = remakes ? &units : NULL });
+}
+
+static bool rematerializes(const dt_trainer *t)
+{
+    return t->o.model->spec.rematerialize != DT_REMAT_NONE;
+}
+
+dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
+{
+    return compile_step(t, kind, kind == DT_STEP_TRAIN && rematerializes(t), out);
+}
+
+/* A step that does not fit, with values made again in place of kept. */
+static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s)
+{
+    dt_compiled *other = NULL;
+    dt_status *bad = compile_step(t, DT_STEP_TRAIN, true, &other);
+
+    if (!bad && dt_compiled_fits(other, rows))
+        s = dt_note(s, "model: {rematerialize: full} would fit");
+    dt_status_free(bad);
+    dt_compiled_destroy(other);
+    return s;
 }
 
 int64_t dt_trainer_full_batch(const dt_trainer *t)
@@ -58,7 +80,11 @@ static dt_status *prepare_training(dt_trainer *t)
 
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
-    DT_TRY(dt_compiled_prepare(t->train, batch, &x));
+    dt_status *s = dt_compiled_prepare(t->train, batch, &x);
+    if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
+        s = try_rematerializing(t, batch, s);
+    if (s)
+        return s;
     if (x) {
         t->price = x->price;
         t->peak_bytes = dt_exec_arena_bytes(x->exec);

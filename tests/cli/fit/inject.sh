@@ -49,6 +49,24 @@ sizes <"$TEST_DIR/wide" | head -n 2
 wide --inject "$ceiling" "dataset.global_batch_size=$(sed -n 's/.*global batch of \([0-9]*\) .*/\1/p' "$TEST_DIR/wide")"
 wide --inject "$ceiling" dataset.global_batch_size=2048 "$(sed -n 's/ *\(partition\): \(.*\) would fit/\1=\2/p' "$TEST_DIR/wide")"
 
+deep() {
+    "$DTRAIN" fit - -nq --inject hbm=6MiB "$@" 2>&1 <<'END'
+version: 1
+strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}
+dataset: {format: synthetic, examples: 8192, element: {image: {shape: [32]}, label: {num_classes: 4}}, global_batch_size: 8192}
+model:
+  layers:
+    - Input: {name: image, shape: [32]}
+    - Repeat: {for: {i: [0, 1, 2, 3, 4, 5, 6, 7]}, layers: [{Dense: {name: "a_{i}", units: 64}}, {Dense: {name: "b_{i}", units: 64, activation: gelu}}]}
+    - Dense: {units: 4}
+compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+}
+deep >"$TEST_DIR/deep"
+grep -c 'rematerialize: full} would fit' "$TEST_DIR/deep"
+deep "$(sed -n 's/ *\(model\): {\(.*\): \(.*\)} would fit/\1.\2=\3/p' "$TEST_DIR/deep")" && echo "made again, it fits"
+
 echo "== words"
 for fault in kil:core=5@step=8 kill:core=8@step=1 kill:cor=1 kill:core=1,core=2@step=1 kill@step=3 nan@step=0 nan@step=7x hbm=8Gi hbm '' \
     'slow-link:x=1@step=2*3' 'slow-link:x=1,y=5@step=2*3' 'slow-link:x=1,y=1@step=2' 'slow-link:x=1,y=1@step=2*0' nan@step=99999999999999999999; do
