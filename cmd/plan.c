@@ -134,12 +134,13 @@ struct searching {
     int64_t budget;
     bool json;
     char **text;
+    bool *fits;
 };
 
 static dt_status *search_one(const dt_job_source *source, void *user)
 {
     const struct searching *q = user;
-    return dt_plan_search(&(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text);
+    return dt_plan_search(&(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text, q->fits);
 }
 
 static dt_status *write_svg(const struct call *call, const char *text)
@@ -166,7 +167,7 @@ static dt_status *plan(const struct call *call, char **text, bool *fits)
     if (!s)
         s = read_budget(call, &request.budget);
     if (!s && my->search)
-        return with_source(call, NULL, search_one, &(struct searching){request.budget, my->json, text});
+        return with_source(call, NULL, search_one, &(struct searching){request.budget, my->json, text, fits});
     if (!s)
         s = open_jobs(call, &jobs);
     request.jobs = jobs.at;
@@ -215,7 +216,7 @@ const struct verb verb_plan = {
                 "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
                 "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
                 "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    beside the real compiler\n",
-    .more = "It exits with 78 when the job does not fit, as fit would. Times are a model's: docs/simulator.md says how well it predicts.",
+    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

@@ -926,9 +926,9 @@ typedef struct dt_search_request {
     int64_t budget;            /* as above */
     bool json;
 } dt_search_request;
-/* The job over replicas x logical devices x batch x rematerialisation x over_replicas, each planned, the most examples per second first. The
- * caller frees *text. NO_SLICE. */
-DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text) DT_CHECKED;
+/* The job over replicas x logical devices x batch x rematerialisation x over_replicas, each planned, the most examples per second first. *fits
+ * (may be NULL) tells whether any shape fits the devices' memory. The caller frees *text. NO_SLICE. */
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) DT_CHECKED;
 
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;

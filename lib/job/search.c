@@ -259,7 +259,7 @@ static void print_json(const search *s, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text)
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits)
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_plan_search", "request"));
@@ -273,6 +273,8 @@ DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text)
         plan_all(&s);
         if (s.n > 0)
             qsort(s.at, (size_t)s.n, sizeof *s.at, by_merit);
+        if (fits)
+            *fits = s.base.fits || (s.n > 0 && s.at[0].fits);
         (request->json ? print_json : print)(&s, &out);
         *text = dt_str_take(&out);
     }

@@ -21,6 +21,7 @@ exits 0 plan job.yaml --svg file.svg
 cmp plan.svg file.svg
 exits 73 plan job.yaml --svg no_such_folder/file.svg
 "$DTRAIN" plan job.yaml --search | sed -n '$p' | cut -c1-40
+exits 78 plan job.yaml --search --budget 1KiB
 python3 - <<'END'
 import json, xml.dom.minidom
 p = json.load(open("plan.json"))
