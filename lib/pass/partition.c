@@ -22,18 +22,10 @@
 
 /* ---- how many pieces ---- */
 
-static int power_of_two_below(double x)
-{
-    int units = 1;
-    while (units * 2 <= x && units < 16)
-        units *= 2;
-    return units;
-}
-
 /* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
 static int units_for_elements(const dt_node *n)
 {
-    int units = power_of_two_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = n->op == &dt_op_dot_general ? 128 : 16;
+    int units = dt_pieces_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = n->op == &dt_op_dot_general ? 128 : 16;
     while (units > 1 && n->type.dim[0] < least * units)
         units /= 2;
     return units;

@@ -80,6 +80,8 @@ bool dt_is_rematerialized(const dt_node *n);
 
 /* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions those whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
+/* The largest power of two that is at most x, in [1, 16]. */
+int dt_pieces_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /* For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. */

@@ -29,7 +29,7 @@ static int64_t row_elements(const dt_type *t)
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* with B = 1 */
 }
 
-static int power_of_two_below(double x)
+int dt_pieces_below(double x)
 {
     int units = 1;
     while (units * 2 <= x && units < MOST_PIECES)
@@ -67,7 +67,7 @@ static int64_t most_product_rows(const dt_graph *g)
  */
 static int units_for_rows(int64_t rows)
 {
-    int units = power_of_two_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
+    int units = dt_pieces_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
@@ -101,7 +101,7 @@ static int64_t largest_row(const dt_graph *g)
 int dt_image_units(const dt_graph *g, int64_t rows)
 {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
-    int units = power_of_two_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
+    int units = dt_pieces_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
     return units > others ? units : others;
 }
 
