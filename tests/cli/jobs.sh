@@ -47,3 +47,20 @@ stages() {
         done
     done
 }
+
+# A text for configs/char-gpt.yaml; any will do.
+write_text() {
+    export TINYSHAKESPEARE="$TEST_DIR/t.txt"
+    for i in 1 2 3 4 5 6 7 8 9; do
+        for speaker in ROMEO JULIET; do printf '%s:\nWhat light through yonder window breaks %d times?\n\n' "$speaker" $i; done
+    done >"$TEST_DIR/t.txt"
+}
+
+# small_gpt VERB WORDS...: configs/char-gpt.yaml with two small blocks, over that text.
+small_gpt() {
+    gpt_verb=$1
+    shift
+    "$DTRAIN" "$gpt_verb" configs/char-gpt.yaml 'dataset.element.tokens.shape=[16]' dataset.global_batch_size=24 'model.layers.0.Input.shape=[16]' \
+        model.layers.1.TokenAndPositionEmbedding.sequence_length=16 model.layers.1.TokenAndPositionEmbedding.embedding_dim=24 \
+        'model.layers.2.Repeat.for.i=[0, 1]' model.layers.2.Repeat.layers.0.TransformerDecoder.intermediate_dim=32 checkpoint.save_freq=epoch "$@"
+}

@@ -3,18 +3,12 @@
 # stopped in between or not, and tells the same text. Any text will do for that.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-export TINYSHAKESPEARE="$TEST_DIR/t.txt"
-for i in 1 2 3 4 5 6 7 8 9; do
-    for speaker in ROMEO JULIET; do printf '%s:\nWhat light through yonder window breaks %d times?\n\n' "$speaker" $i; done
-done >"$TEST_DIR/t.txt"
+write_text
 small() {
     replicas=$1
     shift
-    set -- "strategy={type: mirrored, replicas: $replicas}" 'dataset.element.tokens.shape=[16]' dataset.global_batch_size=24 'model.layers.0.Input.shape=[16]' \
-        model.layers.1.TokenAndPositionEmbedding.sequence_length=16 model.layers.1.TokenAndPositionEmbedding.embedding_dim=24 \
-        'model.layers.2.Repeat.for.i=[0, 1]' model.layers.2.Repeat.layers.0.TransformerDecoder.intermediate_dim=32 fit.validation_freq=3 \
-        'fit.callbacks.0={GenerateText: {every: 3, prompt: "ROMEO:", max_tokens: 12}}' checkpoint.save_freq=epoch "output.dir=$TEST_DIR/$replicas" "$@"
-    "$DTRAIN" fit configs/char-gpt.yaml fit.steps=6 --json "$@" 2>/dev/null || echo "exit $?"
+    small_gpt fit --json "strategy={type: mirrored, replicas: $replicas}" fit.steps=6 fit.validation_freq=3 "output.dir=$TEST_DIR/$replicas" \
+        'fit.callbacks.0={GenerateText: {every: 3, prompt: "ROMEO:", max_tokens: 12}}' "$@" 2>/dev/null || echo "exit $?"
 }
 "$DTRAIN" fit configs/char-gpt.yaml -n --json 'strategy={type: mirrored, replicas: 4}' dataset.global_batch_size=1 2>/dev/null >"$TEST_DIR/start"
 value parameters "$TEST_DIR/start"

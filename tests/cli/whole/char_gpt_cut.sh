@@ -4,17 +4,11 @@
 # out by all_reduce alone, and what a core keeps is half of what is cut.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-export TINYSHAKESPEARE="$TEST_DIR/t.txt"
-for i in 1 2 3 4 5 6 7 8 9; do
-    for speaker in ROMEO JULIET; do printf '%s:\nWhat light through yonder window breaks %d times?\n\n' "$speaker" $i; done
-done >"$TEST_DIR/t.txt"
+write_text
 small() {
     verb=$1
     shift
-    "$DTRAIN" "$verb" configs/char-gpt.yaml 'dataset.element.tokens.shape=[16]' dataset.global_batch_size=24 'model.layers.0.Input.shape=[16]' \
-        model.layers.1.TokenAndPositionEmbedding.sequence_length=16 model.layers.1.TokenAndPositionEmbedding.embedding_dim=24 \
-        'model.layers.2.Repeat.for.i=[0, 1]' model.layers.2.Repeat.layers.0.TransformerDecoder.intermediate_dim=32 \
-        compile.optimizer.AdamW.learning_rate=0.01 'fit.callbacks=[]' fit.steps=20 fit.validation_freq=10 checkpoint.save_freq=epoch "$@"
+    small_gpt "$verb" compile.optimizer.AdamW.learning_rate=0.01 'fit.callbacks=[]' fit.steps=20 fit.validation_freq=10 "$@"
 }
 losses() {
     name=$1
