@@ -147,13 +147,14 @@ bench: all examples
 	BUILD=$(BUILD) scripts/bench
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/dtrain
 	install -m 755 $(BUILD)/dtrain $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libdtrain.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/libdtrain.so $(DESTDIR)$(PREFIX)/lib/libdtrain.so.$(VERSION)
 	ln -sf libdtrain.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libdtrain.so.0
 	ln -sf libdtrain.so.0 $(DESTDIR)$(PREFIX)/lib/libdtrain.so
 	install -m 644 lib/dtrain.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 lib/dtrain/*.h $(DESTDIR)$(PREFIX)/include/dtrain/
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: dtrain' \
 	    'Description: distributed training driver' 'Version: $(VERSION)' 'Libs: -L$${libdir} -ldtrain' \
 	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dtrain.pc

@@ -9,5 +9,5 @@ else
     head -n 20 "$TEST_DIR/out" | hide
 fi
 grep -oE 'dt_[a-z0-9]+_[a-z0-9_]+' docs/coming-from-tensorflow.md | sort -u | while read -r name; do
-    grep -q "$name" lib/dtrain.h || [ "$name" = dt_x_unref ] || echo "docs/coming-from-tensorflow.md: there is no $name"
+    grep -q "$name" lib/dtrain/*.h || [ "$name" = dt_x_unref ] || echo "docs/coming-from-tensorflow.md: there is no $name"
 done

@@ -1,0 +1,104 @@
+/*
+ * Job files: opened, trained, evaluated, asked for predictions, as the program's verbs do it.
+ */
+#ifndef DTRAIN_JOB_H
+#define DTRAIN_JOB_H
+
+#include "base.h"
+
+DT_BEGIN_C
+
+/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+
+/* A job file, read and checked: types, shapes, placement. Data is not opened yet. */
+typedef struct dt_job dt_job;
+/* What a job is opened for says which sections it must have: evaluate needs no `fit`, predict and topology no `compile` either; a plan takes words
+ * that cannot be run yet. */
+typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_PLAN, DT_FOR_EVALUATE, DT_FOR_PREDICT, DT_FOR_TOPOLOGY } dt_purpose;
+typedef struct dt_job_source {
+    const char *path;               /* "-": standard input */
+    const char *directory;          /* -C: output.dir is relative to it; NULL: "." */
+    const char *const *overrides;   /* "key.path=value" */
+    int n_overrides;
+    dt_purpose purpose;
+} dt_job_source;
+DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
+DT_API void dt_job_unref(dt_job *j);
+DT_API const char *dt_job_name(const dt_job *j);
+/* The i-th metric that fit reports: "loss", "accuracy", ..., then with validation data "val_loss", ...; NULL past the last. */
+DT_API const char *dt_job_metric(const dt_job *j, int i);
+/* Opens the data as well and checks it against the model. */
+DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
+/* What each logical device has of images that `partition` cuts by rows and columns, layer by layer, and what it gets from its neighbours; "" where
+ * no images are cut. Free it. */
+DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
+
+typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN } dt_kernels;
+typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
+
+/* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
+typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
+    DT_EVENT_TEXT, DT_EVENT_FAULT } dt_event_kind;
+typedef struct dt_metric {
+    const char *name; /* "loss", "val_accuracy" */
+    double value;
+} dt_metric;
+typedef struct dt_event {
+    dt_event_kind kind;
+    const char *job, *job_sha256, *backend; /* start */
+    const char *device;                     /* start: "sim:v3-8", "2 x CPU" */
+    uint64_t seed;                          /* start */
+    int replicas, logical_devices, threads; /* start */
+    int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: the planned arena of a training step */
+    int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
+    int64_t epochs;                         /* start, step, epoch: in all */
+    int64_t step, steps;                    /* global step, counted from 1; in all */
+    int64_t epoch;                          /* counted from 1 */
+    int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it */
+    int64_t examples;                       /* step, epoch, eval */
+    double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
+    double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: no virtual clock */
+    double idle;                            /* epoch: part of simulated time in which devices wait for data, as fast as it was prepared here */
+    /* step, epoch, eval; end: of the last epoch, also when it was trained before. A step's loss is that of its batch, its other metrics are those
+     * of the epoch so far. */
+    const dt_metric *metrics;
+    int n_metrics;
+    const char *checkpoint, *weights_sha256; /* checkpoint, end */
+    const char *split;                      /* eval from evaluate: "validation" */
+    const char *text;                       /* warning; text: what GenerateText made, the prompt first; fault: the one that comes, as written */
+    bool resumed;                           /* start: goes on from `step` of `checkpoint` */
+} dt_event;
+
+typedef struct dt_run_options {
+    int threads;               /* lanes; 0: one per core */
+    dt_kernels kernels;
+    dt_resume resume;
+    const char *resume_path;   /* with DT_RESUME_PATH */
+    int64_t max_steps;         /* --steps: stop after this many global steps; 0: the job's own */
+    bool dry_run;              /* compile, report start, write nothing */
+    bool every_step;           /* step events are not rate-limited */
+    void (*event)(const dt_event *e, void *user); /* may be NULL */
+    void *user;
+    const volatile int *stop;  /* set by signal handlers: 1 save and stop, 2 stop at once; NULL: none */
+    volatile int *save;        /* set by a signal handler: save and go on; cleared by fit */
+    const char *const *inject; /* fit: faults to rehearse, "kill:core=5@step=120", "slow-link:x=1,y=2@step=50*4", "nan@step=7", "hbm=8GiB" */
+    int n_inject;
+} dt_run_options;
+
+/* Trains as the job says; options NULL: all 0. TEMPFAIL (75) when stopped after saving, or before the first step. */
+DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
+/* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
+DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
+typedef struct dt_predict_request {
+    const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */
+    const char *input;      /* an NPY file in place of the job's data, through the `map` of the model's input; NULL: none */
+    const char *split;      /* of the job's data: "validation", "test", "train" */
+} dt_predict_request;
+/* The model's outputs (examples, ...), in the order of the data. */
+DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, const dt_run_options *options, dt_tensor **out) DT_CHECKED;
+/* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
+DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
+
+DT_END_C
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What can be said without training: slices, plans, devices of this machine, published rows, sample data.
+ */
+#ifndef DTRAIN_LOOK_H
+#define DTRAIN_LOOK_H
+
+#include "job.h"
+
+DT_BEGIN_C
+
+/* ---- looking around ----------------------------------------------------------------------------------------------- */
+
+/* The library's version, "0.1.0". */
+DT_API const char *dt_version(void);
+
+typedef struct dt_topology_request {
+    const char *tpu;        /* "v3-8", "" for this machine's, NULL: the job's */
+    const dt_job *job;      /* its replicas are drawn; may be NULL */
+    bool json, utf8;
+    int columns;            /* of the page; 0: it is none: 80 for chips, lines of words are not broken */
+    int64_t cores_per_chip; /* devices that a chip shows; 0: what it usually does */
+    const char *fit;        /* "1,2,2,2": list where that computation_shape fits instead of drawing; NULL: draw */
+    const char *svg;        /* "FILE": draw an SVG file, *text stays empty; "-": *text is the SVG; NULL: no SVG */
+} dt_topology_request;
+/* The slice, drawn in text, as JSON or SVG. The caller frees *text. */
+DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
+
+typedef enum dt_plan_form {
+    DT_PLAN_TEXT,  /* tables; the jobs side by side */
+    DT_PLAN_JSON,  /* one object; what-ifs are a list in it */
+    DT_PLAN_SVG,   /* a picture of the first job: memory, the step's time line, layers */
+    DT_PLAN_TRACE, /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
+} dt_plan_form;
+typedef struct dt_plan_request {
+    dt_job *const *jobs;       /* the job as it is, then as it would be; opened for training, with slices */
+    const char *const *labels; /* [n_jobs]: what each is called */
+    int n_jobs;
+    dt_plan_form form;
+    int64_t budget;            /* bytes of a device that may be used; 0: all that the chip has */
+    bool verbose;              /* every layer */
+    int threads;               /* that fit would compute with on this machine, as dt_run_options has them: bytes of its arena depend on them */
+    dt_kernels kernels;        /* likewise */
+    const char *compiler;      /* path of a PJRT plug-in, libtpu.so: it compiles the first job's step, and what it says stands beside; NULL: none */
+} dt_plan_request;
+/* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; and of this machine's memory, were they run on it
+ * (null where that is too large to be compiled in passing, or cannot be run yet). Nothing is allocated, nothing runs. *fits
+ * (may be NULL) tells whether every program of the first job fits the devices' memory. The caller frees *text. NO_SLICE;
+ * with a compiler PLUGIN, COMPILER, NO_STABLEHLO. */
+DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
+
+typedef struct dt_search_request {
+    const dt_job_source *source;
+    int64_t budget;            /* as above */
+    bool json;
+} dt_search_request;
+/* The job over replicas x logical devices x batch x rematerialisation x over_replicas, each planned, the most examples per second first. *fits
+ * (may be NULL) tells whether any shape fits the devices' memory. The caller frees *text. NO_SLICE. */
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) DT_CHECKED;
+
+/* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
+DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
+
+typedef struct dt_bench_request {
+    const char *rows;     /* the file */
+    const char *configs;  /* where the jobs of published models are; NULL: "configs/published" */
+    bool json;
+} dt_bench_request;
+/* Predicts the rows of a file of published numbers, and compares: tables, or as JSON one line a row. NotFoundError: no such file;
+ * InvalidArgumentError: not of its form. What a row lacks to be predicted is said in its line. The caller frees *text. */
+DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text) DT_CHECKED;
+
+/* Draws sample data: kind "digits". Writes into `directory`, which is created. */
+DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
+
+DT_END_C
+
+#endif
