@@ -84,6 +84,7 @@ typedef struct dt_dataset_spec {
     dt_place at;
     const char *directory;
     uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
+    uint64_t map_seed;       /* of random steps that have none of their own: seed */
     bool own_shuffle_seed;
     int64_t global_batch_size, per_replica_batch_size; /* exactly one is > 0 */
     dt_last_batch last_batch;
@@ -138,8 +139,8 @@ dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tok
 void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out); /* U+FFFD for a token that the text does not have */
 /* Sets the global batch when the job gave per_replica_batch_size. */
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
-/* Sets the seed of the shuffle, unless `shuffle` has one of its own. */
-void dt_dataset_set_shuffle_seed(dt_dataset *d, uint64_t seed);
+/* Sets the seed of random map steps, and of the shuffle, unless these have one of their own. */
+void dt_dataset_set_seed(dt_dataset *d, uint64_t seed);
 
 /* ---- feeds ---- */
 

@@ -181,7 +181,7 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
         DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
-        dt_map_run(c->plan, row, mapped, scratch);
+        dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
         if (dt_find_outside(t->dtype, c->classes, mapped, n, &value) >= 0)
             return outside(c, i, value);
     }
@@ -397,8 +397,9 @@ void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size)
     d->spec.global_batch_size = global_batch_size;
 }
 
-void dt_dataset_set_shuffle_seed(dt_dataset *d, uint64_t seed)
+void dt_dataset_set_seed(dt_dataset *d, uint64_t seed)
 {
+    d->spec.map_seed = seed;
     if (!d->spec.own_shuffle_seed)
         d->spec.shuffle_seed = seed;
 }

@@ -119,15 +119,18 @@ static dt_status *gather(dt_feed *f, slot *s, int e)
 {
     const track *t = &f->tracks[e];
     char *out = s->element[e].data;
+    dt_map_at at = {.seed = f->d->spec.map_seed, .training = f->o.part == DT_PART_TRAIN};
     s->element[e].type.dim[0] = s->rows;
     for (int64_t i = 0; i < s->rows; i++) {
         int64_t bytes;
         const char *next = ahead(f, t, s, i, &bytes);
         const void *row;
-        for (int64_t at = 0; at < bytes; at += 64)
-            __builtin_prefetch(next + at);
+        for (int64_t k = 0; k < bytes; k += 64)
+            __builtin_prefetch(next + k);
         DT_TRY(dt_rows_get(f->d, f->rows, e, f->chosen[i], t->whole, t->buffer, &row));
-        dt_map_run(t->plan, row, out + i * t->bytes, f->scratch);
+        at.example = f->rows->first + f->chosen[i];
+        at.pass = dt_order_pass(&f->order, s->epoch, s->step * f->o.batch + i);
+        dt_map_run(t->plan, &at, row, out + i * t->bytes, f->scratch);
     }
     return NULL;
 }

@@ -1,118 +1,26 @@
 /*
- * The table of steps, reading lists of them, and plans. A step knows its arguments, what type it makes of what, and how to turn
- * one example; everything else goes over rows of the table. A new step is one more row.
+ * Reading lists of steps, and plans. A step knows its arguments, what type it makes of what, and how to turn one example (map/step.h); everything
+ * here goes over rows of their table.
  */
 #include "data/map.h"
 
 #include <string.h>
 
-#include "data/cast.h"
+#include "data/map/step.h"
 
-/* One step of a plan: a row with its arguments, applied to one example. */
-typedef struct stage {
-    const struct step *step;
-    const void *args;
-    dt_type in, out;
-    int64_t values; /* of in */
-} stage;
-
-typedef struct step {
-    dt_kind kind;
-    const char *only;                  /* the argument that a bare value stands for; NULL: none */
-    bool integers;                     /* takes integers only */
-    void (*infer)(stage *s);           /* out from in */
-    void (*run)(const stage *s, const void *in, void *out);
-    int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
-} step;
-
-/* ---- the steps ---- */
-
-static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
-
-struct cast { int dtype; };
-
-static const dt_field cast_fields[] = {
-    DT_ENUM(struct cast, dtype, dtype_names, .required = true, .help = "type of the values from here on"),
-    DT_END
-};
-
-static void cast_infer(stage *s)
-{
-    s->out.dtype = (dt_dtype)((const struct cast *)s->args)->dtype;
-}
-
-static void cast_run(const stage *s, const void *in, void *out)
-{
-    dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
-}
-
-static const step step_cast = {
-    .kind = {"cast", "values of another type; floats become integers towards zero", cast_fields, sizeof(struct cast), NULL},
-    .only = "dtype",
-    .infer = cast_infer,
-    .run = cast_run,
-};
-
-struct rescale { double scale, offset; };
-
-static const dt_field rescale_fields[] = {
-    DT_REAL(struct rescale, scale, .preset = "1", .help = "factor"),
-    DT_REAL(struct rescale, offset, .preset = "0", .help = "added after it"),
-    DT_END
-};
-
-static void rescale_infer(stage *s)
-{
-    s->out.dtype = DT_FLOAT32;
-}
-
-static void rescale_run(const stage *s, const void *in, void *out)
-{
-    const struct rescale *a = s->args;
-    dt_rescale(s->in.dtype, (float)a->scale, (float)a->offset, in, out, s->values);
-}
-
-static const step step_rescale = {
-    .kind = {"rescale", "float32 values x * scale + offset, as Keras' Rescaling", rescale_fields, sizeof(struct rescale), NULL},
-    .infer = rescale_infer,
-    .run = rescale_run,
-};
-
-struct one_hot { int64_t num_classes; };
-
-static const dt_field one_hot_fields[] = {
-    DT_INT(struct one_hot, num_classes, .min = 1, .max = 1 << 24, .required = true, .help = "labels lie in [0, num_classes)"),
-    DT_END
-};
-
-static int64_t one_hot_classes(const void *args)
-{
-    return ((const struct one_hot *)args)->num_classes;
-}
-
-static void one_hot_infer(stage *s)
-{
-    s->out.dtype = DT_FLOAT32;
-    s->out.dim[s->out.rank++] = one_hot_classes(s->args);
-}
-
-static void one_hot_run(const stage *s, const void *in, void *out)
-{
-    dt_one_hot(s->in.dtype, one_hot_classes(s->args), in, out, s->values);
-}
-
-static const step step_one_hot = {
-    .kind = {"one_hot", "a new last axis of float32: 1 at the label, 0 elsewhere", one_hot_fields, sizeof(struct one_hot), NULL},
-    .only = "num_classes",
-    .integers = true,
-    .infer = one_hot_infer,
-    .run = one_hot_run,
-    .classes = one_hot_classes,
-};
+#define DT_MAP_ROW(name) extern const dt_map_step dt_map_##name;
+#include "data/map/steps.h"
+#undef DT_MAP_ROW
 
 /* Every step that a job file can name. */
-static const step *const steps[] = {&step_cast, &step_rescale, &step_one_hot};
-enum { STEPS = sizeof steps / sizeof *steps };
+static const dt_map_step *const steps[] = {
+#define DT_MAP_ROW(name) &dt_map_##name,
+#include "data/map/steps.h"
+#undef DT_MAP_ROW
+};
+enum { STEPS = sizeof steps / sizeof *steps, MOST_BRIEF = 2 };
+
+#define LARGEST_EXAMPLE ((int64_t)1 << 32)
 
 /* ---- reading ---- */
 
@@ -127,7 +35,7 @@ struct dt_map {
     chain *chains; /* (n) */
 };
 
-static const step *step_named(const char *name)
+static const dt_map_step *step_named(const char *name)
 {
     for (int i = 0; i < STEPS; i++)
         if (strcmp(steps[i]->kind.name, name) == 0)
@@ -135,21 +43,40 @@ static const step *step_named(const char *name)
     return NULL;
 }
 
-/* {name: value} with the bare value written as the mapping that it is short for: {name: {only: value}}. */
+/* How many arguments a value gives without naming them; 0: it names them, or is no value for that. */
+static int count_brief(const dt_map_step *row, const dt_tree *value)
+{
+    int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1 : value->kind == DT_TREE_LIST ? value->n : 0;
+    return n >= 1 && n <= MOST_BRIEF && row->brief[n - 1] ? n : 0;
+}
+
+/* {name: value} with the bare value written as the mapping that it is short for: {name: {first: value}}, {name: {first: v[0], second: v[1]}}. */
 static const dt_tree *in_full(dt_arena *arena, const dt_tree *t)
 {
-    const step *row = t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
-    if (!row || !row->only || t->entry[0].value->kind != DT_TREE_SCALAR)
+    const dt_map_step *row = t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
+    int n = row ? count_brief(row, t->entry[0].value) : 0;
+    if (n == 0)
         return t;
-    dt_tree *args = dt_arena_copy(arena, t->entry[0].value, sizeof *args);
+    dt_tree *value = t->entry[0].value;
+    dt_tree *args = dt_arena_copy(arena, value, sizeof *args);
     dt_tree *whole = dt_arena_copy(arena, t, sizeof *whole);
-    args->kind = DT_TREE_MAP;
-    args->n = 1;
-    args->entry = dt_arena_copy(arena, t->entry, sizeof *args->entry);
-    args->entry->key = row->only;
     whole->entry = dt_arena_copy(arena, t->entry, sizeof *whole->entry);
     whole->entry->value = args;
+    args->kind = DT_TREE_MAP;
+    args->n = n;
+    args->entry = dt_arena_array(arena, dt_entry, n);
+    for (int i = 0; i < n; i++) {
+        args->entry[i] = t->entry[0];
+        args->entry[i].key = row->brief[i];
+        args->entry[i].value = value->kind == DT_TREE_LIST && !row->takes_list ? value->item[i] : value;
+    }
     return whole;
+}
+
+static dt_status *read_step(dt_arena *arena, const dt_kind *const *kinds, const dt_tree *t, dt_named *out)
+{
+    DT_TRY(dt_named_read(arena, kinds, STEPS, "map step", in_full(arena, t), out));
+    return steps[out->row]->check ? steps[out->row]->check(out->args, &out->at) : NULL;
 }
 
 static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out)
@@ -161,7 +88,7 @@ static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out)
     DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
     dt_named *named = dt_arena_array(arena, dt_named, e->value->n);
     for (int i = 0; i < e->value->n; i++)
-        dt_status_append(&s, dt_named_read(arena, kinds, STEPS, "map step", in_full(arena, e->value->item[i]), &named[i]));
+        dt_status_append(&s, read_step(arena, kinds, e->value->item[i], &named[i]));
     *out = (chain){.name = e->key, .n = e->value->n, .step = named};
     return s;
 }
@@ -206,7 +133,7 @@ struct dt_map_plan {
     dt_type type;
     int64_t in_bytes, widest; /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
     int n, n_limits;
-    stage *stages;
+    dt_map_stage *stages;
     dt_map_limit *limits;
 };
 
@@ -219,21 +146,36 @@ static const chain *find_chain(const dt_map *m, const char *name)
     return &none;
 }
 
-/* A rescale reads any type as float32, so a cast to that before it is left out: one pass over the values instead of two. */
-static bool is_redundant(const chain *c, int i)
+static bool is_float_cast(const dt_named *named)
 {
-    return steps[c->step[i].row] == &step_cast && ((const struct cast *)c->step[i].args)->dtype == DT_FLOAT32 &&
-           i + 1 < c->n && steps[c->step[i + 1].row] == &step_rescale;
+    dt_map_stage s = {.step = steps[named->row], .args = named->args};
+    return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == DT_FLOAT32;
 }
 
-static dt_status *check_stage(const stage *s, const dt_named *named, const char *file)
+/* Steps that read any type as float32 make a cast to that before them needless: one pass over the values instead of two. */
+static bool is_redundant(const chain *c, int i)
+{
+    return is_float_cast(&c->step[i]) && i + 1 < c->n && steps[c->step[i + 1].row]->reads_float32;
+}
+
+static dt_status *check_input(const dt_map_stage *s)
 {
     const char *name = s->step->kind.name;
-    if (s->step->integers && dt_dtype_is_float(s->in.dtype))
-        return dt_fail(DT_E_DATA_TYPE, &named->at, "%s: %s needs integers, got %s", file, name, dt_dtype_name(s->in.dtype));
-    if (s->out.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_DATA_SHAPE, &named->at, "%s: %s gives %d dimensions and the batch; at most %d in all", file, name,
-                       s->out.rank, DT_MAX_RANK);
+    if (s->step->takes == DT_TAKES_INTEGERS && dt_dtype_is_float(s->in.dtype))
+        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: %s needs integers, got %s", s->file, name, dt_dtype_name(s->in.dtype));
+    if (s->step->takes == DT_TAKES_IMAGES && s->in.rank != 2 && s->in.rank != 3)
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s takes images, (rows, columns) or (rows, columns, channels); examples have %d dimension%s",
+                       s->file, name, s->in.rank, s->in.rank == 1 ? "" : "s");
+    return NULL;
+}
+
+static dt_status *check_output(const dt_map_stage *s)
+{
+    int64_t bytes = (int64_t)dt_dtype_size(s->out.dtype);
+    for (int i = 0; i < s->out.rank; i++)
+        if (!dt_mul_fits(bytes, s->out.dim[i], &bytes) || bytes > LARGEST_EXAMPLE)
+            return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s makes examples of more than %lld bytes", s->file, s->step->kind.name,
+                           (long long)LARGEST_EXAMPLE);
     return NULL;
 }
 
@@ -249,13 +191,17 @@ static int64_t wider(int64_t widest, const dt_type *t)
     return bytes <= widest ? widest : bytes > INT64_MAX / 4 ? INT64_MAX / 4 : (bytes + 63) & ~(int64_t)63;
 }
 
-static dt_status *add_stage(dt_arena *arena, dt_map_plan *p, const dt_named *named, const char *file)
+/* Step number i of the element's list. */
+static dt_status *add_stage(dt_arena *arena, dt_map_plan *p, const chain *c, int i, const char *file)
 {
-    stage *s = &p->stages[p->n];
-    *s = (stage){.step = steps[named->row], .args = named->args, .in = p->type, .out = p->type};
+    const dt_named *named = &c->step[i];
+    dt_map_stage *s = &p->stages[p->n];
+    *s = (dt_map_stage){.step = steps[named->row], .args = named->args, .at = &named->at, .file = file, .in = p->type, .out = p->type};
+    s->purpose = dt_arena_printf(arena, "map/%s/%s/%d", s->step->kind.name, c->name, i);
     s->values = dt_type_elements(&p->type);
-    s->step->infer(s);
-    DT_TRY(check_stage(s, named, file));
+    DT_TRY(check_input(s));
+    DT_TRY(s->step->infer(s, arena));
+    DT_TRY(check_output(s));
     if (s->step->classes)
         add_limit(arena, p, s->step->classes(s->args));
     p->type = s->out;
@@ -270,11 +216,11 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, 
     const chain *c = find_chain(m, name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
     *p = (dt_map_plan){.type = *in, .in_bytes = dt_type_bytes(in)};
-    p->stages = dt_arena_array(arena, stage, c->n);
+    p->stages = dt_arena_array(arena, dt_map_stage, c->n);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
     for (int i = 0; i < c->n; i++)
         if (!is_redundant(c, i))
-            DT_TRY(add_stage(arena, p, &c->step[i], file));
+            DT_TRY(add_stage(arena, p, c, i, file));
     *out = p;
     return NULL;
 }
@@ -301,13 +247,21 @@ int64_t dt_map_plan_scratch(const dt_map_plan *p)
 }
 
 /* Between steps an example goes back and forth between the halves of the scratch. */
-void dt_map_run(const dt_map_plan *p, const void *in, void *out, void *scratch)
+void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out, void *scratch)
 {
     if (p->n == 0)
         memcpy(out, in, (size_t)p->in_bytes);
     for (int i = 0; i < p->n; i++) {
         void *to = i == p->n - 1 ? out : (char *)scratch + (i % 2) * p->widest;
-        p->stages[i].step->run(&p->stages[i], in, to);
+        p->stages[i].step->run(&p->stages[i], at, in, to);
         in = to;
     }
+}
+
+dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed)
+{
+    dt_random r = seed ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
+                       : dt_random_stream(at->seed, s->purpose, (uint64_t)at->example);
+    r.counter[0] = (uint64_t)at->pass << 8; /* a step draws few blocks of numbers of an example */
+    return r;
 }

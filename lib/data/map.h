@@ -1,9 +1,9 @@
 /*
- * `map`: per element a list of steps that turn one example. A step is a row in map.c's table; in a job file it is a bare name or a
- * one-key mapping, whose value may be the step's only argument itself.
+ * `map`: per element a list of steps that turn one example. A step is a row of map/steps.h; in a job file it is a bare name or a
+ * one-key mapping, whose value may be the step's first arguments themselves.
  *
  *     map:
- *       image: [cast: float32, rescale: {scale: 0.00392156862745098}]
+ *       image: [zero_padding: 4, random_crop: [32, 32], random_flip: horizontal, rescale: {scale: 0.00392156862745098}]
  *       label: [one_hot: 10]
  *
  * Reading needs no files. A plan is made once the stored type is known.
@@ -27,8 +27,14 @@ bool dt_map_plan_is_empty(const dt_map_plan *p);
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* Bytes of scratch that a run needs. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p);
+/* Which example it is, of which pass over the data: what random steps draw from. */
+typedef struct dt_map_at {
+    uint64_t seed;
+    int64_t pass, example;
+    bool training;           /* else nothing is drawn */
+} dt_map_at;
 /* One example through all steps. With no step it is copied. */
-void dt_map_run(const dt_map_plan *p, const void *in, void *out, void *scratch);
+void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out, void *scratch);
 
 /* Values that a step numbers classes with (one_hot) must lie below a limit, and it takes a look at all examples to know. */
 typedef struct dt_map_limit {

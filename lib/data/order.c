@@ -6,9 +6,14 @@ dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, b
     return (dt_order){.seed = seed, .n = n, .repeat = repeat, .shuffle = shuffle, .reshuffle = reshuffle, .pass = -1};
 }
 
+int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i)
+{
+    return epoch * o->repeat + i / o->n;
+}
+
 int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i)
 {
-    int64_t pass = o->reshuffle ? epoch * o->repeat + i / o->n : 0;
+    int64_t pass = o->reshuffle ? dt_order_pass(o, epoch, i) : 0;
     if (!o->shuffle)
         return i % o->n;
     if (pass != o->pass) {

@@ -24,4 +24,7 @@ dt_order dt_order_make(uint64_t seed, int64_t n, int64_t repeat, bool shuffle, b
 /* Which of the n examples is the i-th of an epoch, i < n * repeat. */
 int64_t dt_order_at(dt_order *o, int64_t epoch, int64_t i);
 
+/* The pass over the data that this is part of, counted from the first epoch on; whether or not passes differ in their order. */
+int64_t dt_order_pass(const dt_order *o, int64_t epoch, int64_t i);
+
 #endif

@@ -43,7 +43,7 @@ static const dt_field common[] = {
     PART("test", DT_PART_TEST, .help = "the same elements, for evaluate --split test"),
     DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
             .help = "the last part of `train`, before shuffling, is kept for validation"),
-    DT_TREE(struct dataset, map, .help = "steps per element: cast, rescale, one_hot"),
+    DT_TREE(struct dataset, map, .help = "steps per element: cast, rescale, normalize, one_hot, resize, random_crop, random_flip, ..."),
     DT_TREE(struct dataset, shuffle, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
     DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
            .help = "examples of a step, over all replicas"),
@@ -285,7 +285,7 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "dataset"));
     out->tree = t;
     out->at = t->at;
-    out->shuffle_seed = out->seed;
+    out->shuffle_seed = out->map_seed = out->seed;
     dt_status *s = read_format(arena, t, &out->format);
     dt_status_append(&s, read_keys(arena, t, out->format, &d, &out->format_args));
     copy_plain(&d, out);

@@ -278,7 +278,7 @@ static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dat
         faults = dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed);
     dt_status_append(&faults, dt_fit_read(m->arena, tree, &tree->at, fit));
     if (given && !faults)
-        dt_dataset_set_shuffle_seed(data, (uint64_t)seed);
+        dt_dataset_set_seed(data, (uint64_t)seed);
     return faults;
 }
 

@@ -140,8 +140,8 @@ static void test_shuffle_seed(void **state)
     (void)state;
     write_rows(50);
     dt_dataset *d = open_rows("shuffle: true"), *own = open_rows("shuffle: {seed: 3}");
-    dt_dataset_set_shuffle_seed(d, 8);
-    dt_dataset_set_shuffle_seed(own, 8);
+    dt_dataset_set_seed(d, 8);
+    dt_dataset_set_seed(own, 8);
     check_feed(d, &(dt_feed_options){.batch = 4, .shuffle = true}, dt_order_make(8, 50, 1, true, true));
     check_feed(own, &(dt_feed_options){.batch = 4, .shuffle = true}, dt_order_make(3, 50, 1, true, true));
     dt_dataset_unref(d);

@@ -1,0 +1,32 @@
+/* cast: values of another type. */
+#include "data/cast.h"
+#include "data/map/step.h"
+
+static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
+
+struct cast { int dtype; };
+
+static const dt_field fields[] = {
+    DT_ENUM(struct cast, dtype, dtype_names, .required = true, .help = "type of the values from here on"),
+    DT_END
+};
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    (void)arena;
+    s->out.dtype = (dt_dtype)((const struct cast *)s->args)->dtype;
+    return NULL;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    (void)at;
+    dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
+}
+
+const dt_map_step dt_map_cast = {
+    .kind = {"cast", "values of another type; floats become integers towards zero", fields, sizeof(struct cast), NULL},
+    .brief = {"dtype"},
+    .infer = infer,
+    .run = run,
+};

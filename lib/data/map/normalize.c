@@ -1,0 +1,101 @@
+/*
+ * normalize: (x - mean) / deviation, Keras' Normalization with mean and variance given. Either may be one number or one for each feature, which are
+ * the values of the last axis. Computed as Keras does: a float32 difference, divided by the root of the variance, which is at least 1e-7.
+ */
+#include <math.h>
+
+#include "data/cast.h"
+#include "data/map/step.h"
+
+enum { LEAST_BLOCK = 64 }; /* values that are turned in one go: loops over few channels would not be vectors */
+
+struct normalize { dt_reals mean, variance, std; };
+
+static const dt_field fields[] = {
+    DT_REALS(struct normalize, mean, .required = true, .help = "subtracted: one number, or one for each feature (the last axis)"),
+    DT_REALS(struct normalize, variance, .max = INFINITY, .help = "its root divides: one number, or one for each feature"),
+    DT_REALS(struct normalize, std, .max = INFINITY, .help = "instead of variance: the standard deviation"),
+    DT_END
+};
+
+/* What is subtracted and what divides, features repeated to a block. */
+typedef struct block {
+    int64_t n;
+    float *mean, *deviation; /* (n) */
+} block;
+
+static dt_status *check(const void *args, const dt_place *at)
+{
+    const struct normalize *a = args;
+    if ((a->variance.n > 0) == (a->std.n > 0))
+        return dt_fail(DT_E_DATASET_KEYS, at, "normalize takes 'mean' and one of 'variance' and 'std'");
+    return NULL;
+}
+
+static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_reals *x, int64_t features)
+{
+    if (x->n == 0 || x->n == 1 || x->n == features)
+        return NULL;
+    return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: '%s' has %d numbers, examples have %lld feature%s (the last axis)", s->file, what, x->n,
+                   (long long)features, features == 1 ? "" : "s");
+}
+
+static double pick(const dt_reals *x, int64_t i)
+{
+    return x->v[x->n == 1 ? 0 : i];
+}
+
+static float deviation_of(const struct normalize *a, int64_t feature)
+{
+    float d = a->std.n > 0 ? (float)pick(&a->std, feature) : sqrtf((float)pick(&a->variance, feature));
+    return d < 1e-7F ? 1e-7F : d;
+}
+
+static const block *make_block(dt_arena *arena, const struct normalize *a, int64_t features)
+{
+    block *b = dt_arena_new(arena, block);
+    b->n = features * ((LEAST_BLOCK + features - 1) / features);
+    b->mean = dt_arena_array(arena, float, b->n);
+    b->deviation = dt_arena_array(arena, float, b->n);
+    for (int64_t i = 0; i < b->n; i++) {
+        b->mean[i] = (float)pick(&a->mean, i % features);
+        b->deviation[i] = deviation_of(a, i % features);
+    }
+    return b;
+}
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    const struct normalize *a = s->args;
+    int64_t last = s->in.rank > 0 ? s->in.dim[s->in.rank - 1] : 1;
+    dt_status *bad = check_count(s, "mean", &a->mean, last);
+    dt_status_append(&bad, check_count(s, "variance", &a->variance, last));
+    dt_status_append(&bad, check_count(s, "std", &a->std, last));
+    if (bad)
+        return bad;
+    bool alike = a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
+    s->made = make_block(arena, a, alike ? 1 : last);
+    s->out.dtype = DT_FLOAT32;
+    return NULL;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    const block *b = s->made;
+    float *x = out;
+    (void)at;
+    dt_cast(s->in.dtype, DT_FLOAT32, in, out, s->values);
+    for (int64_t done = 0; done < s->values; done += b->n) {
+        int64_t n = s->values - done < b->n ? s->values - done : b->n;
+        for (int64_t i = 0; i < n; i++)
+            x[done + i] = (x[done + i] - b->mean[i]) / b->deviation[i];
+    }
+}
+
+const dt_map_step dt_map_normalize = {
+    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
+    .check = check,
+    .reads_float32 = true,
+    .infer = infer,
+    .run = run,
+};

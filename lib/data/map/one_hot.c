@@ -1,0 +1,41 @@
+/* one_hot: class numbers as rows of zeros and a one. */
+#include "data/cast.h"
+#include "data/map/step.h"
+
+struct one_hot { int64_t num_classes; };
+
+static const dt_field fields[] = {
+    DT_INT(struct one_hot, num_classes, .min = 1, .max = 1 << 24, .required = true, .help = "labels lie in [0, num_classes)"),
+    DT_END
+};
+
+static int64_t classes(const void *args)
+{
+    return ((const struct one_hot *)args)->num_classes;
+}
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    (void)arena;
+    if (s->in.rank == DT_MAX_RANK - 1)
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: one_hot gives %d dimensions and the batch; at most %d in all", s->file, s->in.rank + 1,
+                       DT_MAX_RANK);
+    s->out.dtype = DT_FLOAT32;
+    s->out.dim[s->out.rank++] = classes(s->args);
+    return NULL;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    (void)at;
+    dt_one_hot(s->in.dtype, classes(s->args), in, out, s->values);
+}
+
+const dt_map_step dt_map_one_hot = {
+    .kind = {"one_hot", "a new last axis of float32: 1 at the label, 0 elsewhere", fields, sizeof(struct one_hot), NULL},
+    .brief = {"num_classes"},
+    .takes = DT_TAKES_INTEGERS,
+    .infer = infer,
+    .run = run,
+    .classes = classes,
+};

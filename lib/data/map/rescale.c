@@ -1,0 +1,32 @@
+/* rescale: x * scale + offset, Keras' Rescaling. */
+#include "data/cast.h"
+#include "data/map/step.h"
+
+struct rescale { double scale, offset; };
+
+static const dt_field fields[] = {
+    DT_REAL(struct rescale, scale, .preset = "1", .help = "factor"),
+    DT_REAL(struct rescale, offset, .preset = "0", .help = "added after it"),
+    DT_END
+};
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    (void)arena;
+    s->out.dtype = DT_FLOAT32;
+    return NULL;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    const struct rescale *a = s->args;
+    (void)at;
+    dt_rescale(s->in.dtype, (float)a->scale, (float)a->offset, in, out, s->values);
+}
+
+const dt_map_step dt_map_rescale = {
+    .kind = {"rescale", "float32 values x * scale + offset, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
+    .reads_float32 = true,
+    .infer = infer,
+    .run = run,
+};

@@ -1,0 +1,58 @@
+/*
+ * A step of `map`: one file in this folder, one row in steps.h. It knows its arguments, what type it makes of what, and how to turn one example.
+ *
+ * Random steps draw from (seed, pass over the data, number of the example) and nothing else, so what an example becomes depends neither on
+ * replicas nor on threads nor on where a run was resumed. They draw for training only; for other parts they do what is in the middle of it:
+ * a random crop is the central one, a random flip none.
+ */
+#ifndef DT_DATA_MAP_STEP_H
+#define DT_DATA_MAP_STEP_H
+
+#include "base/random.h"
+#include "data/map.h"
+
+typedef struct dt_map_stage dt_map_stage;
+
+/* What a step takes; images are (rows, columns) or (rows, columns, channels). */
+typedef enum dt_map_takes { DT_TAKES_ANY, DT_TAKES_INTEGERS, DT_TAKES_IMAGES } dt_map_takes;
+
+typedef struct dt_map_step {
+    dt_kind kind;
+    const char *brief[2];     /* arguments that a bare value, or a list of as many, stands for; NULL: none */
+    bool takes_list;          /* a bare list is brief[0] itself */
+    dt_map_takes takes;
+    bool reads_float32;       /* any type is read as float32 */
+    /* What arguments say of each other; the place is the step's. NULL: nothing. */
+    dt_status *(*check)(const void *args, const dt_place *at);
+    /* stage->out from stage->in, of which it is a copy; may make tables. */
+    dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
+    void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
+    int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
+} dt_map_step;
+
+/* One step of a plan: a row with its arguments, applied to one example. */
+struct dt_map_stage {
+    const dt_map_step *step;
+    const void *args;
+    const dt_place *at;       /* the step's in the job file */
+    const char *file;         /* for messages */
+    const char *purpose;      /* of what it draws: the element's name and the step's place in the list are in it */
+    dt_type in, out;
+    int64_t values;           /* of in */
+    const void *made;         /* by infer */
+};
+
+/* What a stage draws of an example. seed: the step's own, else NULL; steps of one name and one seed draw alike, as an image and its mask must. */
+dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
+
+/* The sizes of an image type. pixel: bytes of all channels at one place. */
+typedef struct dt_pixels {
+    int64_t rows, columns, channels, pixel;
+} dt_pixels;
+dt_pixels dt_pixels_of(const dt_type *t);
+/* The type with other rows and columns. */
+dt_type dt_image_sized(const dt_type *t, int64_t rows, int64_t columns);
+/* The part of `rows` by `columns` of an image that begins at (row, column), into out. */
+void dt_image_cut(const dt_type *in, const dt_type *out, int64_t row, int64_t column, const void *from, void *to);
+
+#endif
