@@ -16,6 +16,7 @@ struct fit {
     bool dry_run, fresh, json, every_step;
     const char *resume;
     int64_t steps;
+    double time; /* seconds; 0: no limit */
     struct words expect, inject;
 };
 
@@ -68,6 +69,7 @@ static dt_status *train(struct training *t)
         .resume = resume,
         .resume_path = resume == DT_RESUME_PATH ? fit->resume : NULL,
         .max_steps = fit->steps,
+        .max_seconds = fit->time,
         .dry_run = fit->dry_run,
         .every_step = fit->every_step,
         .event = watch_event,
@@ -110,6 +112,8 @@ static int stopped(struct training *t, dt_status *s)
                  t->watch.checkpoint ? t->watch.checkpoint : "");
         return stop_exit_code();
     }
+    if (!*stop_flag())
+        out_note(t->call->out, "the time is up; saved after step %lld", (long long)t->watch.step);
     tell_how_to_go_on(t);
     return EXIT_STOPPED;
 }
@@ -117,7 +121,7 @@ static int stopped(struct training *t, dt_status *s)
 static int finish(struct training *t, dt_status *s)
 {
     int code = dt_status_code(s);
-    if (*stop_flag() && (code == EXIT_STOPPED || code >= 128 || (code && *stop_flag() == 2)))
+    if (code == EXIT_STOPPED || (*stop_flag() && (code >= 128 || (code && *stop_flag() == 2))))
         return stopped(t, s);
     if (s)
         return watch_error(&t->watch, s);
@@ -154,6 +158,7 @@ static const struct option options[] = {
     TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says"),
     FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved"),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
+    SECONDS(struct fit, time, "time", "TIME", "after so long (90s, 55m, 1h30m) save, stop after the step at hand, and exit with 75"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
     LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB"),
     FLAG(struct fit, json, "json", "print JSON lines, one an event"),
@@ -170,6 +175,7 @@ const struct verb verb_fit = {
     .examples = "  dtrain fit job.yaml                                     train; the same again goes on where it stopped\n"
                 "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    with other values than the file's\n"
                 "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       a gate for CI: 80 if it is worse\n"
+                "  dtrain fit job.yaml --time 55m                          stop in time with 75; the same again goes on\n"
                 "  dtrain fit job.yaml -n                                  all checks, no training\n"
                 "  dtrain fit job.yaml --inject kill:core=5@step=120       what a core that stops would do to it\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",

@@ -98,6 +98,36 @@ static dt_status *read_unsigned(struct walk *w, const struct use *u)
     return NULL;
 }
 
+/* "1h30m" in seconds; 0: not of that form, or no time at all. */
+static double seconds_of(const char *text)
+{
+    static const struct {
+        char letter;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    double all = 0;
+    for (const char *p = text; *p;) {
+        char *unit;
+        double n = strspn(p, "0123456789.") ? strtod(p, &unit) : -1, each = 0;
+        for (size_t i = 0; n >= 0 && i < sizeof units / sizeof *units; i++)
+            each = *unit == units[i].letter ? units[i].seconds : each;
+        if (each == 0 || unit != p + strspn(p, "0123456789."))
+            return 0;
+        all += n * each;
+        p = unit + 1;
+    }
+    return all;
+}
+
+static dt_status *read_seconds(struct walk *w, const struct use *u)
+{
+    double seconds = seconds_of(u->value);
+    if (!(seconds > 0) || seconds > 1e9)
+        return usage(w, "%s: expected a time as in 90s, 55m or 1h30m, got '%s'", u->written, cut_word(u->value).text);
+    *(double *)field(w, u->option) = seconds;
+    return NULL;
+}
+
 static int count_names(const char *const *names)
 {
     int n = 0;
@@ -149,6 +179,8 @@ static dt_status *store(struct walk *w, const struct use *u)
         return read_integer(w, u);
     case OPTION_UNSIGNED:
         return read_unsigned(w, u);
+    case OPTION_SECONDS:
+        return read_seconds(w, u);
     case OPTION_CHOICE:
         return read_choice(w, u);
     }

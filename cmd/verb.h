@@ -59,6 +59,7 @@ enum option_kind {
     OPTION_LIST,     /* struct words: may be given again and again */
     OPTION_INTEGER,  /* int64_t in min..max */
     OPTION_UNSIGNED, /* uint64_t */
+    OPTION_SECONDS,  /* double, written as 90s, 55m, 1h30m */
     OPTION_CHOICE,   /* int: index in choices */
 };
 
@@ -79,6 +80,7 @@ struct option {
 #define LIST(s, f, n, v, ...) {.kind = OPTION_LIST, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
 #define INTEGER(s, f, n, v, ...) {.kind = OPTION_INTEGER, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
 #define UNSIGNED(s, f, n, v, ...) {.kind = OPTION_UNSIGNED, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
+#define SECONDS(s, f, n, v, ...) {.kind = OPTION_SECONDS, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
 #define CHOICE(s, f, n, v, list, ...) \
     {.kind = OPTION_CHOICE, .at = offsetof(s, f), .name = n, .value = v, .choices = list, .help = __VA_ARGS__}
 #define OPTIONS_END {.name = NULL}

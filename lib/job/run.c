@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "job/partition.h"
 #include "job/session.h"
 
@@ -39,7 +40,7 @@ static char *output_directory(const dt_job *j)
 
 /* ---- fit ---- */
 
-static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s)
+static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, int64_t called_ns)
 {
     char *directory = output_directory(j);
     char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
@@ -47,7 +48,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s)
     checkpoint.resume_path = resume;
     dt_status *bad = dt_fit(&(dt_fit_request){.trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
                                               .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o,
-                                              .faults = s->faults});
+                                              .called_ns = called_ns, .faults = s->faults});
     free(resume);
     free(directory);
     return bad;
@@ -56,13 +57,14 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s)
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
     dt_session s = {0};
+    int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     options = or_none(options);
     tell_limits(j, options);
     dt_status *bad = dt_session_open(j, options, true, &s);
     if (!bad)
-        bad = fit(j, options, &s);
+        bad = fit(j, options, &s, called_ns);
     dt_session_close(&s);
     return bad;
 }

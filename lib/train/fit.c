@@ -209,6 +209,12 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     return NULL;
 }
 
+static bool time_is_up(const run *r)
+{
+    double most = r->q->run->max_seconds;
+    return most > 0 && dt_seconds_since(r->began_ns) >= most;
+}
+
 /* Bit 1: save now; bit 2: and stop. */
 enum { SAVE = 1, STOP = 2 };
 
@@ -218,7 +224,7 @@ static int what_is_due(run *r)
     const dt_run_options *o = r->q->run;
     int due = 0;
 
-    if (o->stop && *o->stop)
+    if ((o->stop && *o->stop) || time_is_up(r))
         return SAVE | STOP;
     if (o->save && *o->save) {
         *o->save = 0;
@@ -247,9 +253,14 @@ static dt_status *save(run *r)
     return NULL;
 }
 
+static bool at_once(const run *r)
+{
+    return r->q->run->stop && *r->q->run->stop > 1;
+}
+
 static dt_status *stopped(const run *r)
 {
-    if (*r->q->run->stop > 1)
+    if (at_once(r))
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved", (long long)r->at.step);
     return dt_fail(DT_E_STOPPED, NULL, r->saved_step == r->at.step ? "stopped after step %lld, state saved" : "stopped after step %lld", (long long)r->at.step);
 }
@@ -269,7 +280,7 @@ static dt_status *train(run *r, dt_feed *feed)
         DT_TRY(train_batch(r, &batch, since));
         DT_TRY(dt_callbacks_step(r));
         int due = what_is_due(r);
-        if (due & SAVE && (!(due & STOP) || *r->q->run->stop == 1))
+        if (due & SAVE && !(due & STOP && at_once(r)))
             DT_TRY(save(r));
         if (due & STOP && r->at.step < r->steps)
             return stopped(r);
@@ -348,7 +359,7 @@ static dt_status *run_it(run *r)
 
 dt_status *dt_fit(const dt_fit_request *q)
 {
-    run r = { .q = q, .arena = dt_arena_create(), .saved_step = -1 };
+    run r = { .q = q, .arena = dt_arena_create(), .saved_step = -1, .began_ns = q->called_ns ? q->called_ns : dt_now_ns() };
 
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
     r.writes = q->directory && !q->run->dry_run;

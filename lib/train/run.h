@@ -32,7 +32,7 @@ typedef struct run {
     dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
     int n_last;
     void **callback;                 /* their states */
-    int64_t last_event_ns, saved_ns, saved_step;
+    int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
     int64_t generation;              /* see dt_state_file */

@@ -134,6 +134,7 @@ typedef struct dt_fit_request {
     const char *job, *job_sha256; /* resolved, as JSON text */
     uint64_t seed;
     const dt_run_options *run;
+    int64_t called_ns;           /* when the run was asked for, for run->max_seconds; 0: now */
     dt_faults faults;            /* to be met; checked */
     dt_history *history;         /* filled when not NULL */
 } dt_fit_request;
