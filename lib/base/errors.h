@@ -228,8 +228,9 @@ DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
     "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
     "the file's name, and says what the file seems to be instead where it knows.\n\n"
     "    dataset: {format: npy, train: {image: x.h5, ...}}     x.h5: is an HDF5 file\n\n"
-    "Formats: idx (MNIST's files), npy (numpy.save), tfrecord (tf.Examples), text (UTF-8), image_folder (PNG, JPEG), synthetic. Files of the\n"
-    "first four may be compressed with gzip. Pictures must have the size that `element` says: dtrain does not scale them.")
+    "Formats: csv, idx (MNIST's files), npy (numpy.save), tfrecord (tf.Examples), text (UTF-8), image_folder (PNG, JPEG),\n"
+    "synthetic. Files of the first five may be compressed with gzip. Of a CSV file line and column are told, both from 1. Pictures\n"
+    "must have the size that `element` says: dtrain does not scale them.")
 DT_ERROR(DATA_SIZE, 81, 65, "DataLossError", "data file too short or too long",
     "The header of a data file declares sizes that do not agree with the bytes that are there. The file was most likely cut by\n"
     "an interrupted download or a full disk: fetch or write it again. Nothing was allocated for the sizes it declares.")

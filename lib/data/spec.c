@@ -37,7 +37,7 @@ struct dataset {
 #define SET(member) .set = 1 + offsetof(struct dataset, member)
 
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: idx, npy, tfrecord, text, image_folder; or synthetic"),
+    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: csv, idx, npy, tfrecord, text, image_folder; or synthetic"),
     PART("train", DT_PART_TRAIN, .help = "element: file, for each element"),
     PART("validation", DT_PART_VALIDATION, .help = "the same elements, evaluated after each epoch"),
     PART("test", DT_PART_TEST, .help = "the same elements, for evaluate --split test"),

@@ -80,7 +80,7 @@ typedef struct fault_case {
 #define B "global_batch_size: 64\n"
 #define SYNTH "format: synthetic\nexamples: 10\nelement: {x: {shape: [4]}, y: {num_classes: 3}}\n"
 static const fault_case faults[] = {
-    {"format: parqet\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'parqet'", "idx, image_folder, npy, synthetic, text, tfrecord"},
+    {"format: parqet\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'parqet'", "csv, idx, image_folder, npy, synthetic, text, tfrecord"},
     {"format: nyp\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'nyp'", "did you mean 'npy'?"},
     {"train: {x: x.npy}\n" B, DT_E_MISSING_KEY, 1, 1, "required key 'format' is missing in dataset", NULL},
     {"format: npy\n" B, DT_E_DATASET_KEYS, 1, 1, "dataset lacks 'train': a mapping of elements to files", NULL},

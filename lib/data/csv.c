@@ -1,0 +1,415 @@
+/*
+ * CSV files, one example a record:
+ *
+ *     dataset:
+ *       format: csv
+ *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in another order in each
+ *       header: true                              # the default; false: columns are numbers from 0
+ *       element:
+ *         x:     {columns: [height, width], dtype: float32}
+ *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
+ *
+ * Opening reads every file once from front to back and checks each field that is asked for, so that a bad one is told, with line and column,
+ * before training. Values are kept as they come. If they turn out too large to keep, they are dropped, and an example is read again from
+ * its place when it is wanted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/csv_words.h"
+#include "data/files.h"
+
+#define LARGEST_KEPT ((int64_t)256 << 20) /* bytes of all values of a part */
+
+enum { MOST_FILES = 1000 };
+
+/* ---- the job's words ---- */
+
+struct csv {
+    const dt_tree *element;
+    bool header;
+    const char *field_delim;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct csv, element, .required = true, .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
+    DT_FLAG(struct csv, header, .preset = "true", .help = "the first line has the columns' names; false: they are numbers from 0"),
+    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1, .help = "the character between fields"),
+    DT_END
+};
+
+static dt_status *check_elements(const dt_format_request *r, const struct csv *a, dt_texts *names)
+{
+    dt_csv_element ignored;
+    dt_status *s = dt_tree_expect(a->element, DT_TREE_MAP, "element");
+    const int n = s ? 0 : a->element->n;
+    names->v = dt_arena_array(r->arena, const char *, n);
+    for (int i = 0; i < n; i++) {
+        names->v[names->n++] = a->element->entry[i].key;
+        if (r->part == DT_PART_TRAIN) /* once is enough */
+            dt_status_append(&s, dt_csv_element_read(r->arena, &a->element->entry[i], a->header, &ignored));
+    }
+    if (!s && n == 0)
+        s = dt_fail(DT_E_DATASET_KEYS, &a->element->at, "'element' must name at least one element");
+    return s;
+}
+
+static dt_status *check(const dt_format_request *r, dt_texts *names)
+{
+    const struct csv *a = r->args;
+    dt_status *s = dt_files_check(r);
+    if (a->field_delim && (strchr("\"\r\n", *a->field_delim) || (unsigned char)*a->field_delim > 127) && r->part == DT_PART_TRAIN)
+        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, r->at, "field_delim must be one ASCII character other than quotes and line ends"));
+    if (a->element)
+        dt_status_append(&s, check_elements(r, a, names));
+    return s;
+}
+
+/* ---- a part ---- */
+
+struct dt_examples {
+    int n;
+    dt_stored *stored;       /* [n] */
+    dt_csv_element *element; /* [n] */
+    const struct csv *words;
+    dt_paths paths;
+    dt_inflow **file;        /* [paths.n] of plain ones, when values are not kept */
+    int **index;             /* [paths.n][n columns of all elements] where they stand in the file */
+    int *fields;             /* [paths.n] fields of a record */
+    int64_t *first;          /* [paths.n + 1] number of the file's first example */
+    int64_t *offset;         /* [count] of the record in its file; kept: NULL */
+    int64_t count;
+    int cap;
+    int64_t bytes;           /* of an example, all elements */
+    bool kept;
+    dt_str *rows;            /* [n] all examples */
+};
+
+static int count_columns(const dt_examples *x)
+{
+    int n = 0;
+    for (int e = 0; e < x->n; e++)
+        n += x->element[e].columns.n;
+    return n;
+}
+
+/* ---- headers ---- */
+
+static dt_status *check_twice(const dt_csv *c)
+{
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(c->field[i].text, c->field[k].text) == 0 && c->field[i].size > 0) {
+                dt_str name = {0};
+                dt_str_escaped(&name, c->field[i].text, c->field[i].size, 60);
+                dt_status *s = dt_csv_fail(c, c->field[i].line, c->field[i].col, "column '%s' appears twice", dt_str_text(&name));
+                dt_str_release(&name);
+                return s;
+            }
+    return NULL;
+}
+
+static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name, bool header)
+{
+    dt_str has = {0};
+    for (int i = 0; i < c->n && i < 16 && header; i++) {
+        dt_str_puts(&has, i ? ", " : "");
+        dt_str_escaped(&has, c->field[i].text, c->field[i].size, 60);
+    }
+    if (!header)
+        dt_str_printf(&has, "0 to %d", c->n - 1);
+    else if (c->n > 16)
+        dt_str_puts(&has, ", ...");
+    dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name, dt_str_text(&has));
+    dt_str_release(&has);
+    return s;
+}
+
+static int find_column(const dt_csv *c, const char *name, bool header)
+{
+    int64_t number;
+    int i = 0;
+    if (!header)
+        return dt_parse_int64(name, &number) && number < c->n ? (int)number : -1;
+    while (i < c->n && strcmp(c->field[i].text, name) != 0)
+        i++;
+    return i < c->n ? i : -1;
+}
+
+/* The record at hand is the header, or where there is none the first of the examples. */
+static dt_status *find_columns(dt_examples *x, int file, const dt_csv *c)
+{
+    int *to = x->index[file];
+    dt_status *s = NULL;
+    x->fields[file] = c->n;
+    if (x->words->header)
+        DT_TRY(check_twice(c));
+    for (int e = 0; e < x->n; e++)
+        for (int i = 0; i < x->element[e].columns.n; i++, to++) {
+            const char *name = x->element[e].columns.v[i];
+            *to = find_column(c, name, x->words->header);
+            if (*to < 0)
+                dt_status_append(&s, no_column(c, &x->element[e], name, x->words->header));
+        }
+    return s;
+}
+
+/* ---- records ---- */
+
+static dt_status *check_fields(const dt_examples *x, int file, const dt_csv *c)
+{
+    const int wanted = x->fields[file];
+    if (c->n == wanted)
+        return NULL;
+    const bool more = c->n > wanted;
+    return dt_csv_fail(c, more ? c->field[wanted].line : c->field[c->n - 1].line, more ? c->field[wanted].col : c->end_col,
+                       "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", wanted);
+}
+
+/* The values of element e, which are where `index` says. */
+static dt_status *read_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out)
+{
+    const size_t size = dt_dtype_size(e->type.dtype);
+    for (int i = 0; i < e->columns.n; i++, out += size)
+        DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
+    return NULL;
+}
+
+/* Room for one more example of element e, at the end of those that are kept, or always the same. */
+static char *next_row(dt_examples *x, int e)
+{
+    static const char none[4096];
+    const int64_t bytes = dt_type_bytes(&x->stored[e].type);
+    dt_str *rows = &x->rows[e];
+    if (!x->kept)
+        dt_str_clear(rows);
+    for (int64_t n = bytes; n > 0; n -= (int64_t)sizeof none)
+        dt_str_add(rows, none, (size_t)(n < (int64_t)sizeof none ? n : (int64_t)sizeof none));
+    return rows->data + rows->size - bytes;
+}
+
+static dt_status *drop_rows(dt_examples *x, const dt_csv *c)
+{
+    if (dt_inflow_is_gzip(c->file))
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of values in a compressed file", c->path, (long long)LARGEST_KEPT),
+                       "gunzip it: uncompressed files may have any size");
+    for (int e = 0; e < x->n; e++)
+        dt_str_release(&x->rows[e]);
+    x->kept = false;
+    return NULL;
+}
+
+static dt_status *add_example(dt_examples *x, int file, const dt_csv *c)
+{
+    const int *index = x->index[file];
+    if (x->kept && (x->count + 1) * x->bytes > LARGEST_KEPT)
+        DT_TRY(drop_rows(x, c));
+    DT_TRY(check_fields(x, file, c));
+    for (int e = 0; e < x->n; index += x->element[e++].columns.n)
+        DT_TRY(read_values(c, &x->element[e], index, next_row(x, e)));
+    if (x->count == INT32_MAX)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", c->path, INT32_MAX);
+    DT_GROW(x->offset, x->cap, (int)x->count + 1);
+    x->offset[x->count++] = c->record_offset;
+    return NULL;
+}
+
+static dt_status *read_records(dt_examples *x, int file, dt_csv *c)
+{
+    bool more;
+    DT_TRY(dt_csv_next(c, &more));
+    if (!more)
+        return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", c->path);
+    DT_TRY(find_columns(x, file, c));
+    if (x->words->header)
+        DT_TRY(dt_csv_next(c, &more));
+    while (more) {
+        DT_TRY(add_example(x, file, c));
+        DT_TRY(dt_csv_next(c, &more));
+    }
+    return NULL;
+}
+
+static dt_status *read_file(dt_examples *x, int file)
+{
+    dt_csv c;
+    x->first[file] = x->count;
+    dt_status *s = dt_csv_open(&c, x->paths.v[file], *x->words->field_delim);
+    if (!s)
+        s = read_records(x, file, &c);
+    if (!s && !dt_inflow_is_gzip(c.file)) {
+        x->file[file] = c.file;
+        c.file = NULL;
+    }
+    dt_csv_close(&c);
+    return s;
+}
+
+/* What was read from compressed files cannot be read again, so it must have been kept to the end. */
+static dt_status *settle(const dt_format_request *r, dt_examples *x)
+{
+    x->first[x->paths.n] = x->count;
+    if (x->count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
+    for (int i = 0; i < x->paths.n; i++) {
+        if (!x->kept && !x->file[i])
+            return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%s: compressed, and the files hold more than %lld bytes of values together",
+                           x->paths.v[i], (long long)LARGEST_KEPT);
+        if (x->kept) {
+            dt_inflow_close(x->file[i]);
+            x->file[i] = NULL;
+        }
+    }
+    if (x->kept) {
+        free(x->offset);
+        x->offset = NULL;
+    }
+    return NULL;
+}
+
+/* All files are looked at, missing ones (66) told before bad ones. */
+static dt_status *read_files(const dt_format_request *r, dt_examples *x)
+{
+    dt_status *missing = NULL, *bad = NULL;
+    for (int i = 0; i < x->paths.n; i++) {
+        dt_status *s = read_file(x, i);
+        if (s)
+            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
+    }
+    dt_status_append(&missing, bad);
+    return missing ? missing : settle(r, x);
+}
+
+/* ---- the format ---- */
+
+static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
+{
+    const dt_tree *element = x->words->element;
+    x->stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->element = dt_arena_array(r->arena, dt_csv_element, element->n);
+    x->rows = dt_arena_array(r->arena, dt_str, element->n);
+    const char *file = dt_arena_strdup(r->arena, x->paths.v[0]);
+    for (; x->n < element->n; x->n++) {
+        dt_csv_element *e = &x->element[x->n];
+        DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
+        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file};
+        x->bytes += dt_type_bytes(&e->type);
+    }
+    return NULL;
+}
+
+static dt_status *make_room(const dt_format_request *r, dt_examples *x)
+{
+    if (x->paths.n > MOST_FILES)
+        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
+    x->file = dt_arena_array(r->arena, dt_inflow *, x->paths.n);
+    x->index = dt_arena_array(r->arena, int *, x->paths.n);
+    x->fields = dt_arena_array(r->arena, int, x->paths.n);
+    x->first = dt_arena_array(r->arena, int64_t, x->paths.n + 1);
+    for (int i = 0; i < x->paths.n; i++)
+        x->index[i] = dt_arena_array(r->arena, int, count_columns(x));
+    return NULL;
+}
+
+static void close_part(dt_examples *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; x->file && i < x->paths.n; i++)
+        dt_inflow_close(x->file[i]);
+    for (int e = 0; e < x->n; e++)
+        dt_str_release(&x->rows[e]);
+    dt_paths_release(&x->paths);
+    free(x->offset);
+}
+
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
+{
+    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    x->words = r->args;
+    x->kept = true;
+    dt_status *s = dt_files_find(r, r->tree, &x->paths);
+    if (!s)
+        s = name_elements(r, x);
+    if (!s)
+        s = make_room(r, x);
+    if (!s)
+        s = read_files(r, x);
+    if (s) {
+        close_part(x);
+        x = NULL;
+    }
+    *out = x;
+    return s;
+}
+
+static int elements(const dt_examples *x, const dt_stored **stored)
+{
+    *stored = x->stored;
+    return x->n;
+}
+
+static int64_t count(const dt_examples *x)
+{
+    return x->count;
+}
+
+static int64_t classes(const dt_examples *x, int e)
+{
+    return x->element[e].vocabulary.n;
+}
+
+static dt_status *whole(dt_examples *x, int e, const void **rows)
+{
+    *rows = x->kept ? dt_str_text(&x->rows[e]) : NULL;
+    return NULL;
+}
+
+/* The example's record, which has been read once and had no fault then. */
+static dt_status *reread(const dt_examples *x, int file, int64_t row, dt_csv *c)
+{
+    enum { LONGEST = 1 << 20 };
+    const int64_t from = x->offset[row], to = row + 1 < x->first[file + 1] ? x->offset[row + 1] : dt_inflow_size(x->file[file]);
+    const int64_t n = to - from < LONGEST ? to - from : LONGEST;
+    char *bytes = dt_alloc((size_t)n);
+    bool more = false;
+    dt_status *s = dt_inflow_pread(x->file[file], bytes, n, from);
+    dt_csv_hold(c, x->paths.v[file], *x->words->field_delim, bytes, (size_t)n);
+    if (!s)
+        s = dt_csv_next(c, &more);
+    free(bytes);
+    if (!s && (!more || c->n != x->fields[file]))
+        s = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", x->paths.v[file]);
+    return s;
+}
+
+static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+{
+    int file = 0;
+    const int *index;
+    dt_csv c = {0};
+    while (row >= x->first[file + 1])
+        file++;
+    index = x->index[file];
+    for (int i = 0; i < e; i++)
+        index += x->element[i].columns.n;
+    dt_status *s = reread(x, file, row, &c);
+    if (!s)
+        s = read_values(&c, &x->element[e], index, out);
+    dt_csv_close(&c);
+    return dt_at(s, &x->stored[e].at);
+}
+
+const dt_format dt_format_csv = {
+    .kind = {.name = "csv", .about = "CSV files (RFC 4180), an example a record; .gz too"},
+    .fields = fields,
+    .size = sizeof(struct csv),
+    .check = check,
+    .open = open_part,
+    .elements = elements,
+    .count = count,
+    .classes = classes,
+    .whole = whole,
+    .read = read_row,
+    .close = close_part,
+};

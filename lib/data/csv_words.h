@@ -1,0 +1,29 @@
+/*
+ * Elements of CSV files: which columns they are made of, and how a field becomes a value.
+ *
+ *     element:
+ *       x:     {columns: [height, width], dtype: float32}
+ *       label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
+ */
+#ifndef DT_DATA_CSV_WORDS_H
+#define DT_DATA_CSV_WORDS_H
+
+#include "data/data.h"
+#include "data/record/csv.h"
+
+typedef struct dt_csv_element {
+    const char *name;
+    const dt_place *at;
+    dt_type type;          /* of an example */
+    dt_texts columns;      /* names; numbers from 0 where files have no header */
+    dt_texts vocabulary;   /* of texts, whose places are the values; none: fields are numbers */
+    double default_value;  /* of empty fields */
+    bool has_default;
+} dt_csv_element;
+
+/* One entry of `element`. header: whether files have one. */
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out) DT_MUST_USE;
+/* A record's field as value i of an element. */
+dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,257 @@
+/* The format csv as jobs use it: values, RFC 4180's forms, and the catalogue of bad files (D40 to D50). */
+#define HERE "build/tmp/data-csv"
+#include "files.h"
+
+#include "base/random.h"
+
+#define AB "element: {a: {column: a}, b: {column: b, dtype: int32}}"
+
+static dt_status *open_text(dt_dataset **d, const char *text, size_t n, const char *keys)
+{
+    write_file("x.csv", text, n);
+    return dt_dataset_open(d, "{format: csv, train: " HERE "/x.csv, %s, global_batch_size: 2}", keys);
+}
+
+/* ---- forms that are valid ---- */
+
+typedef struct good_case {
+    const char *id, *keys, *text;
+    int rows;
+    float a[3];
+    int32_t b[3];
+} good_case;
+
+static const good_case good_cases[] = {
+    {"plain", AB, "a,b\n1,2\n3.5,4\n", 2, {1, 3.5F}, {2, 4}},
+    {"no line end at the end", AB, "a,b\n1,2\n3,4", 2, {1, 3}, {2, 4}},
+    {"D49 byte order mark and CRLF", AB, "\xef\xbb\xbf" "a,b\r\n1,2\r\n3,4\r\n", 2, {1, 3}, {2, 4}},
+    {"all in quotes", AB, "\"a\",\"b\"\n\"1\",\"2\"\n", 1, {1}, {2}},
+    {"columns in another order, one between", AB, "b,z,a\n2,hello,1\n4,,3\n", 2, {1, 3}, {2, 4}},
+    {"quotes, delimiters and line ends in a field", AB, "a,\"z\"\"z\",b\n1,\"x,\"\"y\"\"\r\nz\",2\n3,\"\",4\n", 2, {1, 3}, {2, 4}},
+    {"empty lines", AB, "\na,b\n\n1,2\r\n\r\n3,4\n\n\n", 2, {1, 3}, {2, 4}},
+    {"blanks around numbers", AB, "a,b\n 1 ,\t2\n", 1, {1}, {2}},
+    {"exponents and signs", AB, "a,b\n-1.5e2,-3\n+.25,+7\n1E-2,0\n", 3, {-150, 0.25F, 0.01F}, {-3, 7, 0}},
+    {"no header", "header: false, element: {a: {column: 0}, b: {column: 2, dtype: int32}}", "1,x,2\n3,y,4\n", 2, {1, 3}, {2, 4}},
+    {"another delimiter", "field_delim: ';', " AB, "a;b\n1;2\n", 1, {1}, {2}},
+    {"tabs", "field_delim: \"\\t\", " AB, "a\tb\n1\t2\n", 1, {1}, {2}},
+    {"words", "element: {a: {column: a}, b: {column: s, dtype: int32, vocabulary: [cat, 'a dog', \"\"]}}", "s,a\na dog,1\n\"cat\",2\n,3\n", 3, {1, 2, 3},
+     {1, 0, 2}},
+    {"defaults", "element: {a: {column: a, default_value: -1.5}, b: {column: b, dtype: int32, default_value: 9}}", "a,b\n,\n1,\n ,2\n", 3,
+     {-1.5F, 1, -1.5F}, {9, 9, 2}},
+    {"names in UTF-8", "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}", "h\xc3\xa9,a b\n1,2\n", 1, {1}, {2}},
+};
+
+static void test_forms(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
+        const good_case *c = &good_cases[i];
+        dt_dataset *d = NULL;
+        dt_type t;
+        OK(dt_note(open_text(&d, c->text, strlen(c->text), c->keys), "%s", c->id));
+        assert_int_equal(dt_dataset_examples(d), c->rows);
+        float *a = read_all(d, dt_dataset_find(d, "a"), &t);
+        int32_t *b = read_all(d, dt_dataset_find(d, "b"), &t);
+        for (int k = 0; k < c->rows; k++) {
+            assert_true(a[k] == c->a[k]);
+            assert_int_equal(b[k], c->b[k]);
+        }
+        free(a);
+        free(b);
+        dt_dataset_unref(d);
+    }
+}
+
+/* ---- files that are not ---- */
+
+typedef struct bad_case {
+    const char *id, *keys, *text;
+    size_t n; /* 0: of the text */
+    int number, code;
+    const char *message;
+} bad_case;
+
+#define WITH_NUL(text) text, sizeof text - 1
+static const bad_case bad_cases[] = {
+    {"D40", AB, "a,b\n1,2\n3,4\n5,6\n7\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:2: 1 field, expected 2"},
+    {"D40 more", AB, "a,b\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:5: 3 fields, expected 2"},
+    {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:3: column 'b': 'abc' is no int32"},
+    {"D41 real", AB, "a,b\n1,2\n1,2\n \"abc\",1\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:2: a quote inside a field that does not begin with one"},
+    {"D41 number", AB, "a,b\nabc,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'abc' is not a number"},
+    {"column in characters", AB, "z,a,b\n\xc3\xa9\xc3\xa9,x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:4: column 'a': 'x' is not a number"},
+    {"lines inside fields count", AB, "z,a,b\n\"1\n2\n\",1,1\n1,x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:3: column 'a': 'x' is not a number"},
+    {"behind lines inside", AB, "z,a,b\n\"1\n2\",x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:4: column 'a': 'x' is not a number"},
+    {"hexadecimal", AB, "a,b\n0x10,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '0x10' is not a number"},
+    {"nan", AB, "a,b\nnan,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'nan' is not a number"},
+    {"decimal comma", AB, "a,b\n\"1,5\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '1,5' is not a number"},
+    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2.0' is no int32"},
+    {"escaped", AB, "a,b\n\"\x1b[2J\n\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '\\x1b[2J\\x0a' is not a number"},
+    {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '' is no value: the field is empty"},
+    {"D42", AB, "", 0, DT_E_DATA_FILE, 65, "x.csv: file is empty"},
+    {"only a line end", AB, "\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
+    {"D43", AB, "a,b\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
+    {"D44", AB, "a,b\n1,2\n1,\"2\n3,4\n5,6\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:3: quoted field is never closed"},
+    {"text behind quotes", AB, "a,b\n\"1\"2,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:4: text follows a quoted field"},
+    {"quote inside", AB, "a,b\n1\"2,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:2: a quote inside a field that does not begin with one"},
+    {"D46", AB, WITH_NUL("a,b\n1,2\n1,\0\n"), DT_E_DATA_FILE, 65, "x.csv:3:3: NUL byte"},
+    {"D46 quoted", AB, WITH_NUL("a,b\n1,2\n1,\"\0\"\n"), DT_E_DATA_FILE, 65, "x.csv:3:3: NUL byte"},
+    {"UTF-16", AB, WITH_NUL("\xff\xfe" "a\0,\0b\0\n\0"), DT_E_DATA_FILE, 65, "x.csv: is text in UTF-16"},
+    {"D47", AB, "a,b\n1,2\n1e999,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e999' is out of range"},
+    {"D47 float32", AB, "a,b\n1,2\n1e39,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e39' is out of range of float32"},
+    {"D47 int32", AB, "a,b\n1,2147483648\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2147483648' is out of range of int32"},
+    {"D47 int64", AB, "a,b\n1,9223372036854775808\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '9223372036854775808' is out of range"},
+    {"D48", "element: {x: {column: label}}", "a,b,c,d,lbl\n1,2,3,4,5\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column 'label'; columns: a, b, c, d, lbl"},
+    {"D48 numbers", "header: false, element: {x: {column: 5}}", "1,2,3,4,5\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column '5'; columns: 0 to 4"},
+    {"D50", AB, "a,b,a\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:1:5: column 'a' appears twice"},
+    {"vocabulary", "element: {x: {column: a, dtype: int32, vocabulary: [cat, dog]}}", "a\ncat\nbird\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:3:1: column 'a': 'bird' is not in the vocabulary"},
+    {"header for numbers", AB, "1,2\n3,4\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column 'a'; columns: 1, 2"},
+    {"no element", "element: {}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'element' must name at least one element"},
+    {"no column", "element: {x: {}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' lacks 'column', or 'columns' for several"},
+    {"both", "element: {x: {column: a, columns: [a]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has both 'column' and 'columns'"},
+    {"shape", "element: {x: {columns: [a, b], shape: [3]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has 2 columns, but its shape has 3 values"},
+    {"names without header", "header: false, element: {x: {column: a}}", "1\n", 0, DT_E_DATASET_KEYS, 78, "'x': columns are numbers from 0 where 'header' is false"},
+    {"vocabulary of reals", "element: {x: {column: a, vocabulary: [u]}}", "a\nu\n", 0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
+    {"delimiter", "field_delim: '\"', " AB, "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "field_delim must be one ASCII character"},
+    {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0, DT_E_DATA_FILE, 65, "takes default_value, which is no uint8"},
+};
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
+        const bad_case *c = &bad_cases[i];
+        dt_dataset *d = NULL;
+        expect_fault(c->id, open_text(&d, c->text, c->n ? c->n : strlen(c->text), c->keys), c->number, c->code, c->message);
+    }
+}
+
+/* D45: what has no line end, or a quote that never closes, is given up after a megabyte. */
+static void test_lines_that_are_too_long(void **state)
+{
+    (void)state;
+    enum { SIZE = 4 << 20 };
+    char *text = malloc(SIZE);
+    dt_dataset *d = NULL;
+    assert_non_null(text);
+    memset(text, '1', SIZE);
+    memcpy(text, "a,b\n", 4);
+    expect_fault("D45", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65, "x.csv:2:1: line longer than 1 MiB");
+    memcpy(text, "a,b\n1,\"", 7);
+    expect_fault("D44", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65, "x.csv:2:3: quoted field is never closed within 1 MiB");
+    free(text);
+}
+
+/* ---- several files ---- */
+
+static void test_files_with_columns_in_other_orders(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_type t;
+    dt_str z = {0};
+    write_file("p-0.csv", "a,b\n0,0\n1,1\n", 12);
+    add_gzip(&z, "b,a,c\n2,2,x\n", 12);
+    write_str("p-1.csv", &z);
+    OK(dt_dataset_open(&d, "{format: csv, train: '" HERE "/p-*.csv', element: {x: {columns: [b, a], dtype: int64}}, global_batch_size: 2}"));
+    int64_t *x = read_all(d, 0, &t);
+    assert_int_equal(t.dim[0], 3);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(x[i], i / 2);
+    free(x);
+    dt_dataset_unref(d);
+    d = NULL;
+    write_file("p-1.csv", "a\n1\n", 4);
+    expect_fault("other columns", dt_dataset_open(&d, "{format: csv, train: '" HERE "/p-*.csv', " AB ", global_batch_size: 2}"), DT_E_DATA_FILE, 65,
+                 "p-1.csv: no column 'b'; columns: a");
+}
+
+/* ---- random tables ---- */
+
+static void put_number(dt_str *s, double x, uint32_t random)
+{
+    const bool quoted = random % 3 == 0;
+    dt_str_puts(s, quoted ? "\"" : random % 5 == 0 ? " " : "");
+    dt_str_double(s, x);
+    dt_str_puts(s, quoted ? "\"" : "");
+}
+
+/* Numbers of all forms, texts with anything in them between: what was written is read. */
+static void test_random_tables(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\"\"", "\"a,\"\"b\"\"\"", "\"\r\n\n\"", "x y", "\"\xc3\xa9\"", "\"\"\"\""};
+    enum { ROWS = 50 };
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        dt_str s = {0};
+        double want[ROWS][2];
+        dt_random r = dt_random_stream(seed, "csv", 0);
+        dt_dataset *d = NULL;
+        dt_type t;
+        dt_str_puts(&s, seed % 2 ? "u,text,v\r\n" : "\xef\xbb\xbfu,text,v\n");
+        for (int i = 0; i < ROWS; i++) {
+            for (int k = 0; k < 2; k++)
+                want[i][k] = ((double)dt_random_u32(&r) - 2147483648.0) * (k ? 1e-7 : 1e20);
+            put_number(&s, want[i][0], dt_random_u32(&r));
+            dt_str_printf(&s, ",%s,", texts[dt_random_u32(&r) % 7]);
+            put_number(&s, want[i][1], dt_random_u32(&r));
+            dt_str_puts(&s, dt_random_u32(&r) % 2 ? "\r\n" : "\n");
+        }
+        write_str("r.csv", &s);
+        OK(dt_dataset_open(&d, "{format: csv, train: " HERE "/r.csv, element: {x: {columns: [u, v], dtype: float64}}, global_batch_size: 2}"));
+        double *x = read_all(d, 0, &t);
+        if (t.dim[0] != ROWS || memcmp(x, want, sizeof want) != 0)
+            fail_msg("seed %llu: other values than were written", (unsigned long long)seed);
+        free(x);
+        dt_dataset_unref(d);
+    }
+}
+
+/* ---- values that are not kept ---- */
+
+/* A column named often makes a small file many values: 272 MiB of them, so that examples are read from their places. */
+static void test_large_tables_are_read_from_their_places(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* a minute */
+#endif
+    enum { ROWS = 17000, TIMES = 2048 };
+    dt_str s = {0}, columns = {0};
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    for (int i = 0; i < TIMES; i++)
+        dt_str_puts(&columns, i ? ",u" : "u");
+    dt_str_puts(&s, "u,v\n");
+    for (int i = 0; i < ROWS; i++)
+        dt_str_printf(&s, "%d,\"%s\"\n", i, i % 3 ? "" : "\n\n");
+    write_str("large.csv", &s);
+    OK(dt_dataset_open(&d, "{format: csv, train: " HERE "/large.csv, element: {x: {columns: [%s], dtype: int64}}, shuffle: true, global_batch_size: 2}",
+                       dt_str_text(&columns)));
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 256, .shuffle = true}));
+    uint8_t seen[ROWS] = {0};
+    for (int i = 0; i < 8; i++) {
+        OK(dt_feed_next(f, &b));
+        for (int64_t r = 0; r < b.rows; r++) {
+            const int64_t *x = (const int64_t *)b.element[0].data + r * TIMES;
+            assert_true(x[0] >= 0 && x[0] < ROWS && x[TIMES - 1] == x[0] && !seen[x[0]]++);
+        }
+    }
+    dt_feed_close(f);
+    dt_dataset_unref(d);
+    dt_str_release(&columns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_lines_that_are_too_long),
+        cmocka_unit_test(test_files_with_columns_in_other_orders),
+        cmocka_unit_test(test_random_tables),
+        cmocka_unit_test(test_large_tables_are_read_from_their_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
