@@ -228,7 +228,7 @@ DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
     "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
     "the file's name, and says what the file seems to be instead where it knows.\n\n"
     "    dataset: {format: npy, train: {image: x.h5, ...}}     x.h5: is an HDF5 file\n\n"
-    "Formats: csv, idx (MNIST's files), npy (numpy.save), tfrecord (tf.Examples), text (UTF-8), image_folder (PNG, JPEG),\n"
+    "Formats: csv, idx (MNIST's files), npy (numpy.save, numpy.savez), tfrecord (tf.Examples), text (UTF-8), image_folder (PNG, JPEG),\n"
     "synthetic. Files of the first five may be compressed with gzip. Of a CSV file line and column are told, both from 1. Pictures\n"
     "must have the size that `element` says: dtrain does not scale them.")
 DT_ERROR(DATA_SIZE, 81, 65, "DataLossError", "data file too short or too long",

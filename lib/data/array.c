@@ -7,6 +7,8 @@
 #define _GNU_SOURCE /* madvise */
 #include "data/array.h"
 
+#include "data/npz.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,11 @@ typedef struct array {
     int64_t row_values, row_bytes; /* of ours */
     void *rows;      /* (count, ...) when loaded whole */
 } array;
+
+typedef struct reading {
+    dt_header_reader *read_header;
+    bool archives;
+} reading;
 
 struct dt_examples {
     int n;
@@ -168,8 +175,8 @@ static dt_status *fetch(const array *a, const char *path, int64_t first, int64_t
         return present_of(path, first * size + got, a->header.type.dim[0] * wire_row_bytes(a), a->header.offset);
     if (dt_unwire(&a->header, out, n, &bad))
         return NULL;
-    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", path,
-                   (long long)((first + bad) / a->row_values));
+    const int64_t row = a->header.fortran ? (first + bad) % a->header.type.dim[0] : (first + bad) / a->row_values;
+    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", path, (long long)row);
 }
 
 /* Large pages make 25 page faults of the 11,500 that MNIST's images would take, and spare the gather most TLB misses. */
@@ -184,21 +191,55 @@ static void *allocate_rows(int64_t bytes)
     return p;
 }
 
+/* Values from Fortran's order, where the first index runs fastest, into C's, where the last does. in, out: the same shape's values. */
+static void reorder(const dt_type *t, const char *in, char *out)
+{
+    const size_t size = dt_dtype_size(t->dtype);
+    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK], n = dt_type_elements(t), from = 0;
+    for (int d = 0; d < t->rank; d++)
+        stride[d] = d ? stride[d - 1] * t->dim[d - 1] : 1;
+    for (int64_t i = 0; i < n; i++, out += size) {
+        memcpy(out, in + from * (int64_t)size, size);
+        for (int d = t->rank - 1; d >= 0; d--) {
+            from += stride[d];
+            if (++index[d] < t->dim[d])
+                break;
+            from -= stride[d] * t->dim[d];
+            index[d] = 0;
+        }
+    }
+}
+
+/* Takes the rows, gives them in C's order; NULL: out of memory. */
+static char *into_c_order(const dt_type *t, char *rows)
+{
+    char *out = allocate_rows(dt_type_bytes(t));
+    if (out)
+        reorder(t, rows, out);
+    free(rows);
+    return out;
+}
+
+static dt_status *no_room(const char *path, int64_t bytes)
+{
+    return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", path, (long long)bytes);
+}
+
 static dt_status *load(array *a, const char *path)
 {
     int64_t values = a->header.type.dim[0] * a->row_values, size = (int64_t)dt_dtype_size(a->header.type.dtype);
     char *rows = allocate_rows(values * size);
     if (!rows)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", path,
-                       (long long)(values * size));
+        return no_room(path, values * size);
     dt_status *s = NULL;
     for (int64_t at = 0; at < values && !s; at += PIECE)
         s = fetch(a, path, at, values - at < PIECE ? values - at : PIECE, rows + at * size);
-    if (s)
+    if (s) {
         free(rows);
-    else
-        a->rows = rows;
-    return s;
+        return s;
+    }
+    a->rows = a->header.fortran ? into_c_order(&a->header.type, rows) : rows;
+    return a->rows ? NULL : no_room(path, values * size);
 }
 
 static void close_file(array *a)
@@ -236,16 +277,22 @@ static dt_status *read_checked(array *a, const char *path, dt_header_reader *rea
     a->row_values = values / a->header.type.dim[0];
     a->row_bytes = a->row_values * (int64_t)dt_dtype_size(a->header.type.dtype);
     int64_t wire_bytes = a->header.type.dim[0] * wire_row_bytes(a);
+    if (a->header.fortran && a->header.type.dim[0] * a->row_bytes > LARGEST_WHOLE)
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes", path, (long long)LARGEST_WHOLE),
+                       "save numpy.ascontiguousarray(x): then files may have any size");
     if (!dt_inflow_is_gzip(a->file))
         return check_plain_size(a, path, wire_bytes);
     DT_TRY(check_gzip_size(a, path, wire_bytes, a->header.type.dim[0] * a->row_bytes));
     return load_gzip(a, path);
 }
 
-static dt_status *open_array(array *a, dt_stored *stored, dt_header_reader *read_header)
+static dt_status *open_array(const dt_format_request *r, const reading *how, array *a, dt_stored *stored)
 {
-    DT_TRY(dt_inflow_open(&a->file, stored->file));
-    DT_TRY(read_checked(a, stored->file, read_header));
+    if (how->archives)
+        DT_TRY(dt_npz_open(r->arena, stored, &a->file));
+    else
+        DT_TRY(dt_inflow_open(&a->file, stored->file));
+    DT_TRY(read_checked(a, stored->file, how->read_header));
     const dt_type *t = &a->header.type;
     stored->type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1);
     return NULL;
@@ -271,13 +318,13 @@ static char *path_of(const dt_format_request *r, const char *name)
 }
 
 /* All files are looked at, so that all faults are told in one run: first the files that are missing. */
-static dt_status *open_all(const dt_format_request *r, dt_header_reader *read_header, dt_examples *x)
+static dt_status *open_all(const dt_format_request *r, const reading *how, dt_examples *x)
 {
     dt_status *missing = NULL, *bad = NULL;
     for (int i = 0; i < x->n; i++) {
         const dt_entry *e = &r->tree->entry[i];
         x->stored[i] = (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
-        dt_status *s = open_array(&x->arrays[i], &x->stored[i], read_header);
+        dt_status *s = open_array(r, how, &x->arrays[i], &x->stored[i]);
         if (s)
             dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
     }
@@ -285,7 +332,7 @@ static dt_status *open_all(const dt_format_request *r, dt_header_reader *read_he
     return missing ? missing : check_counts(x);
 }
 
-dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, dt_examples **out)
+dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out)
 {
     dt_examples *x = dt_arena_new(r->arena, dt_examples);
     *out = NULL;
@@ -293,7 +340,7 @@ dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_hea
     x->stored = dt_arena_array(r->arena, dt_stored, x->n);
     x->arrays = dt_arena_array(r->arena, array, x->n);
     pthread_mutex_init(&x->loading, NULL);
-    dt_status *s = open_all(r, read_header, x);
+    dt_status *s = open_all(r, &(reading){read_header, archives}, x);
     if (s) {
         dt_arrays_close(x);
         return s;

@@ -18,6 +18,7 @@ typedef struct dt_header {
     dt_wire wire;
     bool swap;      /* the file's byte order is not this machine's */
     int64_t offset; /* where data begins */
+    bool fortran;   /* the first dimension runs fastest, not the last */
 } dt_header;
 
 /* Bytes of a value in the file. */
@@ -35,7 +36,8 @@ dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned
 
 /* Rows of dt_format, all but `open`, which calls dt_arrays_open. */
 dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names);
-dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, dt_examples **out);
+/* archives: a file may also be a member of an archive: `x: data.npz` is the member of the element's name, `x: data.npz/NAME` another. */
+dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out);
 int dt_arrays_elements(const dt_examples *x, const dt_stored **stored);
 int64_t dt_arrays_count(const dt_examples *x);
 dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows);

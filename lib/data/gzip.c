@@ -18,6 +18,7 @@ enum {
     WINDOW = 65536,
     GZIP_ONLY = 15 + 16,  /* zlib's windowBits: the largest window, gzip headers */
     ZLIB_ONLY = 15,
+    RAW = -15,            /* deflate without header and checksum */
     MOST_PER_BYTE = 1032, /* deflate's best case: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
 };
@@ -26,7 +27,12 @@ struct dt_inflow {
     int fd;
     char *path;
     int64_t size;
+    int64_t base, left;  /* where the file begins in an archive; bytes that may still be read */
     bool gzip, zlib, between_members, end;
+    const char *what;    /* is damaged, if it is: "gzip" */
+    bool raw;            /* a member: its size and CRC stand elsewhere */
+    int64_t raw_size, raw_got;
+    uLong raw_crc, crc;
     z_stream z;
     unsigned char *window; /* (WINDOW) */
 };
@@ -34,12 +40,15 @@ struct dt_inflow {
 static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
 {
     ssize_t r;
+    if ((uint64_t)f->left < n)
+        n = (size_t)f->left;
     do
         r = read(f->fd, buffer, n);
     while (r < 0 && errno == EINTR);
     if (r < 0)
         return dt_fail_errno(DT_E_IO, f->path);
     *got = (size_t)r;
+    f->left -= r;
     return NULL;
 }
 
@@ -67,17 +76,42 @@ static dt_status *look(dt_inflow *f)
 void dt_inflow_take_zlib(dt_inflow *f)
 {
     f->gzip = f->zlib = true;
+    f->what = "zlib";
     begin(f, ZLIB_ONLY);
+}
+
+/* The member's bytes are all there: zip.c has seen to it. */
+static dt_status *begin_member(dt_inflow *f, const dt_inflow_member *m)
+{
+    f->base = m->offset;
+    f->size = f->left = m->packed;
+    f->gzip = f->raw = m->deflated;
+    f->what = "deflate";
+    f->raw_size = m->size;
+    f->raw_crc = m->crc;
+    f->crc = crc32(0, NULL, 0);
+    if (lseek(f->fd, m->offset, SEEK_SET) != m->offset)
+        return dt_fail_errno(DT_E_IO, f->path);
+    if (m->deflated)
+        begin(f, RAW);
+    return NULL;
 }
 
 dt_status *dt_inflow_open(dt_inflow **out, const char *path)
 {
+    return dt_inflow_open_member(out, path, NULL);
+}
+
+dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inflow_member *m)
+{
     dt_inflow *f = dt_alloc(sizeof *f);
     f->path = dt_strdup(path);
     f->fd = -1;
+    f->left = INT64_MAX;
+    f->what = "gzip";
     dt_status *s = dt_file_open(path, &f->fd, &f->size);
     if (!s)
-        s = look(f);
+        s = m ? begin_member(f, m) : look(f);
     if (s) {
         dt_inflow_close(f);
         f = NULL;
@@ -119,7 +153,7 @@ int64_t dt_inflow_most(const dt_inflow *f)
 
 dt_status *dt_inflow_pread(const dt_inflow *f, void *buffer, int64_t n, int64_t offset)
 {
-    return dt_file_pread(f->fd, f->path, buffer, (size_t)n, offset);
+    return dt_file_pread(f->fd, f->path, buffer, (size_t)n, f->base + offset);
 }
 
 static dt_status *read_plain(dt_inflow *f, unsigned char *buffer, int64_t n, int64_t *got)
@@ -132,7 +166,7 @@ static dt_status *read_plain(dt_inflow *f, unsigned char *buffer, int64_t n, int
 
 static dt_status *damaged(const dt_inflow *f)
 {
-    const char *why = f->z.msg ? f->z.msg : "no message", *what = f->zlib ? "zlib" : "gzip";
+    const char *why = f->z.msg ? f->z.msg : "no message", *what = f->what;
     if (strcmp(why, "incorrect data check") == 0)
         return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s checksum mismatch", f->path, what);
     if (strcmp(why, "incorrect length check") == 0)
@@ -158,10 +192,22 @@ static dt_status *next_member(dt_inflow *f)
     f->between_members = false;
     if (f->z.avail_in == 0)
         f->end = true;
-    else if (f->zlib || *f->z.next_in != 0x1f)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: something that is not %s follows the compressed data", f->path, f->zlib ? "zlib" : "gzip");
+    else if (f->zlib || f->raw || *f->z.next_in != 0x1f)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: something that is not %s follows the compressed data", f->path, f->what);
     else
         inflateReset(&f->z);
+    return NULL;
+}
+
+/* What came out of a member, and whether it is all and right. */
+static dt_status *check_member(dt_inflow *f, const unsigned char *bytes, int64_t n)
+{
+    f->crc = crc32(f->crc, bytes, (uInt)n);
+    f->raw_got += n;
+    if (f->raw_got > f->raw_size || (f->between_members && f->raw_got < f->raw_size))
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s length mismatch", f->path, f->what);
+    if (f->between_members && f->crc != f->raw_crc)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s checksum mismatch", f->path, f->what);
     return NULL;
 }
 
@@ -171,7 +217,7 @@ static dt_status *inflate_some(dt_inflow *f)
     if (f->between_members)
         return next_member(f);
     if (f->z.avail_in == 0)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->zlib ? "zlib" : "gzip");
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->what);
     int r = inflate(&f->z, Z_NO_FLUSH);
     if (r == Z_MEM_ERROR)
         dt_out_of_memory();
@@ -189,6 +235,8 @@ static dt_status *read_gzip(dt_inflow *f, unsigned char *buffer, int64_t n, int6
         f->z.next_out = buffer + *got;
         f->z.avail_out = (uInt)room;
         DT_TRY(inflate_some(f));
+        if (f->raw)
+            DT_TRY(check_member(f, buffer + *got, room - f->z.avail_out));
         *got += room - f->z.avail_out;
     }
     return NULL;

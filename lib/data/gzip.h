@@ -10,6 +10,13 @@
 typedef struct dt_inflow dt_inflow;
 
 dt_status *dt_inflow_open(dt_inflow **out, const char *path) DT_MUST_USE;
+/* A member of an archive (zip.h) as if it were a file: raw deflate data, or bytes as they are. */
+typedef struct dt_inflow_member {
+    int64_t offset, packed, size; /* size, crc: of what is unpacked */
+    uint32_t crc;
+    bool deflated;
+} dt_inflow_member;
+dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inflow_member *m) DT_MUST_USE;
 void dt_inflow_close(dt_inflow *f); /* takes NULL */
 /* Up to n bytes; *got is less than n only at the end, where checksums have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;

@@ -56,7 +56,7 @@ static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    return dt_arrays_open(r, read_header, out);
+    return dt_arrays_open(r, read_header, false, out);
 }
 
 const dt_format dt_format_idx = {

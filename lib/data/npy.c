@@ -6,7 +6,7 @@
  *     \x93NUMPY 01 00 76 00 {'descr': '<f4', 'fortran_order': False, 'shape': (64, 4), }   \n
  *
  * The text is read by a reader for this one form of dictionary: nothing in it is evaluated. Object arrays hold pickles and are
- * refused.
+ * refused. NPZ is a ZIP archive of such files (numpy.savez): `train: {x: data.npz, y: data.npz/labels}`.
  */
 #include <string.h>
 
@@ -191,10 +191,7 @@ static dt_status *read_dictionary(reader *r)
     skip_blanks(r);
     if (r->at != r->end || !r->has_descr || !r->has_order || !r->has_shape)
         return not_a_dictionary(r);
-    /* A vector lies the same in both orders. */
-    if (fortran && r->out->type.rank > 1)
-        return dt_note(dt_fail(DT_E_DATA_TYPE, NULL, "%s: Fortran order is not supported", r->path),
-                       "save numpy.ascontiguousarray(x)");
+    r->out->fortran = fortran && r->out->type.rank > 1; /* a vector lies the same in both orders */
     return NULL;
 }
 
@@ -243,11 +240,12 @@ static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    return dt_arrays_open(r, read_header, out);
+    return dt_arrays_open(r, read_header, true, out);
 }
 
 const dt_format dt_format_npy = {
-    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them: one array an element, rows first; .gz too"},
+    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, and NPZ's members: one array an element, rows first; .gz too",
+             .aliases = (const char *const[]){"npz", NULL}},
     .check = dt_arrays_check,
     .open = open_part,
     .elements = dt_arrays_elements,

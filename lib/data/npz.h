@@ -1,0 +1,12 @@
+/* NPZ files, what numpy.savez writes: ZIP archives with an NPY file for each array. */
+#ifndef DT_DATA_NPZ_H
+#define DT_DATA_NPZ_H
+
+#include "data/data.h"
+#include "data/zip.h"
+
+/* The NPY file of an element. stored->file names it: a file by itself; an archive, whose member has the element's name (file becomes
+ * "data.npz/x", for messages); or "data.npz/NAME". */
+dt_status *dt_npz_open(dt_arena *arena, dt_stored *stored, dt_inflow **out) DT_MUST_USE;
+
+#endif
