@@ -30,7 +30,10 @@ const struct verb verb_devices = {
     .group = "Look",
     .line = "back ends, devices and kernel libraries that were found, and why others were not",
     .operands = "",
-    .examples = "  dtrain devices\n  dtrain devices --json\n",
+    .examples = "  dtrain devices\n  dtrain devices --json\n  DTRAIN_INSTRUCTIONS=avx2 dtrain devices     as if the processor had no more\n",
+    .more = "Our own loops are compiled for several instruction sets; the best that the processor has is taken. DTRAIN_INSTRUCTIONS=base, avx2 or\n"
+            "avx512, for every verb and every program on the library, takes it for one without more: loops and kernel libraries keep to that.\n"
+            "The loops give the same bits with every set; the libraries' matrix products and convolutions do not.\n",
     .options = options,
     .size = sizeof(struct devices),
     .run = run,

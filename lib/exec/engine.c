@@ -1,38 +1,9 @@
 /* The engine: lanes, the instruction set of our own loops, and the library that multiplies matrices. */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "exec/exec_impl.h"
-
-/* ---- instruction sets ---- */
-
-int dt_simd_list(const dt_simd *list[DT_MAX_SIMD])
-{
-    int n = 0;
-
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        list[n++] = &dt_simd_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        list[n++] = &dt_simd_avx2;
-#endif
-    list[n++] = &dt_simd_base;
-    return n;
-}
-
-static dt_status *choose_simd(dt_engine *e, const char *wanted)
-{
-    const dt_simd *list[DT_MAX_SIMD];
-    int n = dt_simd_list(list);
-
-    for (int i = 0; i < n && !e->simd; i++)
-        if (!wanted || strcmp(list[i]->name, wanted) == 0)
-            e->simd = list[i];
-    return e->simd ? NULL : dt_fail(DT_E_KERNELS, NULL, "no loops for the instruction set '%s' on this processor; the best is %s", wanted, list[0]->name);
-}
+#include "exec/instructions.h"
 
 /* ---- the library ---- */
 
@@ -82,7 +53,7 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
 
     e->kernels = o->kernels;
     if (!s)
-        s = choose_simd(e, o->isa);
+        s = dt_instructions_choose(o->isa, &e->simd);
     if (!s)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (!s)

@@ -17,7 +17,8 @@ typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
     int threads;         /* 0: one per core */
     dt_kernels kernels;  /* AUTO: oneDNN where it is installed, else OpenBLAS */
-    const char *isa;     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: the best that the processor has */
+    const char *isa;     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: as DTRAIN_INSTRUCTIONS says, else the best that
+                          * the processor has */
 } dt_engine_options;
 /* KERNELS when the library or the instruction set is not there. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;

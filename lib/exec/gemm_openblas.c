@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "exec/gemm.h"
+#include "exec/instructions.h"
 
 typedef struct api {
     __typeof__(&cblas_sgemm) sgemm;
@@ -27,26 +28,46 @@ typedef struct product {
 
 /* ---- finding the library ---- */
 
-#define THREADS "OPENBLAS_NUM_THREADS"
 /* BUFFER_SIZE of its common_x86_64.h; where there is no room it looks for it for ever. */
 #define BUFFER_BYTES ((size_t)128 << 20)
+
+/* A variable that the library reads while it is loaded and at no other time. */
+typedef struct variable {
+    const char *name;
+    char *before; /* NULL: it was not there */
+} variable;
+
+static void set(variable *v, const char *value)
+{
+    const char *told = getenv(v->name);
+    v->before = told ? dt_strdup(told) : NULL;
+    if (value)
+        setenv(v->name, value, 1);
+}
+
+static void set_back(variable *v)
+{
+    if (v->before)
+        setenv(v->name, v->before, 1);
+    else
+        unsetenv(v->name);
+    free(v->before);
+}
 
 /* Never unloaded: engines come and go, and its buffers with them would. */
 static void *load(void)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
-    const char *told = getenv(THREADS);
-    char *before = told ? dt_strdup(told) : NULL;
+    const dt_instructions *most = dt_instructions_limit();
+    variable threads = { .name = "OPENBLAS_NUM_THREADS" }, core = { .name = "OPENBLAS_CORETYPE" };
     void *library = NULL;
 
-    setenv(THREADS, "1", 1);
+    set(&threads, "1");
+    set(&core, most ? most->openblas : NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (before)
-        setenv(THREADS, before, 1);
-    else
-        unsetenv(THREADS);
-    free(before);
+    set_back(&core);
+    set_back(&threads);
     return library;
 }
 

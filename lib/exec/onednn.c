@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "exec/instructions.h"
 
 enum { CPU = 1, IN_ORDER = 1, SCRATCHPAD_OF_USER = 1 };
 
@@ -70,6 +71,8 @@ static bool bind_all(dt_dnnl_api *a)
     void *p = symbol(a->library, "omp_set_num_threads", &none); /* of the OpenMP it is built with, if it is */
 
     memcpy(&a->omp_set_num_threads, &p, sizeof p);
+    p = symbol(a->library, "dnnl_set_max_cpu_isa", &none);
+    memcpy(&a->set_max_cpu_isa, &p, sizeof p);
     return bind_common(a) && (a->version()->major >= 3 ? bind_3(a) : bind_2(a));
 }
 
@@ -83,9 +86,20 @@ static void *open_any(void)
     return library;
 }
 
+/* Taken before its first primitive, refused afterwards, when it holds already: the environment says the same all along. */
+static void limit(const dt_dnnl_api *a)
+{
+    const dt_instructions *most = dt_instructions_limit();
+    if (most && a->set_max_cpu_isa)
+        (void)a->set_max_cpu_isa(most->onednn);
+}
+
 static bool start(dt_dnnl_api *a)
 {
-    return bind_all(a) && !a->engine_create(&a->engine, CPU, 0) && !a->stream_create(&a->stream, a->engine, IN_ORDER) &&
+    if (!bind_all(a))
+        return false;
+    limit(a);
+    return !a->engine_create(&a->engine, CPU, 0) && !a->stream_create(&a->stream, a->engine, IN_ORDER) &&
            !a->attr_create(&a->own_scratchpad) && !a->attr_scratchpad(a->own_scratchpad, SCRATCHPAD_OF_USER);
 }
 

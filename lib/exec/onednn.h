@@ -31,6 +31,7 @@ typedef struct dt_dnnl_api {
     dt_dnnl engine, stream, own_scratchpad; /* attributes of a primitive that is given its working memory */
     void (*omp_set_num_threads)(int);
     const dt_dnnl_version *(*version)(void);
+    int (*set_max_cpu_isa)(int); /* may be NULL */
     int (*engine_create)(dt_dnnl *, int, size_t);
     int (*engine_destroy)(dt_dnnl);
     int (*stream_create)(dt_dnnl *, dt_dnnl, unsigned);

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "exec/gemm.h"
-#include "exec/strip.h"
+#include "exec/instructions.h"
 #include "job/job.h"
 
 enum { MOST_LIBRARIES = 2, MOST_BACKENDS = 8 };
@@ -22,7 +22,9 @@ typedef struct found {
 
 typedef struct machine {
     int cores;
-    const char *instructions;
+    const char *instructions; /* of the loops in use, one of set */
+    const dt_simd *set[DT_MAX_SIMD];
+    int sets;
     found library[MOST_LIBRARIES], backend[MOST_BACKENDS];
     int libraries, backends;
     dt_resolver *tpu;
@@ -51,10 +53,11 @@ static void list_backends(machine *m)
 
 static dt_status *look(machine *m)
 {
-    const dt_simd *simd[DT_MAX_SIMD];
-    dt_simd_list(simd);
+    const dt_simd *chosen = NULL;
+    DT_TRY(dt_instructions_choose(NULL, &chosen));
     m->cores = dt_cores();
-    m->instructions = simd[0]->name;
+    m->instructions = chosen->name;
+    m->sets = dt_simd_list(m->set);
     try_library(m, "openblas", dt_gemm_open_openblas);
     try_library(m, "onednn", dt_gemm_open_onednn);
     list_backends(m);
@@ -94,12 +97,22 @@ static void list_slices(dt_str *out)
     }
 }
 
+/* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
+static void print_sets(const machine *m, dt_str *out)
+{
+    dt_str_printf(out, "%-12s%s, of ", "loops", m->instructions);
+    for (int i = 0; i < m->sets; i++)
+        dt_str_printf(out, "%s%s", i ? ", " : "", m->set[i]->name);
+    dt_str_printf(out, "%s\n", dt_instructions_limit() ? " (" DT_INSTRUCTIONS_ENV ")" : "");
+}
+
 static void print_text(const machine *m, dt_str *out)
 {
     dt_str slices = {0};
     list_slices(&slices);
-    dt_str_printf(out, "%-12s%d core%s, %s instructions; CPU:0 and as many more virtual CPU devices as a job asks for\n", "cpu", m->cores,
-                  m->cores == 1 ? "" : "s", m->instructions);
+    dt_str_printf(out, "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n", "cpu", m->cores,
+                  m->cores == 1 ? "" : "s");
+    print_sets(m, out);
     dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
     tell("kernels", m->library, m->libraries, out);
     tell("back ends", m->backend, m->backends, out);
@@ -142,6 +155,10 @@ static void print_json(const machine *m, dt_str *out)
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "cores", m->cores);
     dt_json_string(&j, "instructions", m->instructions);
+    dt_json_open(&j, "instruction_sets", '[');
+    for (int i = 0; i < m->sets; i++)
+        dt_json_string(&j, NULL, m->set[i]->name);
+    dt_json_close(&j, ']');
     dt_json_open(&j, "tpu", '{');
     dt_json_string(&j, "type", m->tpu->slice->name);
     dt_json_bool(&j, "simulated", m->tpu->simulated);

@@ -1,7 +1,8 @@
 # Read by the cases (`. tests/cli/setup.sh`): the same surroundings for all, a tiny job, a terminal.
 # shellcheck shell=sh
 unset CI NO_COLOR FORCE_COLOR COLUMNS OMP_NUM_THREADS
-for name in $(env | sed -n 's/^\(DTRAIN_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+# All variables of ours but the one that says which processor the tests are for.
+for name in $(env | sed -n 's/^\(DTRAIN_[A-Z_]*\)=.*/\1/p' | grep -vx DTRAIN_INSTRUCTIONS); do unset "$name"; done
 export LC_ALL=C TERM=xterm
 : "${DTRAIN:?}" "${TEST_DIR:?}"
 tiny=$TEST_DIR/tiny.yaml

@@ -1,0 +1,25 @@
+/*
+ * The instruction sets that our own loops are compiled for, and what the libraries call them. The best that the processor has is taken at
+ * start-up. DTRAIN_INSTRUCTIONS=avx2 takes the processor for one that has no more: loops and libraries keep to it, whatever is there.
+ */
+#ifndef DT_EXEC_INSTRUCTIONS_H
+#define DT_EXEC_INSTRUCTIONS_H
+
+#include "base/status.h"
+#include "exec/strip.h"
+
+#define DT_INSTRUCTIONS_ENV "DTRAIN_INSTRUCTIONS"
+
+typedef struct dt_instructions {
+    const dt_simd *loops; /* its name is the set's: "avx2" */
+    const char *openblas; /* OPENBLAS_CORETYPE: kernels that need no more */
+    int onednn;           /* dnnl_cpu_isa_t, likewise; the least that the library has code for is SSE 4.1 */
+} dt_instructions;
+
+/* The loops that are wanted, by name; NULL: what the environment says, and where it says nothing the best. KERNELS: the processor has no such
+ * set. */
+dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
+/* What libraries must keep to; NULL: nothing is said, or no such set, which choosing refuses. */
+const dt_instructions *dt_instructions_limit(void);
+
+#endif
