@@ -201,10 +201,22 @@ static dt_status *rename_synced(const char *from, const char *to)
     return s;
 }
 
+/* A rename would take the name away from a device or a FIFO; a link is what is replaced, not what it points to. */
+static dt_status *check_replaceable(const char *path)
+{
+    struct stat st;
+    if (!*path)
+        return dt_fail(DT_E_CANT_CREATE, NULL, "the name of a file to write is empty");
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+        return NULL;
+    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
+}
+
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n)
 {
     dt_str temporary = {0};
     dt_writer w = {.fd = -1};
+    DT_TRY(check_replaceable(path));
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_whole(&w, temporary.data, bytes, n);
     if (s)
