@@ -143,26 +143,12 @@ static dt_status *search_one(const dt_job_source *source, void *user)
     return dt_plan_search(&(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text, q->fits);
 }
 
-static dt_status *write_svg(const struct call *call, const char *text)
-{
-    const struct plan *my = call->settings;
-    if (strcmp(my->svg, "-") == 0) {
-        out_text(call->out, text);
-        return NULL;
-    }
-    FILE *f = fopen(my->svg, "w");
-    bool good = f && fputs(text, f) >= 0;
-    if (f && fclose(f) != 0)
-        good = false;
-    return good ? NULL : dt_status_create(ERROR_CANNOT_CREATE, "%s: cannot be written", cut_word(my->svg).text);
-}
-
 static dt_status *plan(const struct call *call, char **text, bool *fits)
 {
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
     dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
-                               .threads = env_threads(call->out, my->compute.threads), .kernels = (dt_kernels)my->compute.kernels, .compiler = my->libtpu};
+                               .threads = env_threads(call->out, my->compute.threads), .kernels = (dt_kernels)my->compute.kernels, .file = my->svg && strcmp(my->svg, "-") != 0 ? my->svg : NULL, .compiler = my->libtpu};
     dt_status *s = check_options(call);
     if (!s)
         s = read_budget(call, &request.budget);
@@ -185,10 +171,10 @@ static int run(const struct call *call)
     char *text = NULL;
     bool fits = true;
     dt_status *s = plan(call, &text, &fits);
-    if (!s && my->svg)
-        s = write_svg(call, text);
-    else if (!s)
+    if (!s)
         out_text(call->out, text);
+    if (!s && !*text)
+        out_field(call->out, "wrote", "%s", my->svg);
     free(text);
     int code = out_error(call->out, s);
     return code ? code : fits ? 0 : EXIT_DOES_NOT_FIT;
@@ -196,7 +182,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     MAYBE(struct plan, tpu, "tpu", "TYPE", "on that slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
-    LIST(struct plan, what_if, "what-if", "KEY=VALUE", "one more column, with that override; may be given again and again"),
+    LIST(struct plan, what_if, "what-if", "KEY=VALUE", "one more column, with that override"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory of a device that may be used: 16GiB"),
     FLAG(struct plan, search, "search", "try replicas x logical devices x batch x rematerialisation x over_replicas"),
     FLAG(struct plan, json, "json", "print one JSON object"),
@@ -216,7 +202,7 @@ const struct verb verb_plan = {
                 "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
                 "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
                 "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    beside the real compiler\n",
-    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.",
+    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.\n",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "op/op.h"
+
 static const dt_expected_error table[] = {
 #define DT_EXPECTED_ERROR(kind, generation, rows, median, worst) {kind, generation, rows, median, worst},
 #include "cost/expected_errors.h"
@@ -13,7 +15,31 @@ static const dt_expected_error table[] = {
 const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].kind, kind) == 0 && strcmp(table[i].generation, generation) == 0)
+        if (strcmp(table[i].kind, kind) == 0 && (!generation || strcmp(table[i].generation, generation) == 0))
             return &table[i];
     return NULL;
+}
+
+static bool counts(const dt_graph *g, int i)
+{
+    return g->node[i].op == &dt_op_iota;
+}
+
+/* Which query may look at which key: attention that drops shares out writes its mask. */
+static bool is_causal_mask(const dt_graph *g, const dt_node *n)
+{
+    return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) && counts(g, n->in[1]);
+}
+
+const char *dt_family_of(const dt_graph *step)
+{
+    bool attends = false, causal = false, convolves = false;
+    for (int i = 0; i < step->n_nodes; i++) {
+        const dt_node *n = &step->node[i];
+        bool fused = n->op == &dt_op_attention;
+        attends |= fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
+        causal |= (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
+        convolves |= n->op == &dt_op_convolution;
+    }
+    return attends && causal ? "decoders" : attends ? "encoders" : convolves ? "convnets" : "others";
 }

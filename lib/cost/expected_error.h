@@ -1,14 +1,19 @@
-/* How far the simulator has been off: published rows against its predictions, by kind and generation. */
+/* How far the simulator has been off: published rows against its predictions, by kind and generation. Steps are told apart by what the model is made of. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
 
+#include "graph/graph.h"
+
 typedef struct dt_expected_error {
-    const char *kind, *generation; /* "train-step", "v5e" */
+    const char *kind, *generation; /* "compiler-estimate" or a family, "v5e" */
     int rows;
     double median, worst;          /* shares: 0.02 is 2 % */
 } dt_expected_error;
 
-/* NULL: no published row of that kind and generation has been predicted. */
+/* NULL: no published row of that kind and generation has been predicted. A generation of NULL: the first that has rows of that kind. */
 const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation);
+/* What a step is, for published ones to be compared with: "decoders" (its attention is causal), "encoders" (it has other attention), "convnets",
+ * "others". */
+const char *dt_family_of(const dt_graph *step);
 
 #endif

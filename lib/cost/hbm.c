@@ -168,6 +168,17 @@ static void forget_updates(holding *h)
         h->gradient[dt_priced_source(h->r, h->g->result[i].node)] = true;
 }
 
+/* Nodes between layers (sums over replicas, counts of examples) have no path: the layer is that of the nearest node before that has one, or behind. */
+static const char *layer_at(const dt_graph *g, int i)
+{
+    for (int k = i; k >= 0; k--)
+        if (*g->node[k].path)
+            return g->node[k].path;
+    while (i < g->n_nodes && !*g->node[i].path)
+        i++;
+    return i < g->n_nodes ? g->node[i].path : "";
+}
+
 static void find_peak(const holding *h, dt_plan *p)
 {
     int64_t now = 0, true_now = 0, most = 0, inputs = 0, true_inputs = 0;
@@ -184,7 +195,7 @@ static void find_peak(const holding *h, dt_plan *p)
             most = now;
             p->bytes.activations = true_inputs + true_now;
             padding = inputs + now - p->bytes.activations;
-            p->bytes.peak = h->g->node[i].path;
+            p->bytes.peak = layer_at(h->g, i);
         }
         now -= h->dies[i];
         true_now -= h->true_dies[i];

@@ -40,6 +40,7 @@ typedef struct dt_plan_request {
     bool verbose;              /* every layer */
     int threads;               /* that fit would compute with on this machine, as dt_run_options has them: bytes of its arena depend on them */
     dt_kernels kernels;        /* likewise */
+    const char *file;          /* the form goes there, whole or not at all, and *text stays empty; NULL: it is *text */
     const char *compiler;      /* path of a PJRT plug-in, libtpu.so: it compiles the first job's step, and what it says stands beside; NULL: none */
 } dt_plan_request;
 /* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; and of this machine's memory, were they run on it

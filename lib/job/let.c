@@ -62,7 +62,14 @@ dt_status *dt_let_find(dt_job *j, dt_substitution *c)
     return faults;
 }
 
-dt_status *dt_let_check_used(const dt_substitution *c)
+/* Of what is planned, only words that nobody but an override has said. */
+static bool may_be_idle(const dt_job *j, const dt_entry *e)
+{
+    return e->value->kind == DT_TREE_NULL ||
+           (j->purpose == DT_FOR_PLAN && (e->key_at.source == j->tree->at.source || (j->base && e->key_at.source == j->base)));
+}
+
+dt_status *dt_let_check_used(const dt_job *j, const dt_substitution *c)
 {
     dt_status *faults = NULL;
     const char **others = dt_arena_array(c->arena, const char *, c->n_let);
@@ -72,7 +79,7 @@ dt_status *dt_let_check_used(const dt_substitution *c)
             others[n++] = c->let->entry[i].key;
     for (int i = 0; i < c->n_let; i++) {
         const dt_entry *e = &c->let->entry[i];
-        if (c->used[i] || e->value->kind == DT_TREE_NULL)
+        if (c->used[i] || may_be_idle(j, e))
             continue;
         dt_status *s = dt_fail(DT_E_SUBSTITUTION, &e->key_at, "nothing uses '{%.80s}'", e->key);
         const char *nearest = dt_nearest(e->key, others, n);

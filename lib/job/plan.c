@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/file.h"
+
 static dt_status *check_slice(const dt_job *j)
 {
     if (j->strategy.resolver && j->strategy.resolver->topology)
@@ -17,7 +19,7 @@ const dt_topology *dt_job_plan_topology(const dt_job_plan *p)
 
 static dt_status *price(dt_job_plan *p, int i)
 {
-    int64_t slices = p->job->strategy.slices > 1 ? p->job->strategy.slices : 1;
+    int64_t slices = dt_job_plan_slices(p);
     const dt_outlined of_a_slice = { p->step[i].name, (p->step[i].rows + slices - 1) / slices, p->step[i].steps };
     dt_arena *arena = dt_arena_create();
     dt_priced_program priced = { .topology = dt_job_plan_topology(p), .assignment = p->session.strategy->assignment, .slices = (int)slices,
@@ -111,10 +113,15 @@ double dt_job_plan_examples_per_s(const dt_job_plan *p)
     return (double)p->step[0].rows / (infeed > seconds ? infeed : seconds);
 }
 
+int dt_job_plan_slices(const dt_job_plan *p)
+{
+    return p->job->strategy.slices > 1 ? (int)p->job->strategy.slices : 1;
+}
+
 double dt_job_plan_dollars(const dt_job_plan *p)
 {
     const dt_slice *s = dt_job_plan_topology(p)->slice;
-    return s->chip->usd_hour / 3600 * dt_slice_chips(s) * p->plan[0]->seconds * 1000;
+    return s->chip->usd_hour / 3600 * dt_slice_chips(s) * dt_job_plan_slices(p) * p->plan[0]->seconds * 1000;
 }
 
 void dt_put_seconds(dt_str *s, double seconds)
@@ -156,6 +163,17 @@ static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *ou
     }
 }
 
+static dt_status *hand_over(const dt_plan_request *q, dt_str *out, char **text)
+{
+    dt_status *s = q->file ? dt_file_commit(q->file, dt_str_text(out), out->size) : NULL;
+    if (q->file)
+        dt_str_clear(out);
+    if (!s)
+        *text = dt_str_take(out);
+    dt_str_release(out);
+    return s;
+}
+
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits)
 {
     dt_str out = { 0 };
@@ -175,9 +193,9 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     if (!s) {
         const dt_plan_columns c = { (const dt_job_plan *const *)p, request->labels, request->n_jobs, request->verbose };
         print(request, &c, &out);
-        *text = dt_str_take(&out);
         if (fits)
             *fits = dt_job_plan_fits(p[0]);
+        s = hand_over(request, &out, text);
     }
     for (int i = 0; i < request->n_jobs; i++)
         dt_job_plan_destroy(p[i]);

@@ -42,7 +42,8 @@ void dt_job_plan_destroy(dt_job_plan *p); /* takes NULL */
 bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
-/* US dollars of 1,000 steps; 0: no price is known. */
+int dt_job_plan_slices(const dt_job_plan *p); /* joined by a network; replicas are those of one */
+/* US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
 
 /* Plans side by side, the first one being the job as it is. */

@@ -1,4 +1,7 @@
 /* A plan for programs: dtrain plan --json. Bytes and seconds. */
+#include <math.h>
+#include <string.h>
+
 #include "base/json.h"
 #include "cost/expected_error.h"
 #include "job/plan_check.h"
@@ -74,25 +77,28 @@ static void put_layers(dt_json *j, const dt_plan *p)
 }
 
 /* Of published rows on the chips of the plan; null: none was compared. */
-static void put_error(dt_json *j, const char *kind, const char *generation)
+static void put_error(dt_json *j, const char *key, const char *kind, const dt_chip *chip)
 {
-    const dt_expected_error *e = dt_expected_error_of(kind, generation);
+    const dt_expected_error *e = dt_expected_error_of(kind, chip->generation);
     if (!e) {
-        dt_json_null(j, kind);
+        dt_json_null(j, key);
         return;
     }
-    dt_json_open(j, kind, '{');
+    dt_json_open(j, key, '{');
+    dt_json_string(j, "kind", kind);
     dt_json_int(j, "rows", e->rows);
     dt_json_double(j, "median", e->median);
     dt_json_double(j, "worst", e->worst);
+    dt_json_bool(j, "calibrated_on_them", chip->kernel.calibrated && strcmp(chip->kernel.calibrated, kind) == 0);
     dt_json_close(j, '}');
 }
 
-static void put_errors(dt_json *j, const dt_plan *p)
+static void put_errors(dt_json *j, const dt_job_plan *p)
 {
+    const dt_chip *chip = p->plan[0]->chip;
     dt_json_open(j, "expected_error", '{');
-    put_error(j, "train-step", p->chip->generation);
-    put_error(j, "compiler-estimate", p->chip->generation);
+    put_error(j, "train-step", dt_family_of(p->program[0]->whole), chip);
+    put_error(j, "compiler-estimate", "compiler-estimate", chip);
     dt_json_close(j, '}');
 }
 
@@ -113,6 +119,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     const dt_plan *train = p->plan[0];
     dt_json_string(j, "job", p->job->name);
     dt_json_string(j, "slice", dt_topology_name(dt_job_plan_topology(p)));
+    dt_json_int(j, "slices", dt_job_plan_slices(p));
     dt_json_int(j, "replicas", p->replicas);
     dt_json_int(j, "logical_devices", p->logical);
     dt_json_int(j, "parameters", (int64_t)p->parameters);
@@ -131,10 +138,10 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     dt_json_double(j, "mfu", dt_plan_mfu(train));
     dt_json_double(j, "infeed_s", p->plan[0]->infeed_s);
     dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
-    dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p));
+    dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p) > 0 ? dt_job_plan_dollars(p) : NAN);
     dt_json_bool(j, "fits", dt_job_plan_fits(p));
     put_programs(j, p);
-    put_errors(j, train);
+    put_errors(j, p);
     put_layers(j, train);
     put_warnings(j, p);
     if (p->check)

@@ -136,8 +136,11 @@ static void print_labels(const dt_plan_columns *c, dt_str *out)
 
 static void print_head(const dt_job_plan *p, dt_str *out)
 {
-    dt_str_printf(out, "%s on sim:%s   %d replica%s x %d logical device%s   ", p->job->name, dt_topology_name(dt_job_plan_topology(p)), p->replicas,
-                  p->replicas == 1 ? "" : "s", p->logical, p->logical == 1 ? "" : "s");
+    dt_str_printf(out, "%s on ", p->job->name);
+    if (dt_job_plan_slices(p) > 1)
+        dt_str_printf(out, "%d slices of ", dt_job_plan_slices(p));
+    dt_str_printf(out, "sim:%s   %d replica%s x %d logical device%s%s   ", dt_topology_name(dt_job_plan_topology(p)), p->replicas, p->replicas == 1 ? "" : "s",
+                  p->logical, p->logical == 1 ? "" : "s", dt_job_plan_slices(p) > 1 ? " each" : "");
     dt_str_grouped(out, (int64_t)p->parameters);
     dt_str_puts(out, " parameters");
     if (p->parameters_here != p->parameters) {
@@ -317,26 +320,34 @@ static void print_warning(void *user, const char *text)
     dt_str_printf(user, "warning: %s\n", text);
 }
 
-/* How far predictions of that kind were off on this generation of chips: docs/simulator.md. */
-static void print_error(const char *what, const dt_expected_error *e, dt_str *out)
+/* How far predictions of that kind were off on this generation of chips, else on another one: docs/simulator.md. */
+static void print_error(const char *what, const char *kind, const char *generation, dt_str *out)
 {
+    const dt_expected_error *e = dt_expected_error_of(kind, generation), *other = e ? NULL : dt_expected_error_of(kind, NULL);
+    dt_str_printf(out, "%s: ", what);
+    if (!e)
+        dt_str_puts(out, other ? "none compared on this chip; on " : "not known, none was compared");
+    if (other)
+        dt_str_printf(out, "%s ", other->generation);
+    e = e ? e : other;
     if (e)
-        dt_str_printf(out, "%s: median %.1f %%, worst %.1f %% of %d published", what, 100 * e->median, 100 * e->worst, e->rows);
-    else
-        dt_str_printf(out, "%s: not known, none was compared", what);
+        dt_str_printf(out, "median %.1f %%, worst %.1f %% of %d published", 100 * e->median, 100 * e->worst, e->rows);
 }
 
 static void print_errors(const dt_job_plan *p, dt_str *out)
 {
-    const char *generation = train_of(p)->chip->generation;
+    const dt_chip *chip = train_of(p)->chip;
+    const char *family = dt_family_of(p->program[0]->whole), *set_on = chip->kernel.calibrated;
+    char what[64];
     size_t from = out->size;
     dt_str_puts(out, "error to expect");
     dt_str_pad(out, from, LABEL);
-    print_error("steps", dt_expected_error_of("train-step", generation), out);
-    dt_str_putc(out, '\n');
+    snprintf(what, sizeof what, "steps%s%s", strcmp(family, "others") == 0 ? "" : " of ", strcmp(family, "others") == 0 ? "" : family);
+    print_error(what, family, chip->generation, out);
+    dt_str_puts(out, set_on && strcmp(set_on, family) == 0 ? ", calibrated on them\n" : "\n");
     from = out->size;
     dt_str_pad(out, from, LABEL);
-    print_error("products", dt_expected_error_of("compiler-estimate", generation), out);
+    print_error("products, compiled", "compiler-estimate", chip->generation, out);
     dt_str_putc(out, '\n');
 }
 

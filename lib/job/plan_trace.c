@@ -27,6 +27,8 @@ static void put_device(dt_json *j, const dt_job_plan *p, int d)
     put_name(j, d, 0, "process_name", dt_str_text(&name));
     put_name(j, d, 0, "thread_name", "kernels");
     put_name(j, d, 1, "thread_name", "links");
+    if (dt_job_plan_slices(p) > 1)
+        put_name(j, d, 2, "thread_name", "network between slices");
     dt_str_release(&name);
 }
 

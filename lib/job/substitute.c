@@ -314,5 +314,5 @@ dt_status *dt_job_substitute(dt_job *j, const char *path)
     dt_status_append(&faults, find_run_dir(j, &c));
     c.run_dir = j->run_dir;
     dt_status_append(&faults, dt_substitute(&c, j->tree));
-    return faults || j->purpose == DT_FOR_PLAN ? faults : dt_let_check_used(&c);
+    return faults ? faults : dt_let_check_used(j, &c);
 }

@@ -35,6 +35,6 @@ const dt_tree *dt_let_value(const dt_substitution *c, const char *word, size_t n
 /* A Repeat's variables may not be words of let. All faults. */
 dt_status *dt_let_check_variables(const dt_substitution *c, const dt_tree *variables) DT_MUST_USE;
 /* Words that nobody used. All faults. */
-dt_status *dt_let_check_used(const dt_substitution *c) DT_MUST_USE;
+dt_status *dt_let_check_used(const dt_job *j, const dt_substitution *c) DT_MUST_USE;
 
 #endif

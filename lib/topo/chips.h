@@ -44,7 +44,7 @@ DT_CHIP(v3,
     .core_vmem = INT64_C(16) << 20,    /* [jax] */
     .kernel = { .launch = 900, .tile = 190, .share = 0.96, .result = 14.3, .hbm_share = 0.95, /* [fit] */
                 .measured_share = 0.96, .alus = 2, /* [fit] */
-                .measured_hbm = 0.70 }, /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
+                .measured_hbm = 0.70, .calibrated = "convnets" }, /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
     .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
@@ -67,7 +67,7 @@ DT_CHIP(v4,
     .core_vmem = INT64_C(16) << 20,    /* [jax] */
     .cmem = INT64_C(128) << 20,        /* [jax] shared by both cores */
     .kernel = { .launch = 1600, .tile = 73, .share = 0.875, .result = 14.0, .hbm_share = 0.73, .int8_rows = 105, /* [fit] */
-                .measured_share = 0.73, .resident = INT64_C(128) << 20, .alus = 2 }, /* calibrated on MaxText's steps of a 22B decoder */
+                .measured_share = 0.73, .resident = INT64_C(128) << 20, .alus = 2, .calibrated = "decoders" }, /* calibrated on MaxText's steps of a 22B decoder */
     .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
@@ -93,7 +93,7 @@ DT_CHIP(v5e,
     .core_hbm_Bps = 819e9,             /* [docs] later copies say 800; [jax] 820 */
     .core_vmem = INT64_C(128) << 20,   /* [jax] */
     .kernel = { .launch = 3700, .tile = 33, .share = 0.985, .result = 14.1, .hbm_share = 0.755, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.85, .resident = INT64_C(112) << 20, .alus = 3 }, /* calibrated on MaxText's steps of 16B to 128B decoders */
+                .measured_share = 0.85, .resident = INT64_C(112) << 20, .alus = 3, .calibrated = "decoders" }, /* calibrated on MaxText's steps of 16B to 128B decoders */
     .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95,           /* [sb] measured along the 16 of 8x16, from 10 MB up */
@@ -120,7 +120,7 @@ DT_CHIP(v5p,
     .core_hbm_Bps = 2765e9 / 2,        /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
     .core_vmem = INT64_C(64) << 20,    /* [jax] */
     .kernel = { .launch = 4430, .tile = 30, .share = 0.955, .result = 11.2, .hbm_share = 0.63, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.82, .resident = INT64_C(48) << 20, .alus = 2 }, /* calibrated on MaxText's steps of 64B to 1,024B decoders */
+                .measured_share = 0.82, .resident = INT64_C(48) << 20, .alus = 2, .calibrated = "decoders" }, /* calibrated on MaxText's steps of 64B to 1,024B decoders */
     .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
     .hop_s = 1e-6,                     /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */

@@ -29,10 +29,11 @@ typedef struct dt_kernel_rates {
     double launch;          /* cycles until a kernel with products is under way */
     double tile;            /* cycles to load a tile of mxu_size squared into a matrix unit */
     double share;           /* of the matrix units' cycles, as the compiler estimates large products */
-    double measured_share;  /* the same, as it was measured on hardware where that is published */
+    double measured_share;  /* the same on hardware: as measured products or steps of training show it (topo/chips.h says which) */
     double result;          /* cycles to bring out 1,024 results of 16 bits */
     double hbm_share;       /* of core_hbm_Bps, as the compiler estimates */
     double measured_hbm;    /* the same, as steps of training show it; 0: as copies do (cost/core_time.c) */
+    const char *calibrated; /* the family (cost/expected_error.h) whose published steps one of the two was set on; NULL: none */
     double int8_rate;       /* 8-bit integers against bfloat16; 0: as bfloat16 */
     double int8_rows;       /* rows that unpacking a tile of 8-bit integers takes as long as */
     bool vectors;           /* a product by a vector is done by matrix units; else by vector units */

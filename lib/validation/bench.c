@@ -1,6 +1,7 @@
 /* Rows in, predictions out: a loop over the table of kinds. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "validation/validation.h"
 
@@ -60,6 +61,15 @@ double dt_row_error(const dt_row *row)
     return scale > 0 ? off / scale : off > 0 ? INFINITY : 0;
 }
 
+/* Without the jobs of published models every step would count as a row that says too little. */
+static dt_status *check_configs(const char *directory)
+{
+    struct stat is;
+    if (stat(directory, &is) == 0 && S_ISDIR(is.st_mode))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: there is no such directory of published jobs", directory), "--configs DIR says where it is");
+}
+
 DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text)
 {
     dt_rows rows;
@@ -71,6 +81,9 @@ DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **tex
     dt_status *s = dt_rows_read(&rows, request->rows);
     if (!s) {
         rows.configs = request->configs ? request->configs : "configs/published";
+        s = check_configs(rows.configs);
+    }
+    if (!s) {
         dt_rows_predict(&rows);
         (request->json ? dt_rows_json : dt_rows_report)(&rows, &out);
         *text = dt_str_take(&out);

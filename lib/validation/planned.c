@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cost/expected_error.h"
 #include "job/plan.h"
 #include "validation/device.h"
 
@@ -17,7 +18,7 @@ static dt_status *plan(const dt_job_source *source, const dt_plan_options *o, dt
     if (!s)
         s = dt_job_plan_create(&p, job, o);
     if (!s)
-        *out = (dt_planned){.seconds = p->plan[0]->seconds, .bytes = (double)p->plan[0]->bytes.total};
+        *out = (dt_planned){.seconds = p->plan[0]->seconds, .bytes = (double)p->plan[0]->bytes.total, .family = dt_family_of(p->program[0]->whole)};
     dt_job_plan_destroy(p);
     dt_job_unref(job);
     return s;

@@ -8,7 +8,16 @@
 typedef struct dt_planned {
     double seconds; /* of a step */
     double bytes;   /* of HBM, a device, at the peak */
+    const char *family;
 } dt_planned;
+
+/* A value that follows from the seconds of the step. */
+static inline dt_prediction dt_predicted_from(const dt_planned *p, double value)
+{
+    dt_prediction by = dt_predicted(value);
+    by.family = p->family;
+    return by;
+}
 
 /* A job of the directory of published jobs, and what is other than in the file. */
 typedef struct dt_row_job {

@@ -188,6 +188,8 @@ void dt_rows_json(const dt_rows *rows, dt_str *out)
         dt_json_double(&j, "error", p->by ? dt_row_error(row) : NAN);
         dt_json_string(&j, "kind", row->kind);
         dt_json_string(&j, "chip", chip_of(rows, row));
+        if (p->family)
+            dt_json_string(&j, "family", p->family);
         dt_json_string(&j, p->by ? "by" : "missing", p->by ? by_names[p->by] : p->missing);
         dt_json_close(&j, '}');
         dt_str_putc(out, '\n');

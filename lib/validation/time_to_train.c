@@ -11,7 +11,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
         return dt_not_sufficient(rows, "it does not say after how many examples the run was done");
     if (!dt_row_model_of(rows, row, &m, &why) || !dt_row_model_plan(rows, &m, &p, &why))
         return why;
-    return dt_predicted(samples / m.batch * p.seconds);
+    return dt_predicted_from(&p, samples / m.batch * p.seconds);
 }
 
 const dt_row_kind dt_row_kind_time_to_train = {"time-to-train", "seconds of whole runs", predict};

@@ -8,7 +8,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
     dt_prediction why;
     if (!dt_row_model_of(rows, row, &m, &why) || !dt_row_model_plan(rows, &m, &p, &why))
         return why;
-    return dt_predicted(m.batch / p.seconds);
+    return dt_predicted_from(&p, m.batch / p.seconds);
 }
 
 const dt_row_kind dt_row_kind_train_throughput = {"train-throughput", "examples a second of whole runs", predict};

@@ -25,6 +25,7 @@ typedef struct dt_prediction {
     dt_by by;
     double value;        /* in the row's unit */
     const char *missing; /* BY_NOTHING: what the row does not say */
+    const char *family;  /* of a step (cost/expected_error.h); NULL: it is none */
 } dt_prediction;
 
 /* A row as read. Texts are lent by the JSON. */

@@ -14,6 +14,8 @@ compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: t
 fit: {epochs: 1}
 END
 exits 0 plan job.yaml --json --what-if partition.over_replicas=weights && mv out plan.json
+exits 0 plan job.yaml strategy.cluster_resolver.num_slices=2 --json && mv out slices.json
+exits 73 plan job.yaml --svg /dev/full
 exits 0 plan job.yaml --search --json && mv out search.json
 exits 0 plan job.yaml --svg -  && mv out plan.svg
 exits 0 trace job.yaml && mv out trace.json
@@ -25,6 +27,8 @@ exits 78 plan job.yaml --search --budget 1KiB
 python3 - <<'END'
 import json, xml.dom.minidom
 p = json.load(open("plan.json"))
+two = json.load(open("slices.json"))
+print(two["slices"], abs(two["usd_per_1000_steps"] / two["step_time_s"] / (2 * p["usd_per_1000_steps"] / p["step_time_s"]) - 1) < 1e-9)
 parameters = 16 * 32 + 32 + 32 * 10 + 10
 device = p["logical_device"]
 kinds = ["weights", "gradients", "slots", "activations", "padding"]

@@ -47,6 +47,7 @@ for bad in '--budget much' '--budget 1GB' '--budget 0' '--what-if batch' '--tpu 
     exits 64 plan job.yaml $bad
 done
 exits 78 plan job.yaml --what-if no_such_key=1
+exits 78 plan job.yaml --what-if let.nobody=1
 exits 78 plan job.yaml strategy.cluster_resolver.tpu=sim:v99
 sed 's/^strategy.*/strategy: {type: mirrored}/; /^let/d' job.yaml >mirrored.yaml
 show plan mirrored.yaml
