@@ -30,6 +30,27 @@ uint16_t dt_half_of(double x)
     return (uint16_t)(magnitude(fabs(x)) | (signbit(x) ? 0x8000 : 0));
 }
 
+double dt_bfloat_to_double(uint16_t b)
+{
+    uint32_t bits = (uint32_t)b << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+/* Rounded once, from the double: 7 digits of fraction, of denormals those above 2^-133. */
+uint16_t dt_bfloat_of(double x)
+{
+    uint32_t bits;
+    if (isfinite(x) && x != 0) {
+        int e = ilogb(x) < -126 ? -126 : ilogb(x);
+        x = ldexp(nearbyint(ldexp(x, 7 - e)), e - 7);
+    }
+    float nearest = fabs(x) >= 0x1p128 ? copysignf(INFINITY, (float)copysign(1, x)) : (float)x;
+    memcpy(&bits, &nearest, sizeof bits);
+    return isnan(x) ? (uint16_t)0x7fc0 : (uint16_t)(bits >> 16);
+}
+
 float dt_float_rounded(float x, int digits)
 {
     uint32_t bits, gone = 23 - (uint32_t)digits;

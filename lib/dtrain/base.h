@@ -60,7 +60,8 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
 
 typedef enum dt_dtype {
     DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64,
-    DT_UINT16, DT_UINT32, DT_UINT64, DT_FLOAT16 /* held, reduced and gathered; models compute in the others */
+    DT_UINT16, DT_UINT32, DT_UINT64,
+    DT_FLOAT16, DT_BFLOAT16 /* an op on them is the op on float32, its result rounded to the nearest, ties to even */
 } dt_dtype;
 
 /* A concrete array in row-major order. */

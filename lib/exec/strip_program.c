@@ -22,7 +22,7 @@ static const op_code codes[] = {
     { &dt_op_maximum, DT_S_MAXIMUM }, { &dt_op_minimum, DT_S_MINIMUM }, { &dt_op_negate, DT_S_NEGATE },
     { &dt_op_exponential, DT_S_EXPONENTIAL }, { &dt_op_log, DT_S_LOG }, { &dt_op_sqrt, DT_S_SQRT }, { &dt_op_rsqrt, DT_S_RSQRT },
     { &dt_op_abs, DT_S_ABS }, { &dt_op_sign, DT_S_SIGN }, { &dt_op_tanh, DT_S_TANH }, { &dt_op_logistic, DT_S_LOGISTIC },
-    { &dt_op_select, DT_S_SELECT }, { &dt_op_erf, DT_S_ERF }, { &dt_op_reduce_precision, DT_S_BFLOAT16 },
+    { &dt_op_select, DT_S_SELECT }, { &dt_op_erf, DT_S_ERF },
 };
 
 static bool code_of(const dt_node *n, dt_strip_op *code)
@@ -37,8 +37,11 @@ static bool code_of(const dt_node *n, dt_strip_op *code)
         *code = n->op == &dt_op_gelu ? (is_near ? DT_S_NEAR_GELU : DT_S_GELU) : is_near ? DT_S_NEAR_GELU_GRAD : DT_S_GELU_GRAD;
         return true;
     }
-    if (n->op == &dt_op_reduce_precision && ((const dt_precision_attr *)n->attr)->mantissa_bits != 7)
-        return false;
+    if (n->op == &dt_op_reduce_precision) {
+        const dt_precision_attr *a = n->attr;
+        *code = a->exponent_bits ? DT_S_FLOAT16 : DT_S_BFLOAT16;
+        return a->exponent_bits || a->mantissa_bits == 7;
+    }
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].op == n->op) {
             *code = codes[i].code;

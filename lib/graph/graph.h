@@ -45,6 +45,9 @@ const char *dt_dtype_name(dt_dtype d);   /* "float32": job files and messages */
 const char *dt_dtype_short(dt_dtype d);  /* "f32": graph text, StableHLO's */
 bool dt_dtype_parse(const char *name, dt_dtype *out);
 bool dt_dtype_is_float(dt_dtype d);
+/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/wide.c, op/interpret.c). */
+bool dt_dtype_is_narrow(dt_dtype d);
+bool dt_dtype_is_known(int64_t d);       /* a number that somebody gave */
 /* "f32[B,784]" */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* "(B, 784)", "()": shapes in messages */
@@ -238,6 +241,7 @@ struct dt_op {
     bool elementwise;   /* out[i] depends on in[*][i] alone, all shapes equal */
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
     unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    bool exact;         /* results are elements of inputs, or their negatives: what stands in few digits needs no rounding again */
     bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     double operations;  /* of the vector unit for an element of the result, where there is no `cost`, as many additions as take as long; 0: one.
                          * Of functions: what libtpu 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */

@@ -28,6 +28,7 @@ static const dtype_row dtypes[] = {
     [DT_UINT32] = { "uint32", "ui32", 4 },
     [DT_UINT64] = { "uint64", "ui64", 8 },
     [DT_FLOAT16] = { "float16", "f16", 2 },
+    [DT_BFLOAT16] = { "bfloat16", "bf16", 2 },
 };
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -48,7 +49,17 @@ const char *dt_dtype_short(dt_dtype d)
 
 bool dt_dtype_is_float(dt_dtype d)
 {
-    return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16;
+    return d == DT_FLOAT32 || d == DT_FLOAT64 || dt_dtype_is_narrow(d);
+}
+
+bool dt_dtype_is_narrow(dt_dtype d)
+{
+    return d == DT_FLOAT16 || d == DT_BFLOAT16;
+}
+
+bool dt_dtype_is_known(int64_t d)
+{
+    return d >= 0 && d < N_DTYPES;
 }
 
 bool dt_dtype_parse(const char *name, dt_dtype *out)

@@ -61,8 +61,6 @@ static dt_status *check_runs(const dt_job *j)
 {
     dt_status *faults = NULL;
     bool runs = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_EVALUATE || j->purpose == DT_FOR_PREDICT;
-    if (runs && j->has_compile && j->compile.mixed_bfloat16)
-        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &j->compile.precision_at, "precision 'mixed_bfloat16' can be planned, not run yet; float32 can"));
     if (runs && j->has_strategy && j->strategy.slices > 1)
         dt_status_append(&faults, dt_fail(DT_E_NOT_YET, &j->strategy.at, "%lld slices can be planned, not run yet; one can", (long long)j->strategy.slices));
     return faults;

@@ -26,7 +26,7 @@ static dt_status *price(dt_job_plan *p, int i)
                                  .product_rate = p->o.product_rate };
     dt_status *s = dt_trainer_priced(p->session.trainer, &of_a_slice, &p->program[i]);
     priced.program = p->program[i];
-    if (!s && p->job->compile.mixed_bfloat16)
+    if (!s && p->job->compile.precision != DT_POLICY_FLOAT32)
         priced.dtype = dt_mixed_dtypes(priced.program, DT_FLOAT16, arena);
     if (!s)
         p->plan[i] = dt_plan_create(&priced);
@@ -53,7 +53,7 @@ static void count_parameters(dt_job_plan *p)
 static dt_status *ask_host(dt_job_plan *p)
 {
     const dt_job *j = p->job;
-    if (!p->o.host || j->compile.mixed_bfloat16 || j->strategy.slices > 1)
+    if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)
         return NULL;
     dt_strategy_set_engine(p->session.strategy, p->o.threads, p->o.kernels);
     return dt_trainer_host_bytes(p->session.trainer, j->shards, &p->host_bytes);

@@ -15,7 +15,7 @@ static const dt_field fields[] = {
     DT_TREE(struct compile, optimizer, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
     DT_TREE(struct compile, loss, .required = true, .help = "CategoricalCrossentropy, ..."),
     DT_TREE(struct compile, metrics, .help = "a list: [accuracy]"),
-    DT_TREE(struct compile, precision, .help = "float32; mixed_bfloat16 can be planned"),
+    DT_TREE(struct compile, precision, .help = "what layers compute in: float32, mixed_bfloat16, mixed_float16"),
     DT_TEXT(struct compile, target, .help = "the data element that holds the targets; the one that is no Input by default"),
     DT_NOT_YET("loss_weights"),
     DT_NOT_YET("weighted_metrics"),
@@ -162,21 +162,31 @@ static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
     return check_loss(out);
 }
 
+static dt_status *unknown_precision(const dt_tree *t, const char *word)
+{
+    static const struct { const char *is, *ought; } others[] = {
+        { "bf16-mixed", "mixed_bfloat16" }, { "16-mixed", "mixed_float16" }, { "bfloat16", "mixed_bfloat16" }, { "float16", "mixed_float16" },
+    };
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(word, others[i].is) == 0)
+            return dt_suggest(s, "write '%s'", others[i].ought);
+    return dt_suggest(s, "it is float32, mixed_bfloat16 or mixed_float16");
+}
+
 static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out)
 {
-    static const char *const later[] = { "mixed_float16", "bf16-mixed", "bfloat16", "float16", "float64" };
     const char *word;
     if (!t || t->kind == DT_TREE_NULL)
         return NULL;
     DT_TRY(dt_tree_text(t, "precision", &word));
     out->precision_at = t->at;
-    out->mixed_bfloat16 = strcmp(word, "mixed_bfloat16") == 0;
-    if (strcmp(word, "float32") == 0 || out->mixed_bfloat16)
-        return NULL;
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(word, later[i]) == 0)
-            return dt_fail(DT_E_NOT_YET, &t->at, "precision '%s' is not implemented yet; float32 and mixed_bfloat16 are", word);
-    return dt_suggest(dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown precision '%s'", word), "it is float32 or mixed_bfloat16");
+    for (int i = 0; dt_policies[i]; i++)
+        if (strcmp(word, dt_policies[i]) == 0) {
+            out->precision = (dt_policy)i;
+            return NULL;
+        }
+    return unknown_precision(t, word);
 }
 
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out)

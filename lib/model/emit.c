@@ -59,7 +59,7 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     call.seed = m->seed;
     call.weight = weight;
     call.out = &layer->out;
-    dt_value y = dt_layer_value(&call, layer->name, layer->row->call(&call));
+    dt_value y = dt_layer_value(&call, layer->name, dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed));
     dt_trace_path(c->trace, before);
     return y;
 }
@@ -98,7 +98,7 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
         int n_in = take_inputs(layer, done, &input, x);
         enter_layer(m, layer, x, n_in);
         done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training,
-                                                             .model = m });
+                                                             .compute = dt_policy_dtype(m->precision), .model = m });
         first += layer->n_weights;
     }
     return done[m->spec.last];

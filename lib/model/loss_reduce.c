@@ -120,16 +120,17 @@ dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_valu
 {
     const dt_loss_row *row = (const dt_loss_row *)named->kind;
     dt_trace *t = c->prediction.trace;
-    dt_type y = dt_type_of_value(c->target), p = dt_type_of_value(c->prediction);
     if (!t || !c->target.trace)
         return (dt_value){ 0 };
     const char *before = dt_trace_path(t, "loss");
+    const dt_loss_call_args wide = { c->args, c->target, dt_to_float32(c->prediction) };
+    dt_type y = dt_type_of_value(wide.target), p = dt_type_of_value(wide.prediction);
     dt_value loss = { 0 };
     dt_status *s = row->check(named->args, &y, &p);
     if (s)
         dt_trace_fail(t, s);
     else
-        loss = reduce(row, c, weight);
+        loss = reduce(row, &wide, weight);
     if (dt_trace_replicas(t) > 1 && loss.trace && ((const dt_loss_head *)named->args)->reduction < DT_REDUCTION_SUM)
         loss = dt_multiply(loss, dt_like(loss, 1.0 / dt_trace_replicas(t)));
     dt_trace_path(t, before);

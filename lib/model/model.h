@@ -84,14 +84,22 @@ typedef struct dt_layer_head {
     const char *name; /* NULL: Keras' name for an unnamed layer */
     bool trainable;
     const dt_tree *inputs; /* what it takes from, as written; NULL: the layer before */
+    int dtype;             /* dt_policy, where it has_dtype; else the model's counts */
+    bool has_dtype;
 } dt_layer_head;
+
+/* Keras' words for what layers compute in. Variables are float32 under any. */
+extern const char *const dt_policies[];
+typedef enum dt_policy { DT_POLICY_FLOAT32, DT_POLICY_MIXED_BFLOAT16, DT_POLICY_MIXED_FLOAT16 } dt_policy;
+dt_dtype dt_policy_dtype(int policy);
 #define DT_HEAD_FIELD(kind_, type, member, ...) { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
 #define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "unlike all other layers' names; weights are NAME/kernel, ...")
 #define DT_LAYER_FIELDS(type) \
     DT_NAME_FIELD(type), \
     DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
     DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .help = "of a functional model: the layer, or the list of layers, that it takes from"), \
-    DT_NOT_YET("dtype")
+    DT_HEAD_FIELD(DT_FIELD_ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype), \
+                  .help = "a policy of its own: float32 under a mixed one")
 
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
@@ -149,19 +157,34 @@ typedef struct dt_layer_call {
     const dt_type *out;     /* as build said */
     uint64_t seed;          /* the model's */
     bool training;
+    dt_dtype compute;       /* of the policy; float32: nothing is converted */
     const struct dt_model *model;
 } dt_layer_call;
 /* Inside of `call`: y, a value of the layer that users can name, by its full name ("decoder_0/self_attention"), with what the model's owner has
  * to say of it. Use the result instead of y. */
 dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
+/*
+ * What a layer computes in under a policy of mixed precision, whose dtype is `compute` of the call. Variables are float32 under any.
+ *
+ *     NARROW    inputs and weights are converted, all of it is in that dtype
+ *     WIDE      inputs are made float32, weights stay; what comes out is converted: layers that Keras keeps in float32
+ *     BY_PARTS  inputs are converted, weights stay: its parts are asked each
+ *     AS_IT_IS  nothing is converted: an Input
+ */
+typedef enum dt_layer_precision { DT_LAYER_NARROW, DT_LAYER_WIDE, DT_LAYER_BY_PARTS, DT_LAYER_AS_IT_IS } dt_layer_precision;
+
 #define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
     dt_kind kind;
+    dt_layer_precision precision;
     int least, most;        /* how many layers it takes from; both 0: one */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
 } dt_layer;
+/* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own `dtype`, asks for. n_weights: all, the borrowed too. */
+dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
+dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */
 const dt_kind *const *dt_layers(int *n);
 
 /* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph with default arguments; dt_activation_call
@@ -458,11 +481,11 @@ typedef struct dt_compile_spec {
     const dt_metric_use *metric; /* `accuracy` already resolved */
     const char *target;          /* element name, NULL: the one that is no input */
     dt_place target_at;
-    bool mixed_bfloat16;         /* Keras' policy: layers compute in bfloat16, variables are float32 */
+    dt_policy precision;         /* what layers compute in; variables are float32 */
     dt_place precision_at;
 } dt_compile_spec;
 /* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
- * precision: float32 and mixed_bfloat16, others are refused by name. */
+ * precision is one of dt_policies. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */
@@ -476,6 +499,7 @@ struct dt_model {
     dt_variable **weight;           /* in creation order */
     dt_variables trainable;
     uint64_t seed;
+    dt_policy precision;            /* what layers compute in */
     struct dt_strategy *strategy;   /* the captured scope; counted by train */
     bool compiled;
     const dt_tree *compile_tree;    /* as written */

@@ -38,7 +38,7 @@ dt_value dt_splat(dt_trace *t, const dt_type *type, double value)
 
 dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value)
 {
-    if ((int)dtype < DT_BOOL || dtype > DT_FLOAT16)
+    if (!dt_dtype_is_known(dtype))
         return fail(t, dt_fail(DT_E_MISUSE, NULL, "dt_scalar knows no dtype %d", (int)dtype));
     dt_type type = dt_scalar_type(dtype);
     return dt_splat(t, &type, value);

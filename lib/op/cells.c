@@ -11,6 +11,7 @@ double dt_cell_double(const dt_view *v, int64_t i)
     case DT_FLOAT32: return (double)((const float *)v->data)[i];
     case DT_FLOAT64: return ((const double *)v->data)[i];
     case DT_FLOAT16: return dt_half_to_double(((const uint16_t *)v->data)[i]);
+    case DT_BFLOAT16: return dt_bfloat_to_double(((const uint16_t *)v->data)[i]);
     case DT_UINT64: return (double)((const uint64_t *)v->data)[i];
     default: return (double)dt_cell_int(v, i);
     }
@@ -29,6 +30,7 @@ int64_t dt_cell_int(const dt_view *v, int64_t i)
     case DT_UINT32: return ((const uint32_t *)v->data)[i];
     case DT_UINT64: return (int64_t)((const uint64_t *)v->data)[i];
     case DT_FLOAT16:
+    case DT_BFLOAT16:
     case DT_FLOAT32:
     case DT_FLOAT64: break; /* what rounding is meant, convert says */
     }
@@ -41,6 +43,8 @@ void dt_cell_set_double(const dt_view *v, int64_t i, double x)
         ((float *)v->data)[i] = (float)x;
     else if (v->type.dtype == DT_FLOAT16)
         ((uint16_t *)v->data)[i] = dt_half_of(x);
+    else if (v->type.dtype == DT_BFLOAT16)
+        ((uint16_t *)v->data)[i] = dt_bfloat_of(x);
     else
         ((double *)v->data)[i] = x;
 }
@@ -58,6 +62,7 @@ void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x)
     case DT_UINT32: ((uint32_t *)v->data)[i] = (uint32_t)x; break;
     case DT_UINT64: ((uint64_t *)v->data)[i] = (uint64_t)x; break;
     case DT_FLOAT16: ((uint16_t *)v->data)[i] = dt_half_of((double)x); break;
+    case DT_BFLOAT16: ((uint16_t *)v->data)[i] = dt_bfloat_of((double)x); break;
     case DT_FLOAT32: ((float *)v->data)[i] = (float)x; break;
     case DT_FLOAT64: ((double *)v->data)[i] = (double)x; break;
     }

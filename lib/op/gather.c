@@ -142,7 +142,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_gather = {
-    .name = "gather", .about = "rows of a table by number", .n_in = 2, .linear = 1,
+    .name = "gather", .exact = true, .about = "rows of a table by number", .n_in = 2, .linear = 1,
     .infer = infer, .grad = grad, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

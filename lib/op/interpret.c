@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/cells.h"
 #include "op/op.h"
 #include "op/shapes.h"
 
@@ -99,6 +100,101 @@ static void share_inputs(machine *m, int i)
         m->shared[r] = value_at(m, m->graph->node[i].in[0], r)->view;
 }
 
+/* ---- float16 and bfloat16 ---- */
+
+/*
+ * An op on them is the op on float32, its result rounded: so no row's eval has to know them. convert does, since it changes one dtype into another.
+ */
+static dt_type widened(const dt_type *t)
+{
+    dt_type wide = *t;
+    if (dt_dtype_is_narrow(t->dtype))
+        wide.dtype = DT_FLOAT32;
+    return wide;
+}
+
+static bool has_narrow(const dt_call *c, int n_in)
+{
+    bool any = dt_dtype_is_narrow(c->out.type.dtype);
+    for (int k = 0; k < n_in; k++)
+        any |= dt_dtype_is_narrow(c->in[k].type.dtype);
+    return any;
+}
+
+static void convert_view(const dt_view *from, const dt_view *to)
+{
+    for (int64_t i = 0, n = dt_type_elements(&from->type); i < n; i++)
+        dt_cell_set_double(to, i, dt_cell_double(from, i));
+}
+
+/* A view of x in float32: x itself where it is not narrow. */
+static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory)
+{
+    dt_type type = widened(&x->type);
+    *wide = *x;
+    if (dt_type_equal(&type, &x->type))
+        return NULL;
+    DT_TRY(view_create(wide, &type));
+    *memory = wide->data;
+    convert_view(x, wide);
+    return NULL;
+}
+
+/* The node as if it were of float32; its attributes, if they say the type, in `attr`. */
+static dt_node widened_node(const dt_node *n, void *attr)
+{
+    dt_node wide = *n;
+    wide.type = widened(&n->type);
+    if (n->op->result_type) {
+        char *at = (char *)attr + n->op->result_type - 1;
+        memcpy(attr, n->attr, n->op->attr_size);
+        dt_type said;
+        memcpy(&said, (const char *)n->attr + n->op->result_type - 1, sizeof said);
+        said = widened(&said);
+        memcpy(at, &said, sizeof said);
+        wide.attr = attr;
+    }
+    return wide;
+}
+
+static dt_status *eval_wide(const dt_call *c, dt_view *wide, void **memory, int n_in)
+{
+    int64_t attr[64] = { 0 };
+    dt_view out;
+    for (int k = 0; k < n_in; k++)
+        DT_TRY(widen_view(&c->in[k], &wide[k], &memory[k]));
+    dt_type type = widened(&c->out.type);
+    DT_TRY(view_create(&out, &type));
+    memory[n_in] = out.data;
+    const dt_node node = widened_node(c->node, attr);
+    dt_call call = *c;
+    call.node = &node;
+    call.in = wide;
+    call.out = out;
+    c->node->op->eval(&call);
+    if (!dt_type_equal(&type, &c->out.type))
+        convert_view(&out, &c->out);
+    else
+        memcpy(c->out.data, out.data, (size_t)dt_type_bytes(&type));
+    return NULL;
+}
+
+static dt_status *eval(const dt_call *c, int n_in)
+{
+    if (c->node->op == &dt_op_convert || !has_narrow(c, n_in)) {
+        c->node->op->eval(c);
+        return NULL;
+    }
+    dt_view *wide = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *wide));
+    void **memory = dt_alloc(dt_size_mul((size_t)n_in + 1, sizeof *memory));
+    dt_status *s = eval_wide(c, wide, memory, n_in);
+    for (int k = 0; k <= n_in; k++)
+        free(memory[k]);
+    free(memory);
+    free(wide);
+    return s;
+}
+
 static dt_status *evaluate(machine *m, int i, int replica)
 {
     const dt_node *n = &m->graph->node[i];
@@ -110,8 +206,7 @@ static dt_status *evaluate(machine *m, int i, int replica)
     DT_TRY(view_create(&out->view, &type));
     out->owner = OWNED;
     dt_call call = { .node = n, .env = &m->env[replica], .in = n->op->collective ? m->shared : in, .out = out->view };
-    n->op->eval(&call);
-    return NULL;
+    return eval(&call, n->op->collective ? m->replicas : n->n_in);
 }
 
 static void release_value(machine *m, int node)

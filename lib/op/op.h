@@ -25,7 +25,7 @@ typedef struct dt_constant_attr { dt_type type; double value; } dt_constant_attr
 typedef struct dt_iota_attr { dt_type type; int64_t axis; } dt_iota_attr;               /* 0, 1, ... along axis */
 typedef struct dt_index_attr { dt_type type; int64_t index; } dt_index_attr;            /* parameter, variable */
 typedef struct dt_convert_attr { int64_t dtype; } dt_convert_attr;
-typedef struct dt_precision_attr { int64_t mantissa_bits; } dt_precision_attr;
+typedef struct dt_precision_attr { int64_t mantissa_bits, exponent_bits; } dt_precision_attr; /* the latter 0: the dtype's */
 typedef struct dt_broadcast_attr { dt_type type; int8_t dims[DT_MAX_RANK]; } dt_broadcast_attr; /* dims[i]: output dimension of input dimension i; -1 beyond its rank */
 typedef struct dt_reshape_attr { dt_type type; } dt_reshape_attr;
 typedef struct dt_transpose_attr { int8_t perm[DT_MAX_RANK]; } dt_transpose_attr;       /* out dim i is in dim perm[i] */

@@ -1,9 +1,12 @@
 /*
  * reduce_precision: y = x rounded to floats of fewer digits, ties to even, and kept in its dtype. StableHLO's op, with the exponent of the dtype:
  * of float32, mantissa_bits = 7 makes it the numbers of bfloat16. What is too large for the digits left becomes infinity, NaN stays NaN.
+ * With exponent_bits = 5 and mantissa_bits = 10 they are those of float16, denormals included, which StableHLO's op would make 0: that is
+ * for programs of this machine (pass/wide.c), which nobody writes as StableHLO.
  *
  * (C1) x is of floats.
  * (C2) mantissa_bits is in [1, 23].
+ * (C3) exponent_bits is 0, the dtype's own, or 5 where mantissa_bits is 10.
  *
  * Passes put it in front of products, after gradients were taken: it has none.
  */
@@ -21,6 +24,8 @@ static dt_status *infer(dt_infer *q)
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (a->mantissa_bits < 1 || a->mantissa_bits > 23)
         return dt_bad_shape(q, "(C2) cannot leave %lld digits of 23", (long long)a->mantissa_bits);
+    if (a->exponent_bits != 0 && !(a->exponent_bits == 5 && a->mantissa_bits == 10))
+        return dt_bad_shape(q, "(C3) knows no floats of %lld and %lld digits", (long long)a->exponent_bits, (long long)a->mantissa_bits);
     q->out = q->in[0];
     return NULL;
 }
@@ -38,7 +43,9 @@ static void eval(const dt_call *c)
     bool single = c->out.type.dtype == DT_FLOAT32; /* whose denormals have fewer digits */
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++) {
         double x = dt_cell_double(&c->in[0], i);
-        dt_cell_set_double(&c->out, i, single ? (double)dt_float_rounded((float)x, (int)a->mantissa_bits) : rounded(x, (int)a->mantissa_bits));
+        if (a->exponent_bits)
+            x = dt_half_to_double(dt_half_of(x));
+        dt_cell_set_double(&c->out, i, a->exponent_bits ? x : single ? (double)dt_float_rounded((float)x, (int)a->mantissa_bits) : rounded(x, (int)a->mantissa_bits));
     }
 }
 
@@ -51,13 +58,14 @@ static void cost(const dt_call *c, dt_cost *cost)
 
 static void print(const void *attr, dt_str *out)
 {
-    dt_str_printf(out, "e8m%lld", (long long)((const dt_precision_attr *)attr)->mantissa_bits);
+    const dt_precision_attr *a = attr;
+    dt_str_printf(out, "e%lldm%lld", (long long)(a->exponent_bits ? a->exponent_bits : 8), (long long)a->mantissa_bits);
 }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
     const dt_precision_attr *a = c->node->attr;
-    int exponent_bits = c->type.dtype == DT_FLOAT64 ? 11 : c->type.dtype == DT_FLOAT16 ? 5 : 8;
+    int exponent_bits = a->exponent_bits ? (int)a->exponent_bits : c->type.dtype == DT_FLOAT64 ? 11 : c->type.dtype == DT_FLOAT16 ? 5 : 8;
     return dt_hlo_op(c->hlo, "reduce_precision", c->in, 1, &c->type, "exponent_bits = %d : i32, mantissa_bits = %lld : i32", exponent_bits,
                      (long long)a->mantissa_bits);
 }

@@ -39,6 +39,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_select = {
-    .name = "select", .about = "pred ? a : b", .n_in = 3, .elementwise = true,
+    .name = "select", .exact = true, .about = "pred ? a : b", .n_in = 3, .elementwise = true,
     .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -90,7 +90,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_sharding = {
-    .name = "custom_call", .about = "x, with a note how it lies on the logical devices of a replica", .n_in = 1,
+    .name = "custom_call", .exact = true, .about = "x, with a note how it lies on the logical devices of a replica", .n_in = 1,
     .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
     .print = print, .stack = stack, .stablehlo = stablehlo,
 };

@@ -302,8 +302,9 @@ static const char *special(double value, dt_dtype dtype)
 {
     static const char *const bits[][3] = { { "0x7FC00000", "0x7F800000", "0xFF800000" },
                                            { "0x7FF8000000000000", "0x7FF0000000000000", "0xFFF0000000000000" },
-                                           { "0x7E00", "0x7C00", "0xFC00" } };
-    return bits[dtype == DT_FLOAT32 ? 0 : dtype == DT_FLOAT64 ? 1 : 2][isnan(value) ? 0 : value > 0 ? 1 : 2];
+                                           { "0x7E00", "0x7C00", "0xFC00" },
+                                           { "0x7FC0", "0x7F80", "0xFF80" } };
+    return bits[dtype == DT_FLOAT32 ? 0 : dtype == DT_FLOAT64 ? 1 : dtype == DT_FLOAT16 ? 2 : 3][isnan(value) ? 0 : value > 0 ? 1 : 2];
 }
 
 dt_hlo_value dt_hlo_splat(dt_hlo *h, const dt_type *type, double value)

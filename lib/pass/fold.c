@@ -31,11 +31,13 @@ static void need_inputs(dt_folder *f, const dt_node *n)
         f->need[n->in[k]] = true;
 }
 
-/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. */
-static bool is_linear_in(const dt_node *n, int input)
+/* Padding with 0, the gradient of a slice, is linear; with anything else it is not. A gradient that was computed in few digits is converted after
+ * it was summed: so it is rounded once, whatever the number of replicas. */
+static bool is_linear_in(const dt_folder *f, const dt_node *n, int input)
 {
     bool pads_with_zero = n->op == &dt_op_pad && ((const dt_pad_attr *)n->attr)->value == 0;
-    return pads_with_zero || n->op->linear >> input & 1;
+    bool converts_floats = n->op == &dt_op_convert && dt_dtype_is_float(f->g->node[n->in[0]].type.dtype);
+    return pads_with_zero || converts_floats || n->op->linear >> input & 1;
 }
 
 /* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it must be summed as it is. */
@@ -50,7 +52,7 @@ static int linear_input(const dt_folder *f, const dt_node *n)
             varying = k;
         }
     bool exact = dt_dtype_is_float(n->type.dtype); /* integers divide with a remainder */
-    return varying >= 0 && exact && is_linear_in(n, varying) ? varying : -1;
+    return varying >= 0 && exact && is_linear_in(f, n, varying) ? varying : -1;
 }
 
 static void need_sum(dt_folder *f, int i)

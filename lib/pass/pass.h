@@ -134,6 +134,11 @@ void dt_program_print(const dt_program *p, dt_str *out);
 /* Inputs of products, and what attention multiplies inside, rounded to bfloat16: see chip.c. The last pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
+/* ---- few digits ---- */
+
+/* float16 and bfloat16 as float32 that is rounded: see wide.c; *out NULL when g has none. */
+dt_status *dt_wide(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+
 /* ---- bare ---- */
 
 /* g without annotations of logical devices; *out NULL when it has none. */

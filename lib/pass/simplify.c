@@ -58,6 +58,7 @@ static void store_scalar(dt_dtype d, double x, void *p)
     case DT_UINT32: *(uint32_t *)p = (uint32_t)x; break;
     case DT_UINT64: *(uint64_t *)p = (uint64_t)x; break;
     case DT_FLOAT16: *(uint16_t *)p = dt_half_of(x); break;
+    case DT_BFLOAT16: *(uint16_t *)p = dt_bfloat_of(x); break;
     case DT_FLOAT32: *(float *)p = (float)x; break;
     case DT_FLOAT64: *(double *)p = x; break;
     }
@@ -75,6 +76,7 @@ static double load_scalar(dt_dtype d, const void *p)
     case DT_UINT32: return *(const uint32_t *)p;
     case DT_UINT64: return (double)*(const uint64_t *)p;
     case DT_FLOAT16: return dt_half_to_double(*(const uint16_t *)p);
+    case DT_BFLOAT16: return dt_bfloat_to_double(*(const uint16_t *)p);
     case DT_FLOAT32: return (double)*(const float *)p;
     case DT_FLOAT64: return *(const double *)p;
     }

@@ -3,7 +3,7 @@
  * of sizes is kept: a full batch, the last one, evaluation's.
  *
  *     traced step -> simplify (-> remat) -> fold -> shards -> simplify          once
- *                    (-> spmd -> expand, on several logical devices as the chip computes) -> partition -> compile   per size
+ *                    (-> spmd -> expand, on several logical devices as the chip computes) (-> wide) -> partition -> compile   per size
  *
  * Placement is not meaning: what a replica cuts over its logical devices is computed here in one piece, with the bits of one device, and the
  * program of a device is made for its price. Only numerics: chip asks for sums in the parts that devices make.

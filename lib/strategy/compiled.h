@@ -13,6 +13,7 @@ typedef struct dt_sized {
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
+    dt_graph *wide;         /* few digits as float32 that is rounded; NULL: it has none */
     dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
     dt_graph *chip;         /* with products as the chip makes them; NULL: they are exact */
     dt_program *program;

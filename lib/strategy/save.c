@@ -9,6 +9,7 @@ enum { MAGIC = 10, BLOCK = 64 }; /* the numbers begin at a multiple of 64 bytes 
 static const char *const descr[] = {
     [DT_BOOL] = "|b1", [DT_UINT8] = "|u1", [DT_INT8] = "|i1", [DT_INT16] = "<i2", [DT_INT32] = "<i4", [DT_INT64] = "<i8",
     [DT_FLOAT32] = "<f4", [DT_FLOAT64] = "<f8", [DT_UINT16] = "<u2", [DT_UINT32] = "<u4", [DT_UINT64] = "<u8", [DT_FLOAT16] = "<f2",
+    [DT_BFLOAT16] = "<V2", /* as ml_dtypes writes it: NumPy has no word for it */
 };
 
 static void print_header(const dt_type *t, dt_str *out)

@@ -44,12 +44,18 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
 {
-    return z->chip ? z->chip : z->pieces ? z->pieces : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+    return z->chip ? z->chip : z->pieces ? z->pieces : z->wide ? z->wide : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
 }
 
 static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
 {
     return dt_pieces(graph_to_run(c, z), z->rows, &z->pieces);
+}
+
+/* Before images are cut into pieces, whose sums have float32 to look for. */
+static dt_status *widen(const dt_compiled *c, dt_sized *z)
+{
+    return dt_wide(graph_to_run(c, z), &z->wide);
 }
 
 static dt_status *round_products(const dt_compiled *c, dt_sized *z)
@@ -60,6 +66,7 @@ static dt_status *round_products(const dt_compiled *c, dt_sized *z)
 static dt_status *cut(const dt_compiled *c, dt_sized *z)
 {
     DT_TRY(cut_over_devices(c, z));
+    DT_TRY(widen(c, z));
     DT_TRY(cut_images(c, z));
     return round_products(c, z);
 }
@@ -79,6 +86,7 @@ void dt_sized_release(dt_sized *z)
 {
     dt_executable_release(&z->executable);
     dt_graph_destroy(z->unrolled);
+    dt_graph_destroy(z->wide);
     dt_graph_destroy(z->pieces);
     dt_graph_destroy(z->chip);
     dt_spmd_destroy(z->spmd);

@@ -38,7 +38,7 @@ dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape)
 {
     int64_t elements = 1;
 
-    if ((int)dtype < DT_BOOL || dtype > DT_FLOAT16)
+    if (!dt_dtype_is_known(dtype))
         return dt_fail(DT_E_TENSOR, NULL, "%d is no dtype", (int)dtype);
     if (rank < 0 || rank > DT_MAX_RANK)
         return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, not %d", DT_MAX_RANK, rank);

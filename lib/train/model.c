@@ -239,6 +239,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
         return s; /* what was compiled before stays */
     m->compile_tree = tree;
     m->compile = compile;
+    m->precision = compile.precision;
     dt_optimizer_unref(m->optimizer);
     m->optimizer = dt_optimizer_over(&m->compile.optimizer);
     m->compiled = true;

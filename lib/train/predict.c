@@ -32,7 +32,7 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
         const dt_element *e = &elements[match->input[i]];
         input[i] = dt_trace_declare(t, e->name, &e->type);
     }
-    dt_return(t, "prediction", dt_model_emit_inputs(m, input, match->n_inputs, DT_INFERENCE));
+    dt_return(t, "prediction", dt_to_float32(dt_model_emit_inputs(m, input, match->n_inputs, DT_INFERENCE)));
     return dt_trace_end(t, out);
 }
 

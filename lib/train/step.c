@@ -24,7 +24,7 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
         input[i] = declare(trace, t, t->match.input[i]);
     forward f = { .target = declare(trace, t, t->match.target) };
 
-    f.prediction = dt_model_emit_inputs(t->o.model, input, t->match.n_inputs, training);
+    f.prediction = dt_to_float32(dt_model_emit_inputs(t->o.model, input, t->match.n_inputs, training));
     const char *before = dt_trace_path(trace, "loss");
     f.rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
     dt_trace_path(trace, before);

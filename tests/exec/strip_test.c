@@ -130,6 +130,10 @@ static const struct { dt_strip_op op; float x, y; } specials[] = {
     { DT_S_BFLOAT16, -0.0f, -0.0f }, { DT_S_BFLOAT16, NAN, NAN }, { DT_S_BFLOAT16, -NAN, NAN }, { DT_S_BFLOAT16, INFINITY, INFINITY },
     { DT_S_BFLOAT16, FLT_MAX, INFINITY }, { DT_S_BFLOAT16, 1.00390625f, 1 }, { DT_S_BFLOAT16, 1.01171875f, 1.015625f },
     { DT_S_BFLOAT16, -1.005f, -1.0078125f }, { DT_S_BFLOAT16, 0x1p-133f, 0x1p-133f }, { DT_S_BFLOAT16, 0x1p-134f, 0 }, { DT_S_BFLOAT16, 0x3p-134f, 0x1p-132f },
+    { DT_S_FLOAT16, -0.0f, -0.0f }, { DT_S_FLOAT16, NAN, NAN }, { DT_S_FLOAT16, -INFINITY, -INFINITY }, { DT_S_FLOAT16, 65519, 65504 },
+    { DT_S_FLOAT16, 65520, INFINITY }, { DT_S_FLOAT16, -FLT_MAX, -INFINITY }, { DT_S_FLOAT16, 1.00048828125f, 1 }, { DT_S_FLOAT16, 1.00146484375f, 1.001953125f },
+    { DT_S_FLOAT16, 0x1p-24f, 0x1p-24f }, { DT_S_FLOAT16, -0x1p-25f, -0.0f }, { DT_S_FLOAT16, 0x3p-25f, 0x1p-23f }, { DT_S_FLOAT16, 0x1.ff8p-15f, 0x1.ff8p-15f },
+    { DT_S_FLOAT16, 0x1.fffp-15f, 0x1p-14f }, { DT_S_FLOAT16, 1e-40f, 0 },
 };
 
 static bool same_float(float a, float b)

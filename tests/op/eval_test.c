@@ -118,11 +118,14 @@ static void test_functions(void **state)
 static void test_fewer_digits(void **state)
 {
     (void)state;
-    dt_precision_attr seven = { 7 }, one = { 1 }, all = { 23 };
+    dt_precision_attr seven = { .mantissa_bits = 7 }, one = { .mantissa_bits = 1 }, all = { .mantissa_bits = 23 };
+    dt_precision_attr half = { .mantissa_bits = 10, .exponent_bits = 5 };
     const eval_case cases[] = {
         { &dt_op_reduce_precision, &seven, { "f32[5]" }, { VALUES(1.00390625, 1.01171875, -1.005, NAN, 0x1p-134) }, "f32[5]", VALUES(1, 1.015625, -1.0078125, NAN, 0) },
         { &dt_op_reduce_precision, &seven, { "f64[4]" }, { VALUES(1.00390625, -INFINITY, 0, 3e300) }, "f64[4]", VALUES(1, -INFINITY, 0, 2.99269005522727e+300) },
         { &dt_op_reduce_precision, &one, { "f32[3]" }, { VALUES(1.25, 1.75, 3.5) }, "f32[3]", VALUES(1, 2, 4) },
+        { &dt_op_reduce_precision, &half, { "f32[7]" }, { VALUES(1.00048828125, 1.00146484375, 65519, -65520, 0x1p-25, 0x3p-25, NAN) }, "f32[7]",
+          VALUES(1, 1.001953125, 65504, -INFINITY, 0, 0x1p-23, NAN) },
         { &dt_op_reduce_precision, &all, { "f32[1]" }, { VALUES(1.1) }, "f32[1]", VALUES(1.1) },
     };
     RUN(cases);

@@ -112,7 +112,7 @@ static void test_elementwise_constraints(void **state)
 {
     (void)state;
     dt_compare_attr bad_direction = { 6 };
-    dt_convert_attr bad_dtype = { 12 };
+    dt_convert_attr bad_dtype = { 13 };
     const infer_case cases[] = {
         { &dt_op_add, NULL, { "f32[B,3]", "f32[B,4]" }, "(C1) wants two values of one type, got f32[B,3] and f32[B,4]" },
         { &dt_op_add, NULL, { "f32[B]", "f32[B*2]" }, "(C1) wants two values of one type, got f32[B] and f32[B*2]" },
@@ -126,7 +126,7 @@ static void test_elementwise_constraints(void **state)
         { &dt_op_select, NULL, { "f32[3]", "f32[3]", "f32[3]" }, "(C1) wants a predicate i1[3], got f32[3]" },
         { &dt_op_select, NULL, { "i1[]", "f32[3]", "f32[3]" }, "(C1)" },
         { &dt_op_select, NULL, { "i1[3]", "f32[3]", "f64[3]" }, "(C2) wants two values of one type, got f32[3] and f64[3]" },
-        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) knows no dtype 12" },
+        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) knows no dtype 13" },
     };
     ALL(cases, expect_error);
 }

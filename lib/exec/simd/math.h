@@ -41,6 +41,16 @@ static inline float bfloat16_one(float x)
     return x == x ? nearest : x;
 }
 
+/* The nearest number of float16, ties to even: 11 digits; denormals are multiples of 2^-24, which is what 0.75 + x rounds to; infinity from 65520 on. */
+static inline float float16_one(float x)
+{
+    uint32_t bits = (uint32_t)to_bits(x), sign = bits & 0x80000000u;
+    float size = from_bits((int32_t)(bits ^ sign)), small = (size + 0.75f) - 0.75f;
+    float normal = from_bits((int32_t)(((bits ^ sign) + 0xfff + (bits >> 13 & 1)) & 0xffffe000u));
+    float nearest = size < 0x1p-14f ? small : size >= 65520.0f ? INFINITY : normal;
+    return x == x ? from_bits((int32_t)((uint32_t)to_bits(nearest) | sign)) : x;
+}
+
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
 static inline float exp_one(float x)
 {

@@ -54,6 +54,7 @@ LOOP(less_equal, x[i] <= y[i] ? 1.0f : 0.0f)
 LOOP(greater, x[i] > y[i] ? 1.0f : 0.0f)
 LOOP(greater_equal, x[i] >= y[i] ? 1.0f : 0.0f)
 LOOP(nearest_bfloat16, bfloat16_one(x[i]))
+LOOP(nearest_float16, float16_one(x[i]))
 LOOP(choose, x[i] != 0 ? y[i] : z[i])
 LOOP(copy, x[i])
 
@@ -301,7 +302,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_LOG] = logarithm, [DT_S_SQRT] = square_root, [DT_S_RSQRT] = rsquare_root, [DT_S_ABS] = absolute,
         [DT_S_SIGN] = sign, [DT_S_TANH] = hyperbolic_tangent, [DT_S_LOGISTIC] = logistic,
         [DT_S_ERF] = error_function, [DT_S_GELU] = gelu, [DT_S_NEAR_GELU] = near_gelu, [DT_S_GELU_GRAD] = gelu_grad,
-        [DT_S_NEAR_GELU_GRAD] = near_gelu_grad, [DT_S_BFLOAT16] = nearest_bfloat16,
+        [DT_S_NEAR_GELU_GRAD] = near_gelu_grad, [DT_S_BFLOAT16] = nearest_bfloat16, [DT_S_FLOAT16] = nearest_float16,
         [DT_S_EQ] = equal, [DT_S_NE] = unequal, [DT_S_LT] = less, [DT_S_LE] = less_equal, [DT_S_GT] = greater,
         [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
         [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,

@@ -171,6 +171,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_batch_normalization = {
     .kind = { "BatchNormalization", "each channel to mean 0 and deviation 1 over the batch", fields, sizeof(struct batch_normalization), NULL },
+    .precision = DT_LAYER_WIDE,
     .build = build,
     .call = call,
 };

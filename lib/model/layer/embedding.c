@@ -46,6 +46,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_embedding = {
     .kind = { "Embedding", "rows of a table by number", fields, sizeof(struct embedding), NULL },
+    .precision = DT_LAYER_WIDE,
     .build = build,
     .call = call,
 };

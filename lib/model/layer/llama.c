@@ -210,6 +210,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_llama_transformer_decoder = {
     .kind = { "LlamaTransformerDecoder", "a block of a Llama", fields, sizeof(struct decoder), NULL },
+    .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
 };

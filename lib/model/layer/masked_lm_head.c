@@ -131,12 +131,14 @@ static dt_value call(const dt_layer_call *c)
     const parts *p = c->made;
     dt_value x = dt_part_call(c, &p->norm, dt_part_call(c, &p->dense, take_steps(c->xs[0], c->xs[1])));
     dt_dot_attr dot = { .n_contract = 1, .lhs_contract = { 2 }, .rhs_contract = { p->is_own ? 0 : 1 } };
-    dt_value y = dt_dot_general(x, c->weight[p->table], &dot);
-    return dt_activate(h->activation, dt_add(y, c->weight[p->bias]));
+    dt_dtype dtype = dt_type_of_value(x).dtype;
+    dt_value y = dt_dot_general(x, dt_convert(c->weight[p->table], dtype), &dot);
+    return dt_activate(h->activation, dt_add(y, dt_convert(c->weight[p->bias], dtype)));
 }
 
 const dt_layer dt_layer_masked_lm_head = {
     .kind = { "MaskedLMHead", "scores of words for masked steps", fields, sizeof(struct masked_lm_head), NULL }, .least = 2, .most = 2,
+    .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
 };

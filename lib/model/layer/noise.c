@@ -30,7 +30,9 @@ dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, do
         return x;
     if (rate >= 1)
         return dt_like(x, 0);
-    dt_value drawn = dt_noise_draw(c, n, DT_RANDOM_UNIFORM, mask);
+    dt_type wide = *mask; /* numbers in few digits would be equal to `rate` too often */
+    wide.dtype = dt_dtype_is_narrow(mask->dtype) ? DT_FLOAT32 : mask->dtype;
+    dt_value drawn = dt_noise_draw(c, n, DT_RANDOM_UNIFORM, &wide);
     dt_value kept = dt_select(dt_compare(drawn, dt_like(drawn, rate), DT_GE), dt_like(drawn, 1 / (1 - rate)), dt_like(drawn, 0));
-    return dt_multiply(x, dt_broadcast_to(kept, &type));
+    return dt_multiply(x, dt_broadcast_to(dt_convert(kept, type.dtype), &type));
 }

@@ -86,10 +86,12 @@ dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x)
     one.made = p->made;
     one.name = p->name;
     one.x = x;
+    one.xs = &x;
+    one.n_in = 1;
     one.weight += p->first;
     one.variable += p->first;
     one.out = &p->out;
-    dt_value y = dt_layer_value(&one, p->name, p->row->call(&one));
+    dt_value y = dt_layer_value(&one, p->name, dt_layer_apply(p->row, &one, p->n_weights));
     dt_trace_path(c->trace, before);
     return y;
 }

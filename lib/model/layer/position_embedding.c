@@ -109,6 +109,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_token_and_position_embedding = {
     .kind = { "TokenAndPositionEmbedding", "words by number, plus where they stand", fields, sizeof(struct embedding), NULL },
+    .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
 };

@@ -90,13 +90,14 @@ static dt_value call(const dt_layer_call *c)
     if (p->use_class_token) {
         dt_type one = made->patches;
         one.dim[1] = 1;
-        x = dt_concatenate((dt_value[]){ dt_broadcast_to(c->weight[0], &one), x }, 2, 1);
+        x = dt_concatenate((dt_value[]){ dt_broadcast_to(dt_convert(c->weight[0], dt_type_of_value(x).dtype), &one), x }, 2, 1);
     }
     return dt_add(x, dt_part_call(c, &made->position, x));
 }
 
 const dt_layer dt_layer_vit_patching_and_embedding = {
     .kind = { "ViTPatchingAndEmbedding", "a picture as a sequence of patches", fields, sizeof(struct patching), NULL },
+    .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
 };

@@ -1,0 +1,60 @@
+/*
+ * Mixed precision, as Keras' policies have it: variables are float32, layers compute in fewer digits. Every layer converts what it reads, so a
+ * gradient comes back to its weight through that conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric
+ * that wants float32 reads it. It is all in the graph: what runs and what is priced is this.
+ */
+#include "model/model.h"
+
+const char *const dt_policies[] = { "float32", "mixed_bfloat16", "mixed_float16", NULL };
+
+dt_dtype dt_policy_dtype(int policy)
+{
+    static const dt_dtype computes[] = { DT_FLOAT32, DT_BFLOAT16, DT_FLOAT16 };
+    return computes[policy];
+}
+
+dt_value dt_to_float32(dt_value x)
+{
+    return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
+}
+
+/* Integers stay, and float64, which no policy speaks of. */
+static dt_value converted(dt_value x, dt_dtype to)
+{
+    dt_dtype from = dt_type_of_value(x).dtype;
+    return from == DT_FLOAT32 || dt_dtype_is_narrow(from) ? dt_convert(x, to) : x;
+}
+
+static dt_value *convert_all(dt_trace *t, const dt_value *x, int n, dt_dtype to)
+{
+    dt_value *y = dt_arena_array(dt_trace_arena(t), dt_value, (size_t)n + 1);
+    for (int i = 0; i < n; i++)
+        y[i] = converted(x[i], to);
+    return y;
+}
+
+static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weights)
+{
+    dt_layer_call call = *c;
+    const dt_dtype inside = row->precision == DT_LAYER_WIDE ? DT_FLOAT32 : c->compute;
+    dt_type out = *c->out;
+    if (out.dtype == DT_FLOAT32)
+        out.dtype = inside;
+    if (c->n_in > 0)
+        call.xs = convert_all(c->trace, c->xs, c->n_in, inside);
+    call.x = c->n_in > 0 ? call.xs[0] : converted(c->x, inside);
+    if (row->precision == DT_LAYER_NARROW)
+        call.weight = convert_all(c->trace, c->weight, n_weights, inside);
+    call.out = &out;
+    return converted(row->call(&call), c->compute);
+}
+
+dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights)
+{
+    const dt_layer_head *head = c->args;
+    dt_layer_call call = *c;
+    const bool plain = c->compute == DT_FLOAT32 && !head->has_dtype; /* also what stands in a layer that has a policy of its own */
+    if (head->has_dtype)
+        call.compute = dt_policy_dtype(head->dtype);
+    return plain || row->precision == DT_LAYER_AS_IT_IS ? row->call(&call) : apply_in(row, &call, n_weights);
+}

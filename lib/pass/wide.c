@@ -1,0 +1,133 @@
+/*
+ * Wide: float16 and bfloat16 as this machine computes them. A value of few digits lies in memory as the float32 that it is, and what made it is
+ * the op on float32 with its result rounded:
+ *
+ *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
+ *
+ * which is what the interpreter says such an op is. So sums are float32's, every kernel there is serves, and roundings join the fused steps
+ * around them. Ops that only move elements need none; nor do partial sums over segments, whose tree is rounded instead. Arguments, variables
+ * and results keep their dtypes: they are converted where they come in and where they leave.
+ *
+ * Only what runs here is made so. What a chip does is priced without it, in the dtypes that the graph has.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "pass/pass.h"
+
+static const dt_precision_attr of_bfloat16 = { .mantissa_bits = 7 }, of_float16 = { .mantissa_bits = 10, .exponent_bits = 5 };
+
+typedef struct widening {
+    dt_trace *t;
+    const dt_graph *g;
+    dt_value *map; /* [nodes] of the old graph: wide, but for arguments and variables */
+} widening;
+
+static dt_value widen(dt_value x)
+{
+    return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
+}
+
+static dt_value rounded(dt_value x, dt_dtype to)
+{
+    return dt_emit(x.trace, &dt_op_reduce_precision, &x, 1, to == DT_BFLOAT16 ? &of_bfloat16 : &of_float16);
+}
+
+static double nearest(double x, dt_dtype d)
+{
+    return d == DT_BFLOAT16 ? dt_bfloat_to_double(dt_bfloat_of(x)) : dt_half_to_double(dt_half_of(x));
+}
+
+/* A constant is rounded here and now. */
+static dt_value widened_constant(const widening *w, const dt_node *n)
+{
+    dt_constant_attr a = *(const dt_constant_attr *)n->attr;
+    if (dt_dtype_is_narrow(n->type.dtype)) {
+        a.value = nearest(a.value, n->type.dtype);
+        a.type.dtype = DT_FLOAT32;
+    }
+    return dt_splat(w->t, &a.type, a.value);
+}
+
+/* The attributes with the type that they say in float32. */
+static const void *widened_attr(const widening *w, const dt_node *n)
+{
+    dt_type said;
+    if (!n->op->result_type)
+        return n->attr;
+    char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr_size), *at = attr + n->op->result_type - 1;
+    memcpy(&said, at, sizeof said);
+    if (dt_dtype_is_narrow(said.dtype))
+        said.dtype = DT_FLOAT32;
+    memcpy(at, &said, sizeof said);
+    return attr;
+}
+
+/* From float32 to few digits is a rounding; back there is nothing to do. */
+static dt_value converted(const dt_node *n, dt_value x)
+{
+    dt_dtype to = n->type.dtype;
+    return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);
+}
+
+static bool is_partial(const dt_op *op)
+{
+    return op == &dt_op_segment_reduce || op == &dt_op_segment_dot_general || op == &dt_op_segment_convolution;
+}
+
+static dt_value widened(const widening *w, int i)
+{
+    const dt_node *n = &w->g->node[i];
+    dt_value in[DT_MAX_IN];
+    bool narrow = dt_dtype_is_narrow(n->type.dtype);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = widen(w->map[n->in[k]]);
+    if (n->op == &dt_op_constant)
+        return widened_constant(w, n);
+    if (n->op == &dt_op_convert)
+        return converted(n, in[0]);
+    dt_value y = dt_emit(w->t, n->op, in, n->n_in, widened_attr(w, n));
+    return narrow && !n->op->exact && !is_partial(n->op) ? rounded(y, n->type.dtype) : y;
+}
+
+/* What leaves the graph has the dtype that it had. */
+static void narrow_ends(const widening *w)
+{
+    for (int i = 0; i < w->g->n_results; i++) {
+        int node = w->g->result[i].node;
+        w->map[node] = dt_convert(w->map[node], w->g->node[node].type.dtype);
+    }
+    for (int i = 0; i < w->g->n_states; i++)
+        if (w->g->state[i].update >= 0) {
+            int node = w->g->state[i].update;
+            w->map[node] = dt_convert(w->map[node], w->g->node[node].type.dtype);
+        }
+}
+
+static bool has_narrow(const dt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        if (dt_dtype_is_narrow(g->node[i].type.dtype))
+            return true;
+    return false;
+}
+
+dt_status *dt_wide(const dt_graph *g, dt_graph **out)
+{
+    *out = NULL;
+    if (!has_narrow(g))
+        return NULL;
+    widening w = { .t = dt_trace_create(g->name), .g = g, .map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *w.map)) };
+    dt_trace_import(w.t, g, w.map);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const char *path = dt_trace_path(w.t, g->node[i].path);
+        if (!w.map[i].trace)
+            w.map[i] = widened(&w, i);
+        dt_trace_path(w.t, path);
+    }
+    narrow_ends(&w);
+    dt_trace_export(w.t, g, w.map);
+    free(w.map);
+    return dt_trace_end(w.t, out);
+}
