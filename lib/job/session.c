@@ -46,7 +46,7 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_session_open_model(j, o, s));
     if (training)
-        s->optimizer = dt_optimizer_over(&j->compile.optimizer);
+        s->optimizer = dt_optimizer_compiled(&j->compile);
     tell_trainer(j, s);
     return dt_trainer_create(&s->trainer, &s->made_of);
 }
@@ -59,7 +59,7 @@ dt_status *dt_session_outline(dt_job *j, dt_session *s)
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
     DT_TRY(dt_job_annotate_model(j, s->model));
-    s->optimizer = dt_optimizer_over(&j->compile.optimizer);
+    s->optimizer = dt_optimizer_compiled(&j->compile);
     tell_trainer(j, s);
     s->made_of.shards = 0;
     return dt_trainer_outline(&s->trainer, &s->made_of);

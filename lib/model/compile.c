@@ -7,8 +7,9 @@
 #include "model/model.h"
 
 struct compile {
-    const dt_tree *optimizer, *loss, *metrics, *precision;
+    const dt_tree *optimizer, *loss, *metrics, *precision, *loss_scale;
     const char *target;
+    bool auto_scale_loss;
 };
 
 static const dt_field fields[] = {
@@ -22,7 +23,8 @@ static const dt_field fields[] = {
     DT_NOT_YET("run_eagerly"),
     DT_NOT_YET("steps_per_execution"),
     DT_NOT_YET("jit_compile"),
-    DT_NOT_YET("auto_scale_loss"),
+    DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "mixed_float16: a scale of the loss that moves"),
+    DT_TREE(struct compile, loss_scale, .help = "that scale, {initial_scale: 32768, dynamic_growth_steps: 2000}; a number stays as it is"),
     DT_END
 };
 
@@ -189,6 +191,51 @@ static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out)
     return unknown_precision(t, word);
 }
 
+struct loss_scale {
+    double initial_scale;
+    int64_t dynamic_growth_steps;
+};
+
+static const dt_field loss_scale_fields[] = {
+    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100, .help = "the first scale"),
+    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53, .help = "good steps in a row after which it doubles"),
+    DT_END
+};
+
+/* A number that stays is the optimizer's own loss_scale_factor. */
+static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out)
+{
+    dt_optimizer_head *head = out->optimizer.args;
+    double scale;
+    DT_TRY(dt_tree_real(t, "loss_scale", &scale));
+    if (!(scale > 0))
+        return dt_fail(DT_E_RANGE, &t->at, "loss_scale must be greater than 0, got %s", t->text);
+    if (head && head->has_scale)
+        return dt_fail(DT_E_RANGE, &t->at, "the optimizer has a loss_scale_factor: only one of both can be set");
+    if (head) {
+        head->loss_scale_factor = scale;
+        head->has_scale = true;
+    }
+    return NULL;
+}
+
+/* Keras wraps the optimizer of a model of float16 by itself; a scale that somebody fixed stays. */
+static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, const dt_place *at, dt_compile_spec *out)
+{
+    struct loss_scale s;
+    const dt_tree *t = c->loss_scale && c->loss_scale->kind != DT_TREE_NULL ? c->loss_scale : NULL;
+    const dt_optimizer_head *head = out->optimizer.args;
+    if (t && t->kind == DT_TREE_SCALAR)
+        return read_fixed_scale(t, out);
+    DT_TRY(dt_fields_read(arena, loss_scale_fields, t, t ? &t->at : at, "loss_scale", &s));
+    bool fixed = head && head->has_scale;
+    if (t && (fixed || !c->auto_scale_loss))
+        return dt_fail(DT_E_RANGE, &t->at, "loss_scale moves: %s", fixed ? "the optimizer's loss_scale_factor does not" : "auto_scale_loss must not be false");
+    if (t || (out->precision == DT_POLICY_MIXED_FLOAT16 && c->auto_scale_loss && !fixed))
+        out->scaling = (dt_loss_scale){ s.initial_scale, s.dynamic_growth_steps };
+    return NULL;
+}
+
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out)
 {
     struct compile c = { 0 };
@@ -201,6 +248,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
     const beside beside_it = { fitting_accuracy(&out->loss, output), takes_logits(&out->loss) };
     dt_status_append(&s, read_metrics(arena, c.metrics, &beside_it, out));
     dt_status_append(&s, read_precision(c.precision, out));
+    dt_status_append(&s, read_loss_scale(arena, &c, at, out));
     out->target = c.target;
     if (c.target)
         out->target_at = dt_tree_get(t, "target")->at;

@@ -435,10 +435,21 @@ typedef struct dt_optimizer_row {
 const dt_kind *const *dt_optimizers(int *n);
 dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
+/*
+ * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that those of few digits do not vanish. After `growth`
+ * updates in a row it doubles; gradients that are not finite halve it, and that update is left out.
+ */
+typedef struct dt_loss_scale {
+    double initial;
+    int64_t growth; /* 0: there is no scale */
+} dt_loss_scale;
+
 struct dt_optimizer { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
+    dt_loss_scale scaling;
+    dt_variable *scale, *good_steps; /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: not scaled */
     dt_variable *iteration;      /* int64 scalar, "optimizer/iteration"; made with the first slot */
     int n, cap;
     struct dt_optimizer_slot {
@@ -457,7 +468,7 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_
 /* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.
  * Iteration + 1. All must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);
-/* The loss as gradients should be taken of it: times loss_scale_factor. */
+/* The loss as gradients should be taken of it: times loss_scale_factor, or the scale of the moment. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
 /* Clips gradients (in place) as the head says. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
@@ -483,10 +494,14 @@ typedef struct dt_compile_spec {
     dt_place target_at;
     dt_policy precision;         /* what layers compute in; variables are float32 */
     dt_place precision_at;
+    dt_loss_scale scaling;       /* under mixed_float16, unless told otherwise */
 } dt_compile_spec;
 /* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
  * precision is one of dt_policies. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
+
+/* A handle over the optimizer of a job, with its loss scale. The spec must outlive it. */
+dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 
 /* ---- the public model handle (made in the room train, which knows strategies) ---- */
 

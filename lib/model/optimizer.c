@@ -76,6 +76,13 @@ dt_optimizer *dt_optimizer_over(const dt_named *named)
     return o;
 }
 
+dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c)
+{
+    dt_optimizer *o = dt_optimizer_over(&c->optimizer);
+    o->scaling = c->scaling;
+    return o;
+}
+
 static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
 {
     dt_tree *tree;
@@ -109,6 +116,8 @@ void dt_optimizer_unref(dt_optimizer *o)
     for (int i = 0; i < o->n; i++)
         for (int k = 0; k < o->slot[i].n; k++)
             dt_variable_unref(o->slot[i].slot[k]);
+    dt_variable_unref(o->scale);
+    dt_variable_unref(o->good_steps);
     dt_variable_unref(o->iteration);
     free(o->slot);
     dt_arena_destroy(o->arena);
@@ -220,11 +229,21 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     return NULL;
 }
 
+static dt_status *create_scale(dt_optimizer *o)
+{
+    const dt_slot_spec scale = { .type = dt_scalar_type(DT_FLOAT32), .initial = o->scaling.initial }, steps = { .type = dt_scalar_type(DT_INT64) };
+    if (!o->scaling.growth || o->scale)
+        return NULL;
+    DT_TRY(create_slot(&o->scale, "optimizer/dynamic_scale", &scale, false));
+    return create_slot(&o->good_steps, "optimizer/step_counter", &steps, false);
+}
+
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 {
     const dt_slot_spec iteration = { .type = dt_scalar_type(DT_INT64) };
     if (!o->iteration)
         DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
+    DT_TRY(create_scale(o));
     for (int i = 0; i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
             DT_TRY(add_slots(o, v->v[i]));
@@ -233,10 +252,12 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n)
 {
-    dt_variable **all = dt_arena_array(arena, dt_variable *, 1 + DT_ALL_SLOTS * (size_t)o->n);
+    dt_variable **all = dt_arena_array(arena, dt_variable *, 3 + DT_ALL_SLOTS * (size_t)o->n);
+    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps };
     *n = 0;
-    if (o->iteration)
-        all[(*n)++] = o->iteration;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i])
+            all[(*n)++] = own[i];
     for (int i = 0; i < o->n; i++)
         for (int k = 0; k < o->slot[i].n; k++)
             all[(*n)++] = o->slot[i].slot[k];

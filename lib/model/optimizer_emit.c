@@ -3,7 +3,7 @@
  *
  *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights
  *
- * and iteration + 1. Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
+ * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all that as it was. Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
  *
  * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is computed in each step and taken in
  * one: a step is one program, whatever its number. Schedules count steps, all other formulas count updates.
@@ -20,6 +20,7 @@ typedef struct step {
     dt_value t;       /* int64: updates done, and this one */
     dt_value updates; /* bool: this step updates; no trace: every step does */
     dt_value rate;    /* float32; no trace: constant */
+    dt_value finite;  /* bool: all gradients are; no trace: nobody asks */
 } step;
 
 static dt_value int64(dt_trace *t, int64_t value)
@@ -41,6 +42,12 @@ static dt_value choose(dt_value scalar, dt_value a, dt_value b)
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
 }
 
+/* What v is after the step: its value, or what it was where gradients are not finite. */
+static void keep(const step *s, dt_variable *v, dt_value value)
+{
+    dt_assign(s->trace, v, s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
+}
+
 static step begin(const dt_optimizer *o, dt_trace *t)
 {
     step s = { .o = o, .head = o->named.args, .trace = t };
@@ -57,13 +64,40 @@ static step begin(const dt_optimizer *o, dt_trace *t)
     return s;
 }
 
+/* ---- a scale that moves ---- */
+
+/* g - g is 0 where g is finite, else NaN, and so is its sum. */
+static dt_value all_finite(const dt_value *g, int n)
+{
+    dt_value sum = { 0 };
+    for (int i = 0; i < n; i++) {
+        if (!g[i].trace)
+            continue;
+        dt_value own = dt_convert(dt_reduce_sum(dt_subtract(g[i], g[i]), DT_NO_AXIS), DT_FLOAT32);
+        sum = sum.trace ? dt_add(sum, own) : own;
+    }
+    return sum.trace ? dt_compare(sum, dt_like(sum, 0), DT_EQ) : sum;
+}
+
+/* Doubled after so many good steps in a row, halved by a bad one. */
+static void move_scale(const step *s)
+{
+    const dt_optimizer *o = s->o;
+    dt_value scale = dt_read(s->trace, o->scale), steps = dt_read(s->trace, o->good_steps), zero = dt_like(steps, 0);
+    dt_value grows = dt_compare(steps, int64(s->trace, o->scaling.growth - 1), DT_EQ);
+    dt_value good = dt_select(grows, dt_multiply(scale, dt_like(scale, 2)), scale), bad = dt_multiply(scale, dt_like(scale, 0.5));
+    dt_value counted = dt_select(grows, zero, dt_add(steps, dt_like(steps, 1)));
+    dt_assign(s->trace, o->scale, dt_select(s->finite, good, bad));
+    dt_assign(s->trace, o->good_steps, dt_select(s->finite, counted, zero));
+}
+
 /* ---- gradients ---- */
 
 /* Adds g to the sum so far, or gives the mean of all k and begins anew. */
 static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g)
 {
     dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
-    dt_assign(s->trace, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
+    keep(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
     return dt_divide(sum, dt_like(sum, (double)s->head->gradient_accumulation_steps));
 }
 
@@ -75,13 +109,15 @@ static void enter(dt_trace *t, const dt_variable *v)
 
 static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
 {
-    double scale = s->head->loss_scale_factor;
+    dt_value scale = s->o->scale ? dt_read(s->trace, s->o->scale) : (dt_value){ 0 };
     for (int i = 0; i < v->n; i++) {
         if (!g[i].trace)
             continue;
         enter(s->trace, v->v[i]);
         if (s->head->has_scale)
-            g[i] = dt_divide(g[i], dt_like(g[i], scale));
+            g[i] = dt_divide(g[i], dt_like(g[i], s->head->loss_scale_factor));
+        if (scale.trace)
+            g[i] = dt_divide(g[i], dt_convert(scale, dt_type_of_value(g[i]).dtype));
         if (s->head->gradient_accumulation_steps)
             g[i] = accumulated(s, dt_optimizer_find(s->o, v->v[i]), g[i]);
     }
@@ -92,6 +128,8 @@ static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss)
 {
     const dt_optimizer_head *head = o->named.args;
+    if (o->scale)
+        return dt_multiply(loss, dt_convert(dt_read(loss.trace, o->scale), dt_type_of_value(loss).dtype));
     return head->has_scale ? dt_multiply(loss, dt_like(loss, head->loss_scale_factor)) : loss;
 }
 
@@ -120,8 +158,8 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient)
     u.w = decayed(&u, s->head->weight_decay);
     ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
     for (int k = 0; k < slots->own; k++)
-        dt_assign(t, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));
-    dt_assign(t, v, choose(s->updates, u.w, w));
+        keep(s, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));
+    keep(s, v, choose(s->updates, u.w, w));
 }
 
 /* mean = m mean + (1 - m) w, with m 0 for the first update; every so often w becomes the mean. */
@@ -132,15 +170,17 @@ static void update_average(const step *s, dt_variable *v)
     dt_value later = dt_convert(dt_compare(s->done, dt_like(s->done, 0), DT_NE), v->type.dtype);
     dt_value m = dt_multiply(later, dt_like(later, s->head->ema_momentum));
     mean = dt_add(dt_multiply(m, mean), dt_multiply(dt_subtract(dt_like(m, 1), m), w));
-    dt_assign(s->trace, average, mean);
+    keep(s, average, mean);
     if (s->head->ema_overwrite_frequency)
-        dt_assign(s->trace, v, choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
+        keep(s, v, choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
 }
 
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient)
 {
     const char *before = dt_trace_path(t, "optimizer");
     step s = begin(o, t);
+    if (o->scale)
+        s.finite = all_finite(gradient, v->n);
     dt_value *g = dt_arena_copy(dt_trace_arena(t), gradient, dt_size_mul((size_t)v->n, sizeof *g));
     prepare_gradients(&s, v, g);
     for (int i = 0; i < v->n && s.t.trace; i++) {
@@ -151,7 +191,9 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, cons
             update_average(&s, v->v[i]);
     }
     dt_trace_path(t, "optimizer");
-    dt_assign(t, o->iteration, dt_add(s.before, int64(t, 1)));
+    keep(&s, o->iteration, dt_add(s.before, int64(t, 1)));
+    if (s.finite.trace)
+        move_scale(&s);
     dt_trace_path(t, before);
 }
 

@@ -241,7 +241,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     m->compile = compile;
     m->precision = compile.precision;
     dt_optimizer_unref(m->optimizer);
-    m->optimizer = dt_optimizer_over(&m->compile.optimizer);
+    m->optimizer = dt_optimizer_compiled(&m->compile);
     m->compiled = true;
     return NULL;
 }

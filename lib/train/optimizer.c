@@ -3,14 +3,16 @@
 
 #include "train/train.h"
 
-/* The i-th of iteration and all slots; NULL: past the last. */
+/* The i-th of iteration, the scale's two where there is one, and all slots; NULL: past the last. */
 static const dt_variable *slot_at(const dt_optimizer *o, int i)
 {
+    const dt_variable *const own[] = { o->iteration, o->scale, o->good_steps };
+    const int n = o->scale ? 3 : 1;
     if (!o->iteration || i < 0)
         return NULL;
-    if (i == 0)
-        return o->iteration;
-    for (int k = 0, at = i - 1; k < o->n; at -= o->slot[k++].n)
+    if (i < n)
+        return own[i];
+    for (int k = 0, at = i - n; k < o->n; at -= o->slot[k++].n)
         if (at < o->slot[k].n)
             return o->slot[k].slot[at];
     return NULL;

@@ -60,12 +60,16 @@ static void mean_gradients(dt_trace *trace, const dt_trainer *t, const forward *
 
     for (int i = 0; i < v->n; i++)
         weight[i] = dt_read(trace, v->v[i]);
-    dt_gradients_of(dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0)), weight, v->n, gradient);
+    dt_value loss = dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0));
     dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
     dt_value one_over = dt_divide(dt_scalar(trace, dtype, 1), examples);
+    const bool divides_first = t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
+    dt_gradients_of(divides_first ? dt_multiply(loss, one_over) : loss, weight, v->n, gradient);
     for (int i = 0; i < v->n; i++)
-        if (gradient[i].trace)
-            gradient[i] = dt_multiply(dt_all_reduce(DT_SUM, gradient[i]), one_over);
+        if (gradient[i].trace) {
+            dt_value sum = dt_all_reduce(DT_SUM, gradient[i]);
+            gradient[i] = divides_first ? sum : dt_multiply(sum, one_over);
+        }
 }
 
 static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)

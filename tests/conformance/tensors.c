@@ -9,7 +9,8 @@ enum { MOST_AXES = 8 };
 
 static const char *const names[] = { [DT_BOOL] = "bool", [DT_UINT8] = "uint8", [DT_INT8] = "int8", [DT_INT16] = "int16",
                                      [DT_INT32] = "int32", [DT_INT64] = "int64", [DT_FLOAT32] = "float32", [DT_FLOAT64] = "float64",
-                                     [DT_UINT16] = "uint16", [DT_UINT32] = "uint32", [DT_UINT64] = "uint64", [DT_FLOAT16] = "float16" };
+                                     [DT_UINT16] = "uint16", [DT_UINT32] = "uint32", [DT_UINT64] = "uint64", [DT_FLOAT16] = "float16",
+                                     [DT_BFLOAT16] = "bfloat16" };
 
 const char *dtype_name(dt_dtype t)
 {
@@ -28,11 +29,14 @@ static bool dtype_of(const char *name, dt_dtype *out)
 
 #define EACH_DTYPE(X)                                                                                                   \
     X(DT_BOOL, bool) X(DT_UINT8, uint8_t) X(DT_INT8, int8_t) X(DT_INT16, int16_t) X(DT_INT32, int32_t) X(DT_INT64, int64_t) \
-    X(DT_FLOAT32, float) X(DT_FLOAT64, double) X(DT_UINT16, uint16_t) X(DT_UINT32, uint32_t) X(DT_UINT64, uint64_t) X(DT_FLOAT16, half)
+    X(DT_FLOAT32, float) X(DT_FLOAT64, double) X(DT_UINT16, uint16_t) X(DT_UINT32, uint32_t) X(DT_UINT64, uint64_t) X(DT_FLOAT16, half) X(DT_BFLOAT16, brain)
 
 typedef struct half {
     uint16_t bits;
 } half;
+typedef struct brain {
+    uint16_t bits; /* the upper ones of a float */
+} brain;
 
 /* Numbers that a half holds exactly, as those of the cases do. */
 static half half_of(double x)
@@ -55,6 +59,22 @@ static double of_half(half h)
     return h.bits >> 15 ? -x : x;
 }
 
+static brain brain_of(double x)
+{
+    float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (brain){ (uint16_t)(bits >> 16) };
+}
+
+static double of_brain(brain b)
+{
+    uint32_t bits = (uint32_t)b.bits << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
 static size_t dtype_size(dt_dtype t)
 {
     switch (t) {
@@ -67,7 +87,7 @@ static size_t dtype_size(dt_dtype t)
 
 static bool is_float(dt_dtype t)
 {
-    return t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_FLOAT16;
+    return t == DT_FLOAT32 || t == DT_FLOAT64 || t == DT_FLOAT16 || t == DT_BFLOAT16;
 }
 
 static int64_t integer_of(const json_t *j)
@@ -92,6 +112,7 @@ static void put(void *data, dt_dtype t, size_t i, const json_t *j)
     case DT_UINT32: ((uint32_t *)data)[i] = (uint32_t)n; break;
     case DT_UINT64: ((uint64_t *)data)[i] = (uint64_t)n; break;
     case DT_FLOAT16: ((half *)data)[i] = half_of(d); break;
+    case DT_BFLOAT16: ((brain *)data)[i] = brain_of(d); break;
     }
 }
 
@@ -100,6 +121,7 @@ static double get(const void *data, dt_dtype t, size_t i)
     switch (t) {
 #define AS_DOUBLE(type) (double)((const type *)data)[i]
     case DT_FLOAT16: return of_half(((const half *)data)[i]);
+    case DT_BFLOAT16: return of_brain(((const brain *)data)[i]);
     case DT_BOOL: return AS_DOUBLE(bool);
     case DT_UINT8: return AS_DOUBLE(uint8_t);
     case DT_INT8: return AS_DOUBLE(int8_t);
