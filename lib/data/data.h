@@ -4,7 +4,7 @@
  *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)  ->  order  ->  feed
  *
  * A format gives random access to examples, so the order of an epoch is a pure function of (seed, epoch, index) and a position in
- * training is three integers. A feed reads ahead in a thread of its own and hands out batches of all elements in that order.
+ * training is three integers. A feed reads ahead in threads of its own and hands out batches of all elements in that order.
  *
  * Two stages: reading the `dataset` mapping checks everything that needs no file; opening checks the files. Files are refused
  * before anything of their size is allocated; what fits (256 MiB) is read whole into memory of our own, so a file that shrinks
@@ -46,6 +46,12 @@ typedef struct dt_stored {
 
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
 
+/* Bytes, lent. */
+typedef struct dt_bytes {
+    const void *data;
+    size_t n;
+} dt_bytes;
+
 typedef struct dt_format {
     dt_kind kind;           /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
     const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`); NULL: none */
@@ -62,6 +68,10 @@ typedef struct dt_format {
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
     /* Example `row` of element e into out. Like `whole`, may be called by several threads. */
     dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
+    /* Instead of `read`, for examples that are encoded each by itself (pictures, records): what a file says of one, lent by `buffer`, whose memory is
+     * used again, or by x; and out[e] of each element, by its number, NULL: not wanted. May be called by several threads, too. */
+    dt_status *(*fetch)(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out);
+    dt_status *(*unpack)(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out);
     /* The tokens of a text, at most one for each of its bytes; RANGE where it holds what the vocabulary does not. The other way: one token's
      * text is added. Both NULL: the examples are no text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);
@@ -72,6 +82,9 @@ typedef struct dt_format {
 /* ---- the dataset mapping ---- */
 
 typedef enum dt_last_batch { DT_LAST_PARTIAL, DT_LAST_DROP, DT_LAST_PAD } dt_last_batch;
+
+/* Whether decoded examples are kept in memory: AUTO where they fit (256 MiB), YES whatever their size. */
+typedef enum dt_cache { DT_CACHE_AUTO, DT_CACHE_YES, DT_CACHE_NO } dt_cache;
 
 typedef struct dt_map dt_map;
 
@@ -93,6 +106,8 @@ typedef struct dt_dataset_spec {
     int64_t take;            /* the first examples of `train`, before the split; -1: all */
     int64_t repeat;          /* passes over the training part that make one epoch, >= 1 */
     int prefetch;            /* batches; 0: auto */
+    int parallel;            /* num_parallel_calls: threads that read ahead; 0: auto */
+    dt_cache cache;
     const char *auto_shard_policy;
 } dt_dataset_spec;
 
@@ -153,22 +168,29 @@ typedef struct dt_feed_options {
     int64_t batch;       /* examples a batch, at least 1 */
     dt_last_batch last;
     bool shuffle;        /* as the spec says, and part is train */
+    int threads;         /* that read ahead; 0: as the spec says, or as many as are needed, up to one per core */
 } dt_feed_options;
+
+/* What preparing a batch consists of. */
+typedef enum dt_spent_on { DT_SPENT_READING, DT_SPENT_DECODING, DT_SPENT_MAP, DT_SPENT_KINDS } dt_spent_on;
 
 typedef struct dt_batch {
     int64_t rows;        /* 0: the end */
     int64_t epoch, step; /* which batch this is; step within the epoch, from 0 */
-    double prepare_s;    /* how long the reading thread worked on it */
+    double waited_s;     /* how long the caller stood still for it */
+    double spent_s[DT_SPENT_KINDS]; /* how long threads worked on it */
     int n;               /* elements */
     const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
 } dt_batch;
 
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
-/* The next batch; waits for the reading thread only when it is behind. After an error the feed can only be closed. */
+/* The next batch; waits for the reading threads only when they are behind. Errors come with the batch of their example, the first one of a batch
+ * alone, whatever threads meet first. After an error the feed can only be closed. */
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
 /* Nanoseconds that dt_feed_next has waited so far. */
 int64_t dt_feed_waited_ns(const dt_feed *f);
-void dt_feed_close(dt_feed *f); /* takes NULL; ends the thread */
+int dt_feed_threads(const dt_feed *f); /* that were started so far */
+void dt_feed_close(dt_feed *f); /* takes NULL; ends the threads */
 /* Batches of one epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);
 

@@ -24,10 +24,28 @@ dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const voi
     return d->spec.format->whole(r->x, r->index[e], whole);
 }
 
+/* One element of an encoded example. */
+static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index, int64_t row, void *out)
+{
+    dt_str buffer = {0};
+    dt_bytes bytes;
+    void **wanted = dt_alloc((size_t)d->n * sizeof *wanted);
+    wanted[index] = out;
+    dt_status *s = d->spec.format->fetch(r->x, row, &buffer, &bytes);
+    if (!s)
+        s = d->spec.format->unpack(r->x, row, &bytes, wanted);
+    free(wanted);
+    dt_str_release(&buffer);
+    return s;
+}
+
 dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row)
 {
+    const dt_format *f = d->spec.format;
     *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
-    return whole ? NULL : d->spec.format->read(r->x, r->index[e], r->first + i, buffer);
+    if (whole)
+        return NULL;
+    return f->unpack ? unpack_alone(d, r, r->index[e], r->first + i, buffer) : f->read(r->x, r->index[e], r->first + i, buffer);
 }
 
 /* ---- opening the parts ---- */
@@ -239,6 +257,30 @@ static dt_status *check_limits(dt_dataset *d, const dt_rows *r)
     return s;
 }
 
+/* ---- memory of what was decoded ---- */
+
+/* Room for examples that are encoded; elements that lie in memory anyway need none. */
+static dt_kept *make_kept(const dt_dataset *d, const dt_rows *r)
+{
+    int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
+    for (int i = 0; i < d->n; i++) {
+        const void *whole = NULL;
+        dt_status_free(d->spec.format->whole(r->x, i, &whole)); /* if it fails, it will fail again */
+        bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
+    }
+    return dt_kept_create(d->spec.format->count(r->x), d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_KEPT_BY_ITSELF);
+}
+
+static void keep_parts(dt_dataset *d)
+{
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        dt_rows *r = &d->rows[p];
+        const dt_rows *train = &d->rows[DT_PART_TRAIN];
+        if (r->x && d->spec.format->unpack && d->spec.cache != DT_CACHE_NO)
+            r->kept = p > 0 && r->x == train->x ? train->kept : make_kept(d, r);
+    }
+}
+
 /* ---- the handle ---- */
 
 static dt_status *prepare(dt_dataset *d)
@@ -258,6 +300,7 @@ static dt_status *prepare(dt_dataset *d)
     if (s)
         return s;
     DT_TRY(split(d));
+    keep_parts(d);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x)
             dt_status_append(&s, check_limits(d, &d->rows[p]));
@@ -289,8 +332,10 @@ void dt_dataset_unref(dt_dataset *d)
         return;
     dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x))
+        if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
+            dt_kept_destroy(d->rows[p].kept);
             d->spec.format->close(d->rows[p].x);
+        }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
     free(d);

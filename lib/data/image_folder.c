@@ -11,10 +11,8 @@
  *
  * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name; with
  * `validation_split` classes are spread evenly, or else its last examples would be all of the last ones. Hidden files are left out, anything else
- * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the thread that reads ahead; where all of them
- * fit into memory, they are kept.
+ * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the threads that read ahead.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,7 +23,6 @@
 #include "data/image/layout.h"
 #include "data/record/record.h"
 
-#define LARGEST_KEPT ((int64_t)256 << 20) /* decoded bytes of a part */
 #define LARGEST_FILE ((size_t)1 << 30)
 
 /* ---- the job's words ---- */
@@ -73,9 +70,6 @@ struct dt_examples {
     dt_paths paths;        /* of pictures, in order */
     int32_t *class;        /* [paths.n] */
     int cap;
-    uint8_t *kept;         /* (paths.n, picture); NULL: too large */
-    bool *is_kept;         /* [paths.n] */
-    pthread_mutex_t keeping;
 };
 
 static bool is_folder(const char *path)
@@ -190,48 +184,20 @@ static void spread(const dt_image_layout *l, dt_examples *x)
 
 /* ---- pictures ---- */
 
-static dt_status *decode(const dt_examples *x, int64_t row, void *out)
+static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out)
 {
-    dt_str file = {0};
+    DT_TRY(dt_at(dt_file_read(x->paths.v[row], LARGEST_FILE, buffer), &x->stored[x->image].at));
+    *out = (dt_bytes){dt_str_text(buffer), buffer->size};
+    return NULL;
+}
+
+static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+{
     dt_image want = x->want;
     want.path = x->paths.v[row];
-    dt_status *s = dt_file_read(want.path, LARGEST_FILE, &file);
-    if (!s)
-        s = dt_image_decode(&want, dt_str_text(&file), file.size, out);
-    dt_str_release(&file);
-    return s;
-}
-
-/* The picture, where it was kept. */
-static bool recall(dt_examples *x, int64_t row, void *out)
-{
-    size_t bytes = (size_t)dt_type_bytes(&x->stored[x->image].type);
-    pthread_mutex_lock(&x->keeping);
-    bool kept = x->kept && x->is_kept[row];
-    pthread_mutex_unlock(&x->keeping);
-    if (kept) /* it does not change any more */
-        memcpy(out, x->kept + (size_t)row * bytes, bytes);
-    return kept;
-}
-
-static void keep(dt_examples *x, int64_t row, const void *picture)
-{
-    size_t bytes = (size_t)dt_type_bytes(&x->stored[x->image].type);
-    pthread_mutex_lock(&x->keeping);
-    if (x->kept && !x->is_kept[row]) {
-        memcpy(x->kept + (size_t)row * bytes, picture, bytes);
-        x->is_kept[row] = true;
-    }
-    pthread_mutex_unlock(&x->keeping);
-}
-
-static dt_status *read_picture(dt_examples *x, int64_t row, void *out)
-{
-    if (recall(x, row, out))
-        return NULL;
-    DT_TRY(decode(x, row, out));
-    keep(x, row, out);
-    return NULL;
+    if (out[x->label])
+        memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
+    return out[x->image] ? dt_at(dt_image_decode(&want, bytes->data, bytes->n, out[x->image]), &x->stored[x->image].at) : NULL;
 }
 
 /* ---- the format ---- */
@@ -242,9 +208,6 @@ static void close_part(dt_examples *x)
         return;
     dt_paths_release(&x->paths);
     free(x->class);
-    free(x->kept);
-    free(x->is_kept);
-    pthread_mutex_destroy(&x->keeping);
 }
 
 static void name_elements(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
@@ -260,23 +223,20 @@ static void name_elements(const dt_format_request *r, const dt_image_layout *l, 
                          .element = x->stored[l->image].name};
 }
 
-static void make_room(dt_examples *x)
-{
-    int64_t bytes;
-    if (!dt_mul_fits(dt_type_bytes(&x->stored[x->image].type), x->paths.n, &bytes) || bytes > LARGEST_KEPT)
-        return;
-    x->kept = dt_try_alloc((size_t)bytes); /* none: pictures are decoded again */
-    x->is_kept = dt_alloc((size_t)x->paths.n * sizeof *x->is_kept);
-}
-
 /* The first picture is looked at, so that a wrong shape is told before training. */
 static dt_status *try_first(dt_examples *x)
 {
     const dt_stored *e = &x->stored[x->image];
-    void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type));
-    dt_status *s = room ? read_picture(x, 0, room) : dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for an example of '%s'", e->name);
+    void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
+    dt_str buffer = {0};
+    dt_bytes bytes;
+    dt_status *s = room ? fetch(x, 0, &buffer, &bytes) : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
+    out[x->image] = room;
+    if (!s)
+        s = unpack(x, 0, &bytes, out);
+    dt_str_release(&buffer);
     free(room);
-    return dt_at(s, &e->at);
+    return s;
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
@@ -284,13 +244,11 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     dt_image_layout l;
     DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
     dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    pthread_mutex_init(&x->keeping, NULL);
     name_elements(r, &l, x);
     dt_status *s = find_pictures(r, &l, x);
     if (!s) {
         if (r->splits)
             spread(&l, x);
-        make_room(x);
         s = try_first(x);
     }
     if (s) {
@@ -324,14 +282,6 @@ static dt_status *whole(dt_examples *x, int e, const void **rows)
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
-{
-    if (e == x->image)
-        return dt_at(read_picture(x, row, out), &x->stored[e].at);
-    memcpy(out, &x->class[row], sizeof x->class[row]);
-    return NULL;
-}
-
 const dt_format dt_format_image_folder = {
     .kind = {.name = "image_folder", .about = "PNG and JPEG files in folders, one folder a class"},
     .fields = fields,
@@ -342,6 +292,7 @@ const dt_format dt_format_image_folder = {
     .count = count,
     .classes = classes,
     .whole = whole,
-    .read = read_row,
+    .fetch = fetch,
+    .unpack = unpack,
     .close = close_part,
 };

@@ -25,7 +25,7 @@ static const char *const policies[] = {"auto", "file", "data", "off", "hint", NU
 
 /* The common keys, as read. */
 struct dataset {
-    const dt_tree *format, *part[DT_PARTS], *map, *shuffle, *prefetch, *cache;
+    const dt_tree *format, *part[DT_PARTS], *map, *shuffle, *prefetch, *cache, *num_parallel_calls;
     double validation_split;
     int64_t global_batch_size, per_replica_batch_size, take, repeat;
     bool has_global, has_per_replica, has_split;
@@ -55,8 +55,9 @@ static const dt_field common[] = {
             .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
     DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
     DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
-    DT_TREE(struct dataset, cache, .help = "true or false; data is kept in memory either way where it fits"),
+    DT_TREE(struct dataset, cache, .help = "keeps decoded examples in memory: true or false; absent: where they fit (256 MiB)"),
     DT_TREE(struct dataset, prefetch, .help = "batches read ahead: auto or a number"),
+    DT_TREE(struct dataset, num_parallel_calls, .help = "threads that read ahead: auto (as many as are needed, up to one per core) or a number"),
     DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how workers share the data"),
     DT_END
 };
@@ -200,22 +201,26 @@ static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     return NULL;
 }
 
-static dt_status *read_prefetch(const dt_tree *t, int *out)
+/* 0: auto. */
+static dt_status *read_auto(const dt_tree *t, const char *key, int64_t most, int *out)
 {
     int64_t n = 0;
     if (t && !(t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
-        DT_TRY(dt_tree_int(t, "prefetch", 1, 1024, &n));
+        DT_TRY(dt_tree_int(t, key, 1, most, &n));
     *out = (int)n;
     return NULL;
 }
 
-static dt_status *check_cache(const dt_tree *t)
+static dt_status *read_cache(const dt_tree *t, dt_cache *out)
 {
-    bool ignored;
+    bool yes = false;
     if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 && strcmp(t->text, "false") != 0)
         return dt_fail(DT_E_DATASET_KEYS, &t->at, "cache must be true or false; caching in a file is not supported, got '%s'",
                        t->text);
-    return t ? dt_tree_bool(t, "cache", &ignored) : NULL;
+    if (t)
+        DT_TRY(dt_tree_bool(t, "cache", &yes));
+    *out = !t ? DT_CACHE_AUTO : yes ? DT_CACHE_YES : DT_CACHE_NO;
+    return NULL;
 }
 
 static dt_status *check_split(const dt_tree *t, const struct dataset *d)
@@ -292,8 +297,9 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     dt_status_append(&s, check_batch(t, &d));
     dt_status_append(&s, check_split(t, &d));
     dt_status_append(&s, read_shuffle(arena, given(d.shuffle), out));
-    dt_status_append(&s, read_prefetch(given(d.prefetch), &out->prefetch));
-    dt_status_append(&s, check_cache(given(d.cache)));
+    dt_status_append(&s, read_auto(given(d.prefetch), "prefetch", 1024, &out->prefetch));
+    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", 64, &out->parallel));
+    dt_status_append(&s, read_cache(given(d.cache), &out->cache));
     if (out->format)
         dt_status_append(&s, check_parts(arena, out, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));

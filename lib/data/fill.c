@@ -1,0 +1,233 @@
+/*
+ * See fill.h. Elements whose rows lie in memory are gathered one after the other; the others example by example: fetched, decoded once for all
+ * elements, straight into the memory of what is kept where there is room.
+ */
+#include "data/fill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+
+enum {
+    AHEAD_ROWS = 2,     /* rows are fetched into the cache so many before their turn, */
+    AHEAD_BYTES = 1024, /* and so much of them: the processor goes on by itself */
+};
+
+/* One element on its way. */
+typedef struct track {
+    const dt_map_plan *plan;
+    int index;                   /* in the format's own order */
+    bool deferred, asked;        /* asked: whether it lies in memory */
+    const void *whole;           /* all stored rows, or NULL */
+    int64_t stored_bytes, bytes; /* of a row as stored, in a batch */
+    void *buffer;                /* a stored row */
+} track;
+
+struct dt_filler {
+    dt_filler_options o;
+    const dt_rows *rows;
+    int n;
+    track *tracks;               /* (n) */
+    void **wanted;               /* (n) by the format's own order: where decoding puts elements */
+    int64_t *chosen;             /* (most_rows) */
+    void *scratch;
+    dt_str record;
+    dt_map_at at;
+};
+
+/* ---- making ---- */
+
+static dt_status *no_memory(const dt_filler *f, int64_t bytes)
+{
+    return dt_fail(DT_E_NO_MEMORY, &f->o.d->spec.at, "out of memory (wanted %lld bytes to read data with)", (long long)bytes);
+}
+
+static dt_status *prepare_track(dt_filler *f, int e)
+{
+    track *t = &f->tracks[e];
+    *t = (track){.plan = f->rows->plan[e], .index = f->rows->index[e], .deferred = f->o.deferred[e], .stored_bytes = dt_rows_bytes(f->rows, e),
+                 .bytes = dt_type_bytes(dt_map_plan_type(f->rows->plan[e]))};
+    t->buffer = dt_try_alloc((size_t)t->stored_bytes);
+    return t->buffer ? NULL : no_memory(f, t->stored_bytes);
+}
+
+static dt_status *allocate(dt_filler *f)
+{
+    int64_t scratch = 0;
+    f->tracks = dt_alloc((size_t)f->n * sizeof *f->tracks);
+    f->wanted = dt_alloc((size_t)f->n * sizeof *f->wanted);
+    for (int e = 0; e < f->n; e++) {
+        int64_t needed = dt_map_plan_scratch(f->rows->plan[e]);
+        scratch = needed > scratch ? needed : scratch;
+        DT_TRY(prepare_track(f, e));
+    }
+    f->scratch = dt_try_alloc((size_t)scratch + 1);
+    f->chosen = dt_try_alloc((size_t)f->o.most_rows * sizeof *f->chosen);
+    return f->scratch && f->chosen ? NULL : no_memory(f, scratch);
+}
+
+dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o)
+{
+    dt_filler *f = dt_alloc(sizeof *f);
+    *f = (dt_filler){.o = *o, .rows = &o->d->rows[o->part], .n = o->d->n,
+                     .at = {.seed = o->d->spec.map_seed, .training = o->part == DT_PART_TRAIN}};
+    dt_status *s = allocate(f);
+    if (s) {
+        dt_filler_destroy(f);
+        f = NULL;
+    }
+    *out = f;
+    return s;
+}
+
+void dt_filler_destroy(dt_filler *f)
+{
+    if (!f)
+        return;
+    for (int e = 0; f->tracks && e < f->n; e++)
+        free(f->tracks[e].buffer);
+    free(f->tracks);
+    free(f->wanted);
+    free(f->chosen);
+    free(f->scratch);
+    dt_str_release(&f->record);
+    free(f);
+}
+
+/* ---- examples in memory ---- */
+
+static dt_status *load(dt_filler *f, const dt_piece *p)
+{
+    for (int e = 0; e < f->n; e++) {
+        track *t = &f->tracks[e];
+        if (t->asked || (t->deferred && !p->load))
+            continue;
+        t->asked = true;
+        DT_TRY(dt_rows_whole(f->o.d, f->rows, e, &t->whole));
+    }
+    return NULL;
+}
+
+static void choose(dt_filler *f, const dt_piece *p)
+{
+    for (int64_t i = 0; i < p->rows; i++)
+        f->chosen[i] = dt_order_at(&f->o.order, p->epoch, p->first + i);
+}
+
+/* Row i of a piece through the steps of `map`. */
+static void turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row)
+{
+    const track *t = &f->tracks[e];
+    f->at.pass = dt_order_pass(&f->o.order, p->epoch, p->first + i);
+    f->at.example = f->rows->first + f->chosen[i];
+    dt_map_run(t->plan, &f->at, row, (char *)p->element[e].data + (p->into + i) * t->bytes, f->scratch);
+}
+
+static const char *row_at(const dt_filler *f, const track *t, int64_t i)
+{
+    return (const char *)t->whole + (f->rows->first + f->chosen[i]) * t->stored_bytes;
+}
+
+/* Rows lie anywhere in memory: asking for the next ones while this one is turned makes the batch twice as fast. The loop of
+ * prefetches stands here because gcc takes a function of nothing else for one without effect, and removes calls of it. */
+static void gather(dt_filler *f, const dt_piece *p, int e)
+{
+    const track *t = &f->tracks[e];
+    int64_t bytes = t->stored_bytes < AHEAD_BYTES ? t->stored_bytes : AHEAD_BYTES;
+    for (int64_t i = 0; i < p->rows; i++) {
+        const char *next = i + AHEAD_ROWS < p->rows ? row_at(f, t, i + AHEAD_ROWS) : NULL;
+        for (int64_t k = 0; next && k < bytes; k += 64)
+            __builtin_prefetch(next + k);
+        turn(f, p, e, i, row_at(f, t, i));
+    }
+}
+
+/* ---- examples that are read one by one ---- */
+
+/* Adds what passed since *since, and begins anew. */
+static void spend(int64_t *on, int64_t *since)
+{
+    int64_t now = dt_now_ns();
+    *on += now - *since;
+    *since = now;
+}
+
+/* Where element e of an example is found when it was decoded: kept, or in the thread's own buffer. */
+static void *place_of(const dt_filler *f, int e, int64_t row, bool kept)
+{
+    void *place = kept ? dt_kept_place(f->rows->kept, f->tracks[e].index, row) : NULL;
+    return place ? place : f->tracks[e].buffer;
+}
+
+static dt_status *decode(dt_filler *f, int64_t row, bool kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+{
+    const dt_format *format = f->o.d->spec.format;
+    dt_bytes bytes;
+    dt_status *s = format->fetch(f->rows->x, row, &f->record, &bytes);
+    for (int e = 0; e < f->n; e++)
+        f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, row, kept);
+    spend(&spent_ns[DT_SPENT_READING], since);
+    if (!s)
+        s = format->unpack(f->rows->x, row, &bytes, f->wanted);
+    spend(&spent_ns[DT_SPENT_DECODING], since);
+    return s;
+}
+
+/* Row `row` of the format's; *kept: it was, or is now. */
+static dt_status *fetch_encoded(dt_filler *f, int64_t row, bool *kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+{
+    dt_kept *k = f->rows->kept;
+    *kept = k && dt_kept_has(k, row);
+    if (*kept)
+        return NULL;
+    *kept = k && dt_kept_claim(k, row);
+    dt_status *s = decode(f, row, *kept, spent_ns, since);
+    if (*kept)
+        dt_kept_filled(k, row, !s);
+    return s;
+}
+
+static dt_status *fetch_plain(dt_filler *f, int64_t row, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+{
+    for (int e = 0; e < f->n; e++)
+        if (!f->tracks[e].whole)
+            DT_TRY(f->o.d->spec.format->read(f->rows->x, f->tracks[e].index, row, f->tracks[e].buffer));
+    spend(&spent_ns[DT_SPENT_READING], since);
+    return NULL;
+}
+
+static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS])
+{
+    const bool encoded = f->o.d->spec.format->unpack != NULL;
+    int64_t since = dt_now_ns();
+    for (int64_t i = 0; i < p->rows; i++) {
+        int64_t row = f->rows->first + f->chosen[i];
+        bool kept = false;
+        DT_TRY(encoded ? fetch_encoded(f, row, &kept, spent_ns, &since) : fetch_plain(f, row, spent_ns, &since));
+        for (int e = 0; e < f->n; e++)
+            if (!f->tracks[e].whole)
+                turn(f, p, e, i, place_of(f, e, row, kept));
+        spend(&spent_ns[DT_SPENT_MAP], &since);
+    }
+    return NULL;
+}
+
+/* ---- a piece ---- */
+
+dt_status *dt_filler_run(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS])
+{
+    int64_t since = dt_now_ns();
+    bool all = true;
+    DT_TRY(load(f, p));
+    spend(&spent_ns[DT_SPENT_READING], &since);
+    choose(f, p);
+    for (int e = 0; e < f->n; e++) {
+        all &= f->tracks[e].whole != NULL;
+        if (f->tracks[e].whole)
+            gather(f, p, e);
+    }
+    spend(&spent_ns[DT_SPENT_MAP], &since);
+    return all ? NULL : read_examples(f, p, spent_ns);
+}

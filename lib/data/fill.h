@@ -1,0 +1,32 @@
+/*
+ * Filling a piece of a batch: what one thread of a feed does. It has buffers of its own; everything that threads share does not change, or knows
+ * how to be shared (the format's rows, what is kept).
+ */
+#ifndef DT_DATA_FILL_H
+#define DT_DATA_FILL_H
+
+#include "data/dataset.h"
+#include "data/order.h"
+
+/* Rows [first, first + rows) of an epoch, as rows [into, into + rows) of a batch's elements. */
+typedef struct dt_piece {
+    int64_t epoch, first, rows, into;
+    const dt_view *element;                /* (n) */
+    bool load;                             /* files may be read whole now */
+} dt_piece;
+
+typedef struct dt_filler dt_filler;
+typedef struct dt_filler_options {
+    dt_dataset *d;
+    dt_part part;
+    dt_order order;
+    int64_t most_rows;                     /* of a piece */
+    const bool *deferred;                  /* (n) elements whose file is read whole only for pieces that say `load` */
+} dt_filler_options;
+
+dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o) DT_MUST_USE;
+void dt_filler_destroy(dt_filler *f);      /* takes NULL */
+/* Fills it. An error is that of the piece's first example that has one. spent_ns: what the time went to. */
+dt_status *dt_filler_run(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS]) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,77 @@
+/* See kept.h. A byte for each example says how far it is; memory that was not filled is not touched, so it costs nothing. */
+#include "data/kept.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+enum { EMPTY, CLAIMED, FILLED };
+
+struct dt_kept {
+    int n;
+    int64_t *bytes;         /* (n) of an example */
+    char **data;            /* (n) (rows, bytes), NULL: in memory anyway */
+    _Atomic uint8_t *state; /* (rows) */
+};
+
+static bool fits(int64_t rows, int n, const int64_t *bytes, int64_t limit)
+{
+    int64_t all = 0, of_one;
+    for (int e = 0; e < n; e++)
+        if (!dt_mul_fits(rows, bytes[e], &of_one) || !dt_add_fits(all, of_one, &all) || all > limit)
+            return false;
+    return true;
+}
+
+dt_kept *dt_kept_create(int64_t rows, int n, const int64_t *bytes, int64_t limit)
+{
+    if (!fits(rows, n, bytes, limit))
+        return NULL;
+    dt_kept *k = dt_alloc(sizeof *k);
+    *k = (dt_kept){.n = n, .bytes = dt_alloc((size_t)n * sizeof *k->bytes), .data = dt_alloc((size_t)n * sizeof *k->data),
+                   .state = calloc((size_t)rows, 1)};
+    bool ok = k->state != NULL;
+    for (int e = 0; e < n; e++) {
+        k->bytes[e] = bytes[e];
+        k->data[e] = ok && bytes[e] ? dt_try_alloc((size_t)(rows * bytes[e])) : NULL;
+        ok = ok && (k->data[e] || bytes[e] == 0);
+    }
+    if (ok)
+        return k;
+    dt_kept_destroy(k);
+    return NULL;
+}
+
+void dt_kept_destroy(dt_kept *k)
+{
+    if (!k)
+        return;
+    for (int e = 0; e < k->n; e++)
+        free(k->data[e]);
+    free(k->data);
+    free(k->bytes);
+    free(k->state);
+    free(k);
+}
+
+void *dt_kept_place(const dt_kept *k, int e, int64_t row)
+{
+    return k->data[e] ? k->data[e] + row * k->bytes[e] : NULL;
+}
+
+bool dt_kept_has(dt_kept *k, int64_t row)
+{
+    return atomic_load_explicit(&k->state[row], memory_order_acquire) == FILLED;
+}
+
+bool dt_kept_claim(dt_kept *k, int64_t row)
+{
+    uint8_t empty = EMPTY;
+    return atomic_compare_exchange_strong(&k->state[row], &empty, CLAIMED);
+}
+
+void dt_kept_filled(dt_kept *k, int64_t row, bool right)
+{
+    atomic_store_explicit(&k->state[row], right ? FILLED : EMPTY, memory_order_release);
+}
