@@ -16,6 +16,12 @@ static double micro(double seconds)
     return round(seconds * 1e6) / 1e6;
 }
 
+/* Parts of one, to a hundredth of a percent. */
+static double part(double x)
+{
+    return round(x * 1e4) / 1e4;
+}
+
 static double milliseconds(double seconds)
 {
     return round(seconds * 1e6) / 1e3;
@@ -71,8 +77,11 @@ static void put_epoch(struct json *j, const dt_event *e)
     json_number(j, "wall_s", micro(e->wall_s));
     json_number(j, "examples_per_s", round(e->examples_per_s * 10) / 10);
     put_metrics(j, e);
-    if (e->virtual_s > 0)
-        json_number(j, "idle", round(e->idle * 1e4) / 1e4);
+    json_number(j, "waited_s", micro(e->waited_s));
+    json_number(j, "idle_reading", part(e->idle_reading));
+    json_number(j, "idle_decoding", part(e->idle_decoding));
+    json_number(j, "idle_map", part(e->idle_map));
+    json_number(j, "idle", part(e->idle));
 }
 
 static void put_eval(struct json *j, const dt_event *e)

@@ -10,7 +10,9 @@
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
-#define LEAST_IDLE 0.01
+#define LEAST_IDLE 0.01      /* of a simulated slice's time */
+#define LEAST_IDLE_HERE 0.05 /* of this machine's, */
+#define LEAST_WAIT 0.5       /* and so many seconds */
 enum { BAR_WIDTH = 24, LEAST_BAR = 6, SHORT_HASH = 12 };
 
 /* ---- the start ---- */
@@ -165,6 +167,36 @@ static void tell_step(struct watch *w, const dt_event *e)
         draw_step(w, e);
 }
 
+/* What the waiting consisted of, the largest part first; nothing that rounds to nothing. */
+static void put_reasons(FILE *to, const dt_event *e)
+{
+    struct { const char *name; double part; } x[3] = {{"reading", e->idle_reading}, {"decoding", e->idle_decoding}, {"map", e->idle_map}};
+    const char *before = " (";
+    for (int left = 3; left > 0; left--) {
+        int most = 0;
+        for (int i = 1; i < 3; i++)
+            most = x[i].part > x[most].part ? i : most;
+        if (x[most].part >= 0.005) {
+            fprintf(to, "%s%s %.0f %%", before, x[most].name, 100 * x[most].part);
+            before = ", ";
+        }
+        x[most].part = -1;
+    }
+    if (*before == ',')
+        fputc(')', to);
+}
+
+/* Of devices that are simulated it is told how long they would wait; here, waits that nobody would notice are none. */
+static void put_idle(FILE *to, const dt_event *e)
+{
+    if (e->virtual_s > 0 && e->idle >= LEAST_IDLE)
+        fprintf(to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);
+    if (e->virtual_s > 0 || e->idle < LEAST_IDLE_HERE || e->waited_s < LEAST_WAIT)
+        return;
+    fprintf(to, "  idle %.0f %% waiting for data", 100 * e->idle);
+    put_reasons(to, e);
+}
+
 static void tell_epoch(struct watch *w, const dt_event *e)
 {
     w->epoch_first = 0;
@@ -179,8 +211,7 @@ static void tell_epoch(struct watch *w, const dt_event *e)
         put_grouped(t.to, (int64_t)e->examples_per_s);
         fputs(" examples/s", t.to);
     }
-    if (e->idle >= LEAST_IDLE)
-        fprintf(t.to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);
+    put_idle(t.to, e);
     out_line(w->out, "%s", text_bytes(&t));
     text_close(&t);
 }

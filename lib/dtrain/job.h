@@ -58,7 +58,9 @@ typedef struct dt_event {
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
     double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: no virtual clock */
-    double idle;                            /* epoch: part of simulated time in which devices wait for data, as fast as it was prepared here */
+    /* epoch: the part of its training time in which steps waited for data, and what of that was for reading, decoding, map; waited_s: seconds. On a
+     * simulated slice the part of simulated time in which devices would wait, were data prepared as fast as here. */
+    double idle, idle_reading, idle_decoding, idle_map, waited_s;
     /* step, epoch, eval; end: of the last epoch, also when it was trained before. A step's loss is that of its batch, its other metrics are those
      * of the epoch so far. */
     const dt_metric *metrics;

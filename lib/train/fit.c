@@ -130,12 +130,12 @@ static dt_status *end_epoch(run *r)
     if (validation_due(r))
         DT_TRY(validate(r, r->last + r->n_last, &n));
     r->n_last += n;
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step,
-                                .steps = r->steps, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = (int64_t)r->at.sums.examples, .wall_s = r->at.wall_s,
-                                .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
-                                .virtual_s = dt_virtual_step_s(r), .idle = dt_virtual_idle(r),
-                                .metrics = r->last, .n_metrics = r->n_last });
+    dt_event e = { .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step, .steps = r->steps,
+                   .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch, .examples = (int64_t)r->at.sums.examples,
+                   .wall_s = r->at.wall_s, .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
+                   .virtual_s = dt_virtual_step_s(r), .metrics = r->last, .n_metrics = r->n_last };
+    dt_idle_tell(r, &e);
+    dt_run_emit(r, &e);
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
@@ -199,6 +199,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     r->at.epoch_step++;
     double seconds = dt_seconds_since(since);
     r->at.wall_s += seconds;
+    dt_idle_add(r, batch, seconds);
     dt_virtual_step(r, batch);
     DT_TRY(check_loss(r, loss));
     emit_step(r, batch->rows, loss, seconds);

@@ -18,6 +18,11 @@ typedef struct virtual_time {
     double device_s, data_s;         /* of the epoch's steps here: devices at work; the same, and waiting for data */
 } virtual_time;
 
+/* Of the epoch's steps here: their time, what of it was waiting for data, and what threads that read ahead worked on meanwhile. */
+typedef struct data_wait {
+    double all_s, waited_s, spent_s[DT_SPENT_KINDS];
+} data_wait;
+
 typedef struct run {
     const dt_fit_request *q;
     dt_arena *arena;
@@ -29,6 +34,7 @@ typedef struct run {
     int64_t examples, batch, steps_per_epoch, steps, epochs;
     position at;
     virtual_time virtual_time;
+    data_wait data_wait;
     dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
     int n_last;
     void **callback;                 /* their states */
@@ -48,6 +54,9 @@ double dt_virtual_step_s(const run *r);
 void dt_virtual_step(run *r, const dt_batch *batch);
 /* The part of an epoch in which devices wait for data, and a new epoch begins. */
 double dt_virtual_idle(run *r);
+/* A step and its batch, which took so many seconds, waiting included; what of an epoch's time was waiting, and a new epoch begins. */
+void dt_idle_add(run *r, const dt_batch *batch, double seconds);
+void dt_idle_tell(run *r, dt_event *e);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* Saves a checkpoint of the position. */
