@@ -117,6 +117,9 @@ dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *direct
 
 /* The same for examples in memory: no `format`, no parts. args: of dt_format_held. */
 dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out) DT_MUST_USE;
+/* The keys that all formats share, and the formats, for lists of all keys. */
+const dt_field *dt_dataset_fields(void);
+const dt_format *const *dt_formats(int *n);
 extern const dt_format dt_format_held;
 /* The description, when it is a pipeline (pipeline/pipe.h), lent; else NULL: then everything below applies. */
 struct dt_pipe *dt_dataset_pipe(const dt_dataset *d);

@@ -317,3 +317,14 @@ dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *a
     *out = (dt_dataset_spec){.directory = "", .format = &dt_format_held, .format_args = args};
     return read_mapping(arena, t, out);
 }
+
+const dt_field *dt_dataset_fields(void)
+{
+    return common;
+}
+
+const dt_format *const *dt_formats(int *n)
+{
+    *n = FORMATS;
+    return formats;
+}

@@ -70,6 +70,20 @@ typedef struct dt_bench_request {
  * InvalidArgumentError: not of its form. What a row lacks to be predicted is said in its line. The caller frees *text. */
 DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text) DT_CHECKED;
 
+/* A key of job files, as its reader knows it. Lent until the call ends. */
+typedef struct dt_job_key {
+    const char *path;           /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units", of an entry of a list */
+    const char *type;           /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping", "list", "scalar", "any" */
+    const char *help;           /* NULL: none */
+    const char *preset;         /* the default, as in a job file; NULL: nothing, 0, false or the first choice */
+    const char *const *choices; /* ends with NULL; NULL: none. Of other types than "name": names that it may be, or be a mapping of */
+    const char *kind, *about;   /* the kind whose key it is, "Adam", and a line about it; NULL: a section's */
+    bool required, has_min, has_max, above_min, below_max; /* above_min, below_max: the limits themselves are excluded */
+    double min, max;            /* of numbers; of text: its characters; of lists of texts: how many */
+} dt_job_key;
+/* All keys, in the order of sections, then of kinds: what completions, manual pages and schemas are made of. */
+DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user);
+
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 

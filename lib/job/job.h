@@ -4,7 +4,7 @@
  *     source.c      file or standard input -> tree; overrides; where relative paths start
  *     extends.c     the base of a job, merged below it
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
- *     sections.c    the tree's sections, each read by the room that knows it
+ *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their keys, told
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
@@ -75,6 +75,11 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
 /* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told after them, to *missing. */
 void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing);
+/* The tables of the top level and of sections that this room reads. */
+const dt_field *dt_job_fields(void);
+const dt_field *dt_backend_fields(void);
+const dt_field *dt_reproducible_fields(void);
+const dt_field *dt_output_fields(void);
 /* Where the value of a key stands; the mapping's own place when it is not given. */
 const dt_place *dt_job_place(const dt_tree *map, const char *key);
 

@@ -260,3 +260,25 @@ void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing)
     dt_status_append(faults, read_checkpoint(j, x.checkpoint));
     dt_status_append(faults, read_output(j, x.output));
 }
+
+/* ---- the tables, for lists of all keys ---- */
+
+const dt_field *dt_job_fields(void)
+{
+    return top_fields;
+}
+
+const dt_field *dt_backend_fields(void)
+{
+    return backend_fields;
+}
+
+const dt_field *dt_reproducible_fields(void)
+{
+    return reproducible_fields;
+}
+
+const dt_field *dt_output_fields(void)
+{
+    return output_fields;
+}

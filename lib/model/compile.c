@@ -254,3 +254,8 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
         out->target_at = dt_tree_get(t, "target")->at;
     return s;
 }
+
+const dt_field *dt_compile_fields(void)
+{
+    return fields;
+}

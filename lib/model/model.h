@@ -499,6 +499,9 @@ typedef struct dt_compile_spec {
 /* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
  * precision is one of dt_policies. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
+/* The tables of `compile` and `model`, for lists of all keys. */
+const dt_field *dt_compile_fields(void);
+const dt_field *dt_model_fields(void);
 
 /* A handle over the optimizer of a job, with its loss scale. The spec must outlive it. */
 dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);

@@ -285,3 +285,8 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *
         dt_status_append(&faults, read_layers(arena, &m, at, out));
     return faults;
 }
+
+const dt_field *dt_model_fields(void)
+{
+    return fields;
+}

@@ -258,3 +258,14 @@ dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strat
     out->n_devices = list->n;
     return NULL;
 }
+
+const dt_field *dt_strategy_fields(void)
+{
+    return common;
+}
+
+const dt_strategy_row *const *dt_strategy_rows(int *n)
+{
+    *n = ROWS;
+    return rows;
+}

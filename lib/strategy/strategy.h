@@ -72,6 +72,9 @@ struct dt_strategy { /* the public handle */
 
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out) DT_MUST_USE;
+/* The keys that all strategies share, and the strategies, for lists of all keys. */
+const dt_field *dt_strategy_fields(void);
+const dt_strategy_row *const *dt_strategy_rows(int *n);
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
 dt_strategy *dt_strategy_ref(dt_strategy *s);

@@ -10,6 +10,12 @@ static const dt_kind *const rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
+const dt_kind *const *dt_callback_kinds(int *n)
+{
+    *n = ROWS;
+    return rows;
+}
+
 /* ---- reading ---- */
 
 static const char *name_of(const dt_tree *item)

@@ -165,3 +165,13 @@ dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_p
         dt_status_append(&faults, read_resume(x.resume, out));
     return faults;
 }
+
+const dt_field *dt_fit_fields(void)
+{
+    return fit_fields;
+}
+
+const dt_field *dt_checkpoint_fields(void)
+{
+    return checkpoint_fields;
+}

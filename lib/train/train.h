@@ -50,6 +50,10 @@ typedef struct dt_checkpoint_spec {
     const char *resume_path;
 } dt_checkpoint_spec;
 dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_checkpoint_spec *out) DT_MUST_USE;
+/* The tables of both, and the kinds of callbacks, for lists of all keys. */
+const dt_field *dt_fit_fields(void);
+const dt_field *dt_checkpoint_fields(void);
+const dt_kind *const *dt_callback_kinds(int *n);
 
 /* ---- data against model ---- */
 
