@@ -67,6 +67,8 @@ struct dt_variable { /* declared in dtrain.h */
     dt_type type;      /* no batch dimension */
     bool trainable;
     bool slot;         /* of an optimizer: not part of weights_sha256 */
+    const dt_variable *of; /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
+    int lacks;         /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
     void *data;        /* aligned to 64, type's elements, row-major */
     dt_variable *stack;      /* all replicas' copies; NULL: one for all */
     bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */

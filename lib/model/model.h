@@ -410,6 +410,7 @@ typedef struct dt_slot_spec {
     const char *name; /* "momentum" for optimizer/dense/kernel/momentum */
     dt_type type;
     double initial;
+    int lacks;        /* 1 + the variable's dimension that it is a mean over, so that it lies as the others do; 0: of the variable's shape */
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4

@@ -188,6 +188,7 @@ static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot
     else
         DT_TRY(dt_variable_alloc(out, path, &spec->type, false));
     (*out)->slot = true;
+    (*out)->lacks = spec->lacks;
     if (!outline)
         fill(*out, spec->initial);
     return NULL;
@@ -222,6 +223,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
         dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &spec[k], !v->data);
         dt_str_release(&path);
         DT_TRY(fault);
+        s->slot[k]->of = v;
         s->n++;
     }
     s->average = head->use_ema ? s->slot[own] : NULL;

@@ -17,19 +17,24 @@ typedef struct planned {
     double seconds, received;
 } planned;
 
-static planned plan_with(const char *first, const char *second)
+static planned plan_of(const char *path, const char *const *override, int n)
 {
-    const char *override[] = { first, second };
     dt_job *j = NULL;
     dt_job_plan *p = NULL;
-    write_job("job.yaml", 0, small_job);
-    dt_job_source source = { .path = path_of("job.yaml"), .overrides = override, .n_overrides = (first != NULL) + (second != NULL), .purpose = DT_FOR_PLAN };
+    dt_job_source source = { .path = path, .overrides = override, .n_overrides = n, .purpose = DT_FOR_PLAN };
     ok(dt_job_open(&j, &source));
     ok(dt_job_plan_create(&p, j, NULL));
     planned all = { .bytes = p->plan[0]->bytes, .seconds = p->plan[0]->seconds, .received = p->plan[0]->received };
     dt_job_plan_destroy(p);
     dt_job_unref(j);
     return all;
+}
+
+static planned plan_with(const char *first, const char *second)
+{
+    const char *override[] = { first, second };
+    write_job("job.yaml", 0, small_job);
+    return plan_of(path_of("job.yaml"), override, (first != NULL) + (second != NULL));
 }
 
 /* SGD's slots: the velocities; what is counted beside them (steps, the rate) is small. */
@@ -56,6 +61,23 @@ static void test_over_replicas(void **state)
     assert_int_equal(all.bytes.weights, none.bytes.weights / REPLICAS);
     assert_int_equal(all.bytes.gradients, none.bytes.gradients / REPLICAS);
     expect_slots(all.bytes.slots, PARAMETERS / REPLICAS);
+}
+
+/* Slots lie as their weights, whatever the values between them would: Adam keeps two of their size, Adafactor one, and a row and a column. */
+static void test_slots_lie_as_weights(void **state)
+{
+    (void)state;
+    static const struct { const char *optimizer; double times; } rows[] = {
+        { "compile.optimizer={Adam: {learning_rate: '{rate}'}}", 2 }, { "compile.optimizer={Adafactor: {learning_rate: '{rate}'}}", 1 },
+        { "compile.optimizer={Adam: {learning_rate: '{rate}', use_ema: true}}", 3 },
+    };
+    static const char *const splits[] = { "let.embed_split=[4,3]", "let.embed_split=[1,12]" };
+    for (int i = 0; i < 3 * 2; i++) {
+        const char *override[] = { rows[i / 2].optimizer, splits[i % 2], "let.layers=1", "let.width=1536", "let.intermediate=6144", "let.vocabulary=3072" };
+        planned p = plan_of("configs/published/palm-540b.yaml", override, 6);
+        double is = (double)p.bytes.slots / (double)p.bytes.weights;
+        assert_true(is >= rows[i / 2].times * 0.99 && is < rows[i / 2].times + 0.4);
+    }
 }
 
 static void test_batches(void **state)
@@ -94,8 +116,8 @@ static void test_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variables), cmocka_unit_test(test_over_replicas), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_variables), cmocka_unit_test(test_over_replicas), cmocka_unit_test(test_slots_lie_as_weights),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests_name("job/plan", tests, make_here, NULL);
 }

@@ -45,6 +45,30 @@ static int draw_micro(uint64_t seed, int most)
     return 1 + (int)dt_random_below(&r, (uint64_t)most);
 }
 
+/* Whether `t` without dimension `lacks` - 1, or all of it, is what `slot` is. */
+static bool fits(const dt_type *slot, const dt_type *t, int lacks)
+{
+    bool fits = slot->rank == t->rank - (lacks > 0);
+    for (int d = 0; fits && d < slot->rank; d++)
+        fits = slot->dim[d] == t->dim[d + (lacks > 0 && d >= lacks - 1)];
+    return fits;
+}
+
+/* Every other variable is a slot, of the first that it could belong to. */
+static void draw_slots(random_graph *g)
+{
+    for (int i = 0; i < g->n_variables; i++) {
+        dt_variable *v = g->variable[i];
+        *(i % 2 ? &v->slot : &v->trainable) = true;
+        for (int k = 0; v->slot && k < g->n_variables && !v->of; k += 2)
+            for (int lacks = 0; lacks <= g->variable[k]->type.rank && !v->of; lacks++)
+                if (fits(&v->type, &g->variable[k]->type, lacks)) {
+                    v->of = g->variable[k];
+                    v->lacks = lacks;
+                }
+    }
+}
+
 static void draw(way y, uint64_t seed, drawn *c)
 {
     static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_IMAGES, RANDOM_SOUP };
@@ -66,8 +90,7 @@ static void draw(way y, uint64_t seed, drawn *c)
     if (devices <= 4 && dt_random_below(&r, 2) == 0) {
         o.replicas = 1 + (int)dt_random_below(&r, 4); /* one more axis: here all rows are one replica's */
         o.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
-        for (int i = 0; i < c->g->n_variables; i++)
-            *(i % 2 ? &c->g->variable[i]->slot : &c->g->variable[i]->trainable) = true;
+        draw_slots(c->g);
     }
     c->cut = cut_make(c->noted, &o, c->name);
     c->arg = feed_folded(&c->f, &c->folded);

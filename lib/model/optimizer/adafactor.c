@@ -37,6 +37,8 @@ static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot)
     slot[0].name = "row";
     slot[1].name = "column";
     slot[2].name = "velocity";
+    slot[0].lacks = rank;
+    slot[1].lacks = rank - 1;
     slot[0].type = dt_type_of(variable->dtype, rank - 1, variable->dim);
     slot[1].type = slot[0].type;
     slot[1].type.dim[rank - 2] = variable->dim[rank - 1];

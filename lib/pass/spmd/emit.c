@@ -290,8 +290,10 @@ dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_option
     dt_spmd_read_notes(&w);
     dt_spmd_cut_time(&w);
     dt_spmd_deal_rows(&w);
+    dt_spmd_place_slots(&w);
+    dt_spmd_propagate_updates(&w);
     dt_spmd_propagate(&w);
-    dt_spmd_divide_states(&w);
+    dt_spmd_place_states(&w);
     dt_spmd_propagate(&w);
     w.parts = dt_mesh_parts(&w.mesh, w.batch_axes);
     keep_ends(&w, s);

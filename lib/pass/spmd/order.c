@@ -21,7 +21,7 @@ typedef struct ordering {
     gradient *list;
 } ordering;
 
-static bool is_optimizers(const dt_node *n)
+bool dt_spmd_is_optimizers(const dt_node *n)
 {
     return strncmp(n->path, "optimizer", 9) == 0;
 }
@@ -36,7 +36,7 @@ static int earlier(const void *a, const void *b)
 static void read_gradient(ordering *o, int i, int in)
 {
     const dt_node *n = dt_trace_node(o->t, in);
-    bool is_gradient = !is_optimizers(n) && o->follows[in];
+    bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];
     int from = is_gradient ? in + 1 : o->from[in];
     o->meet |= from && o->from[i] && from != o->from[i];
     o->from[i] = from ? from : o->from[i];
@@ -54,7 +54,7 @@ static void list_gradients(ordering *o)
             int in = node->in[k];
             o->follows[i] |= o->follows[in];
             o->level[i] = o->level[in] >= o->level[i] ? o->level[in] + 1 : o->level[i];
-            if (is_optimizers(node))
+            if (dt_spmd_is_optimizers(node))
                 read_gradient(o, i, in);
         }
     }

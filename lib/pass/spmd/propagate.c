@@ -5,7 +5,8 @@
  * grow, nodes are visited in their order: so the outcome is the same every time. A cut is made only where it is even. Of two operands that
  * would cut different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
  *
- * A variable lies as its new value does, and the other way round. What costs nothing to make (constants, a rate repeated) is made for each reader
+ * A variable lies as its new value does, and the other way round. So updates come first: what notes say of a weight reaches its gradient through
+ * the optimizer before activations have a say in where that lies. What costs nothing to make (constants, a rate repeated) is made for each reader
  * as it wants it, and carries no layout from one to the other.
  */
 #include "pass/spmd/spmd_impl.h"
@@ -194,14 +195,24 @@ void dt_spmd_cut_time(dt_spmd_work *w)
             cut_time(w, i);
 }
 
-void dt_spmd_propagate(dt_spmd_work *w)
+static void propagate(dt_spmd_work *w, bool updates)
 {
     bool grew = true;
     while (grew) { /* layouts only grow */
         grew = tie_states(w);
         for (int i = 0; i < w->g->n_nodes; i++)
-            grew |= visit(w, i, true);
+            grew |= (!updates || dt_spmd_is_optimizers(node_at(w, i))) && visit(w, i, true);
         for (int i = w->g->n_nodes - 1; i >= 0; i--)
-            grew |= visit(w, i, false);
+            grew |= (!updates || dt_spmd_is_optimizers(node_at(w, i))) && visit(w, i, false);
     }
+}
+
+void dt_spmd_propagate_updates(dt_spmd_work *w)
+{
+    propagate(w, true);
+}
+
+void dt_spmd_propagate(dt_spmd_work *w)
+{
+    propagate(w, false);
 }

@@ -29,6 +29,7 @@ typedef struct dt_spmd_work {
     dt_trace *t;          /* the program under construction */
     dt_made *made;        /* by node */
     const char **variable; /* by state: what the program calls it */
+    int *owner;            /* by state: the state that it is a slot of and lies as, -1: none */
     int cap, cap_notes;   /* of the following, by node of the trace */
     dt_layout *lies;
     const char **note;
@@ -47,8 +48,13 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 void dt_spmd_add_replicas(dt_mesh *m, int replicas);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
-/* After all else has found its place: variables are divided among the replicas as o->over_replicas says. */
-void dt_spmd_divide_states(dt_spmd_work *w);
+
+/* ---- variables (states.c) ---- */
+
+/* Finds slots; they lie as their weights do, as far as notes say where. */
+void dt_spmd_place_slots(dt_spmd_work *w);
+/* After all else has found its place: slots as their weights, and variables are divided among the replicas as o->over_replicas says. */
+void dt_spmd_place_states(dt_spmd_work *w);
 
 /* ---- places (where.c) ---- */
 
@@ -59,6 +65,8 @@ void dt_spmd_place(dt_spmd_work *w);
 
 /* Whether dimension d of node i can be cut by `axes`: evenly, always. */
 bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes);
+/* Through the optimizer's nodes only, where what lies already meets first; or through all. */
+void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
 /* Adds to factor[] what layout says of operand k of node i (-1: its result), as far as it fits in. */
 void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor);
@@ -95,6 +103,8 @@ void dt_spmd_settle(dt_spmd_work *w, int i);
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */
+
+bool dt_spmd_is_optimizers(const dt_node *n);
 
 /* All is emitted: says in which order gradients are wanted. */
 void dt_spmd_order_gradients(dt_spmd_work *w);
