@@ -35,6 +35,7 @@ typedef struct dt_launch {
     int at;     /* its place in the program: the node where it can run first */
     int head;   /* the node that it is called by: the one with a product, else the last */
     double times;
+    double share; /* a pipeline's: runs for micro-batches over devices, for it is on one of them; else 1 */
     dt_cost work;
     dt_core_price price;
 } dt_launch;
@@ -78,7 +79,8 @@ dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path);
 
 /* Whether ops have places, so that devices do different things. */
 bool dt_plan_has_places(const dt_spmd *s);
-void dt_plan_run_stages(const dt_priced_program *r, const dt_launches *k, dt_plan *p);
+/* Sets the shares of kernels, too. */
+void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
 /* ---- time (clock.c) ---- */
 

@@ -295,7 +295,7 @@ static dt_launches collect(fusing *f)
     for (int root = 0; root < n; root++)
         if (m.begin[root] < m.begin[root + 1]) {
             dt_launch *now = &k.kernel[k.n++];
-            *now = (dt_launch){ .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root) };
+            *now = (dt_launch){ .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root), .share = 1 };
             for (int j = m.begin[root]; j < m.begin[root + 1]; j++)
                 add_member(f, m.node[j], now, root, k.kept[m.node[j]], seen);
         }

@@ -32,21 +32,22 @@ static dt_plan_bound bound_of(const dt_core_price *k)
     return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
 }
 
+/* What one device does in a step: of a pipeline, the mean of its devices. */
 static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p)
 {
     double *part[] = { &p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch };
     for (int i = 0; i < kernels->n; i++) {
         const dt_launch *k = &kernels->kernel[i];
         dt_plan_bound bound = bound_of(&k->price);
-        double seconds = k->price.seconds * k->times;
+        double times = k->times * k->share, seconds = k->price.seconds * times;
         dt_plan_layer *l = dt_plan_layer_of(p, r->program->local->node[k->head].path);
         *part[bound] += seconds;
         l->by[bound] += seconds;
         l->seconds += seconds;
         l->times = k->times > l->times ? k->times : l->times;
-        l->flops += k->work.flops * k->times;
-        p->flops += k->work.flops * k->times;
-        p->model_flops += dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * k->times;
+        l->flops += k->work.flops * times;
+        p->flops += k->work.flops * times;
+        p->model_flops += dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * times;
     }
 }
 
@@ -89,12 +90,15 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 1);
     own.made_of = dt_cheap_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
-    count_kernels(r, &k, p);
-    count_received(r, p);
     count_infeed(r, p);
-    dt_plan_run_clock(r, &k, p);
-    if (dt_plan_has_places(r->program))
+    if (dt_plan_has_places(r->program)) {
         dt_plan_run_stages(r, &k, p);
+        count_kernels(r, &k, p);
+    } else {
+        count_kernels(r, &k, p);
+        count_received(r, p);
+        dt_plan_run_clock(r, &k, p);
+    }
     dt_plan_count_hbm(r, &k, p);
     dt_arena_destroy(scratch);
     return p;

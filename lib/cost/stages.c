@@ -1,6 +1,7 @@
 /*
  * Programs whose ops have places: each device does something else, so that they form a pipeline (pass/spmd/stages.c), whose timeline is the time of
- * the step. Waiting counts as bubble.
+ * the step. Forward and backward work is done for each micro-batch, updates once; parts and layers are the mean of all devices, and what a device
+ * waits for (others, transfers) is bubble.
  */
 #include "cost/cost_impl.h"
 
@@ -39,14 +40,80 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena)
     return dt_spmd_stages(x->r->program, &(dt_stage_prices){ .node = price_node, .link = price_link, .user = x }, arena);
 }
 
-void dt_plan_run_stages(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
+static int runs_of(const dt_pipeline *line, int node)
+{
+    int task = line->of[node];
+    return task >= 0 && line->task[task].kind != 'U' ? line->micro : 1;
+}
+
+static void share_kernels(const dt_pipeline *line, dt_launches *k)
+{
+    for (int i = 0; i < k->n; i++)
+        k->kernel[i].share = (double)runs_of(line, k->kernel[i].head) / line->devices;
+}
+
+/* A transfer is received by one device. */
+static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p)
+{
+    const dt_spmd *s = x->r->program;
+    for (int i = 0; i < s->local->n_nodes; i++) {
+        if (s->bucket[i] < 0 || dt_spmd_received(s, i) <= 0)
+            continue;
+        dt_type in = dt_priced_type(x->r, s->local->node[i].in[0]);
+        dt_link_price price = dt_links_price(x->links, i, (double)dt_type_bytes(&in));
+        int runs = runs_of(line, i);
+        p->received += dt_spmd_received(s, i) * runs / line->devices;
+        p->link_busy += price.seconds * runs;
+        for (int axis = 0; axis < 3; axis++)
+            for (int up = 0; up < 2; up++)
+                p->link_bytes[axis][up] += price.way[axis][up] * runs;
+    }
+}
+
+/* Of a layer, where there is one. */
+static int first_node(const dt_spmd *s, const dt_pipeline *line, int task)
+{
+    int first = 0;
+    for (int i = s->local->n_nodes - 1; i >= 0; i--)
+        if (line->of[i] == task && (first == 0 || *s->local->node[i].path))
+            first = i;
+    return first;
+}
+
+static void put_runs(const dt_spmd *s, const dt_pipeline *line, const dt_timeline *t, dt_plan *p)
+{
+    p->event = dt_arena_array(p->arena, dt_plan_event, t->n + 1);
+    for (int i = 0; i < t->n; i++) {
+        const dt_run *run = &t->run[i];
+        const dt_stage_task *task = &line->task[run->task];
+        if (run->end <= run->start)
+            continue;
+        p->event[p->n_events++] = (dt_plan_event){ .start = run->start, .end = run->end, .unit = DT_UNIT_CHIP, .node = first_node(s, line, run->task),
+                                                   .stage = task->kind, .device = task->device, .micro = run->micro };
+    }
+}
+
+/* What devices are busy with besides kernels: collectives inside a stage. */
+static double other_work(const dt_launches *k, const dt_timeline *t)
+{
+    double busy = t->seconds * (1 - t->bubble);
+    for (int i = 0; i < k->n; i++)
+        busy -= k->kernel[i].price.seconds * k->kernel[i].times * k->kernel[i].share;
+    return busy > 1e-9 * t->seconds ? busy : 0;
+}
+
+void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p)
 {
     dt_arena *arena = dt_arena_create();
     const prices x = { .r = r, .k = k, .links = dt_links_create(r, arena) };
-    dt_pipeline line = pipeline_of(&x, arena);
-    dt_timeline t = dt_timeline_create(&line, arena);
+    const dt_pipeline line = pipeline_of(&x, arena);
+    const dt_timeline t = dt_timeline_create(&line, arena);
+    share_kernels(&line, k);
+    count_links(&x, &line, p);
+    put_runs(r->program, &line, &t, p);
     p->seconds = t.seconds;
-    p->parts = (dt_plan_parts){ .bubble = t.seconds * t.bubble, .matrix = t.seconds - t.seconds * t.bubble };
+    p->parts.bubble = t.seconds * t.bubble;
+    p->parts.links = other_work(k, &t);
     dt_links_destroy(x.links);
     dt_arena_destroy(arena);
 }

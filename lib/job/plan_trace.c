@@ -32,20 +32,27 @@ static void put_device(dt_json *j, const dt_job_plan *p, int d)
     dt_str_release(&name);
 }
 
+static const char *stage_name(char kind)
+{
+    return kind == 'F' ? "forward" : kind == 'B' ? "backward" : "update";
+}
+
 static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int pid)
 {
     const dt_node *n = &g->node[e->node];
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", "X");
-    dt_json_string(j, "name", n->op->name);
-    dt_json_string(j, "cat", e->unit ? "collective" : "kernel");
+    dt_json_string(j, "name", e->stage ? stage_name(e->stage) : n->op->name);
+    dt_json_string(j, "cat", e->stage ? "stage" : e->unit ? "collective" : "kernel");
     dt_json_int(j, "pid", pid);
     dt_json_int(j, "tid", e->unit);
     dt_json_double(j, "ts", e->start * 1e6);
     dt_json_double(j, "dur", (e->end - e->start) * 1e6);
     dt_json_open(j, "args", '{');
     dt_json_string(j, "layer", n->path);
-    if (e->unit) {
+    if (e->stage) {
+        dt_json_int(j, "micro_batch", e->micro);
+    } else if (e->unit) {
         dt_json_double(j, "bytes", e->bytes);
         dt_json_string(j, "schedule", e->schedule);
     } else {
@@ -75,7 +82,8 @@ void dt_job_plan_trace(const dt_job_plan *p, dt_str *out)
     for (int d = 0; d < devices; d++) {
         put_device(&j, p, d);
         for (int i = 0; i < plan->n_events; i++)
-            put_event(&j, p->program[0]->local, &plan->event[i], d);
+            if (!plan->event[i].stage || plan->event[i].device == d % p->logical)
+                put_event(&j, p->program[0]->local, &plan->event[i], d);
     }
     dt_json_close(&j, ']');
     dt_json_close(&j, '}');

@@ -33,6 +33,7 @@ typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
     const dt_stage_task *task; /* inputs before users */
     const dt_task_edge *edge;
+    const int *of;             /* by node of the program that it is made of: its task, -1: none; NULL: of no program */
     dt_pipeline_order order;
 } dt_pipeline;
 

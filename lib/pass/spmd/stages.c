@@ -151,5 +151,5 @@ dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_a
         add_node(&x, i);
     name_backward(&x);
     return (dt_pipeline){ .devices = dt_mesh_logical(&s->mesh), .micro = dt_mesh_parts(&s->mesh, s->mesh.time), .n_tasks = x.n_tasks,
-                          .n_edges = x.n_edges, .task = x.task, .edge = x.edge };
+                          .n_edges = x.n_edges, .task = x.task, .edge = x.edge, .of = x.of };
 }

@@ -2,6 +2,8 @@
 # Plans for programs: JSON, pictures, traces, shapes that are searched; each read by somebody else's parser.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
+"$DTRAIN" plan tests/jobs/pipeline.yaml --json >"$TEST_DIR/pipe.json" || echo "exit $?"
+"$DTRAIN" trace tests/jobs/pipeline.yaml >"$TEST_DIR/pipe.trace" || echo "exit $?"
 cd "$TEST_DIR" || exit 1
 cat >job.yaml <<'END'
 version: 1
@@ -51,4 +53,10 @@ for e in launches:
     free[track] = e["ts"] + e["dur"]
 print(abs(max(e["ts"] + e["dur"] for e in launches) / 1e6 / p["step_time_s"] - 1) < 1e-5)
 print(xml.dom.minidom.parse("plan.svg").documentElement.tagName)
+p = json.load(open("pipe.json"))
+near = lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+print(near(sum(p["parts"].values()), p["step_time_s"]), near(sum(l["seconds"] for l in p["layers"]) + p["parts"]["bubble"], p["step_time_s"]))
+runs = [e for e in json.load(open("pipe.trace"))["traceEvents"] if e["ph"] == "X"]
+print({(e["pid"], e["name"]): sum(f["name"] == e["name"] and f["pid"] == e["pid"] for f in runs) for e in runs if e["name"] != "update"} == {
+    (d, way): 4 for d in (0, 1) for way in ("forward", "backward")}, near(max(e["ts"] + e["dur"] for e in runs) / 1e6, p["step_time_s"]))
 END
