@@ -34,7 +34,6 @@ typedef struct dt_device {
 /* What a step costs where it is simulated; zeros elsewhere. */
 typedef struct dt_price {
     double seconds;              /* of one step */
-    double compute_s, collective_s;
     double infeed_s;             /* of its batch from the host, while the step before computes */
     int64_t hbm_bytes;           /* of one core: weights, gradients, slots, activations */
     int64_t hbm_usable;

@@ -43,8 +43,7 @@ static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topolo
 
 static dt_price price_of(const dt_plan *p)
 {
-    double waits = p->parts.links + p->parts.dcn + p->parts.bubble;
-    return (dt_price){ .seconds = p->seconds, .compute_s = p->seconds - waits, .collective_s = waits, .infeed_s = p->infeed_s, .hbm_bytes = p->bytes.total, .hbm_usable = p->bytes.usable };
+    return (dt_price){ .seconds = p->seconds, .infeed_s = p->infeed_s, .hbm_bytes = p->bytes.total, .hbm_usable = p->bytes.usable };
 }
 
 static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executable *out)

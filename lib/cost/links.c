@@ -111,6 +111,33 @@ static double sent(const dt_links *l, int i, double bytes)
     return all > 0 && n->op == &dt_op_across_collective_permute ? bytes * n->op->across->bytes(n->attr, &in) / all : bytes;
 }
 
+/* Of a group on more than one chip. */
+static bool uses_links_of(const dt_exchange *x, const int at[3])
+{
+    for (int g = 0; g < x->groups; g++) {
+        bool here = false, elsewhere = false;
+        for (int k = 0; k < x->ranks; k++) {
+            const int *c = &x->place[4 * (g * x->ranks + k)];
+            bool is = c[0] == at[0] && c[1] == at[1] && c[2] == at[2];
+            here |= is;
+            elsewhere |= !is;
+        }
+        if (here && elsewhere)
+            return true;
+    }
+    return false;
+}
+
+/* A collective is as slow as the slowest of the links that it needs. */
+static double slowness(const dt_links *l, const dt_exchange *x)
+{
+    double most = 1;
+    for (int i = 0; i < l->r->n_slow; i++)
+        if (l->r->slow[i].times > most && uses_links_of(x, l->r->slow[i].at))
+            most = l->r->slow[i].times;
+    return most;
+}
+
 static dt_link_price price(const dt_links *l, int i, double bytes)
 {
     const dt_node *n = &l->r->program->local->node[i];
@@ -122,8 +149,9 @@ static dt_link_price price(const dt_links *l, int i, double bytes)
     x.place = place;
     x.bytes = sent(l, i, bytes) * (k && k->each ? x.ranks : 1);
     dt_exchange_price_of(&x, &p);
+    double seconds = p.latency_s + (p.seconds - p.latency_s) * slowness(l, &x);
     free(place);
-    dt_link_price out = { .seconds = p.seconds, .ranks = x.ranks, .schedule = dt_arena_strdup(l->arena, p.schedule) };
+    dt_link_price out = { .seconds = seconds, .ranks = x.ranks, .schedule = dt_arena_strdup(l->arena, p.schedule) };
     memcpy(out.way, p.way, sizeof out.way);
     return out;
 }

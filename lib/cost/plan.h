@@ -12,6 +12,12 @@
 #include "cost/cost.h"
 #include "pass/spmd.h"
 
+/* A chip whose links take so many times longer than they should. */
+typedef struct dt_slow_links {
+    int at[3]; /* x, y, z */
+    double times;
+} dt_slow_links;
+
 typedef struct dt_priced_program {
     const dt_spmd *program;
     const dt_topology *topology;
@@ -20,6 +26,8 @@ typedef struct dt_priced_program {
     const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
     int slices;                      /* joined by a network, each with a share of the batch; 0 is 1 */
     const int *made_of;              /* by node: the value that it is made from wherever it is read, -1; NULL: all are kept. dt_plan_create fills it */
+    const dt_slow_links *slow;       /* [n_slow] */
+    int n_slow;
     double product_rate;             /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
 } dt_priced_program;
 
@@ -53,11 +61,13 @@ typedef struct dt_plan_layer {
 /* What works side by side on the virtual clock. */
 typedef enum dt_plan_unit { DT_UNIT_CHIP, DT_UNIT_LINKS, DT_UNIT_NETWORK, DT_UNITS } dt_plan_unit;
 
-/* A launch on the virtual clock of a device: all devices do the same. */
+/* A launch on the virtual clock of a device: all devices do the same, but in a pipeline. */
 typedef struct dt_plan_event {
     double start, end;
-    dt_plan_unit unit;   /* the chip: a kernel; else a collective, on links or between slices */
-    int node;            /* of the local graph */
+    dt_plan_unit unit;   /* the chip: a kernel, or a stage's work on a micro-batch; else a collective, on links or between slices */
+    int node;            /* of the local graph; of a stage: its first one */
+    char stage;          /* 'F', 'B', 'U' (pass/timeline.h); 0: it is none */
+    int device, micro;   /* of a stage: the logical device, the micro-batch */
     double bytes;        /* collectives: what a device puts in */
     const char *schedule; /* collectives: how */
     dt_cost work;        /* kernels */

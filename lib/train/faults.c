@@ -213,11 +213,13 @@ int64_t dt_faults_hbm(const dt_faults *f)
     return least;
 }
 
-double dt_faults_slowness(const dt_faults *f, int64_t step)
+int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow)
 {
-    double most = 1; /* a collective is as slow as its slowest link */
-    for (int i = 0; i < f->n; i++)
-        if (f->v[i].kind == DT_FAULT_SLOW_LINK && step >= f->v[i].step && f->v[i].times > most)
-            most = f->v[i].times;
-    return most;
+    int n = 0;
+    for (int i = 0; i < f->n; i++) {
+        const dt_fault *v = &f->v[i];
+        if (v->kind == DT_FAULT_SLOW_LINK && step >= v->step)
+            slow[n++] = (dt_slow_links){ .at = { (int)v->x, (int)v->y, (int)v->z }, .times = v->times };
+    }
+    return n;
 }

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "topo/topo.h"
+#include "cost/plan.h"
 
 typedef enum dt_fault_kind { DT_FAULT_KILL, DT_FAULT_SLOW_LINK, DT_FAULT_NAN, DT_FAULT_HBM } dt_fault_kind;
 
@@ -44,8 +44,8 @@ struct run;
 void dt_faults_begin(const struct run *r);
 /* Before step number `step`: CORE_GONE when a core stops in it. */
 dt_status *dt_faults_meet(struct run *r, int64_t step) DT_MUST_USE;
-/* How many times longer devices wait for links in a step. */
-double dt_faults_slowness(const dt_faults *f, int64_t step);
+/* The chips whose links are slow in a step, into slow[f->n]; their number, which never falls. */
+int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
 /* Adds what was put into the run up to its step, for errors that may come of it; returns s. */
 dt_status *dt_faults_note(const struct run *r, dt_status *s) DT_MUST_USE;
 

@@ -91,6 +91,20 @@ dt_status *dt_faults_note(const run *r, dt_status *s)
     return s;
 }
 
+/* ---- links that are slow ---- */
+
+/* The step is priced again whenever one more is. */
+static dt_status *slow_down(run *r, int64_t step)
+{
+    virtual_time *v = &r->virtual_time;
+    dt_slow_links *slow = dt_arena_array(r->arena, dt_slow_links, r->q->faults.n + 1);
+    int n = dt_faults_slow_links(&r->q->faults, step, slow);
+    if (n == v->n_slow || dt_trainer_price(r->q->trainer)->seconds == 0)
+        return NULL;
+    v->n_slow = n;
+    return dt_trainer_slowed(r->q->trainer, slow, n, &v->slow_s);
+}
+
 /* ---- all of them ---- */
 
 dt_status *dt_faults_meet(run *r, int64_t step)
@@ -105,5 +119,5 @@ dt_status *dt_faults_meet(run *r, int64_t step)
         if (f->kind == DT_FAULT_KILL)
             return core_gone(r, f);
     }
-    return NULL;
+    return r->q->faults.n > 0 ? slow_down(r, step) : NULL;
 }

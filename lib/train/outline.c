@@ -64,6 +64,20 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_sp
     return dt_compiled_priced(*c, step->rows, out);
 }
 
+dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds)
+{
+    const dt_strategy *s = t->o.strategy;
+    const dt_spmd *program = NULL;
+    dt_outlined steps[DT_MOST_OUTLINED];
+
+    dt_trainer_outlined(t, steps);
+    DT_TRY(dt_trainer_priced(t, &steps[0], &program));
+    dt_plan *p = dt_plan_create(&(dt_priced_program){ .program = program, .topology = s->resolver->topology, .assignment = s->assignment, .slow = slow, .n_slow = n });
+    *seconds = p->seconds;
+    dt_plan_destroy(p);
+    return NULL;
+}
+
 /* An outline has no shards: they are this machine's. */
 static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
 {

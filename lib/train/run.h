@@ -16,6 +16,8 @@ typedef struct position {
 typedef struct virtual_time {
     double all_s;                    /* of this run's steps */
     double device_s, data_s;         /* of the epoch's steps here: devices at work; the same, and waiting for data */
+    int n_slow;                      /* chips whose links are slow from now on */
+    double slow_s;                   /* of a step with them, where there are any */
 } virtual_time;
 
 /* Of the epoch's steps here: their time, what of it was waiting for data, and what threads that read ahead worked on meanwhile. */

@@ -123,6 +123,8 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 const dt_price *dt_trainer_price(const dt_trainer *t);
+/* Seconds of a full training step on the slice, with n chips whose links are slow. */
+dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds) DT_MUST_USE;
 /* The traced graphs: "graph" (forward and loss), "gradient" (the whole step), "folded", "program", "executable"; "stablehlo" (what a core does in a step)
  * and "stablehlo-gradient" (a replica's step), for which an outline is enough. */
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;

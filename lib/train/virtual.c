@@ -8,11 +8,9 @@
 
 #include <math.h>
 
-/* Devices wait for each other at a step's collectives: what is slow on one is slow for all. */
 static double device_seconds(const run *r)
 {
-    const dt_price *p = dt_trainer_price(r->q->trainer);
-    return p->seconds + (dt_faults_slowness(&r->q->faults, r->at.step) - 1) * p->collective_s;
+    return r->virtual_time.n_slow > 0 ? r->virtual_time.slow_s : dt_trainer_price(r->q->trainer)->seconds;
 }
 
 double dt_virtual_step_s(const run *r)

@@ -25,7 +25,7 @@ done
 
 echo "== two of them, and events"
 rm -rf "$TEST_DIR/run"
-tiny --json --every-step --inject 'slow-link:x=0,y=1,z=0@step=3*4' --inject kill:core=2@step=5 2>/dev/null >"$TEST_DIR/out"
+tiny --json --every-step --inject 'slow-link:x=0,y=1,z=0@step=3*100000' --inject kill:core=2@step=5 2>/dev/null >"$TEST_DIR/out"
 sed -n 's/.*"event":"\(fault\|error\|end\)"/\1/p' "$TEST_DIR/out" | sed 's/,"message.*//' | hide
 sed -n 's/.*"event":"step".*"virtual_ms":\([0-9.]*\)}/\1/p' "$TEST_DIR/out" |
     awk 'NR == 1 { first = $1 } $1 > 1.5 * first { slow++ } END { print NR " steps, " slow + 0 " of them slow" }'
