@@ -10,17 +10,17 @@
  *
  * An element is the feature of its name unless `feature` says otherwise. The headers of all records are read once, which gives an index
  * of offsets: example i is then read from its place, its checksum verified each time. Compressed files have no places; they are
- * decompressed whole into memory.
+ * decompressed whole into memory. Byte strings that are PNG or JPEG files, as the first example tells, are decoded where their element is a picture:
+ * (rows, columns) or (rows, columns, channels) of uint8.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/data.h"
 #include "data/feature.h"
 #include "data/files.h"
+#include "data/image/image.h"
 
-#define LARGEST_WHOLE ((int64_t)256 << 20) /* decoded bytes of an element */
 #define LARGEST_GZIP ((int64_t)1 << 30)    /* decompressed records of a part */
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
@@ -99,14 +99,13 @@ struct dt_examples {
     int n;
     dt_stored *stored;    /* [n] */
     const char **feature; /* [n] */
+    bool *pictures;       /* [n] byte strings that are files of pictures */
     dt_paths paths;
     dt_inflow **file;     /* [paths.n]; NULL: unpacked */
     int64_t *first;       /* [paths.n] number of the file's first record */
     dt_str unpacked;
     place *place;         /* [count] */
     int count, cap;
-    void **rows;          /* [n] all examples, once they are decoded */
-    pthread_mutex_t loading;
 };
 
 static dt_status *add_place(dt_examples *x, const place *p)
@@ -134,7 +133,7 @@ static dt_status *index_plain(dt_examples *x, int file)
     }
 }
 
-static dt_status *unpack(dt_examples *x, int file, dt_records *r)
+static dt_status *decompress(dt_examples *x, int file, dt_records *r)
 {
     dt_str record = {0};
     dt_status *s;
@@ -160,7 +159,7 @@ static dt_status *index_file(dt_examples *x, int file)
     dt_status *s = dt_records_open(&r, x->paths.v[file], &(dt_record_options){.kind = DT_TFRECORD});
     x->first[file] = x->count;
     if (!s && dt_inflow_is_gzip(r.file)) {
-        s = unpack(x, file, &r);
+        s = decompress(x, file, &r);
     } else if (!s) {
         x->file[file] = r.file;
         r.file = NULL;
@@ -201,54 +200,116 @@ static dt_status *in_record(dt_status *s, const dt_examples *x, const place *p, 
     return named;
 }
 
-/* The record's bytes: lent by *buffer, or by what was unpacked. */
-static dt_status *fetch(const dt_examples *x, int64_t row, dt_str *buffer, const char **bytes)
+static bool make_room(dt_str *buffer, size_t n)
+{
+    if (buffer->cap >= n)
+        return true;
+    dt_str_release(buffer);
+    *buffer = (dt_str){.data = dt_try_alloc(n), .cap = n};
+    if (!buffer->data)
+        buffer->cap = 0;
+    return buffer->data != NULL;
+}
+
+/* The record's bytes: read into the buffer, or what was unpacked. */
+static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out)
 {
     const place *p = &x->place[row];
     const char *path = x->paths.v[p->file];
-    *bytes = dt_str_text(&x->unpacked) + p->offset;
+    *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->length};
     if (!x->file[p->file])
         return NULL;
-    char *room = dt_try_alloc((size_t)p->length + DT_TFRECORD_FOOTER);
-    if (!room)
+    if (!make_room(buffer, (size_t)p->length + DT_TFRECORD_FOOTER))
         return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", path, (long long)p->length);
-    dt_status *s = dt_inflow_pread(x->file[p->file], room, p->length + DT_TFRECORD_FOOTER, p->offset);
-    if (!s && !dt_tfrecord_verify(room, p->length))
-        s = dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", path,
-                    (long long)(row - x->first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
-    dt_str_release(buffer);
-    *buffer = (dt_str){.data = room, .size = (size_t)p->length};
-    *bytes = room;
-    return s;
+    DT_TRY(dt_inflow_pread(x->file[p->file], buffer->data, p->length + DT_TFRECORD_FOOTER, p->offset));
+    out->data = buffer->data;
+    return NULL;
 }
 
-/* Element e of one example. */
-static dt_status *decode(const dt_examples *x, int e, int64_t row, void *out)
+/* Checksums are looked at where records are decoded: it is work, not waiting. Those of compressed files were, when they were unpacked. */
+static dt_status *verify(const dt_examples *x, int64_t row, const dt_bytes *bytes)
 {
-    dt_str buffer = {0};
-    dt_parsed_example parsed = {0};
-    const char *bytes, *why = "";
     const place *p = &x->place[row];
-    dt_status *s = fetch(x, row, &buffer, &bytes);
-    if (!s && !dt_parsed_example_read(&parsed, bytes, (size_t)p->length, &why))
-        s = in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), x, p, row);
-    else if (!s)
-        s = in_record(dt_feature_read(&parsed, x->feature[e], &x->stored[e].type, out), x, p, row);
+    if (!x->file[p->file] || dt_tfrecord_verify(bytes->data, p->length))
+        return NULL;
+    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", x->paths.v[p->file],
+                   (long long)(row - x->first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
+}
+
+/* The only byte string of a feature, where its element is one that pictures are decoded for. */
+static bool find_file(const dt_examples *x, int e, const dt_parsed_example *parsed, dt_bytes *out)
+{
+    const dt_type *t = &x->stored[e].type;
+    const dt_feature *f = dt_parsed_example_find(parsed, x->feature[e]);
+    const unsigned char *data;
+    int64_t channels = t->rank == 3 ? t->dim[2] : 1;
+    if (!f || f->kind != DT_FEATURE_BYTES || f->count != 1 || t->dtype != DT_UINT8 || (t->rank != 2 && t->rank != 3) ||
+        (channels != 1 && channels != 3 && channels != 4))
+        return false;
+    dt_feature_bytes(f, 0, &data, &out->n);
+    out->data = data;
+    return true;
+}
+
+static dt_status *decode_element(const dt_examples *x, int e, int64_t row, const dt_parsed_example *parsed, void *out)
+{
+    const dt_type *t = &x->stored[e].type;
+    const place *p = &x->place[row];
+    dt_bytes file;
+    if (!x->pictures[e] || !find_file(x, e, parsed, &file))
+        return dt_at(in_record(dt_feature_read(parsed, x->feature[e], t, out), x, p, row), &x->stored[e].at);
+    const dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1, .path = x->feature[e],
+                           .element = x->stored[e].name};
+    return dt_at(in_record(dt_image_decode(&want, file.data, file.n, out), x, p, row), &x->stored[e].at);
+}
+
+/* What the first example has is what all have: a file of a picture may be as long as its pixels are. */
+static void look_for_pictures(dt_examples *x, const dt_bytes *first)
+{
+    dt_parsed_example parsed = {0};
+    const char *why;
+    dt_bytes file;
+    if (dt_parsed_example_read(&parsed, first->data, first->n, &why))
+        for (int e = 0; e < x->n; e++)
+            x->pictures[e] = find_file(x, e, &parsed, &file) && dt_image_is(file.data, file.n);
     dt_parsed_example_release(&parsed);
-    dt_str_release(&buffer);
-    return s;
+}
+
+static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+{
+    dt_parsed_example parsed = {0};
+    const char *why = "";
+    dt_status *s = verify(x, row, bytes);
+    if (!s && !dt_parsed_example_read(&parsed, bytes->data, bytes->n, &why))
+        s = in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), x, &x->place[row], row);
+    for (int e = 0; e < x->n && !s; e++)
+        if (out[e])
+            s = decode_element(x, e, row, &parsed, out[e]);
+    dt_parsed_example_release(&parsed);
+    return dt_at(s, &x->stored[0].at);
 }
 
 /* The first example is looked at, so that a wrong shape or name is told before training. */
-static dt_status *try_first(const dt_examples *x)
+static dt_status *try_first(const dt_format_request *r, dt_examples *x)
 {
+    void **out = dt_arena_array(r->arena, void *, x->n);
     dt_status *s = NULL;
+    dt_str buffer = {0};
+    dt_bytes bytes;
     for (int e = 0; e < x->n && !s; e++) {
-        void *room = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);
-        s = room ? decode(x, e, 0, room) : dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for an example of '%s'", x->stored[e].name);
-        s = dt_at(s, &x->stored[e].at);
-        free(room);
+        out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);
+        if (!out[e])
+            s = dt_fail(DT_E_NO_MEMORY, &x->stored[e].at, "out of memory for an example of '%s'", x->stored[e].name);
     }
+    if (!s)
+        s = dt_at(fetch(x, 0, &buffer, &bytes), &x->stored[0].at);
+    if (!s) {
+        look_for_pictures(x, &bytes);
+        s = unpack(x, 0, &bytes, out);
+    }
+    for (int e = 0; e < x->n; e++)
+        free(out[e]);
+    dt_str_release(&buffer);
     return s;
 }
 
@@ -260,12 +321,9 @@ static void close_part(dt_examples *x)
         return;
     for (int i = 0; x->file && i < x->paths.n; i++)
         dt_inflow_close(x->file[i]);
-    for (int e = 0; e < x->n; e++)
-        free(x->rows[e]);
     dt_paths_release(&x->paths);
     dt_str_release(&x->unpacked);
     free(x->place);
-    pthread_mutex_destroy(&x->loading);
 }
 
 static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
@@ -273,7 +331,7 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
     const dt_tree *element = ((const struct tfrecord *)r->args)->element;
     x->stored = dt_arena_array(r->arena, dt_stored, element->n);
     x->feature = dt_arena_array(r->arena, const char *, element->n);
-    x->rows = dt_arena_array(r->arena, void *, element->n);
+    x->pictures = dt_arena_array(r->arena, bool, element->n);
     for (; x->n < element->n; x->n++) {
         const dt_entry *e = &element->entry[x->n];
         dt_stored *s = &x->stored[x->n];
@@ -288,14 +346,13 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    pthread_mutex_init(&x->loading, NULL);
     dt_status *s = dt_files_find(r, r->tree, &x->paths);
     if (!s)
         s = name_elements(r, x);
     if (!s)
         s = index_files(r, x);
     if (!s)
-        s = try_first(x);
+        s = try_first(r, x);
     if (s) {
         close_part(x);
         x = NULL;
@@ -315,37 +372,13 @@ static int64_t count(const dt_examples *x)
     return x->count;
 }
 
-static dt_status *load(dt_examples *x, int e, int64_t bytes)
-{
-    char *rows = dt_try_alloc((size_t)(bytes * x->count) + 1);
-    dt_status *s = NULL;
-    if (!rows)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", x->stored[e].file,
-                       (long long)(bytes * x->count));
-    for (int64_t i = 0; i < x->count && !s; i++)
-        s = decode(x, e, i, rows + i * bytes);
-    if (s)
-        free(rows);
-    else
-        x->rows[e] = rows;
-    return s;
-}
-
+/* Examples are decoded one by one, by the threads that read ahead. */
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
-    int64_t bytes = dt_type_bytes(&x->stored[e].type), all;
-    dt_status *s = NULL;
-    pthread_mutex_lock(&x->loading);
-    if (!x->rows[e] && dt_mul_fits(bytes, x->count, &all) && all <= LARGEST_WHOLE)
-        s = load(x, e, bytes);
-    *rows = x->rows[e];
-    pthread_mutex_unlock(&x->loading);
-    return dt_at(s, &x->stored[e].at);
-}
-
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
-{
-    return dt_at(decode(x, e, row, out), &x->stored[e].at);
+    (void)x;
+    (void)e;
+    *rows = NULL;
+    return NULL;
 }
 
 const dt_format dt_format_tfrecord = {
@@ -357,6 +390,7 @@ const dt_format dt_format_tfrecord = {
     .elements = elements,
     .count = count,
     .whole = whole,
-    .read = read_row,
+    .fetch = fetch,
+    .unpack = unpack,
     .close = close_part,
 };

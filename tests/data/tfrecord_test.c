@@ -3,6 +3,8 @@
 #include "files.h"
 #include "records.h"
 
+#include "pictures.h"
+
 /* Example i: x = i + {0, 0.25, 0.5, 0.75}, y = i, raw = 3 bytes of i. */
 static void add_numbered(dt_str *file, int i)
 {
@@ -58,6 +60,36 @@ static void test_examples_of_one_file_a_list_and_a_pattern(void **state)
     write_numbered("p-00001-of-00002", 3, 4, true);
     check_numbered("'" HERE "/p-*'", 7);
     check_numbered("[" HERE "/p-00000-of-00002, " HERE "/p-00001-of-00002]", 7);
+}
+
+/* A byte string that is a file of a picture, where pixels are wanted; cut off in the last record. */
+static void test_pictures_in_records(void **state)
+{
+    dt_str s = {0};
+    dt_dataset *d = NULL;
+    dt_feed *f = NULL;
+    dt_batch b;
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        dt_str features = {0}, png = draw_png(&forms[5], i);
+        add_string(&features, "image/encoded", png.data, i < 6 ? png.size : png.size / 2);
+        add_example(&s, &features);
+        dt_str_release(&png);
+    }
+    write_str("pictures.tfrecord", &s);
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/pictures.tfrecord,"
+                           " element: {image: {shape: [5, 7, 3], dtype: uint8, feature: image/encoded}}, global_batch_size: 3}"));
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 3, .threads = 2}));
+    for (int i = 0; i < 6; i++) {
+        if (i % 3 == 0)
+            OK(dt_feed_next(f, &b));
+        const uint8_t *image = (const uint8_t *)b.element[0].data + (size_t)(i % 3) * PIXELS * 3;
+        for (int k = 0; k < PIXELS * 3; k++)
+            assert_int_equal(image[k], pixel(i, k / 3 / COLUMNS, k / 3 % COLUMNS, k % 3));
+    }
+    expect_fault("cut", dt_feed_next(f, &b), DT_E_DATA_FILE, 65, "pictures.tfrecord: record 6: image/encoded: ");
+    dt_feed_close(f);
+    dt_dataset_unref(d);
 }
 
 /* What validate and training say of a file with one record that holds these bytes (NULL: an example with these features). */
@@ -218,7 +250,7 @@ static void test_text_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern),
+        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern), cmocka_unit_test(test_pictures_in_records),
         cmocka_unit_test(test_records_that_are_no_examples),
         cmocka_unit_test(test_features_that_do_not_fit),
         cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),

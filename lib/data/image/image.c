@@ -1,7 +1,6 @@
 /* What kind of picture a file is; see image.h. */
 #include "data/image/image.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width)
@@ -17,11 +16,26 @@ static bool begins(const void *bytes, size_t n, const char *magic, size_t length
     return n >= length && memcmp(bytes, magic, length) == 0;
 }
 
+static bool is_png(const void *bytes, size_t n)
+{
+    return begins(bytes, n, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static bool is_jpeg(const void *bytes, size_t n)
+{
+    return begins(bytes, n, "\xff\xd8\xff", 3);
+}
+
+bool dt_image_is(const void *bytes, size_t n)
+{
+    return is_png(bytes, n) || is_jpeg(bytes, n);
+}
+
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
 {
-    if (begins(bytes, n, "\x89PNG\r\n\x1a\n", 8))
+    if (is_png(bytes, n))
         return dt_png_decode(want, bytes, n, out);
-    if (begins(bytes, n, "\xff\xd8\xff", 3))
+    if (is_jpeg(bytes, n))
         return dt_jpeg_decode(want, bytes, n, out);
     return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: is neither a PNG nor a JPEG image" : "%s: is empty", want->path);
 }

@@ -6,6 +6,7 @@
 #ifndef DT_DATA_IMAGE_IMAGE_H
 #define DT_DATA_IMAGE_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ typedef struct dt_image {
 
 /* height * width * channels bytes into out. DATA_FILE, naming the file: of another size, broken, cut off, or no picture. */
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+
+/* Whether bytes begin as a picture that can be decoded does. */
+bool dt_image_is(const void *bytes, size_t n);
 
 /* For the decoders of one kind. */
 dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
