@@ -10,6 +10,7 @@
 #include "conformance.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct layer_case {
     const golden_case *c;
     verdict *v;
     dt_model *model;
-    bool training;
+    bool training, mixed; /* mixed: once more, computing in bfloat16 */
 } layer_case;
 
 /* ---- the configuration of a refused layer, from its message ---- */
@@ -197,6 +198,8 @@ static void step(dt_trace *t, void *user)
 {
     layer_case *l = user;
     dt_value y = dt_model_call(l->model, dt_arg(t, "x"), l->training);
+    if (l->mixed)
+        y = dt_convert(y, DT_FLOAT32);
     dt_return(t, "y", y);
     if (json_object_get(l->c->out, "cotangent"))
         return_gradients(l, t, dt_reduce_sum(dt_multiply(y, dt_arg(t, "cotangent")), DT_NO_AXIS));
@@ -259,6 +262,35 @@ static void expect_state(layer_case *l)
     }
 }
 
+static double largest(const json_t *tensor)
+{
+    double most = 0;
+    const json_t *x;
+    size_t i;
+    json_array_foreach(json_object_get(tensor, "data"), i, x)
+        most = fmax(most, fabs(json_double(x)));
+    return most;
+}
+
+/*
+ * The layer under mixed_bfloat16: every layer converts what it has to, forwards and backwards, and gives about what was recorded in float32. How near
+ * Keras is, mixed_precision.c tells.
+ */
+static void run_mixed(layer_case *l)
+{
+    const json_t *y = json_object_get(l->c->out, "y");
+    dt_values *results = NULL;
+    if (strcmp(json_string_value(json_object_get(y, "dtype")), "float32") != 0)
+        return;
+    l->mixed = true;
+    set_weights(l);
+    expect_ok(l->v, "compile", dt_model_compile(l->model, "{optimizer: SGD, loss: MeanSquaredError, precision: mixed_bfloat16}"));
+    expect_ok(l->v, "in bfloat16", run_step(l, &results));
+    if (results)
+        expect_tensor(l->v, "y in bfloat16", y, dt_values_local(results, "y", 0), (tolerance){ 0, largest(y) / 16 });
+    dt_values_unref(results);
+}
+
 static void run_layer(const golden_case *c, verdict *v)
 {
     layer_case l = { .c = c, .v = v, .training = json_is_true(json_object_get(c->in, "training")) };
@@ -276,6 +308,7 @@ static void run_layer(const golden_case *c, verdict *v)
         expect_tensor(v, "y", json_object_get(c->out, "y"), dt_values_local(results, "y", 0), PRODUCTS);
         expect_gradients(&l, results);
         expect_state(&l);
+        run_mixed(&l);
     }
     dt_values_unref(results);
     dt_model_unref(l.model);
