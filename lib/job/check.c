@@ -57,6 +57,14 @@ static dt_status *check_elements(dt_job *j)
 
 /* ---- what can be planned, not run ---- */
 
+static dt_status *check_accumulation(const dt_job *j)
+{
+    const dt_optimizer_head *head = j->has_compile ? j->compile.optimizer.args : NULL;
+    if (!j->has_fit || !head || j->fit.accumulate <= 1 || !head->gradient_accumulation_steps)
+        return NULL;
+    return dt_fail(DT_E_RANGE, &j->fit.accumulate_at, "gradients are accumulated by the optimizer's gradient_accumulation_steps and by fit's: only one can be set");
+}
+
 static dt_status *check_runs(const dt_job *j)
 {
     dt_status *faults = NULL;
@@ -75,6 +83,7 @@ dt_status *dt_job_check(dt_job *j)
     dt_status_append(&faults, uncountable ? uncountable : check_batch(j, replicas));
     dt_status_append(&faults, check_elements(j));
     dt_status_append(&faults, check_runs(j));
+    dt_status_append(&faults, check_accumulation(j));
     if (j->has_fit && j->has_model && j->has_dataset)
         dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &j->model, &j->dataset));
     dt_status_append(&faults, dt_job_check_partition(j));

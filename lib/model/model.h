@@ -449,6 +449,8 @@ struct dt_optimizer { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
+    bool accumulates;            /* gradients are added up over steps of their own kind: dt_optimizer_add_sums */
+    dt_variable *examples;       /* float32 scalar, "optimizer/accumulated_examples"; NULL: they are not */
     dt_loss_scale scaling;
     dt_variable *scale, *good_steps; /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: not scaled */
     dt_variable *iteration;      /* int64 scalar, "optimizer/iteration"; made with the first slot */
@@ -471,6 +473,10 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);
 /* The loss as gradients should be taken of it: times loss_scale_factor, or the scale of the moment. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
+/* Of an optimizer that accumulates. add: gradients, summed over a batch and replicas, and the number of its examples are added to those kept. take: what
+ * is kept comes to them (in place), and is 0 again. */
+void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient, dt_value examples);
+void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, dt_value *gradient, dt_value *examples);
 /* Clips gradients (in place) as the head says. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
 /* With use_ema, variables become their running means; whether there were any. */

@@ -116,6 +116,7 @@ void dt_optimizer_unref(dt_optimizer *o)
     for (int i = 0; i < o->n; i++)
         for (int k = 0; k < o->slot[i].n; k++)
             dt_variable_unref(o->slot[i].slot[k]);
+    dt_variable_unref(o->examples);
     dt_variable_unref(o->scale);
     dt_variable_unref(o->good_steps);
     dt_variable_unref(o->iteration);
@@ -204,7 +205,7 @@ static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_s
     int n = *own = row->slots ? row->slots(head, type, slot) : 0;
     if (head->use_ema)
         slot[n++] = (dt_slot_spec){ .name = "average", .type = *type };
-    if (head->gradient_accumulation_steps)
+    if (head->gradient_accumulation_steps || o->accumulates)
         slot[n++] = (dt_slot_spec){ .name = "gradient_accumulator", .type = *type };
     return n;
 }
@@ -227,7 +228,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
         s->n++;
     }
     s->average = head->use_ema ? s->slot[own] : NULL;
-    s->sum = head->gradient_accumulation_steps ? s->slot[n - 1] : NULL;
+    s->sum = head->gradient_accumulation_steps || o->accumulates ? s->slot[n - 1] : NULL;
     return NULL;
 }
 
@@ -240,8 +241,22 @@ static dt_status *create_scale(dt_optimizer *o)
     return create_slot(&o->good_steps, "optimizer/step_counter", &steps, false);
 }
 
+static dt_status *prepare_accumulation(dt_optimizer *o)
+{
+    const dt_optimizer_head *head = o->named.args;
+    const dt_slot_spec examples = { .type = dt_scalar_type(DT_FLOAT32) };
+    if (!o->accumulates || o->examples)
+        return NULL;
+    if (head->gradient_accumulation_steps)
+        return dt_fail(DT_E_RANGE, &o->named.at, "gradients are accumulated by the optimizer's gradient_accumulation_steps and by fit's: only one can be set");
+    if (o->n > 0)
+        return dt_fail(DT_E_RANGE, &o->named.at, "the optimizer has state without accumulated gradients: compile the model anew");
+    return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
+}
+
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 {
+    DT_TRY(prepare_accumulation(o));
     const dt_slot_spec iteration = { .type = dt_scalar_type(DT_INT64) };
     if (!o->iteration)
         DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
@@ -254,8 +269,8 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
 
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n)
 {
-    dt_variable **all = dt_arena_array(arena, dt_variable *, 3 + DT_ALL_SLOTS * (size_t)o->n);
-    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps };
+    dt_variable **all = dt_arena_array(arena, dt_variable *, 4 + DT_ALL_SLOTS * (size_t)o->n);
+    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps, o->examples };
     *n = 0;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i])

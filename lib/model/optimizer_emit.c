@@ -125,6 +125,39 @@ static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
     dt_optimizer_clip(s->head, g, v->n);
 }
 
+/* ---- sums over several steps ---- */
+
+void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient, dt_value examples)
+{
+    const char *before = dt_trace_path(t, "optimizer");
+    dt_assign(t, o->examples, dt_add(dt_read(t, o->examples), dt_convert(examples, DT_FLOAT32)));
+    for (int i = 0; i < v->n; i++) {
+        dt_variable *sum = dt_optimizer_find(o, v->v[i])->sum;
+        if (!gradient[i].trace)
+            continue;
+        enter(t, v->v[i]);
+        dt_assign(t, sum, dt_add(dt_read(t, sum), gradient[i]));
+    }
+    dt_trace_path(t, before);
+}
+
+void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, dt_value *gradient, dt_value *examples)
+{
+    const char *before = dt_trace_path(t, "optimizer");
+    dt_value kept = dt_read(t, o->examples);
+    *examples = dt_add(dt_convert(kept, dt_type_of_value(*examples).dtype), *examples);
+    dt_assign(t, o->examples, dt_like(kept, 0));
+    for (int i = 0; i < v->n; i++) {
+        dt_variable *sum = dt_optimizer_find(o, v->v[i])->sum;
+        if (!gradient[i].trace)
+            continue;
+        enter(t, v->v[i]);
+        gradient[i] = dt_add(dt_read(t, sum), gradient[i]);
+        dt_assign(t, sum, dt_like(gradient[i], 0));
+    }
+    dt_trace_path(t, before);
+}
+
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss)
 {
     const dt_optimizer_head *head = o->named.args;

@@ -189,12 +189,19 @@ static dt_status *check_weights(const run *r)
     return check_arrays(r, &optimizer);
 }
 
+/* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */
+static bool closes_window(const run *r)
+{
+    int64_t k = r->q->fit->accumulate, done = r->at.epoch_step + 1;
+    return k <= 1 || done % k == 0 || done == r->steps_per_epoch;
+}
+
 static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
 {
     double loss;
 
     DT_TRY(dt_faults_meet(r, r->at.step + 1));
-    DT_TRY(dt_trainer_step(r->q->trainer, batch, &r->at.sums, &loss));
+    DT_TRY(dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &loss));
     r->at.step++;
     r->at.epoch_step++;
     double seconds = dt_seconds_since(since);

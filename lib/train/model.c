@@ -246,12 +246,13 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     return NULL;
 }
 
-static dt_status *open_trainer(dt_model *m, dt_dataset *data, bool training, dt_trainer **out)
+/* fit NULL: to evaluate. */
+static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec *fit, dt_trainer **out)
 {
     if (!m->compiled)
         return dt_fail(DT_E_WEIGHT, NULL, "the model is not compiled: call dt_model_compile first");
     return dt_trainer_create(out, &(dt_trainer_options){ .strategy = m->strategy, .model = m, .compile = &m->compile, .data = data,
-                                                         .optimizer = training ? m->optimizer : NULL });
+                                                         .optimizer = fit ? m->optimizer : NULL, .accumulates = fit && fit->accumulate > 1 });
 }
 
 /* Takes an entry out of a mapping; NULL: there is none, or it is null, which means absent. */
@@ -298,7 +299,7 @@ dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, con
     DT_GO(s, dt_want(m, "dt_model_fit", "model"));
     DT_GO(s, dt_want(data, "dt_model_fit", "data set"));
     DT_GO(s, read_fit(m, format, args, data, &fit));
-    DT_GO(s, open_trainer(m, data, true, &trainer));
+    DT_GO(s, open_trainer(m, data, &fit, &trainer));
     DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));
     if (history) {
         dt_history_unref(*history);
@@ -322,7 +323,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_evaluate", "model"));
     DT_TRY(dt_want(data, "dt_model_evaluate", "data set"));
-    DT_TRY(open_trainer(m, data, false, &trainer));
+    DT_TRY(open_trainer(m, data, NULL, &trainer));
     dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), 0, &sums);
     if (!s && history) {
         dt_history_unref(*history);

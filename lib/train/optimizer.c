@@ -3,11 +3,15 @@
 
 #include "train/train.h"
 
-/* The i-th of iteration, the scale's two where there is one, and all slots; NULL: past the last. */
+/* The i-th of iteration, the scale's two and accumulated examples where they are, and all slots; NULL: past the last. */
 static const dt_variable *slot_at(const dt_optimizer *o, int i)
 {
-    const dt_variable *const own[] = { o->iteration, o->scale, o->good_steps };
-    const int n = o->scale ? 3 : 1;
+    const dt_variable *const all[] = { o->iteration, o->scale, o->good_steps, o->examples };
+    const dt_variable *own[4];
+    int n = 0;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (all[k])
+            own[n++] = all[k];
     if (!o->iteration || i < 0)
         return NULL;
     if (i < n)

@@ -10,7 +10,10 @@ static dt_status *match(dt_trainer *t)
 {
     dt_trainer_set_batch(t);
     DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
-    return t->o.optimizer ? dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable) : NULL;
+    if (!t->o.optimizer)
+        return NULL;
+    t->o.optimizer->accumulates = t->o.accumulates;
+    return dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable);
 }
 
 dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o)

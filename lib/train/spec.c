@@ -29,7 +29,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "training steps in all; or epochs"),
     DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
-    DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update"),
+    DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update; an epoch's last update takes those that are left"),
     DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list: [GenerateText: {...}, TerminateOnNaN]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
     DT_TREE(struct fit, steps_per_epoch, .help = "not implemented yet"),
@@ -72,12 +72,11 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt
     if (given(t) && t->kind != DT_TREE_MAP)
         return faults;
     dt_status_append(&faults, check_length(&x, t, here, !faults));
-    if (x.gradient_accumulation_steps > 1)
-        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, value_place(t, "gradient_accumulation_steps"),
-                                          "fit.gradient_accumulation_steps above 1 is not implemented yet"));
     dt_status_append(&faults, not_yet(t, x.steps_per_epoch, "steps_per_epoch"));
     *out = (dt_fit_spec){ .epochs = x.has_epochs ? x.epochs : 0, .steps = x.has_steps ? x.steps : 0, .validation_freq = x.validation_freq,
-                          .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .at = *here };
+                          .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .accumulate = x.gradient_accumulation_steps, .at = *here };
+    if (out->accumulate > 1)
+        out->accumulate_at = *value_place(t, "gradient_accumulation_steps");
     dt_status_append(&faults, dt_callbacks_read(arena, x.callbacks, &out->callbacks));
     return faults;
 }

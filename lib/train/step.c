@@ -51,8 +51,13 @@ static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *
     dt_trace_path(trace, before);
 }
 
-/* The gradient of the sum of losses, summed over replicas, over the number of examples. */
-static void mean_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, dt_value *gradient)
+/* Both sums of a gradient, over all replicas: of the losses' gradients, and of examples. */
+typedef struct sums {
+    dt_value *gradient, examples, one_over; /* 1 / examples */
+    bool divided;                           /* the gradients are: by `examples` */
+} sums;
+
+static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f, sums *s)
 {
     const dt_variables *v = &t->o.model->trainable;
     dt_value *weight = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
@@ -61,31 +66,66 @@ static void mean_gradients(dt_trace *trace, const dt_trainer *t, const forward *
     for (int i = 0; i < v->n; i++)
         weight[i] = dt_read(trace, v->v[i]);
     dt_value loss = dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0));
-    dt_value examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
-    dt_value one_over = dt_divide(dt_scalar(trace, dtype, 1), examples);
-    const bool divides_first = t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
-    dt_gradients_of(divides_first ? dt_multiply(loss, one_over) : loss, weight, v->n, gradient);
+    s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
+    s->examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
+    s->one_over = dt_divide(dt_scalar(trace, dtype, 1), s->examples);
+    s->divided = t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
+    dt_gradients_of(s->divided ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
     for (int i = 0; i < v->n; i++)
-        if (gradient[i].trace) {
-            dt_value sum = dt_all_reduce(DT_SUM, gradient[i]);
-            gradient[i] = divides_first ? sum : dt_multiply(sum, one_over);
-        }
+        if (s->gradient[i].trace)
+            s->gradient[i] = dt_all_reduce(DT_SUM, s->gradient[i]);
+}
+
+static void multiply_all(dt_value *gradient, int n, dt_value by)
+{
+    for (int i = 0; i < n; i++)
+        if (gradient[i].trace)
+            gradient[i] = dt_multiply(gradient[i], by);
+}
+
+/* Gradients as they are added up over steps: not divided. */
+static void undivide(sums *s, int n)
+{
+    if (s->divided)
+        multiply_all(s->gradient, n, s->examples);
+    s->divided = false;
+}
+
+/* The step's sums and those of the steps before it, divided. */
+static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s)
+{
+    undivide(s, t->o.model->trainable.n);
+    dt_optimizer_take_sums(t->o.optimizer, trace, &t->o.model->trainable, s->gradient, &s->examples);
+    s->one_over = dt_divide(dt_like(s->examples, 1), s->examples);
 }
 
 static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)
 {
     const dt_variables *v = &t->o.model->trainable;
-    dt_value *gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
+    sums s;
 
-    mean_gradients(trace, t, f, gradient);
+    sum_gradients(trace, t, f, &s);
+    if (t->o.accumulates)
+        finish_window(trace, t, &s);
+    if (!s.divided)
+        multiply_all(s.gradient, v->n, s.one_over);
     const char *before = dt_trace_path(trace, "optimizer");
-    dt_optimizer_emit(t->o.optimizer, trace, v, gradient);
+    dt_optimizer_emit(t->o.optimizer, trace, v, s.gradient);
     dt_trace_path(trace, before);
+}
+
+static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    sums s;
+
+    sum_gradients(trace, t, f, &s);
+    undivide(&s, t->o.model->trainable.n);
+    dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 {
-    static const char *const names[] = { "forward", "evaluate", "train" };
+    static const char *const names[] = { "forward", "evaluate", "train", "accumulate" };
     dt_trace *trace = dt_trace_create(names[kind]);
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
@@ -100,5 +140,7 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     return_metrics(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
         emit_update(trace, t, &f);
+    if (kind == DT_STEP_ACCUMULATE)
+        emit_accumulation(trace, t, &f);
     return dt_trace_end(trace, out);
 }

@@ -8,7 +8,8 @@
  *     weights, slots = optimizer(weights, slots, g)
  *
  * so the loss is the sum over examples divided by their number, however the batch divides among replicas. Metrics are sums over
- * examples too, added up in double on the host.
+ * examples too, added up in double on the host. With fit.gradient_accumulation_steps both sums of g go on over several batches, in slots of the
+ * optimizer, and the last batch's step divides them: an update is that of one batch of all their examples, also in an epoch's last, shorter window.
  */
 #ifndef DT_TRAIN_TRAIN_H
 #define DT_TRAIN_TRAIN_H
@@ -36,6 +37,8 @@ typedef struct dt_fit_spec {
     int64_t validation_freq;     /* epochs, or steps when `steps` is given; 0: 1 */
     int64_t validation_steps;    /* batches; 0: all there are */
     int64_t initial_epoch;
+    int64_t accumulate;          /* batches that make one update; 0, 1: each does */
+    dt_place accumulate_at;
     dt_callbacks callbacks;
     dt_place at;
 } dt_fit_spec;
@@ -85,6 +88,7 @@ typedef struct dt_trainer_options {
     int shards;                  /* `reproducible: {shards: V}`; 0: none */
     dt_over_replicas over_replicas; /* `partition` says */
     int micro_batches;           /* likewise; 0 is 1 */
+    bool accumulates;            /* some steps only add to the gradients of a later one */
 } dt_trainer_options;
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
@@ -114,8 +118,9 @@ dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_M
 typedef struct dt_sums {
     double examples, loss, metric[DT_MAX_SUMS];
 } dt_sums;
-/* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). */
-dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
+/* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false, of a trainer that accumulates: its gradients wait for
+ * those of the next batch. */
+dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss) DT_MUST_USE;
 /* Loss and metrics of a part: of its first `batches` batches, 0: of all. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */

@@ -43,7 +43,7 @@ static bool rematerializes(const dt_trainer *t)
 
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
 {
-    return compile_step(t, kind, kind == DT_STEP_TRAIN && rematerializes(t), out);
+    return compile_step(t, kind, (kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE) && rematerializes(t), out);
 }
 
 /* A step that does not fit, with values made again in place of kept. */
@@ -78,8 +78,11 @@ static dt_status *prepare_training(dt_trainer *t)
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
 
+    t->o.optimizer->accumulates = t->o.accumulates;
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
+    if (t->o.accumulates)
+        DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
     dt_status *s = dt_compiled_prepare(t->train, batch, &x);
     if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
         s = try_rematerializing(t, batch, s);
@@ -141,6 +144,7 @@ void dt_trainer_destroy(dt_trainer *t)
     if (!t)
         return;
     dt_compiled_destroy(t->train);
+    dt_compiled_destroy(t->accumulate);
     dt_compiled_destroy(t->evaluate);
     dt_arena_destroy(t->arena);
     free(t);
@@ -179,9 +183,9 @@ static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch
     return NULL;
 }
 
-dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, dt_sums *s, double *loss)
+dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)
 {
-    return run_batch(t, t->train, batch, s, loss);
+    return run_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch, s, loss);
 }
 
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s)

@@ -9,15 +9,16 @@ struct dt_trainer {
     dt_trainer_options o;
     dt_match match;
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
+    dt_compiled *accumulate;     /* NULL: every step updates */
     const char **key[2];         /* [1 + metrics] history keys, plain and with val_ */
     int32_t *offsets;            /* [replicas + 1] */
     dt_price price;              /* of a full training step */
     int64_t peak_bytes;
 };
 
-typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN } dt_step_kind;
+typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE } dt_step_kind;
 /* The step of one replica, traced: arguments are the input and the target elements; results "loss" and "sums/0", ... (one per metric): sums over all
- * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. */
+ * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 
 /* Traced and compiled for the strategy. */

@@ -184,7 +184,7 @@ static const fault_case training_cases[] = {
     {"", 21, "", 78, 1, 1, "required key 'fit' is missing", NULL},
     {"", 21, "fit: {epochs: 2, initial_epoch: 2}", 78, 21, 33, "initial_epoch must be less than epochs, 2, got 2", NULL},
     {"", 21, "fit: {epochs: 2, callbacks: [EarlyStopping: {patience: 2}]}", 78, 21, 30, "callback 'EarlyStopping' is not implemented yet", NULL},
-    {"", 21, "fit: {epochs: 2, gradient_accumulation_steps: 2}", 78, 21, 47, "fit.gradient_accumulation_steps above 1 is not implemented yet", NULL},
+    {"", 21, "fit: {epochs: 2, gradient_accumulation_steps: 0}", 78, 21, 47, "gradient_accumulation_steps must be in [1, 1000000], got 0", NULL},
     {"", 21, "fit: {epochs: 2, validation_steps: 0}", 78, 21, 36, "validation_steps must be in [1, 1e+15], got 0", NULL},
     {"", 21, "fit: {epochs: 2, batch_size: 5}", 78, 21, 18, "unknown key 'batch_size' in fit", "write dataset.global_batch_size"},
     {"", 23, "output: {tensorboard: true}", 78, 23, 23, "output.tensorboard: true is not implemented yet", NULL},
