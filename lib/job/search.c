@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "job/partition.h"
 #include "job/plan.h"
 
 enum { MOST_WORDS = 8, SHOWN = 12, MOST_LOGICAL = 8 };
@@ -31,6 +32,9 @@ typedef struct search {
     candidate *at;
     char *why; /* the first refusal */
 } search;
+
+/* By dt_rematerialize and dt_over_replicas, as jobs say them. */
+static const char *const remat_words[] = { "none", "full" }, *const over_words[] = { "none", "optimizer", "weights" };
 
 /* ---- candidates ---- */
 
@@ -80,19 +84,20 @@ static void add_candidate(search *s, candidate c)
     s->at[s->n++] = c;
 }
 
+/* Larger batches of a job that fits, smaller ones of one that does not. */
 static void list_candidates(search *s)
 {
-    static const char *const remat[] = { "none", "full" }, *const over[] = { "none", "optimizer", "weights" };
+    const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8, most = s->base.fits ? 4 * s->base.batch : s->base.batch;
     for (int logical = 1; logical <= MOST_LOGICAL; logical *= 2) {
         candidate c = { .logical = logical };
         if (!place(s, &c))
             continue;
-        for (int64_t batch = s->base.batch; batch <= 4 * s->base.batch; batch *= 2)
+        for (int64_t batch = most; batch >= least && batch > 0; batch /= 2)
             for (size_t r = 0; r < 2; r++)
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
                     c.batch = batch;
-                    c.rematerialize = remat[r];
-                    c.over_replicas = over[o];
+                    c.rematerialize = remat_words[r];
+                    c.over_replicas = over_words[o];
                     add_candidate(s, c);
                 }
     }
@@ -150,6 +155,8 @@ static dt_status *plan_base(search *s)
         bad = dt_job_plan_create(&p, job, &(dt_plan_options){ .budget = s->q->budget });
     if (!bad) {
         keep(&s->base, p);
+        s->base.rematerialize = remat_words[job->model.rematerialize];
+        s->base.over_replicas = over_words[job->partition ? job->partition->over_replicas : DT_OVER_NONE];
         s->has_partition = job->partition && p->logical > 1;
         s->has_assignment = job->strategy.assignment != NULL;
         s->by_replica = dt_tree_get(dt_tree_get(job->tree, "dataset"), "per_replica_batch_size") != NULL;
@@ -194,9 +201,9 @@ static void print_line(const candidate *c, const char *mark, dt_str *out)
     dt_str_pad(out, from, 16);
     dt_str_printf(out, "%lld", (long long)c->batch);
     dt_str_pad(out, from, 26);
-    dt_str_printf(out, "%s", c->rematerialize ? c->rematerialize : "");
+    dt_str_puts(out, c->rematerialize);
     dt_str_pad(out, from, 40);
-    dt_str_printf(out, "%s", c->over_replicas ? c->over_replicas : "");
+    dt_str_puts(out, c->over_replicas);
     dt_str_pad(out, from, 54);
     dt_put_seconds(out, c->seconds);
     dt_str_pad(out, from, 65);
@@ -226,9 +233,9 @@ static void print(const search *s, dt_str *out)
         dt_str_printf(out, "%d shapes were refused, the first because: %s\n", s->refused, s->why);
 }
 
-static void put_candidate(dt_json *j, const candidate *c)
+static void put_candidate(dt_json *j, const char *key, const candidate *c)
 {
-    dt_json_open(j, NULL, '{');
+    dt_json_open(j, key, '{');
     dt_json_int(j, "replicas", c->replicas);
     dt_json_int(j, "logical_devices", c->logical);
     dt_json_int(j, "batch", c->batch);
@@ -249,9 +256,10 @@ static void print_json(const search *s, dt_str *out)
 {
     dt_json j = { .out = out };
     dt_json_open(&j, NULL, '{');
+    put_candidate(&j, "as_it_is", &s->base);
     dt_json_open(&j, "candidates", '[');
     for (int i = 0; i < s->n; i++)
-        put_candidate(&j, &s->at[i]);
+        put_candidate(&j, NULL, &s->at[i]);
     dt_json_close(&j, ']');
     dt_json_int(&j, "refused", s->refused);
     dt_json_string(&j, "refused_because", s->why);
