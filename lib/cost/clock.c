@@ -10,6 +10,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll/dcn.h"
 #include "cost/cost_impl.h"
@@ -22,6 +23,7 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
+    bool layers;    /* a bucket of several layers' sums */
     int waits;      /* for so many items that are not done */
     double ready;   /* when the last of those that are done was */
     int behind;     /* the item that was ready last, -1: none */
@@ -95,7 +97,7 @@ static void add_between(clock *c)
             continue;
         int ranks = dt_mesh_parts(&c->r->program->mesh, ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
         dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks, &seconds);
-        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = DT_UNIT_NETWORK, .seconds = seconds, .bytes = it->bytes / ranks,
+        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = DT_UNIT_NETWORK, .layers = it->layers, .seconds = seconds, .bytes = it->bytes / ranks,
                                             .schedule = "network" });
         c->between[c->between[i]] = -1;
     }
@@ -115,6 +117,12 @@ static int read_again_at(const clock *c, int i)
     return j == 0 ? c->g->n_nodes : c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
 }
 
+static bool same_layer(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "/");
+    return n == strcspn(b, "/") && strncmp(a, b, n) == 0;
+}
+
 /* Members of a bucket are one item, at the place of the last of them. */
 static void add_link(clock *c, int i)
 {
@@ -122,6 +130,7 @@ static void add_link(clock *c, int i)
     if (c->bucket[bucket] < 0)
         c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS });
     item *it = &c->item[c->bucket[bucket]];
+    it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
     it->place = i;
     it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
     c->of[i] = c->bucket[bucket];
@@ -225,14 +234,14 @@ static int next_for(const clock *c, int unit, double now)
     return best;
 }
 
-/* The layer that the kernel waits for is charged. */
+/* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
 static void note_wait(clock *c, const item *it, double wait)
 {
     if (wait <= 0)
         return;
     *(it->behind >= 0 && c->item[it->behind].unit == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += wait;
-    int node = it->behind >= 0 ? c->item[it->behind].node : it->node;
-    dt_plan_layer *l = dt_plan_layer_of(c->p, c->g->node[node].path);
+    const item *behind = it->behind >= 0 ? &c->item[it->behind] : it;
+    dt_plan_layer *l = dt_plan_layer_of(c->p, behind->layers ? "(gradients)" : c->g->node[behind->node].path);
     l->by[DT_BOUND_LINKS] += wait;
     l->seconds += wait;
 }
