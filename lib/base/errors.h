@@ -94,6 +94,12 @@ DT_ERROR(PARTITION, 37, 78, "ValueError", "annotation of a value",
     "      weights:\n"
     "        - {match: \"*/{query,key,value}/kernel\", split: [1, 2, 1]}\n"
     "        - {match: \"*\", replicate: true}")
+DT_ERROR(CALLBACK, 38, 78, "ValueError", "callback that does not go with the job",
+    "A callback of `fit.callbacks` asks for what the job does not have: validation data for `monitor: val_loss`, a learning rate that is a\n"
+    "number and no schedule, an output.dir below which its file lies. Where a metric does not say whether more or less of it is better, `mode`\n"
+    "must.\n\n"
+    "    callbacks: [EarlyStopping: {monitor: val_accuracy, patience: 3}]\n\n"
+    "Of Keras' callbacks some have no use in a job: checkpoints are `checkpoint`'s affair, the history is always written.")
 DT_ERROR(UNKNOWN_SLICE, 40, 78, "ValueError", "unknown slice",
     "`cluster_resolver.tpu` names a slice of a pod: the chips' generation and the number of cores (of chips on v5e and v6e), v3-8 or v5e-16,\n"
     "or the generation and the shape, v4:2x2x2 or v4:4x4x8_twisted, with sim: before it. The message names the nearest that exist. An empty\n"

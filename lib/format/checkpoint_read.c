@@ -52,7 +52,8 @@ static dt_status *open_into(dt_checkpoint *c)
     memcpy(c->model_sha256, r.model_sha256, sizeof c->model_sha256);
     memcpy(c->optimizer_sha256, r.optimizer_sha256, sizeof c->optimizer_sha256);
     DT_TRY(check_file(c, DT_MODEL_FILE, c->model_sha256));
-    return check_file(c, DT_OPTIMIZER_FILE, c->optimizer_sha256);
+    DT_TRY(check_file(c, DT_OPTIMIZER_FILE, c->optimizer_sha256));
+    return c->state.callbacks_sha256 ? check_file(c, DT_CALLBACKS_FILE, c->state.callbacks_sha256) : NULL;
 }
 
 dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path)
@@ -173,4 +174,13 @@ dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, co
 {
     DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256));
     return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256);
+}
+
+dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted)
+{
+    const char *path = dt_arena_printf(c->arena, "%s/" DT_CALLBACKS_FILE, c->path);
+    if (wanted->n == 0)
+        return NULL;
+    DT_TRY(dt_check_plain(path));
+    return dt_safetensors_read_some(path, wanted);
 }

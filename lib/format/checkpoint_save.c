@@ -1,7 +1,7 @@
 /*
  * Saving a checkpoint, and deleting old ones.
  *
- *     step-00000310.tmp/   model, optimizer: written, synced; state.json with their sums: written, synced; the directory synced
+ *     step-00000310.tmp/   model, optimizer, what callbacks keep: written, synced; state.json with their sums: written, synced; the directory synced
  *                          all of it read back
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
  *     ckpt/                synced: from here on the new one counts
@@ -60,13 +60,18 @@ static dt_status *write_state(const char *path, const dt_str *text)
 
 static dt_status *write_files(const saving *v)
 {
-    dt_digest model, optimizer;
+    dt_digest model, optimizer, callbacks;
+    dt_state_file state = *v->state;
     dt_str text = {0};
     DT_TRY(remove_any(v->temporary));
     DT_TRY(dt_dir_make(v->temporary));
     DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_MODEL_FILE, v->temporary), v->model, &model));
     DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_OPTIMIZER_FILE, v->temporary), v->optimizer, &optimizer));
-    dt_state_print(v->state, &model, &optimizer, &text);
+    if (state.callback_arrays && state.callback_arrays->n > 0) {
+        DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_CALLBACKS_FILE, v->temporary), state.callback_arrays, &callbacks));
+        state.callbacks_sha256 = callbacks.hex;
+    }
+    dt_state_print(&state, &model, &optimizer, &text);
     dt_status *s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
     dt_str_release(&text);
     return s ? s : dt_dir_sync(v->temporary);

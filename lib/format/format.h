@@ -4,7 +4,7 @@
  *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 one line an epoch
  *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves another's behind
- *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json
+ *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors
  *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed at the next start
  *
  * A checkpoint is committed by renaming its directory: data files are written and synced, then state.json with their SHA-256, then the
@@ -44,6 +44,8 @@ dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest 
  * and no data is touched. Every malformed header is refused before anything of its size is allocated. digest: expected SHA-256 of the file
  * as hex, NULL: unchecked; when it does not match, data hold what the file held, which is not to be used. */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
+/* The same of a file that may hold others too, unchecked. */
+dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) DT_MUST_USE;
 
 /* ---- the run directory ---- */
 
@@ -76,6 +78,9 @@ typedef struct dt_state_file {
     double sum[DT_STATE_SUMS]; /* come back bit for bit, but for the sign of zero; infinities as not-a-number */
     double wall_s;           /* training time so far in the epoch at hand */
     bool finished;           /* the job had trained all it asked for */
+    const char *callbacks;   /* what callbacks remember, as JSON text; NULL: nothing */
+    const dt_arrays *callback_arrays; /* to be saved; what is there to be read: dt_checkpoint_load_callbacks */
+    const char *callbacks_sha256; /* of the file with them; NULL: there is none */
 } dt_state_file;
 
 /* Saves below r->path; *path (freed by the caller) is its final path. A checkpoint of that step is replaced. When the new one has been read
@@ -101,6 +106,8 @@ dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path) DT_MUST_USE;
 dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings) DT_MUST_USE;
 /* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). Values that are not finite: CHECKPOINT_NOT_FINITE (79). */
 dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+/* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
+dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted) DT_MUST_USE;
 void dt_checkpoint_release(dt_checkpoint *c); /* takes a zeroed one */
 
 /* The highest generation of the readable checkpoints below dir/ckpt, -1 when there are none. A fresh start in a used directory takes one

@@ -106,6 +106,13 @@ dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest 
 
 /* ---- reading: which tensor goes where ---- */
 
+typedef struct reading {
+    int fd;
+    const char *path;
+    dt_sha256 *hash; /* NULL: not wanted */
+    bool some;       /* other tensors may be there too */
+} reading;
+
 static int by_name(const void *pa, const void *pb)
 {
     const dt_named_array *const *a = pa, *const *b = pb;
@@ -155,15 +162,18 @@ static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_
     return NULL;
 }
 
-/* target[i] becomes the array of tensor i. All differences are reported. */
-static dt_status *match(const char *path, const dt_header *h, const dt_arrays *a, const dt_named_array **target)
+/* target[i] becomes the array of tensor i, NULL where nobody asks for it. All differences are reported. */
+static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a, const dt_named_array **target)
 {
+    const char *path = r->path;
     dt_status *errors = NULL;
     const dt_named_array **order = name_order(a);
     bool *found = dt_alloc((size_t)a->n);
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         int k = find(order, a->n, t->name);
+        if (k < 0 && r->some)
+            continue;
         if (k < 0) {
             dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is extra: the model has none of that name", path,
                                               t->name));
@@ -183,12 +193,6 @@ static dt_status *match(const char *path, const dt_header *h, const dt_arrays *a
 
 /* ---- reading: the data ---- */
 
-typedef struct reading {
-    int fd;
-    const char *path;
-    dt_sha256 *hash; /* NULL: not wanted */
-} reading;
-
 static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t offset)
 {
     for (int64_t at = 0; at < n; at += (int64_t)block) {
@@ -204,9 +208,9 @@ static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t off
 static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a)
 {
     const dt_named_array **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
-    dt_status *s = match(r->path, h, a, target);
+    dt_status *s = match(r, h, a, target);
     for (int i = 0; i < h->n && !s; i++)
-        s = read_data(r, target[i]->data, h->tensor[i].end - h->tensor[i].begin, h->size + h->tensor[i].begin);
+        s = !target[i] ? NULL : read_data(r, target[i]->data, h->tensor[i].end - h->tensor[i].begin, h->size + h->tensor[i].begin);
     free(target);
     return s;
 }
@@ -236,5 +240,15 @@ dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char 
     dt_digest found = dt_sha256_end(r.hash);
     if (!s && strcmp(found.hex, digest) != 0)
         s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", path);
+    return s;
+}
+
+dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a)
+{
+    int64_t size;
+    reading r = {.path = path, .some = true};
+    DT_TRY(dt_file_open(path, &r.fd, &size));
+    dt_status *s = read_whole(&r, size, a);
+    close(r.fd);
     return s;
 }

@@ -74,11 +74,13 @@ static void put_seed(dt_json *j, uint64_t seed)
     dt_json_string(j, "seed", text);
 }
 
-static void put_files(dt_json *j, const dt_digest *model, const dt_digest *optimizer)
+static void put_files(dt_json *j, const dt_state_file *s, const dt_digest *model, const dt_digest *optimizer)
 {
     dt_json_open(j, "files", '{');
     dt_json_string(j, DT_MODEL_FILE, model->hex);
     dt_json_string(j, DT_OPTIMIZER_FILE, optimizer->hex);
+    if (s->callbacks_sha256)
+        dt_json_string(j, DT_CALLBACKS_FILE, s->callbacks_sha256);
     dt_json_close(j, '}');
 }
 
@@ -98,9 +100,11 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
     for (int i = 0; i < s.n_sums; i++)
         dt_json_double(&j, NULL, s.sum[i]);
     dt_json_close(&j, ']');
-    put_files(&j, model, optimizer);
+    put_files(&j, &s, model, optimizer);
     for (int i = 0; i < N_STRINGS; i++)
         dt_json_string(&j, strings[i].key, *string_at(&s, i));
+    if (s.callbacks)
+        dt_json_string(&j, "callbacks", s.callbacks);
     put_tail(&j);
 }
 
@@ -183,11 +187,17 @@ static dt_status *read_files(const source *f, dt_state_read *r)
     json_object_foreach(files, name, value) {
         if (strchr(name, '/'))
             return bad(f, "'%.80s' leaves the checkpoint directory", name);
-        if (strcmp(name, DT_MODEL_FILE) != 0 && strcmp(name, DT_OPTIMIZER_FILE) != 0)
+        if (strcmp(name, DT_MODEL_FILE) != 0 && strcmp(name, DT_OPTIMIZER_FILE) != 0 && strcmp(name, DT_CALLBACKS_FILE) != 0)
             return bad(f, "'%.80s' is no file of a checkpoint", name);
     }
     DT_TRY(read_digest(f, files, DT_MODEL_FILE, r->model_sha256));
-    return read_digest(f, files, DT_OPTIMIZER_FILE, r->optimizer_sha256);
+    DT_TRY(read_digest(f, files, DT_OPTIMIZER_FILE, r->optimizer_sha256));
+    if (!json_object_get(files, DT_CALLBACKS_FILE))
+        return NULL;
+    char digest[65];
+    DT_TRY(read_digest(f, files, DT_CALLBACKS_FILE, digest));
+    r->state.callbacks_sha256 = dt_arena_strdup(r->arena, digest);
+    return NULL;
 }
 
 /* The file must end as we would end it. */
@@ -248,6 +258,10 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
             return bad(f, "'%s' must be a string", strings[i].key);
         *string_at(&r->state, i) = json_is_string(value) ? dt_arena_strdup(r->arena, json_string_value(value)) : NULL;
     }
+    const json_t *callbacks = json_object_get(f->root, "callbacks");
+    if (callbacks && !json_is_string(callbacks))
+        return bad(f, "'callbacks' must be a string");
+    r->state.callbacks = callbacks ? dt_arena_strdup(r->arena, json_string_value(callbacks)) : NULL;
     const json_t *finished = json_object_get(f->root, "finished");
     if (!json_is_boolean(finished))
         return bad(f, "'finished' must be true or false");

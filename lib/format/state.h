@@ -7,6 +7,7 @@
 /* The files of a checkpoint. */
 #define DT_MODEL_FILE "model.safetensors"
 #define DT_OPTIMIZER_FILE "optimizer.safetensors"
+#define DT_CALLBACKS_FILE "callbacks.safetensors" /* where callbacks keep tensors */
 #define DT_STATE_FILE "state.json"
 
 /* The text of the file. */

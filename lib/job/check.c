@@ -85,7 +85,7 @@ dt_status *dt_job_check(dt_job *j)
     dt_status_append(&faults, check_runs(j));
     dt_status_append(&faults, check_accumulation(j));
     if (j->has_fit && j->has_model && j->has_dataset)
-        dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &j->model, &j->dataset));
+        dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &(dt_callback_job){&j->model, &j->dataset, j->has_compile ? &j->compile : NULL}));
     dt_status_append(&faults, dt_job_check_partition(j));
     return faults;
 }

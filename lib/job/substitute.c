@@ -225,12 +225,12 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 
 /* ---- the tree ---- */
 
-/* What stands under a key. `match` holds patterns, whose brackets are their own; a Repeat has variables of its own. */
+/* What stands under a key. `match` holds patterns, and `filepath` names of metrics, whose brackets are their own; a Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
 {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
-    if (strcmp(e->key, "match") == 0)
+    if (strcmp(e->key, "match") == 0 || strcmp(e->key, "filepath") == 0)
         return NULL;
     dt_status *faults = dt_let_check_variables(c, variables);
     c->scope = variables ? &inner : outer;

@@ -340,8 +340,11 @@ typedef struct dt_metric_parts {
  * Metrics are sums over examples, added up over batches and replicas in double, and a function of the sums: exact however batches divide.
  * Most are means: `update` gives a value per example (or per output, of which the mean counts). The others have `parts` and `results`.
  */
+typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_better;
+
 typedef struct dt_metric_row {
     dt_kind kind;
+    dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
     dt_check_fn *check;
@@ -454,6 +457,7 @@ struct dt_optimizer { /* the public handle */
     dt_loss_scale scaling;
     dt_variable *scale, *good_steps; /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: not scaled */
     dt_variable *iteration;      /* int64 scalar, "optimizer/iteration"; made with the first slot */
+    dt_variable *rate;           /* float32 scalar, where callbacks change the learning rate; NULL: it is as the job says */
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
@@ -466,6 +470,8 @@ struct dt_optimizer { /* the public handle */
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
+/* From now on the learning rate is a variable, which begins as the job says: steps recorded before do not know of it. */
+dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Makes iteration and the slots of these variables, with their first values, where they are missing. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.

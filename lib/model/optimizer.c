@@ -120,6 +120,7 @@ void dt_optimizer_unref(dt_optimizer *o)
     dt_variable_unref(o->scale);
     dt_variable_unref(o->good_steps);
     dt_variable_unref(o->iteration);
+    dt_variable_unref(o->rate);
     free(o->slot);
     dt_arena_destroy(o->arena);
     free(o);
@@ -252,6 +253,18 @@ static dt_status *prepare_accumulation(dt_optimizer *o)
     if (o->n > 0)
         return dt_fail(DT_E_RANGE, &o->named.at, "the optimizer has state without accumulated gradients: compile the model anew");
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
+}
+
+/* No slot: a checkpoint has it beside them, for the same job may run with callbacks and without. */
+dt_status *dt_optimizer_vary_rate(dt_optimizer *o)
+{
+    const dt_type scalar = dt_scalar_type(DT_FLOAT32);
+    const dt_optimizer_head *head = o->named.args;
+    if (o->rate || head->schedule.kind)
+        return NULL;
+    DT_TRY(dt_variable_alloc(&o->rate, "optimizer/learning_rate", &scalar, false));
+    fill(o->rate, head->rate);
+    return NULL;
 }
 
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)

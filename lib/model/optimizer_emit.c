@@ -61,6 +61,8 @@ static step begin(const dt_optimizer *o, dt_trace *t)
     }
     if (s.head->schedule.kind)
         s.rate = dt_rate_emit(&s.head->schedule, s.before);
+    if (o->rate)
+        s.rate = dt_read(t, o->rate);
     return s;
 }
 

@@ -25,15 +25,21 @@ static const char *name_of(const dt_tree *item)
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
+/* Names of Keras' that a job has no use for, and what it has instead. */
 static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out)
 {
-    static const char *const later[] = {
-        "BackupAndRestore", "CSVLogger", "EarlyStopping", "LambdaCallback", "LearningRateScheduler", "ModelCheckpoint", "ReduceLROnPlateau",
-        "RemoteMonitor", "SwapEMAWeights", "TensorBoard",
+    static const struct { const char *name, *why, *instead; } others[] = {
+        { "BackupAndRestore", "every run backs itself up: 'checkpoint'", "say how often in checkpoint.save_freq; the same command goes on" },
+        { "LambdaCallback", "a job file holds no functions", "leave it out; --json tells programs what happens" },
+        { "RemoteMonitor", "a run opens no connections", "leave it out; --json prints what it would send" },
+        { "History", "every run has one", "leave it out: it is history.jsonl below output.dir" },
+        { "ProgbarLogger", "every run tells its progress", "leave it out: -q and -v say how much is printed" },
     };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(name_of(item), later[i]) == 0)
-            return dt_fail(DT_E_NOT_YET, &item->at, "callback '%s' is not implemented yet", later[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name_of(item), others[i].name) == 0)
+            return dt_suggest(dt_fail(DT_E_CALLBACK, &item->at, "no callback '%s': %s", others[i].name, others[i].why), "%s", others[i].instead);
+    if (strcmp(name_of(item), "SwapEMAWeights") == 0)
+        return dt_fail(DT_E_NOT_YET, &item->at, "callback 'SwapEMAWeights' is not implemented yet");
     return dt_named_read(arena, rows, ROWS, "callback", item, out);
 }
 
@@ -41,7 +47,7 @@ dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks 
 {
     dt_status *faults = NULL;
     int n = list && list->kind == DT_TREE_LIST ? list->n : 0;
-    dt_named *named = dt_arena_array(arena, dt_named, n);
+    dt_named *named = dt_arena_array(arena, dt_named, n + 1); /* one more may be added */
     for (int i = 0; i < n; i++) {
         dt_status *s = read_one(arena, list->item[i], &named[out->n]);
         out->n += s == NULL;
@@ -56,16 +62,76 @@ static const dt_callback_row *row_of(const dt_callbacks *c, int i)
     return (const dt_callback_row *)c->named[i].kind;
 }
 
-dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_model_spec *model, const dt_dataset_spec *data)
+bool dt_callbacks_vary_rate(const dt_callbacks *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (row_of(c, i)->varies_rate)
+            return true;
+    return false;
+}
+
+/* ---- checking ---- */
+
+const dt_place *dt_callback_place(const dt_named *named, const char *argument)
+{
+    const dt_tree *value = dt_tree_get(named->tree, argument);
+    return value ? &value->at : &named->at;
+}
+
+dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path)
+{
+    const dt_place *at = dt_callback_place(named, argument);
+    bool leaves = *path == '/';
+    for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
+        leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
+    if (!leaves)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' does not lie below output.dir", argument, path),
+                      "a run writes nowhere else; give a path relative to output.dir");
+}
+
+/* A rate that a schedule gives cannot be set. */
+static dt_status *check_rate(const dt_callback_job *job, const dt_named *named)
+{
+    const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
+    if (!((const dt_callback_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "%s cannot set the learning rate, which is %s", named->kind->name, head->schedule.kind->name),
+                      "give the optimizer a number as learning_rate");
+}
+
+dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
 {
     dt_status *faults = NULL;
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->n; i++) {
+        dt_status_append(&faults, check_rate(job, &c->named[i]));
         if (row_of(c, i)->check)
-            dt_status_append(&faults, row_of(c, i)->check(&c->named[i], model, data));
+            dt_status_append(&faults, row_of(c, i)->check(job, &c->named[i]));
+    }
     return faults;
 }
 
-/* ---- a run ---- */
+/* ---- logs ---- */
+
+const double *dt_logs_find(const dt_logs *logs, const char *name)
+{
+    for (int i = 0; i < logs->n; i++)
+        if (strcmp(logs->metric[i].name, name) == 0)
+            return &logs->metric[i].value;
+    return NULL;
+}
+
+void dt_logs_put(dt_logs *logs, const char *name, double value)
+{
+    for (int i = 0; i < logs->n; i++)
+        if (strcmp(logs->metric[i].name, name) == 0) {
+            logs->metric[i].value = value;
+            return;
+        }
+    logs->metric[logs->n++] = (dt_metric){ name, value };
+}
+
+/* ---- what they ask of the run ---- */
 
 bool dt_callback_is_due(const run *r, int64_t every)
 {
@@ -74,30 +140,157 @@ bool dt_callback_is_due(const run *r, int64_t every)
     return r->at.epoch_step == 0 && r->at.epoch % every == 0;
 }
 
+bool dt_epoch_is_whole(const run *r)
+{
+    return r->at.epoch_step == r->steps_per_epoch;
+}
+
+dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path)
+{
+    if (!r->q->directory)
+        return dt_fail(DT_E_CALLBACK, &c->named->at, "%s writes below output.dir, and this run has none", c->named->kind->name);
+    *path = dt_arena_printf(r->arena, "%s/%s", r->q->directory, name);
+    return NULL;
+}
+
+dt_status *dt_run_rate(const run *r, double *rate)
+{
+    const dt_optimizer_head *head = r->optimizer->named.args;
+    const int64_t steps = r->optimizer->iteration ? *(const int64_t *)r->optimizer->iteration->data : 0;
+    *rate = (double)(float)head->rate;
+    if (r->optimizer->rate)
+        *rate = (double)*(const float *)r->optimizer->rate->data;
+    return head->schedule.kind ? dt_rate_value(&head->schedule, steps, rate) : NULL;
+}
+
+void dt_run_set_rate(run *r, double rate)
+{
+    *(float *)r->optimizer->rate->data = (float)rate;
+}
+
+/* ---- what they say ---- */
+
+struct dt_said {
+    dt_said *next;
+    const char *callback, *text;
+    int64_t epoch;
+};
+
+void dt_callback_say(run *r, const dt_callback *c, const char *format, ...)
+{
+    dt_said **last = &r->said, *said = dt_arena_new(r->arena, dt_said);
+    dt_str text = { 0 };
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    while (*last)
+        last = &(*last)->next;
+    *said = (dt_said){ .callback = c->named->kind->name, .text = dt_arena_strdup(r->arena, dt_str_text(&text)), .epoch = r->at.epoch + 1 };
+    *last = said;
+    dt_str_release(&text);
+}
+
+void dt_callbacks_tell(run *r)
+{
+    for (const dt_said *s = r->said; s; s = s->next)
+        dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CALLBACK, .step = r->at.step, .steps = r->steps, .epoch = s->epoch, .epochs = r->epochs,
+                                    .callback = s->callback, .text = s->text });
+    r->said = NULL;
+}
+
+/* ---- a run ---- */
+
+static const char *key_of(const run *r, int i)
+{
+    const char *name = r->callback[i].named->kind->name;
+    int before = 0;
+    for (int k = 0; k < i; k++)
+        before += r->callback[k].row == r->callback[i].row;
+    return before ? dt_arena_printf(r->arena, "%s_%d", name, before) : name;
+}
+
 dt_status *dt_callbacks_open(run *r)
 {
-    const dt_callbacks *c = &r->q->fit->callbacks;
-    DT_TRY(dt_callbacks_check(c, &r->model->spec, dt_dataset_spec_of(r->data)));
-    r->callback = dt_arena_array(r->arena, void *, c->n);
-    for (int i = 0; i < c->n; i++)
-        if (row_of(c, i)->open)
-            DT_TRY(row_of(c, i)->open(r, &c->named[i], &r->callback[i]));
+    const dt_callbacks *all = &r->q->fit->callbacks;
+    const dt_callback_job job = { .model = &r->model->spec, .data = dt_dataset_spec_of(r->data), .compile = dt_trainer_compiled_with(r->q->trainer) };
+    DT_TRY(dt_callbacks_check(all, &job));
+    r->callback = dt_arena_array(r->arena, dt_callback, all->n);
+    for (; r->n_callbacks < all->n; r->n_callbacks++) {
+        dt_callback *c = &r->callback[r->n_callbacks];
+        *c = (dt_callback){ .row = row_of(all, r->n_callbacks), .named = &all->named[r->n_callbacks] };
+        c->key = key_of(r, r->n_callbacks);
+        if (c->row->open)
+            DT_TRY(c->row->open(r, c));
+    }
+    return NULL;
+}
+
+/* Asks all that have the hook. */
+#define FOR_ALL(r, hook, ...) \
+    for (int i = 0; i < (r)->n_callbacks; i++) \
+        if ((r)->callback[i].row->hook) \
+            DT_TRY((r)->callback[i].row->hook(r, &(r)->callback[i] __VA_OPT__(, ) __VA_ARGS__))
+
+dt_status *dt_callbacks_begin(run *r)
+{
+    FOR_ALL(r, begin);
+    dt_callbacks_tell(r);
+    return NULL;
+}
+
+dt_status *dt_callbacks_epoch_begin(run *r)
+{
+    FOR_ALL(r, epoch_begin);
+    dt_callbacks_tell(r);
+    return NULL;
+}
+
+dt_status *dt_callbacks_batch(run *r)
+{
+    dt_metric metric[DT_MAX_LOGS];
+    const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric) };
+    FOR_ALL(r, batch, &logs);
+    return NULL;
+}
+
+dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
+{
+    dt_metric metric[DT_MAX_LOGS];
+    const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, sums, false, metric) };
+    FOR_ALL(r, test, &logs);
+    return NULL;
+}
+
+dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
+{
+    FOR_ALL(r, epoch, logs);
     return NULL;
 }
 
 dt_status *dt_callbacks_step(run *r)
 {
-    const dt_callbacks *c = &r->q->fit->callbacks;
-    for (int i = 0; i < c->n; i++)
-        if (row_of(c, i)->step)
-            DT_TRY(row_of(c, i)->step(r, r->callback[i]));
+    FOR_ALL(r, step);
+    dt_callbacks_tell(r);
+    return NULL;
+}
+
+dt_status *dt_callbacks_saved(run *r)
+{
+    FOR_ALL(r, saved);
+    return NULL;
+}
+
+dt_status *dt_callbacks_end(run *r)
+{
+    FOR_ALL(r, end);
+    dt_callbacks_tell(r);
     return NULL;
 }
 
 void dt_callbacks_close(run *r)
 {
-    const dt_callbacks *c = &r->q->fit->callbacks;
-    for (int i = 0; r->callback && i < c->n; i++)
-        if (row_of(c, i)->close)
-            row_of(c, i)->close(r->callback[i]);
+    for (int i = 0; i < r->n_callbacks; i++)
+        if (r->callback[i].row->close)
+            r->callback[i].row->close(&r->callback[i]);
 }

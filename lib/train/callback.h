@@ -1,23 +1,64 @@
 /*
  * Callbacks: what a run does beside training. One file in lib/train/callback and one row in callbacks.h each; a row begins with a dt_kind, so
- * its arguments are read from `fit.callbacks` by a field table. A callback looks and tells. It changes nothing that is trained, so
- * checkpoints know nothing of it, and a resumed run tells the same.
+ * its arguments are read from `fit.callbacks` by a field table. They are asked in the order of the list, at Keras' moments:
+ *
+ *     begin ── [ epoch_begin ── [ batch ]* ── (validation) test ── epoch ]* ── end
+ *
+ * and what they are told of an epoch is Keras' `logs`: a callback may add to them, for those behind it, the history and the epoch's line. What one
+ * decides (to stop, to learn more slowly) depends on logs and on what it remembers, and what it remembers is in every checkpoint: a run that was
+ * interrupted decides as the undisturbed one.
  */
 #ifndef DT_TRAIN_CALLBACK_H
 #define DT_TRAIN_CALLBACK_H
 
+#include <jansson.h>
+
+#include "base/json.h"
 #include "train/run.h"
 
-typedef struct dt_callback_row {
+typedef struct dt_callback_row dt_callback_row;
+
+/* One of a run's. */
+typedef struct dt_callback {
+    const dt_callback_row *row;
+    const dt_named *named;
+    const char *key;                 /* "EarlyStopping", of a second one "EarlyStopping_1": what checkpoints call it */
+    void *state;                     /* its own, in the run's arena */
+} dt_callback;
+
+/* Keras' logs: "loss", "accuracy", "val_loss", ... */
+typedef struct dt_logs {
+    dt_metric *metric;               /* [DT_MAX_LOGS] */
+    int n;
+} dt_logs;
+/* NULL: they do not have it. */
+const double *dt_logs_find(const dt_logs *logs, const char *name);
+void dt_logs_put(dt_logs *logs, const char *name, double value);
+
+/* Hooks that are NULL have nothing to do. */
+struct dt_callback_row {
     dt_kind kind;
-    /* What is wrong with it beside this model and these data; NULL: it goes with all. */
-    dt_status *(*check)(const dt_named *named, const dt_model_spec *model, const dt_dataset_spec *data);
-    /* Before the first step; *state is its own. NULL, like the others: there is nothing to do. */
-    dt_status *(*open)(const run *r, const dt_named *named, void **state);
-    /* After every step. */
-    dt_status *(*step)(const run *r, void *state);
-    void (*close)(void *state); /* takes NULL */
-} dt_callback_row;
+    bool varies_rate;                /* it changes the learning rate, which is then a variable */
+    /* What is wrong with it in this job. */
+    dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
+    /* First of all: makes the state. */
+    dt_status *(*open)(run *r, dt_callback *c);
+    /* What it remembers, as entries of an object; and from there. Restoring is asked for what must be loaded: see dt_callback_arrays. */
+    dt_status *(*save)(run *r, dt_callback *c, dt_json *j);
+    void (*restore)(dt_callback *c, const json_t *kept);
+    /* The tensors that it keeps in checkpoints, to be saved, or to be filled after restore; none: n is 0. */
+    dt_arrays (*arrays)(const dt_callback *c);
+    /* Where the run stands is known; not in dry runs. */
+    dt_status *(*begin)(run *r, dt_callback *c);
+    dt_status *(*epoch_begin)(run *r, dt_callback *c);
+    dt_status *(*batch)(run *r, dt_callback *c, const dt_logs *logs); /* of the epoch so far */
+    dt_status *(*test)(run *r, dt_callback *c, const dt_logs *logs);  /* validation data: "loss", without val_ */
+    dt_status *(*epoch)(run *r, dt_callback *c, dt_logs *logs);
+    dt_status *(*step)(run *r, dt_callback *c);  /* after every step, and after the epoch that ends with it */
+    dt_status *(*saved)(run *r, dt_callback *c); /* a checkpoint is there: what an older run left may go */
+    dt_status *(*end)(run *r, dt_callback *c);   /* all is trained, before the last checkpoint */
+    void (*close)(dt_callback *c);   /* also where it did not open */
+};
 
 #define DT_CALLBACK_ROW(name) extern const dt_callback_row dt_callback_##name;
 #include "train/callbacks.h"
@@ -25,10 +66,45 @@ typedef struct dt_callback_row {
 
 /* Whether `every` steps, or epochs where fit counts in those, have just been done. */
 bool dt_callback_is_due(const run *r, int64_t every);
+/* Whether the epoch that ends here has all its steps; else the run ends within it, and may go on there. */
+bool dt_epoch_is_whole(const run *r);
+/* Tells people and programs what a callback did: "reducing learning rate to 0.0005". */
+void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) DT_PRINTF(3, 4);
+/* dir/name of output.dir, in the run's arena; CALLBACK where the run has no directory. */
+dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path) DT_MUST_USE;
+/* That a name stays below output.dir: CALLBACK at the argument. */
+dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path) DT_MUST_USE;
+/* Where an argument stands; the callback's name where it is not given. */
+const dt_place *dt_callback_place(const dt_named *named, const char *argument);
 
-/* All callbacks of a run; the states go into r. */
+/* The rate of the next step; the second, with varies_rate alone. */
+dt_status *dt_run_rate(const run *r, double *rate) DT_MUST_USE;
+void dt_run_set_rate(run *r, double rate);
+
+/* ---- all callbacks of a run ---- */
+
+/* Before the run's position is known. */
 dt_status *dt_callbacks_open(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_begin(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_epoch_begin(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_batch(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_test(run *r, const dt_sums *sums) DT_MUST_USE;
+dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_step(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_saved(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_end(run *r) DT_MUST_USE;
 void dt_callbacks_close(run *r);
+/* Emits what was said. */
+void dt_callbacks_tell(run *r);
+
+/* callback_state.c: what all remember, for a checkpoint, and back. */
+dt_status *dt_callbacks_save(run *r, const char **text) DT_MUST_USE;
+dt_arrays dt_callbacks_arrays(const run *r);
+dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c) DT_MUST_USE;
+/* Numbers of all kinds, not-a-number too, which JSON does not have. */
+void dt_keep_number(dt_json *j, const char *key, double x);
+/* False, and *x stays: it is not there. */
+bool dt_kept_number(const json_t *kept, const char *key, double *x);
+bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 
 #endif

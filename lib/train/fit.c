@@ -1,7 +1,7 @@
 /*
  * A run: training from wherever it stands to the end, with what it leaves on disk.
  *
- *     resume -> [batch -> step -> (epoch's end: validate, history line) -> (due: checkpoint)]* -> checkpoint -> end
+ *     resume -> [batch -> step -> (epoch's end: validate, callbacks, history line) -> (due: checkpoint)]* -> checkpoint -> end
  *
  * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it with the weights, and the order of the
  * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An
@@ -98,7 +98,7 @@ static dt_status *validate(run *r, dt_metric *out, int *n)
     *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
-    return NULL;
+    return dt_callbacks_test(r, &sums);
 }
 
 /* Between the ends of epochs. */
@@ -122,20 +122,31 @@ static dt_status *write_history(run *r)
     return s;
 }
 
-static dt_status *end_epoch(run *r)
+/* The epoch's logs, into r->last. */
+static dt_status *collect_logs(run *r)
 {
     int n = 0;
+    dt_logs logs = { .metric = r->last };
 
     r->n_last = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last);
     if (validation_due(r))
         DT_TRY(validate(r, r->last + r->n_last, &n));
-    r->n_last += n;
+    logs.n = r->n_last + n;
+    DT_TRY(dt_callbacks_epoch(r, &logs));
+    r->n_last = logs.n;
+    return NULL;
+}
+
+static dt_status *end_epoch(run *r)
+{
+    DT_TRY(collect_logs(r));
     dt_event e = { .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step, .steps = r->steps,
                    .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch, .examples = (int64_t)r->at.sums.examples,
                    .wall_s = r->at.wall_s, .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
                    .virtual_s = dt_virtual_step_s(r), .metrics = r->last, .n_metrics = r->n_last };
     dt_idle_tell(r, &e);
     dt_run_emit(r, &e);
+    dt_callbacks_tell(r);
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
@@ -210,6 +221,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_virtual_step(r, batch);
     DT_TRY(check_loss(r, loss));
     emit_step(r, batch->rows, loss, seconds);
+    DT_TRY(dt_callbacks_batch(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
         return end_epoch(r);
     if (validates_by_steps(r) && r->at.step % r->q->fit->validation_freq == 0 && dt_dataset_count(r->data, DT_PART_VALIDATION) > 0)
@@ -256,6 +268,7 @@ static dt_status *save(run *r)
     if (!r->writes)
         return NULL;
     DT_TRY(dt_run_save(r));
+    DT_TRY(dt_callbacks_saved(r));
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
                                 .weights_sha256 = r->saved.hex });
     return NULL;
@@ -273,6 +286,11 @@ static dt_status *stopped(const run *r)
     return dt_fail(DT_E_STOPPED, NULL, r->saved_step == r->at.step ? "stopped after step %lld, state saved" : "stopped after step %lld", (long long)r->at.step);
 }
 
+static bool is_training(const run *r)
+{
+    return r->at.step < r->steps && !r->stop_training;
+}
+
 static dt_status *train(run *r, dt_feed *feed)
 {
     const volatile int *stop = r->q->run->stop;
@@ -280,8 +298,10 @@ static dt_status *train(run *r, dt_feed *feed)
 
     if (stop && *stop)
         return stopped(r); /* nothing has been trained that is not saved */
-    while (r->at.step < r->steps) {
+    while (is_training(r)) {
         int64_t since = dt_now_ns();
+        if (r->at.epoch_step == 0)
+            DT_TRY(dt_callbacks_epoch_begin(r));
         DT_TRY(dt_feed_next(feed, &batch));
         if (batch.rows == 0)
             return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
@@ -290,7 +310,7 @@ static dt_status *train(run *r, dt_feed *feed)
         int due = what_is_due(r);
         if (due & SAVE && !(due & STOP && at_once(r)))
             DT_TRY(save(r));
-        if (due & STOP && r->at.step < r->steps)
+        if (due & STOP && is_training(r))
             return stopped(r);
     }
     return NULL;
@@ -301,7 +321,7 @@ static dt_status *train_from_here(run *r)
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     dt_feed *feed = NULL;
 
-    if (r->at.step >= r->steps)
+    if (!is_training(r))
         return NULL;
     DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = r->at.epoch, .first_step = r->at.epoch_step,
                                                             .epochs = r->epochs - r->at.epoch, .batch = r->batch, .last = spec->last_batch,
@@ -338,26 +358,31 @@ static dt_status *measure(run *r)
     return NULL;
 }
 
-/* With use_ema the weights become their means when all is done; a run cut short by --steps goes on later. */
-static void finish_weights(run *r)
+/* With use_ema the weights become their means when all is done, then callbacks may change them; a run cut short by --steps goes on later. */
+static dt_status *finish_weights(run *r)
 {
-    bool cut = r->q->run->max_steps > 0 && r->steps == r->q->run->max_steps;
-    if (!cut && dt_optimizer_take_averages(r->optimizer, &r->model->trainable))
+    bool cut = r->q->run->max_steps > 0 && r->steps == r->q->run->max_steps && !r->stop_training;
+    if (cut)
+        return NULL;
+    if (dt_optimizer_take_averages(r->optimizer, &r->model->trainable))
         r->saved_step = -1; /* what was saved last has other weights */
+    return dt_callbacks_end(r);
 }
 
 static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
-    DT_TRY(dt_run_open(r));
     DT_TRY(dt_callbacks_open(r));
+    DT_TRY(dt_run_open(r));
     emit_start(r);
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
-    dt_status *s = train_from_here(r);
+    dt_status *s = dt_callbacks_begin(r);
     if (!s)
-        finish_weights(r);
+        s = train_from_here(r);
+    if (!s)
+        s = finish_weights(r);
     if (!s)
         s = save(r);
     if (!s || dt_status_number(s) == DT_E_STOPPED)

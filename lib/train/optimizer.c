@@ -47,7 +47,7 @@ static dt_status *current_rate(const dt_optimizer *o, dt_tensor **out)
 {
     const dt_optimizer_head *head = o->named.args;
     int64_t steps = o->iteration ? *(const int64_t *)o->iteration->data : 0;
-    double rate = head->rate;
+    double rate = o->rate ? (double)*(const float *)o->rate->data : head->rate;
     if (head->schedule.kind)
         DT_TRY(dt_rate_value(&head->schedule, steps, &rate));
     return dt_tensor_create(out, DT_FLOAT32, 0, NULL, &(float){ (float)rate });

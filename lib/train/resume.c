@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/run.h"
+#include "train/callback.h"
 
 /* ---- going on ---- */
 
@@ -49,6 +49,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
     DT_TRY(same_job(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
+    DT_TRY(dt_callbacks_restore(r, c));
     take_position(r, &c->state);
     r->checkpoint = dt_strdup(c->path);
     r->resumed = true;
@@ -160,7 +161,7 @@ dt_status *dt_run_open(run *r)
     if (r->writes)
         DT_TRY(dt_history_open(&r->history, &r->directory, &(dt_history_from){ .step = last_line(r), .generation = r->generation, .aside = r->aside }));
     if (r->resumed)
-        r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, 2 * (DT_MAX_SUMS + 1));
+        r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, DT_MAX_LOGS);
     return NULL;
 }
 
@@ -192,13 +193,16 @@ dt_status *dt_run_save(run *r)
     dt_state_file state = {
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps,
+        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training,
     };
+    dt_arrays kept = dt_callbacks_arrays(r);
     char *path = NULL;
 
     r->saved = dt_weights_digest(r->model);
     memcpy(state.sum, &r->at.sums, sizeof r->at.sums);
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
+    DT_TRY(dt_callbacks_save(r, &state.callbacks));
+    state.callback_arrays = &kept;
     DT_TRY(dt_checkpoint_save(&r->directory, &state, &model, &optimizer,
                               r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
     free(r->checkpoint);

@@ -25,6 +25,11 @@ typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
+typedef struct dt_said dt_said;      /* by a callback, to be told */
+
+/* An epoch's logs: all metrics of both parts, and what callbacks add. */
+#define DT_MAX_LOGS (2 * (DT_MAX_SUMS + 1) + 2)
+
 typedef struct run {
     const dt_fit_request *q;
     dt_arena *arena;
@@ -37,9 +42,12 @@ typedef struct run {
     position at;
     virtual_time virtual_time;
     data_wait data_wait;
-    dt_metric last[2 * (DT_MAX_SUMS + 1)]; /* of the last epoch */
+    dt_metric last[DT_MAX_LOGS];     /* of the last epoch */
     int n_last;
-    void **callback;                 /* their states */
+    int n_callbacks;                 /* opened so far */
+    struct dt_callback *callback;
+    dt_said *said;
+    bool stop_training;              /* a callback wants no more epochs */
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;

@@ -30,7 +30,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update; an epoch's last update takes those that are left"),
-    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list: [GenerateText: {...}, TerminateOnNaN]"),
+    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
     DT_TREE(struct fit, steps_per_epoch, .help = "not implemented yet"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),

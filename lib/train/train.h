@@ -28,8 +28,16 @@ typedef struct dt_callbacks {
     const dt_named *named;
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
-/* Against a model and data that are not opened. All faults. */
-dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_model_spec *model, const dt_dataset_spec *data) DT_MUST_USE;
+/* The job around them, of which nothing need be opened. */
+typedef struct dt_callback_job {
+    const dt_model_spec *model;
+    const dt_dataset_spec *data;
+    const dt_compile_spec *compile; /* NULL: it is faulty itself */
+} dt_callback_job;
+/* All faults. */
+dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) DT_MUST_USE;
+/* Whether one changes the learning rate. */
+bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
 /* What a job's `fit` (or dt_model_fit's fragment) says. */
 typedef struct dt_fit_spec {
@@ -89,6 +97,7 @@ typedef struct dt_trainer_options {
     dt_over_replicas over_replicas; /* `partition` says */
     int micro_batches;           /* likewise; 0 is 1 */
     bool accumulates;            /* some steps only add to the gradients of a later one */
+    bool vary_rate;              /* callbacks change the learning rate */
 } dt_trainer_options;
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
@@ -125,6 +134,7 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, d
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
+const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 const dt_price *dt_trainer_price(const dt_trainer *t);

@@ -79,6 +79,8 @@ static dt_status *prepare_training(dt_trainer *t)
     dt_executable *x = NULL;
 
     t->o.optimizer->accumulates = t->o.accumulates;
+    if (t->o.vary_rate)
+        DT_TRY(dt_optimizer_vary_rate(t->o.optimizer));
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (t->o.accumulates)
@@ -221,6 +223,11 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
         at += row->sums;
     }
     return 1 + c->n_metrics;
+}
+
+const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)
+{
+    return t->o.compile;
 }
 
 int64_t dt_trainer_peak_bytes(const dt_trainer *t)

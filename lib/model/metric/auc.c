@@ -116,6 +116,7 @@ static int area(const void *args, const double *sum, int n_sums, double *out)
 }
 
 const dt_metric_row dt_metric_auc = {
+    .better = DT_BETTER_MORE,
     .kind = { "AUC", "area under the curve", fields, sizeof(struct auc), (const char *const[]){ "auc", NULL } },
     .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = area,
 };

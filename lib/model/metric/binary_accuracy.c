@@ -22,6 +22,7 @@ static dt_value update(const dt_loss_call_args *c)
 }
 
 const dt_metric_row dt_metric_binary_accuracy = {
+    .better = DT_BETTER_MORE,
     .kind = { "BinaryAccuracy", "share of outputs on the right side of a threshold", fields, sizeof(struct accuracy),
               (const char *const[]){ "binary_accuracy", NULL } },
     .sums = 1,

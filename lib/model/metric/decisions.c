@@ -66,23 +66,24 @@ static int share(const void *args, const double *sum, int a, int b, double *out)
 
 enum { TP, FP, TN, FN };
 
-#define DECISIONS(row, class_name, alias, words, table, expression)                                                                    \
+#define DECISIONS(row, class_name, alias, words, table, better_, expression)                                                           \
     static int row##_results(const void *args, const double *sum, int n, double *out)                                                   \
     {                                                                                                                                   \
         (void)n;                                                                                                                        \
         return expression;                                                                                                              \
     }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
-        .kind = { class_name, words, table, sizeof(struct decisions), (const char *const[]){ alias, NULL } },                           \
+        .kind = { class_name, words, table, sizeof(struct decisions), (const char *const[]){ alias, NULL } }, .better = better_,        \
         .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = row##_results,                                         \
     };
 
-DECISIONS(true_positives, "TruePositives", "true_positives", "labels 1 said to be 1", count_fields, take(args, sum, TP, out))
-DECISIONS(false_positives, "FalsePositives", "false_positives", "labels 0 said to be 1", count_fields, take(args, sum, FP, out))
-DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "labels 0 said to be 0", count_fields, take(args, sum, TN, out))
-DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "labels 1 said to be 0", count_fields, take(args, sum, FN, out))
-DECISIONS(precision, "Precision", "precision", "share of labels 1 among those said to be 1", share_fields, share(args, sum, TP, FP, out))
-DECISIONS(recall, "Recall", "recall", "share of labels 1 that are said to be 1", share_fields, share(args, sum, TP, FN, out))
+DECISIONS(true_positives, "TruePositives", "true_positives", "labels 1 said to be 1", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TP, out))
+DECISIONS(false_positives, "FalsePositives", "false_positives", "labels 0 said to be 1", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FP, out))
+DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "labels 0 said to be 0", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TN, out))
+DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "labels 1 said to be 0", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FN, out))
+DECISIONS(precision, "Precision", "precision", "share of labels 1 among those said to be 1", share_fields, DT_BETTER_MORE,
+          share(args, sum, TP, FP, out))
+DECISIONS(recall, "Recall", "recall", "share of labels 1 that are said to be 1", share_fields, DT_BETTER_MORE, share(args, sum, TP, FN, out))
 
 /* ---- one value at another ---- */
 
@@ -142,7 +143,7 @@ static const quotient sensitivity = { TP, FN }, specificity = { TN, FP }, precis
         return best_where(args, sum, held, best, out);                                                                                  \
     }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
-        .kind = { class_name, words, row##_fields, sizeof(struct trade), (const char *const[]){ alias, NULL } },                        \
+        .kind = { class_name, words, row##_fields, sizeof(struct trade), (const char *const[]){ alias, NULL } }, .better = DT_BETTER_MORE, \
         .check = dt_check_same_shape, .parts = count_for_trade, .n_sums = trade_sums, .results = row##_results,                         \
     };
 

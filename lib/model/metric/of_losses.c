@@ -14,7 +14,7 @@ static const dt_field plain_fields[] = { DT_LOSS_FIELDS(struct plain), DT_END };
     }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, table, size, (const char *const[]){ __VA_ARGS__, NULL } },                                         \
-        .sums = 1, .check = check_, .update = row##_update, .result = dt_mean_of_sum,                                                   \
+        .better = DT_BETTER_LESS, .sums = 1, .check = check_, .update = row##_update, .result = dt_mean_of_sum,                         \
     };
 #define PLAIN(row, loss, class_name, words, ...) \
     OF_LOSS(row, loss, class_name, words, plain_fields, sizeof(struct plain), dt_check_same_shape, __VA_ARGS__)
@@ -53,6 +53,7 @@ static double root(const void *args, const double *sum, double examples)
 }
 
 const dt_metric_row dt_metric_root_mean_squared_error = {
+    .better = DT_BETTER_LESS,
     .kind = { "RootMeanSquaredError", "root of the mean of (y - p)^2", plain_fields, sizeof(struct plain),
               (const char *const[]){ "root_mean_squared_error", "rmse", NULL } },
     .sums = 1, .check = dt_check_same_shape, .update = squared_error, .result = root,
@@ -78,6 +79,7 @@ static dt_value cosine(const dt_loss_call_args *c)
 }
 
 const dt_metric_row dt_metric_cosine_similarity = {
+    .better = DT_BETTER_MORE,
     .kind = { "CosineSimilarity", "the cosine between y and p", cosine_fields, sizeof(struct cosine), (const char *const[]){ "cosine_similarity", NULL } },
     .sums = 1, .check = dt_check_same_shape, .update = cosine, .result = dt_mean_of_sum,
 };

@@ -36,6 +36,7 @@ static double result(const void *args, const double *sum, double words)
 }
 
 const dt_metric_row dt_metric_perplexity = {
+    .better = DT_BETTER_LESS,
     .kind = { "Perplexity", "e to the mean crossentropy, targets are class numbers", fields, sizeof(struct perplexity),
               (const char *const[]){ "perplexity", NULL } },
     .sums = 1,

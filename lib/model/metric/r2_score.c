@@ -64,6 +64,7 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
 }
 
 const dt_metric_row dt_metric_r2_score = {
+    .better = DT_BETTER_MORE,
     .kind = { "R2Score", "share of the variance that is explained", fields, sizeof(struct r2), (const char *const[]){ "r2_score", NULL } },
     .check = dt_check_same_shape, .parts = count, .results = results,
 };

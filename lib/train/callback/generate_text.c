@@ -39,8 +39,10 @@ typedef struct generator {
 
 /* ---- opening ---- */
 
-static dt_status *check(const dt_named *named, const dt_model_spec *model, const dt_dataset_spec *data)
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
 {
+    const dt_model_spec *model = job->model;
+    const dt_dataset_spec *data = job->data;
     const dt_type *in = &model->input[0].type, *out = &model->output;
     bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
     bool speaks = out->rank == 3 && dt_dtype_is_float(out->dtype) && out->dim[1] == in->dim[1];
@@ -52,9 +54,9 @@ static dt_status *check(const dt_named *named, const dt_model_spec *model, const
     return NULL;
 }
 
-static void close_generator(void *state)
+static void close_generator(dt_callback *c)
 {
-    generator *g = state;
+    generator *g = c->state;
     if (!g)
         return;
     dt_compiled_destroy(g->step);
@@ -62,12 +64,13 @@ static void close_generator(void *state)
     free(g);
 }
 
-static dt_status *open_generator(const run *r, const dt_named *named, void **state)
+static dt_status *open_generator(run *r, dt_callback *c)
 {
+    const dt_named *named = c->named;
     generator *g = dt_alloc(sizeof *g);
     const struct settings *x = named->args;
     const dt_tree *prompt = dt_tree_get(named->tree, "prompt");
-    *state = g;
+    c->state = g;
     g->settings = x;
     g->length = r->model->spec.input[0].type.dim[1];
     g->vocabulary = r->model->spec.output.dim[2];
@@ -147,9 +150,9 @@ static void tell(const run *r, const generator *g)
     dt_str_release(&text);
 }
 
-static dt_status *generate(const run *r, void *state)
+static dt_status *generate(run *r, dt_callback *c)
 {
-    generator *g = state;
+    generator *g = c->state;
     dt_random random = dt_random_stream(r->q->seed, "generated text", (uint64_t)r->at.step);
     dt_view scores;
     if (!r->q->run->event || !dt_callback_is_due(r, g->settings->every))

@@ -1,0 +1,155 @@
+/*
+ * EarlyStopping, as in Keras: training ends when a metric has not become better for `patience` epochs. Whether a run has been stopped is in its
+ * checkpoint, so that the same command again trains nothing; with more patience it goes on.
+ *
+ * The best weights, where they are to be restored, lie beside the model's in each checkpoint. They are put back when training ends, whether it was
+ * stopped or not: a run that is killed between its last epoch and that does it when it is started again.
+ */
+#include <string.h>
+
+#include "train/monitor.h"
+
+struct early_stopping {
+    dt_monitor_head head;
+    int64_t patience, start_from_epoch;
+    double baseline;
+    bool restore_best_weights, has_baseline;
+};
+
+static const dt_field fields[] = {
+    DT_MONITOR_FIELDS(struct early_stopping),
+    DT_MIN_DELTA_FIELD(struct early_stopping, "0"),
+    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "epochs without improvement after which training ends"),
+    DT_REAL(struct early_stopping, baseline, .set = 1 + offsetof(struct early_stopping, has_baseline),
+            .help = "only what is better than this gives new patience"),
+    DT_FLAG(struct early_stopping, restore_best_weights, .help = "at the end the weights of the best epoch are put back"),
+    DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX, .help = "epochs that are not looked at, counted from the first"),
+    DT_END
+};
+
+typedef struct stopper {
+    const struct early_stopping *x;
+    dt_monitor monitor;
+    int64_t wait, best_epoch;    /* the latter from 0 */
+    bool has_weights, stopped, restored;
+    dt_arrays model, best;       /* of the same names; best: n is 0 where none are to be restored */
+} stopper;
+
+static dt_status *open_stopper(run *r, dt_callback *c)
+{
+    stopper *s = dt_arena_new(r->arena, stopper);
+    *s = (stopper){ .x = c->named->args };
+    s->monitor = dt_monitor_open(r, &s->x->head);
+    c->state = s;
+    if (!s->x->restore_best_weights)
+        return NULL;
+    s->model = dt_model_arrays(r->model, r->arena);
+    dt_named_array *best = dt_arena_copy(r->arena, s->model.array, (size_t)s->model.n * sizeof *best);
+    for (int i = 0; i < s->model.n; i++)
+        best[i].data = dt_arena_alloc(r->arena, (size_t)dt_type_bytes(&best[i].type));
+    s->best = (dt_arrays){ s->model.n, best };
+    return NULL;
+}
+
+static void copy(const dt_arrays *from, const dt_arrays *to)
+{
+    for (int i = 0; i < to->n; i++)
+        memcpy(to->array[i].data, from->array[i].data, (size_t)dt_type_bytes(&to->array[i].type));
+}
+
+static void keep_weights(stopper *s, int64_t epoch)
+{
+    s->best_epoch = epoch;
+    s->has_weights = s->x->restore_best_weights;
+    copy(&s->model, &s->best);
+}
+
+static dt_status *look(run *r, dt_callback *c, dt_logs *logs)
+{
+    stopper *s = c->state;
+    const double *current = dt_logs_find(logs, s->x->head.monitor);
+    int64_t epoch = r->at.epoch;
+    s->restored = false;
+    if (!current || !dt_epoch_is_whole(r) || epoch < s->x->start_from_epoch)
+        return NULL;
+    if (s->x->restore_best_weights && !s->has_weights)
+        keep_weights(s, epoch);
+    s->wait++;
+    if (dt_monitor_improves(&s->monitor, *current)) {
+        keep_weights(s, epoch);
+        if (!s->x->has_baseline || dt_monitor_exceeds(&s->monitor, *current, s->x->baseline))
+            s->wait = 0;
+        return NULL;
+    }
+    s->stopped = s->wait >= s->x->patience && epoch > 0;
+    if (s->stopped) {
+        r->stop_training = true;
+        dt_callback_say(r, c, "early stopping");
+    }
+    return NULL;
+}
+
+/* In an earlier run. */
+static dt_status *begin(run *r, dt_callback *c)
+{
+    stopper *s = c->state;
+    s->stopped &= s->wait >= s->x->patience;
+    r->stop_training |= s->stopped;
+    return NULL;
+}
+
+static dt_status *put_back(run *r, dt_callback *c)
+{
+    stopper *s = c->state;
+    if (!s->has_weights || s->restored)
+        return NULL;
+    copy(&s->best, &s->model);
+    s->restored = true;
+    r->saved_step = -1; /* what was saved last has other weights */
+    dt_callback_say(r, c, "restoring the weights of epoch %lld", (long long)s->best_epoch + 1);
+    return NULL;
+}
+
+/* ---- in checkpoints ---- */
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    const stopper *s = c->state;
+    (void)r;
+    dt_monitor_save(&s->monitor, j);
+    dt_json_int(j, "wait", s->wait);
+    dt_json_int(j, "best_epoch", s->best_epoch);
+    dt_json_bool(j, "stopped", s->stopped);
+    dt_json_bool(j, "weights", s->has_weights);
+    dt_json_bool(j, "restored", s->restored);
+    return NULL;
+}
+
+static void restore(dt_callback *c, const json_t *kept)
+{
+    stopper *s = c->state;
+    dt_monitor_restore(&s->monitor, kept);
+    dt_kept_count(kept, "wait", &s->wait);
+    dt_kept_count(kept, "best_epoch", &s->best_epoch);
+    s->stopped = json_is_true(json_object_get(kept, "stopped"));
+    s->restored = json_is_true(json_object_get(kept, "restored"));
+    s->has_weights = s->x->restore_best_weights && json_is_true(json_object_get(kept, "weights"));
+}
+
+static dt_arrays arrays(const dt_callback *c)
+{
+    const stopper *s = c->state;
+    return s->has_weights ? s->best : (dt_arrays){ 0 };
+}
+
+const dt_callback_row dt_callback_early_stopping = {
+    .kind = { "EarlyStopping", "ends training when a metric no longer becomes better", fields, sizeof(struct early_stopping), NULL },
+    .check = dt_monitor_check,
+    .open = open_stopper,
+    .save = save,
+    .restore = restore,
+    .arrays = arrays,
+    .begin = begin,
+    .epoch = look,
+    .end = put_back,
+};

@@ -1,0 +1,130 @@
+/* See monitor.h. */
+#include "train/monitor.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const dt_monitor_modes[] = { "auto", "min", "max", NULL };
+enum { AUTO, LESS, MORE };
+
+/* ---- which metric ---- */
+
+/* "loss" of "val_loss". */
+static const char *bare(const char *name)
+{
+    return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
+}
+
+/* NULL: the loss, or none. */
+static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name)
+{
+    for (int i = 0; i < c->n_metrics; i++)
+        if (strcmp(c->metric[i].key, bare(name)) == 0)
+            return &c->metric[i];
+    return NULL;
+}
+
+static bool has_validation(const dt_dataset_spec *data)
+{
+    return data->part[DT_PART_VALIDATION] || data->validation_split > 0;
+}
+
+/* The keys that an epoch's logs may have, at most `most`; their number. */
+static int list_keys(dt_str *texts, const dt_callback_job *job, const char **key, int most)
+{
+    size_t start[2 * DT_MAX_SUMS + 2];
+    int n = 0;
+    for (int v = 0; v <= has_validation(job->data); v++)
+        for (int i = -1; i < job->compile->n_metrics && n < most; i++) {
+            start[n++] = texts->size;
+            dt_str_printf(texts, "%s%s", v ? "val_" : "", i < 0 ? "loss" : job->compile->metric[i].key);
+            dt_str_putc(texts, '\0');
+        }
+    for (int i = 0; i < n; i++)
+        key[i] = texts->data + start[i];
+    return n;
+}
+
+static dt_status *unknown_metric(const dt_callback_job *job, const dt_named *named, const char *name)
+{
+    const char *key[2 * DT_MAX_SUMS + 2];
+    dt_str texts = { 0 }, list = { 0 };
+    int n = list_keys(&texts, job, key, 2 * DT_MAX_SUMS + 2);
+    const char *nearest = dt_nearest(name, key, n);
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, dt_callback_place(named, "monitor"), "%s: the job has no metric '%.80s' to monitor", named->kind->name, name);
+    for (int i = 0; i < n; i++)
+        dt_str_printf(&list, "%s%s", i ? ", " : "", key[i]);
+    s = nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : dt_suggest(s, "it has %s", dt_str_text(&list));
+    dt_str_release(&texts);
+    dt_str_release(&list);
+    return s;
+}
+
+static dt_status *no_validation(const dt_named *named, const char *name)
+{
+    const dt_place *at = dt_callback_place(named, "monitor");
+    dt_status *s = dt_fail(DT_E_CALLBACK, at, "%s: there is no '%.80s' to monitor, for the job has no validation data", named->kind->name, name);
+    return dt_suggest(s, "write monitor: %.80s, or give dataset.validation or validation_split", bare(name));
+}
+
+static bool knows_direction(const dt_compile_spec *c, const char *name)
+{
+    const dt_metric_use *m = find_metric(c, name);
+    return strcmp(bare(name), "loss") == 0 || (m && m->row->better != DT_BETTER_UNKNOWN);
+}
+
+dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named)
+{
+    const dt_monitor_head *head = named->args;
+    const char *name = head->monitor;
+    bool is_rate = strcmp(name, "learning_rate") == 0;
+    if (!job->compile)
+        return NULL;
+    if (!is_rate && strcmp(bare(name), "loss") != 0 && !find_metric(job->compile, name))
+        return unknown_metric(job, named, name);
+    if (bare(name) != name && !has_validation(job->data))
+        return no_validation(named, name);
+    if (head->mode != AUTO || knows_direction(job->compile, name))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_CALLBACK, dt_callback_place(named, "monitor"), "%s: whether more or less of '%.80s' is better is not known",
+                              named->kind->name, name), "write mode: min, or mode: max");
+}
+
+/* ---- values ---- */
+
+dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head)
+{
+    const dt_metric_use *m = find_metric(dt_trainer_compiled_with(r->q->trainer), head->monitor);
+    bool more = head->mode == MORE || (head->mode == AUTO && m && m->row->better == DT_BETTER_MORE);
+    return (dt_monitor){ .name = head->monitor, .more = more, .min_delta = fabs(head->min_delta) };
+}
+
+bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference)
+{
+    float changed = (float)(m->more ? value - m->min_delta : value + m->min_delta);
+    return m->more ? changed > (float)reference : changed < (float)reference;
+}
+
+bool dt_monitor_improves(dt_monitor *m, double value)
+{
+    if (m->has_best && !dt_monitor_exceeds(m, value, m->best))
+        return false;
+    m->has_best = true;
+    m->best = value;
+    return true;
+}
+
+void dt_monitor_save(const dt_monitor *m, dt_json *j)
+{
+    dt_json_string(j, "monitor", m->name);
+    if (m->has_best)
+        dt_keep_number(j, "best", m->best);
+}
+
+/* The best of one metric is nothing to another. */
+void dt_monitor_restore(dt_monitor *m, const json_t *kept)
+{
+    const char *name = json_string_value(json_object_get(kept, "monitor"));
+    if (name && strcmp(name, m->name) == 0)
+        m->has_best |= dt_kept_number(kept, "best", &m->best);
+}

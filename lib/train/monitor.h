@@ -1,0 +1,42 @@
+/*
+ * Watching a metric, for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which one, which way is better, and whether a value is better than
+ * another by min_delta. As in Keras the comparison is in float32.
+ */
+#ifndef DT_TRAIN_MONITOR_H
+#define DT_TRAIN_MONITOR_H
+
+#include "train/callback.h"
+
+/* The head of a callback's args: its struct begins with `dt_monitor_head head`, its table with DT_MONITOR_FIELDS. */
+typedef struct dt_monitor_head {
+    const char *monitor;
+    int mode;
+    double min_delta;
+    int64_t verbose;
+} dt_monitor_head;
+extern const char *const dt_monitor_modes[]; /* auto, min, max */
+#define DT_MONITOR_FIELDS(type) \
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss", .help = "the metric that counts, by its key in the history"), \
+    DT_HEAD_FIELD(DT_FIELD_ENUM, type, mode, .choices = dt_monitor_modes, .help = "whether less or more is better; auto: as the metric says"), \
+    DT_HEAD_FIELD(DT_FIELD_INT, type, verbose, .max = 2, .help = "what a callback does is always told")
+#define DT_MIN_DELTA_FIELD(type, preset_) \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, min_delta, .preset = (preset_), .help = "a change of less counts as none")
+
+typedef struct dt_monitor {
+    const char *name;
+    bool more;               /* is better */
+    double min_delta;
+    bool has_best;           /* else any value is better */
+    double best;
+} dt_monitor;
+
+/* That the job has the metric, and that it is known which way is better. CALLBACK and UNKNOWN_NAME at the argument. */
+dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
+dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
+bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
+/* Better than the best so far; then it is the best. */
+bool dt_monitor_improves(dt_monitor *m, double value);
+void dt_monitor_save(const dt_monitor *m, dt_json *j);
+void dt_monitor_restore(dt_monitor *m, const json_t *kept);
+
+#endif
