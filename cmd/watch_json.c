@@ -112,6 +112,14 @@ static void put_fault(struct json *j, const dt_event *e)
     json_string(j, "fault", e->text);
 }
 
+static void put_callback(struct json *j, const dt_event *e)
+{
+    json_integer(j, "step", e->step);
+    json_integer(j, "epoch", e->epoch);
+    json_string(j, "callback", e->callback);
+    json_string(j, "text", e->text);
+}
+
 static void put_text(struct json *j, const dt_event *e)
 {
     json_integer(j, "step", e->step);
@@ -131,6 +139,7 @@ static const struct {
     [DT_EVENT_WARNING] = {"warning", put_warning},
     [DT_EVENT_TEXT] = {"text", put_text},
     [DT_EVENT_FAULT] = {"fault", put_fault},
+    [DT_EVENT_CALLBACK] = {"callback", put_callback},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

@@ -291,6 +291,10 @@ void watch_text(struct watch *w, const dt_event *e)
     case DT_EVENT_TEXT:
         tell_text(w, e);
         break;
+    case DT_EVENT_CALLBACK:
+        if (!w->out->quiet)
+            out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
+        break;
     case DT_EVENT_FAULT:
         out_note(w->out, "injected in step %" PRId64 ": %s", e->step, e->text);
         break;

@@ -84,6 +84,10 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
     bool leaves = *path == '/';
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
+    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl" };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
+            return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is the run's own", argument, taken[i]);
     if (!leaves)
         return NULL;
     return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' does not lie below output.dir", argument, path),
@@ -284,6 +288,8 @@ dt_status *dt_callbacks_saved(run *r)
 dt_status *dt_callbacks_end(run *r)
 {
     FOR_ALL(r, end);
+    for (dt_said *s = r->said; s && r->at.epoch_step == 0; s = s->next)
+        s->epoch = r->at.epoch; /* the one that has just ended */
     dt_callbacks_tell(r);
     return NULL;
 }

@@ -45,7 +45,7 @@ struct dt_callback_row {
     dt_status *(*open)(run *r, dt_callback *c);
     /* What it remembers, as entries of an object; and from there. Restoring is asked for what must be loaded: see dt_callback_arrays. */
     dt_status *(*save)(run *r, dt_callback *c, dt_json *j);
-    void (*restore)(dt_callback *c, const json_t *kept);
+    void (*restore)(run *r, dt_callback *c, const json_t *kept);
     /* The tensors that it keeps in checkpoints, to be saved, or to be filled after restore; none: n is 0. */
     dt_arrays (*arrays)(const dt_callback *c);
     /* Where the run stands is known; not in dry runs. */

@@ -98,7 +98,7 @@ dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c)
     for (int i = 0; i < r->n_callbacks; i++) {
         const json_t *kept = json_object_get(root, r->callback[i].key);
         if (r->callback[i].row->restore && json_is_object(kept))
-            r->callback[i].row->restore(&r->callback[i], kept);
+            r->callback[i].row->restore(r, &r->callback[i], kept);
     }
     json_decref(root);
     const dt_arrays wanted = dt_callbacks_arrays(r);

@@ -73,17 +73,22 @@ static bool knows_direction(const dt_compile_spec *c, const char *name)
     return strcmp(bare(name), "loss") == 0 || (m && m->row->better != DT_BETTER_UNKNOWN);
 }
 
+bool dt_monitor_has(const dt_callback_job *job, const char *name)
+{
+    bool known = strcmp(bare(name), "loss") == 0 || find_metric(job->compile, name);
+    return strcmp(name, "learning_rate") == 0 || (known && (bare(name) == name || has_validation(job->data)));
+}
+
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named)
 {
     const dt_monitor_head *head = named->args;
     const char *name = head->monitor;
-    bool is_rate = strcmp(name, "learning_rate") == 0;
     if (!job->compile)
         return NULL;
-    if (!is_rate && strcmp(bare(name), "loss") != 0 && !find_metric(job->compile, name))
-        return unknown_metric(job, named, name);
-    if (bare(name) != name && !has_validation(job->data))
+    if (!dt_monitor_has(job, name) && dt_monitor_has(job, bare(name)))
         return no_validation(named, name);
+    if (!dt_monitor_has(job, name))
+        return unknown_metric(job, named, name);
     if (head->mode != AUTO || knows_direction(job->compile, name))
         return NULL;
     return dt_suggest(dt_fail(DT_E_CALLBACK, dt_callback_place(named, "monitor"), "%s: whether more or less of '%.80s' is better is not known",

@@ -32,6 +32,8 @@ typedef struct dt_monitor {
 
 /* That the job has the metric, and that it is known which way is better. CALLBACK and UNKNOWN_NAME at the argument. */
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
+/* Whether logs may have it; job->compile is there. */
+bool dt_monitor_has(const dt_callback_job *job, const char *name);
 dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
 bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
 /* Better than the best so far; then it is the best. */

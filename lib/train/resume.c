@@ -187,22 +187,29 @@ static dt_status *give_up_old(run *r)
     return fresh ? dt_checkpoints_clean(&r->directory, true, r->checkpoint) : NULL;
 }
 
+dt_status *dt_run_describe(run *r, dt_state_file *state)
+{
+    dt_arrays *kept = dt_arena_new(r->arena, dt_arrays);
+
+    *kept = dt_callbacks_arrays(r);
+    r->saved = dt_weights_digest(r->model);
+    *state = (dt_state_file){
+        .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
+        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
+        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
+    };
+    memcpy(state->sum, &r->at.sums, sizeof r->at.sums);
+    return dt_callbacks_save(r, &state->callbacks);
+}
+
 dt_status *dt_run_save(run *r)
 {
     dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
-    dt_state_file state = {
-        .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
-        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training,
-    };
-    dt_arrays kept = dt_callbacks_arrays(r);
+    dt_state_file state;
     char *path = NULL;
 
-    r->saved = dt_weights_digest(r->model);
-    memcpy(state.sum, &r->at.sums, sizeof r->at.sums);
+    DT_TRY(dt_run_describe(r, &state));
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
-    DT_TRY(dt_callbacks_save(r, &state.callbacks));
-    state.callback_arrays = &kept;
     DT_TRY(dt_checkpoint_save(&r->directory, &state, &model, &optimizer,
                               r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
     free(r->checkpoint);

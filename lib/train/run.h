@@ -69,7 +69,9 @@ void dt_idle_add(run *r, const dt_batch *batch, double seconds);
 void dt_idle_tell(run *r, dt_event *e);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
-/* Saves a checkpoint of the position. */
+/* What a checkpoint of the position says, lent until the run ends. */
+dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
+/* Saves one. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
 void dt_run_emit(const run *r, const dt_event *e);

@@ -145,7 +145,7 @@ static void test_refusals(void **state)
         rig r;
         rig_make(&r, &(setup){ .layers = cases[i].layers, .data = cases[i].data, .fit = cases[i].fit });
         outcome o = { 0 };
-        dt_status *s = dt_callbacks_check(&r.fit.callbacks, &r.model->spec, dt_dataset_spec_of(r.data));
+        dt_status *s = dt_callbacks_check(&r.fit.callbacks, &(dt_callback_job){ &r.model->spec, dt_dataset_spec_of(r.data), &r.model->compile });
         if (!s) {
             OK(rig_trainer(&r, &(setup){ 0 }));
             s = rig_fit(&r, &(setup){ 0 }, &o);
@@ -163,7 +163,8 @@ static void test_faults_of_arguments(void **state)
 {
     (void)state;
     static const struct { const char *fit; int number; const char *text; } cases[] = {
-        { "{steps: 1, callbacks: [EarlyStopping]}", DT_E_NOT_YET, "callback 'EarlyStopping' is not implemented yet" },
+        { "{steps: 1, callbacks: [SwapEMAWeights]}", DT_E_NOT_YET, "callback 'SwapEMAWeights' is not implemented yet" },
+        { "{steps: 1, callbacks: [BackupAndRestore: {backup_dir: b}]}", DT_E_CALLBACK, "no callback 'BackupAndRestore': every run backs itself up: 'checkpoint'" },
         { "{steps: 1, callbacks: [GenerateTxt]}", DT_E_UNKNOWN_NAME, "unknown callback 'GenerateTxt'" },
         { "{steps: 1, callbacks: [{GenerateText: {every: 1}}]}", DT_E_MISSING_KEY, "required key 'prompt' is missing in GenerateText" },
         { "{steps: 1, callbacks: [{GenerateText: {every: 0, prompt: a}}]}", DT_E_RANGE, "every must be in [1, 1e+15], got 0" },

@@ -125,9 +125,10 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j)
     return NULL;
 }
 
-static void restore(dt_callback *c, const json_t *kept)
+static void restore(run *r, dt_callback *c, const json_t *kept)
 {
     stopper *s = c->state;
+    (void)r;
     dt_monitor_restore(&s->monitor, kept);
     dt_kept_count(kept, "wait", &s->wait);
     dt_kept_count(kept, "best_epoch", &s->best_epoch);

@@ -1,0 +1,177 @@
+/*
+ * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the logs' keys, sorted; where the first epoch has no
+ * validation, columns val_KEY for all of them; numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/python_text.h"
+#include "train/run_log.h"
+
+struct csv_logger {
+    const char *filename, *separator;
+    bool append;
+};
+
+static const dt_field fields[] = {
+    DT_TEXT(struct csv_logger, filename, .min = 1, .max = 1000, .required = true, .help = "below output.dir"),
+    DT_TEXT(struct csv_logger, separator, .min = 1, .max = 1, .preset = ",", .help = "between columns"),
+    DT_FLAG(struct csv_logger, append, .help = "a run that begins anew adds to the file of the one before"),
+    DT_END
+};
+
+typedef struct csv {
+    const struct csv_logger *x;
+    dt_run_log log;
+    bool has_keys;
+    dt_texts keys;
+} csv;
+
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
+{
+    const struct csv_logger *x = named->args;
+    (void)job;
+    return dt_callback_check_path(named, "filename", x->filename);
+}
+
+static dt_status *open_csv(run *r, dt_callback *c)
+{
+    csv *v = dt_arena_new(r->arena, csv);
+    *v = (csv){ .x = c->named->args };
+    c->state = v;
+    return NULL;
+}
+
+static dt_status *begin(run *r, dt_callback *c)
+{
+    csv *v = c->state;
+    if (!r->resumed || r->aside)
+        v->has_keys = false;
+    DT_TRY(dt_callback_path(r, c, v->x->filename, &v->log.path));
+    return dt_run_log_open(r, &v->log, v->x->append);
+}
+
+/* ---- cells ---- */
+
+/* In quotes where it holds what has a meaning. */
+static void put_text(dt_str *out, const char *text, const char *separator)
+{
+    if (!strpbrk(text, "\"\r\n") && !strstr(text, separator)) {
+        dt_str_puts(out, text);
+        return;
+    }
+    dt_str_putc(out, '"');
+    for (; *text; text++)
+        dt_str_printf(out, *text == '"' ? "\"\"" : "%c", *text);
+    dt_str_putc(out, '"');
+}
+
+/* ---- columns ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void choose_columns(run *r, csv *v, const dt_logs *logs)
+{
+    bool validated = false;
+    dt_texts *k = &v->keys;
+    *k = (dt_texts){ .v = dt_arena_array(r->arena, const char *, 2 * logs->n) };
+    for (int i = 0; i < logs->n; i++) {
+        k->v[k->n++] = dt_arena_strdup(r->arena, logs->metric[i].name);
+        validated |= strncmp(logs->metric[i].name, "val_", 4) == 0;
+    }
+    qsort(k->v, (size_t)k->n, sizeof *k->v, by_name);
+    for (int i = 0; !validated && i < logs->n; i++)
+        k->v[k->n++] = dt_arena_printf(r->arena, "val_%s", k->v[i]);
+    v->has_keys = true;
+}
+
+static void put_header(const csv *v, dt_str *out)
+{
+    dt_str_puts(out, "epoch");
+    for (int i = 0; i < v->keys.n; i++) {
+        dt_str_puts(out, v->x->separator);
+        put_text(out, v->keys.v[i], v->x->separator);
+    }
+    dt_str_puts(out, "\r\n");
+}
+
+static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    csv *v = c->state;
+    dt_str line = { 0 };
+    if (!v->has_keys)
+        choose_columns(r, v, logs);
+    if (v->log.end == 0)
+        put_header(v, &line);
+    dt_str_printf(&line, "%lld", (long long)r->at.epoch);
+    for (int i = 0; i < v->keys.n; i++) {
+        const double *value = dt_logs_find(logs, v->keys.v[i]);
+        dt_str_puts(&line, v->x->separator);
+        if (value)
+            dt_python_float(&line, *value);
+        else
+            dt_str_puts(&line, "NA");
+    }
+    dt_str_puts(&line, "\r\n");
+    dt_status *s = dt_run_log_put(r, &v->log, line.data, line.size);
+    dt_str_release(&line);
+    return s;
+}
+
+/* ---- in checkpoints ---- */
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    csv *v = c->state;
+    (void)r;
+    DT_TRY(dt_run_log_save(&v->log, j));
+    dt_json_open(j, "keys", '[');
+    for (int i = 0; i < v->keys.n; i++)
+        dt_json_string(j, NULL, v->keys.v[i]);
+    dt_json_close(j, ']');
+    return NULL;
+}
+
+static void restore(run *r, dt_callback *c, const json_t *kept)
+{
+    csv *v = c->state;
+    const json_t *keys = json_object_get(kept, "keys");
+    size_t n = json_array_size(keys);
+    dt_run_log_restore(&v->log, kept);
+    v->keys = (dt_texts){ .v = dt_arena_array(r->arena, const char *, n) };
+    for (size_t i = 0; i < n; i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        if (key)
+            v->keys.v[v->keys.n++] = dt_arena_strdup(r->arena, key);
+    }
+    v->has_keys = v->keys.n > 0;
+}
+
+static dt_status *saved(run *r, dt_callback *c)
+{
+    csv *v = c->state;
+    (void)r;
+    return dt_run_log_saved(&v->log);
+}
+
+static void close_csv(dt_callback *c)
+{
+    csv *v = c->state;
+    if (v)
+        dt_run_log_close(&v->log);
+}
+
+const dt_callback_row dt_callback_csv_logger = {
+    .kind = { "CSVLogger", "writes metrics to a CSV file, a line an epoch", fields, sizeof(struct csv_logger), NULL },
+    .check = check,
+    .open = open_csv,
+    .save = save,
+    .restore = restore,
+    .begin = begin,
+    .epoch = log_epoch,
+    .saved = saved,
+    .close = close_csv,
+};

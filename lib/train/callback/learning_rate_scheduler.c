@@ -1,0 +1,63 @@
+/*
+ * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of the epoch; a job has no functions, but schedules, which
+ * here count epochs in place of steps:
+ *
+ *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 10, decay_rate: 0.5, staircase: true}}}
+ */
+#include "train/callback.h"
+
+struct scheduler {
+    const dt_tree *schedule;
+    int64_t verbose;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct scheduler, schedule, .required = true, .help = "a learning rate schedule whose steps are epochs"),
+    DT_INT(struct scheduler, verbose, .max = 2, .help = "what a callback does is always told"),
+    DT_END
+};
+
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
+{
+    const struct scheduler *x = named->args;
+    dt_arena *arena = dt_arena_create();
+    dt_named schedule;
+    (void)job;
+    dt_status *s = dt_rate_read(arena, x->schedule, &schedule);
+    dt_arena_destroy(arena);
+    return s;
+}
+
+static dt_status *open_scheduler(run *r, dt_callback *c)
+{
+    const struct scheduler *x = c->named->args;
+    dt_named *schedule = dt_arena_new(r->arena, dt_named);
+    c->state = schedule;
+    return dt_rate_read(r->arena, x->schedule, schedule);
+}
+
+static dt_status *begin_epoch(run *r, dt_callback *c)
+{
+    double rate;
+    DT_TRY(dt_rate_value(c->state, r->at.epoch, &rate));
+    dt_run_set_rate(r, rate);
+    return NULL;
+}
+
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    double rate;
+    (void)c;
+    DT_TRY(dt_run_rate(r, &rate));
+    dt_logs_put(logs, "learning_rate", rate);
+    return NULL;
+}
+
+const dt_callback_row dt_callback_learning_rate_scheduler = {
+    .kind = { "LearningRateScheduler", "sets the learning rate of each epoch", fields, sizeof(struct scheduler), NULL },
+    .varies_rate = true,
+    .check = check,
+    .open = open_scheduler,
+    .epoch_begin = begin_epoch,
+    .epoch = end_epoch,
+};

@@ -1,0 +1,246 @@
+/*
+ * ModelCheckpoint, as in Keras: saves the model after every epoch or so many steps, or when a metric is the best so far. What it saves is not what a run
+ * goes on from (`checkpoint` is), but what people keep: a checkpoint of its own, which `evaluate --ckpt`, `predict --ckpt` and `--resume PATH` take, or
+ * with save_weights_only the weights alone, as safetensors.
+ *
+ * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a run may go on from there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/monitor.h"
+#include "train/python_text.h"
+
+struct model_checkpoint {
+    dt_monitor_head head;
+    const char *filepath;
+    bool save_best_only, save_weights_only, has_threshold;
+    double initial_value_threshold;
+    const dt_tree *save_freq;
+};
+
+static const dt_field fields[] = {
+    DT_TEXT(struct model_checkpoint, filepath, .min = 1, .max = 1000, .required = true,
+            .help = "below output.dir; {epoch:02d}, {batch} and {val_loss:.2f} stand for their values"),
+    DT_MONITOR_FIELDS(struct model_checkpoint),
+    DT_FLAG(struct model_checkpoint, save_best_only, .help = "only when the metric is better than ever"),
+    DT_FLAG(struct model_checkpoint, save_weights_only, .help = "weights alone, to a .safetensors file"),
+    DT_TREE(struct model_checkpoint, save_freq, .preset = "epoch", .help = "epoch, or a number of steps"),
+    DT_REAL(struct model_checkpoint, initial_value_threshold, .set = 1 + offsetof(struct model_checkpoint, has_threshold),
+            .help = "only what is better than this counts as best"),
+    DT_END
+};
+
+typedef struct keeper {
+    const struct model_checkpoint *x;
+    dt_monitor monitor;
+    int64_t every, seen;         /* steps; 0: epochs */
+    const char *due;             /* the path to save to; NULL: nothing is due */
+} keeper;
+
+/* ---- checking ---- */
+
+static dt_status *read_freq(const struct model_checkpoint *x, int64_t *every)
+{
+    const dt_tree *t = x->save_freq;
+    *every = 0;
+    if (!t || t->kind == DT_TREE_NULL || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "epoch") == 0))
+        return NULL;
+    return dt_tree_int(t, "save_freq", 1, 1e15, every);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x)
+{
+    const dt_place *at = dt_callback_place(named, "filepath");
+    bool weights = ends_in(x->filepath, ".safetensors"), keras = ends_in(x->filepath, ".keras") || ends_in(x->filepath, ".h5");
+    if (x->save_weights_only && !weights)
+        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.200s' does not end in .safetensors, as weights alone do", x->filepath),
+                          "write filepath: best.safetensors, or leave save_weights_only out");
+    if (!x->save_weights_only && (weights || keras))
+        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.200s' is a file's name, but a checkpoint is a directory", x->filepath),
+                          "write filepath: best, or save_weights_only: true and filepath: best.safetensors");
+    return NULL;
+}
+
+static bool has_value(const dt_callback_job *job, const char *name, bool by_steps)
+{
+    if (strcmp(name, "epoch") == 0 || strcmp(name, "batch") == 0)
+        return by_steps || strcmp(name, "epoch") == 0;
+    return dt_monitor_has(job, name) && !(by_steps && strncmp(name, "val_", 4) == 0);
+}
+
+static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every)
+{
+    const struct model_checkpoint *x = named->args;
+    const dt_place *at = dt_callback_place(named, "filepath");
+    const char *p = x->filepath, *wrong;
+    dt_python_part part;
+    while (dt_python_next(&p, NULL, &part, &wrong))
+        if (job->compile && !has_value(job, part.name, every > 0))
+            return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: there is no '%s' to stand for '{%s}'", part.name, part.name),
+                              every ? "epoch, batch and the metrics of training have values" : "epoch and the metrics of the job have values");
+    if (wrong)
+        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is no name in brackets", wrong), "write {epoch:02d} or {val_loss:.2f}");
+    return NULL;
+}
+
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
+{
+    const struct model_checkpoint *x = named->args;
+    int64_t every;
+    DT_TRY(read_freq(x, &every));
+    DT_TRY(dt_callback_check_path(named, "filepath", x->filepath));
+    DT_TRY(check_ending(named, x));
+    DT_TRY(check_pattern(job, named, every));
+    return x->save_best_only ? dt_monitor_check(job, named) : NULL;
+}
+
+/* ---- deciding ---- */
+
+static dt_status *open_keeper(run *r, dt_callback *c)
+{
+    keeper *k = dt_arena_new(r->arena, keeper);
+    *k = (keeper){ .x = c->named->args };
+    k->monitor = dt_monitor_open(r, &k->x->head);
+    k->monitor.has_best = k->x->has_threshold;
+    k->monitor.best = k->x->initial_value_threshold;
+    c->state = k;
+    return read_freq(k->x, &k->every);
+}
+
+static const char *path_of(run *r, const keeper *k, const dt_logs *logs)
+{
+    const char *p = k->x->filepath, *wrong;
+    dt_python_part part;
+    dt_str path = { 0 };
+    while (dt_python_next(&p, &path, &part, &wrong)) {
+        const double *value = dt_logs_find(logs, part.name);
+        if (strcmp(part.name, "epoch") == 0)
+            dt_python_put(&path, &part, (double)r->at.epoch + 1, true);
+        else if (strcmp(part.name, "batch") == 0)
+            dt_python_put(&path, &part, (double)r->at.epoch_step, true);
+        else
+            dt_python_put(&path, &part, value ? *value : (double)NAN, false);
+    }
+    const char *kept = dt_arena_strdup(r->arena, dt_str_text(&path));
+    dt_str_release(&path);
+    return kept;
+}
+
+/* As Keras, saves where the metric is not known. */
+static void decide(run *r, dt_callback *c, const dt_logs *logs)
+{
+    keeper *k = c->state;
+    const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
+    const bool had_best = k->monitor.has_best;
+    const double best = k->monitor.best;
+    if (current && !dt_monitor_improves(&k->monitor, *current))
+        return;
+    k->due = path_of(r, k, logs);
+    if (current && had_best)
+        dt_callback_say(r, c, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best, *current, k->due);
+    else
+        dt_callback_say(r, c, "saving %s", k->due);
+}
+
+static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
+{
+    keeper *k = c->state;
+    if (k->every == 0 || ++k->seen < k->every)
+        return NULL;
+    k->seen = 0;
+    decide(r, c, logs);
+    return NULL;
+}
+
+static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    keeper *k = c->state;
+    if (k->every == 0 && dt_epoch_is_whole(r))
+        decide(r, c, logs);
+    return NULL;
+}
+
+/* ---- saving ---- */
+
+static dt_status *save_weights(run *r, const char *path)
+{
+    const dt_arrays model = dt_model_arrays(r->model, r->arena);
+    const char *temporary = dt_arena_printf(r->arena, "%s.tmp", path);
+    char *folder = dt_path_dir(path);
+    dt_digest digest;
+    dt_status *s = dt_safetensors_write(temporary, &model, &digest);
+    if (!s)
+        s = dt_rename(temporary, path);
+    if (!s)
+        s = dt_dir_sync(folder);
+    free(folder);
+    return s;
+}
+
+static dt_status *save_model(run *r, const char *path)
+{
+    const dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_state_file state;
+    DT_TRY(dt_run_describe(r, &state));
+    return dt_checkpoint_write(path, &state, &model, &optimizer);
+}
+
+static dt_status *save_due(run *r, dt_callback *c)
+{
+    keeper *k = c->state;
+    const char *path;
+    if (!k->due || !r->writes)
+        return NULL;
+    DT_TRY(dt_callback_path(r, c, k->due, &path));
+    k->due = NULL;
+    char *folder = dt_path_dir(path);
+    dt_status *s = dt_dir_make(folder);
+    free(folder);
+    if (!s)
+        s = k->x->save_weights_only ? save_weights(r, path) : save_model(r, path);
+    return s ? dt_note(s, "in callback ModelCheckpoint") : NULL;
+}
+
+static dt_status *begin(run *r, dt_callback *c)
+{
+    const char *path;
+    return dt_callback_path(r, c, "", &path);
+}
+
+/* ---- in checkpoints ---- */
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    const keeper *k = c->state;
+    (void)r;
+    dt_monitor_save(&k->monitor, j);
+    dt_json_int(j, "seen", k->seen);
+    return NULL;
+}
+
+static void restore(run *r, dt_callback *c, const json_t *kept)
+{
+    keeper *k = c->state;
+    (void)r;
+    dt_monitor_restore(&k->monitor, kept);
+    dt_kept_count(kept, "seen", &k->seen);
+}
+
+const dt_callback_row dt_callback_model_checkpoint = {
+    .kind = { "ModelCheckpoint", "saves the model where a metric is the best so far, or regularly", fields, sizeof(struct model_checkpoint), NULL },
+    .check = check,
+    .open = open_keeper,
+    .save = save,
+    .restore = restore,
+    .begin = begin,
+    .batch = after_batch,
+    .epoch = after_epoch,
+    .step = save_due,
+};

@@ -1,0 +1,107 @@
+/* ReduceLROnPlateau, as in Keras: where a metric does not become better for `patience` epochs, the learning rate is multiplied by `factor`; then it is
+ * given `cooldown` epochs. The logs get `learning_rate`, as it was in the epoch. */
+#include <math.h>
+
+#include "train/monitor.h"
+
+struct plateau {
+    dt_monitor_head head;
+    double factor, min_lr;
+    int64_t patience, cooldown;
+};
+
+static const dt_field fields[] = {
+    DT_MONITOR_FIELDS(struct plateau),
+    DT_MIN_DELTA_FIELD(struct plateau, "0.0001"),
+    DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true, .help = "of the old rate: the new one"),
+    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "epochs without improvement after which the rate is reduced"),
+    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "epochs after a reduction that do not count"),
+    DT_REAL(struct plateau, min_lr, .max = INFINITY, .help = "the rate is not reduced below it"),
+    DT_END
+};
+
+typedef struct reducer {
+    const struct plateau *x;
+    dt_monitor monitor;
+    int64_t wait, cooldown;
+} reducer;
+
+static dt_status *open_reducer(run *r, dt_callback *c)
+{
+    reducer *s = dt_arena_new(r->arena, reducer);
+    *s = (reducer){ .x = c->named->args };
+    s->monitor = dt_monitor_open(r, &s->x->head);
+    c->state = s;
+    return NULL;
+}
+
+static void reduce(run *r, dt_callback *c, double old)
+{
+    reducer *s = c->state;
+    dt_str rate = { 0 };
+    if (old <= (double)(float)s->x->min_lr)
+        return;
+    float now = (float)fmax(old * s->x->factor, s->x->min_lr);
+    dt_run_set_rate(r, (double)now);
+    s->cooldown = s->x->cooldown;
+    s->wait = 0;
+    dt_str_float(&rate, now);
+    dt_callback_say(r, c, "reducing learning rate to %s", dt_str_text(&rate));
+    dt_str_release(&rate);
+}
+
+static void look(run *r, dt_callback *c, double current, double rate)
+{
+    reducer *s = c->state;
+    if (s->cooldown > 0) {
+        s->cooldown--;
+        s->wait = 0;
+    }
+    if (dt_monitor_improves(&s->monitor, current)) {
+        s->wait = 0;
+        return;
+    }
+    if (s->cooldown == 0 && ++s->wait >= s->x->patience)
+        reduce(r, c, rate);
+}
+
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    const reducer *s = c->state;
+    double rate;
+    DT_TRY(dt_run_rate(r, &rate));
+    dt_logs_put(logs, "learning_rate", rate);
+    const double *current = dt_logs_find(logs, s->x->head.monitor);
+    if (current && dt_epoch_is_whole(r))
+        look(r, c, *current, rate);
+    return NULL;
+}
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    const reducer *s = c->state;
+    (void)r;
+    dt_monitor_save(&s->monitor, j);
+    dt_json_int(j, "wait", s->wait);
+    dt_json_int(j, "cooldown", s->cooldown);
+    return NULL;
+}
+
+static void restore(run *r, dt_callback *c, const json_t *kept)
+{
+    reducer *s = c->state;
+    (void)r;
+    dt_monitor_restore(&s->monitor, kept);
+    dt_kept_count(kept, "wait", &s->wait);
+    dt_kept_count(kept, "cooldown", &s->cooldown);
+}
+
+const dt_callback_row dt_callback_reduce_lr_on_plateau = {
+    .kind = { "ReduceLROnPlateau", "learns more slowly when a metric no longer becomes better", fields, sizeof(struct plateau), NULL },
+    .varies_rate = true,
+    .check = dt_monitor_check,
+    .open = open_reducer,
+    .save = save,
+    .restore = restore,
+    .epoch = end_epoch,
+};

@@ -1,0 +1,154 @@
+/* See run_log.h. */
+#include "train/run_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const size_t largest = (size_t)1 << 31;
+
+/* -1: there is none. What is no plain file is refused before it is read. */
+static dt_status *size_of(const char *path, int64_t *size)
+{
+    struct stat st;
+    *size = -1;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? NULL : dt_fail_errno(DT_E_IO, path);
+    if (!S_ISREG(st.st_mode))
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
+    *size = st.st_size;
+    return NULL;
+}
+
+/* The first bytes of `from` as `to`. */
+static dt_status *copy_first(const char *from, const char *to, int64_t keep)
+{
+    dt_str text = { 0 };
+    dt_status *s = dt_file_read(from, largest, &text);
+    if (!s)
+        s = dt_file_commit(to, dt_str_text(&text), (int64_t)text.size < keep ? text.size : (size_t)keep);
+    dt_str_release(&text);
+    return s;
+}
+
+dt_status *dt_run_log_cut(const char *path, int64_t keep)
+{
+    int64_t size;
+    DT_TRY(size_of(path, &size));
+    return size > keep ? copy_first(path, path, keep) : NULL;
+}
+
+int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end)
+{
+    bool goes_on = r->at.step < r->steps && !r->stop_training;
+    return goes_on ? size : end;
+}
+
+/* ---- beside the old one ---- */
+
+static char *beside(const dt_run_log *l, int64_t generation)
+{
+    dt_str name = { 0 };
+    dt_str_printf(&name, "%s.%lld", l->path, (long long)generation);
+    return dt_str_take(&name);
+}
+
+/* What killed runs left: this run's own is taken, that of a later one, which has no checkpoint, goes. */
+static dt_status *settle(const dt_run_log *l, int64_t generation)
+{
+    char *own = beside(l, generation), *later = beside(l, generation + 1);
+    int64_t size;
+    dt_status *s = size_of(own, &size);
+    if (!s && size >= 0)
+        s = dt_rename(own, l->path);
+    if (!s)
+        s = dt_file_remove(later);
+    free(own);
+    free(later);
+    return s;
+}
+
+/* ---- the log ---- */
+
+static dt_status *make_folder(const char *path)
+{
+    char *folder = dt_path_dir(path);
+    dt_status *s = *folder ? dt_dir_make(folder) : NULL;
+    free(folder);
+    return s;
+}
+
+/* What stands in `path` from now on; l->size has what is to stay. */
+static dt_status *begin(dt_run_log *l, const char *path)
+{
+    int64_t old, size;
+    DT_TRY(size_of(l->path, &old));
+    if (old > l->size || (l->aside && old > 0))
+        DT_TRY(copy_first(l->path, path, l->size));
+    DT_TRY(dt_writer_append(&l->file, path));
+    DT_TRY(size_of(path, &size));
+    l->size = l->end = size < 0 ? 0 : size;
+    return NULL;
+}
+
+dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
+{
+    const bool anew = !r->resumed || r->aside;
+    l->aside = r->aside;
+    DT_TRY(make_folder(l->path));
+    if (!l->aside)
+        DT_TRY(settle(l, r->generation));
+    l->size = !anew ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
+    char *path = l->aside ? beside(l, r->generation) : dt_strdup(l->path);
+    dt_status *s = begin(l, path);
+    free(path);
+    return s;
+}
+
+dt_status *dt_run_log_put(const run *r, dt_run_log *l, const void *bytes, size_t n)
+{
+    DT_TRY(dt_writer_put(&l->file, bytes, n));
+    l->end += (int64_t)n;
+    if (r->at.epoch_step % r->steps_per_epoch == 0)
+        l->size = l->end;
+    return NULL;
+}
+
+dt_status *dt_run_log_save(dt_run_log *l, dt_json *j)
+{
+    if (l->file.path)
+        DT_TRY(dt_writer_sync(&l->file));
+    dt_json_int(j, "size", l->size);
+    dt_json_int(j, "end", l->end);
+    return NULL;
+}
+
+dt_status *dt_run_log_saved(dt_run_log *l)
+{
+    if (!l->aside)
+        return NULL;
+    l->aside = false;
+    DT_TRY(dt_rename(l->file.path, l->path));
+    char *folder = dt_path_dir(l->path);
+    dt_status *s = dt_dir_sync(folder);
+    free(folder);
+    free(l->file.path);
+    l->file.path = dt_strdup(l->path);
+    return s;
+}
+
+void dt_run_log_restore(dt_run_log *l, const json_t *kept)
+{
+    if (dt_kept_count(kept, "size", &l->size) && !dt_kept_count(kept, "end", &l->end))
+        l->end = l->size;
+}
+
+/* What a run without a checkpoint wrote beside another's goes with it. */
+void dt_run_log_close(dt_run_log *l)
+{
+    if (!l->file.path)
+        return;
+    l->file.keep = !l->aside;
+    dt_writer_abandon(&l->file);
+}
