@@ -230,22 +230,22 @@ dt_status *dt_callbacks_open(run *r)
     return NULL;
 }
 
-/* Asks all that have the hook. */
-#define FOR_ALL(r, hook, ...) \
-    for (int i = 0; i < (r)->n_callbacks; i++) \
-        if ((r)->callback[i].row->hook) \
-            DT_TRY((r)->callback[i].row->hook(r, &(r)->callback[i] __VA_OPT__(, ) __VA_ARGS__))
+/* Asks all that have the hook; c is the one at hand. */
+#define FOR_ALL(hook, arguments) \
+    for (dt_callback *c = r->callback; c < r->callback + r->n_callbacks; c++) \
+        if (c->row->hook) \
+            DT_TRY(c->row->hook arguments)
 
 dt_status *dt_callbacks_begin(run *r)
 {
-    FOR_ALL(r, begin);
+    FOR_ALL(begin, (r, c));
     dt_callbacks_tell(r);
     return NULL;
 }
 
 dt_status *dt_callbacks_epoch_begin(run *r)
 {
-    FOR_ALL(r, epoch_begin);
+    FOR_ALL(epoch_begin, (r, c));
     dt_callbacks_tell(r);
     return NULL;
 }
@@ -254,7 +254,7 @@ dt_status *dt_callbacks_batch(run *r)
 {
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric) };
-    FOR_ALL(r, batch, &logs);
+    FOR_ALL(batch, (r, c, &logs));
     return NULL;
 }
 
@@ -262,32 +262,32 @@ dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
 {
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, sums, false, metric) };
-    FOR_ALL(r, test, &logs);
+    FOR_ALL(test, (r, c, &logs));
     return NULL;
 }
 
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
 {
-    FOR_ALL(r, epoch, logs);
+    FOR_ALL(epoch, (r, c, logs));
     return NULL;
 }
 
 dt_status *dt_callbacks_step(run *r)
 {
-    FOR_ALL(r, step);
+    FOR_ALL(step, (r, c));
     dt_callbacks_tell(r);
     return NULL;
 }
 
 dt_status *dt_callbacks_saved(run *r)
 {
-    FOR_ALL(r, saved);
+    FOR_ALL(saved, (r, c));
     return NULL;
 }
 
 dt_status *dt_callbacks_end(run *r)
 {
-    FOR_ALL(r, end);
+    FOR_ALL(end, (r, c));
     for (dt_said *s = r->said; s && r->at.epoch_step == 0; s = s->next)
         s->epoch = r->at.epoch; /* the one that has just ended */
     dt_callbacks_tell(r);
