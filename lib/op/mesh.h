@@ -20,7 +20,7 @@
 
 #include "graph/graph.h"
 
-enum { DT_MAX_AXES = 12 };
+enum { DT_MAX_AXES = 20 }; /* a slice of 9,216 chips of two cores has 13 prime factors; micro-batches are one more */
 
 /* Axes as a set: bit a is axis a. */
 typedef uint32_t dt_mesh_axes;
@@ -28,7 +28,7 @@ typedef uint32_t dt_mesh_axes;
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
-    dt_mesh_axes replicas;     /* the axis along which replicas stand, if the mesh has more than one replica's devices */
+    dt_mesh_axes replicas;     /* the axes along which replicas stand, the innermost ones, if the mesh has more than one replica's devices */
     dt_mesh_axes time;         /* the axis of micro-batches, if there are several */
 } dt_mesh;
 

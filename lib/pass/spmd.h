@@ -36,6 +36,12 @@ typedef struct dt_spmd_bytes {
     int peak;               /* the node of local behind which that is */
 } dt_spmd_bytes;
 
+/* Variables that over_replicas is to divide and that replicas do not divide evenly. */
+typedef struct dt_spmd_undivided {
+    int n, state;  /* how many; that of whole->state of which most is kept, -1: none */
+    int64_t bytes; /* on one device, beyond its share */
+} dt_spmd_undivided;
+
 typedef struct dt_spmd {
     dt_arena *arena;
     const dt_graph *whole; /* lent */
@@ -45,6 +51,7 @@ typedef struct dt_spmd {
     dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
     dt_layout *layout;     /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody asks where it lies */
     const char **note;     /* by node of local: what is worth a word (a fall-back), or NULL */
+    dt_spmd_undivided undivided;
     int *bucket;           /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing travels */
 } dt_spmd;
 

@@ -17,16 +17,28 @@ typedef struct planned {
     double seconds, received;
 } planned;
 
-static planned plan_of(const char *path, const char *const *override, int n)
+static dt_job_plan *plan_made(const char *path, const char *const *override, int n)
 {
     dt_job *j = NULL;
     dt_job_plan *p = NULL;
     dt_job_source source = { .path = path, .overrides = override, .n_overrides = n, .purpose = DT_FOR_PLAN };
     ok(dt_job_open(&j, &source));
     ok(dt_job_plan_create(&p, j, NULL));
-    planned all = { .bytes = p->plan[0]->bytes, .seconds = p->plan[0]->seconds, .received = p->plan[0]->received };
+    return p;
+}
+
+static void release(dt_job_plan *p)
+{
+    dt_job *j = p->job;
     dt_job_plan_destroy(p);
     dt_job_unref(j);
+}
+
+static planned plan_of(const char *path, const char *const *override, int n)
+{
+    dt_job_plan *p = plan_made(path, override, n);
+    planned all = { .bytes = p->plan[0]->bytes, .seconds = p->plan[0]->seconds, .received = p->plan[0]->received };
+    release(p);
     return all;
 }
 
@@ -61,6 +73,28 @@ static void test_over_replicas(void **state)
     assert_int_equal(all.bytes.weights, none.bytes.weights / REPLICAS);
     assert_int_equal(all.bytes.gradients, none.bytes.gradients / REPLICAS);
     expect_slots(all.bytes.slots, PARAMETERS / REPLICAS);
+}
+
+static void keep_line(void *user, const char *text)
+{
+    dt_str_printf(user, "%s\n", text);
+}
+
+/* Six replicas divide none of these sizes, two do: the rest is said. */
+static void test_replicas_that_do_not_divide(void **state)
+{
+    (void)state;
+    const char *override[] = { "partition.over_replicas=weights", "strategy.device_assignment={computation_shape: [1, 1, 1, 1], num_replicas: 6}",
+                               "dataset.global_batch_size=96" };
+    dt_str told = { 0 };
+    write_job("job.yaml", 0, small_job);
+    dt_job_plan *p = plan_made(path_of("job.yaml"), override, 3);
+    assert_int_equal(p->plan[0]->bytes.weights, 4 * PARAMETERS / 2);
+    dt_job_plan_warn(p, keep_line, &told);
+    assert_non_null(strstr(dt_str_text(&told), "6 replicas do not divide the sizes of 8 variables evenly, 'dense/kernel' the largest: a device keeps "
+                                               "48.7 KiB more than its share\n"));
+    dt_str_release(&told);
+    release(p);
 }
 
 /* Slots lie as their weights, whatever the values between them would: Adam keeps two of their size, Adafactor one, and a row and a column. */
@@ -116,7 +150,7 @@ static void test_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variables), cmocka_unit_test(test_over_replicas), cmocka_unit_test(test_slots_lie_as_weights),
+        cmocka_unit_test(test_variables), cmocka_unit_test(test_over_replicas), cmocka_unit_test(test_replicas_that_do_not_divide), cmocka_unit_test(test_slots_lie_as_weights),
         cmocka_unit_test(test_batches), cmocka_unit_test(test_mixed_precision), cmocka_unit_test(test_slices),
     };
     return cmocka_run_group_tests_name("job/plan", tests, make_here, NULL);

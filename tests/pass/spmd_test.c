@@ -88,7 +88,8 @@ static void draw(way y, uint64_t seed, drawn *c)
     c->noted = (y.places ? notes_draw_places : notes_draw)(c->folded.graph, seed, c->f.total, devices);
     dt_spmd_options o = { .devices = devices, .batch = c->f.total, .places = y.places, .micro = draw_micro(seed, y.micro) };
     if (devices <= 4 && dt_random_below(&r, 2) == 0) {
-        o.replicas = 1 + (int)dt_random_below(&r, 4); /* one more axis: here all rows are one replica's */
+        static const int counts[] = { 1, 2, 3, 4, 5, 6, 12 };
+        o.replicas = counts[dt_random_below(&r, devices <= 2 ? 7 : 6)]; /* more axes: here all rows are one replica's */
         o.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
         draw_slots(c->g);
     }
@@ -329,6 +330,56 @@ static void test_a_split_table_refuses_as_a_whole_one(void **state)
     dt_variable_unref(table);
 }
 
+/* ---- replicas that are several axes ---- */
+
+/* w (rows, columns) less the mean of what is read: an update. */
+static dt_graph *update_of(dt_variable *v)
+{
+    dt_graph *g = NULL;
+    dt_trace *t = dt_trace_create("update");
+    dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ DT_BATCH });
+    dt_value mean = dt_reduce_mean(dt_trace_declare(t, "x", &type), DT_NO_AXIS);
+    dt_assign(t, v, dt_subtract(dt_read(t, v), dt_broadcast_in_dim(mean, &v->type, (int8_t[]){ 0 })));
+    must(dt_trace_end(t, &g), 0);
+    return g;
+}
+
+static void test_divided_as_far_as_replicas_go(void **state)
+{
+    (void)state;
+    static const struct { int64_t rows, columns; int replicas; int64_t held; } rows[] = {
+        { 64, 48, 96, 32 }, { 4096, 14, 192, 4096 * 14 / 64 }, { 6, 10, 30, 2 }, { 5, 7, 12, 35 }, { 9, 9, 27, 3 }, { 12, 1, 12, 1 }, { 1 << 20, 1, 1 << 20, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_variable *v = dt_variable_declare("w", &(dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { rows[i].rows, rows[i].columns } }, true);
+        dt_graph *g = update_of(v);
+        dt_spmd *s = NULL;
+        must(dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = rows[i].replicas, .replicas = rows[i].replicas, .over_replicas = DT_OVER_WEIGHTS }), i);
+        int64_t share = 4 * rows[i].rows * rows[i].columns / rows[i].replicas, held = dt_spmd_count_bytes(s).weights;
+        assert_int_equal(held, 4 * rows[i].held);
+        assert_int_equal(s->undivided.n, share != held);
+        assert_int_equal(s->undivided.bytes, held - share);
+        dt_spmd_destroy(s);
+        dt_graph_destroy(g);
+        dt_variable_unref(v);
+    }
+}
+
+/* 2 to the 21st power: a weight of 4 rows asks for 21 axes. */
+static void test_a_mesh_has_room_for_so_many_axes(void **state)
+{
+    (void)state;
+    dt_variable *v = dt_variable_declare("w", &(dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { 4, 4 } }, true);
+    dt_graph *g = update_of(v);
+    dt_spmd *s = NULL;
+    dt_status *bad = dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = 1 << 21, .replicas = 1 << 21, .over_replicas = DT_OVER_WEIGHTS });
+    assert_non_null(bad);
+    assert_non_null(strstr(dt_status_text(bad), "2097152 replicas of 1 logical devices need a mesh of more than 20 axes"));
+    dt_status_free(bad);
+    dt_graph_destroy(g);
+    dt_variable_unref(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +390,8 @@ int main(void)
         cmocka_unit_test(test_seeds_of_old_faults),
         cmocka_unit_test(test_copies_of_replicas_are_split),
         cmocka_unit_test(test_a_split_table_refuses_as_a_whole_one),
+        cmocka_unit_test(test_divided_as_far_as_replicas_go),
+        cmocka_unit_test(test_a_mesh_has_room_for_so_many_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

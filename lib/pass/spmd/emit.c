@@ -276,28 +276,57 @@ static void keep_ends(const dt_spmd_work *w, dt_spmd *s)
         s->state[i] = w->layout[w->g->state[i].node];
 }
 
+/* Where everything lies; false: replicas should be several axes, and all be found anew. */
+static bool lay_out(dt_spmd_work *w, bool apart)
+{
+    w->mesh = dt_spmd_mesh(w->g, w->o);
+    dt_spmd_add_replicas(&w->mesh, w->o->replicas, apart);
+    w->batch_axes = 0;
+    read_graph(w);
+    if (w->o->places && w->o->devices > 1)
+        dt_spmd_place(w);
+    dt_spmd_read_notes(w);
+    dt_spmd_cut_time(w);
+    dt_spmd_deal_rows(w);
+    dt_spmd_place_slots(w);
+    dt_spmd_propagate_updates(w);
+    dt_spmd_propagate(w);
+    dt_spmd_place_states(w);
+    if (!apart && dt_spmd_wants_replicas_apart(w))
+        return false;
+    dt_spmd_propagate(w);
+    w->parts = dt_mesh_parts(&w->mesh, w->batch_axes);
+    return true;
+}
+
+/* Of every axis there is room for one. */
+static dt_status *check_mesh(const dt_spmd_work *w)
+{
+    int replicas = w->o->replicas > 1 ? w->o->replicas : 1, devices = w->o->devices > 1 ? w->o->devices : 1;
+    if (dt_mesh_logical(&w->mesh) == devices && dt_mesh_parts(&w->mesh, w->mesh.replicas) == replicas)
+        return NULL;
+    return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "%d replicas of %d logical devices need a mesh of more than %d axes", replicas, devices, DT_MAX_AXES);
+}
+
+static dt_status *create(dt_spmd_work *w, dt_spmd *s)
+{
+    if (!lay_out(w, false))
+        lay_out(w, true);
+    DT_TRY(check_mesh(w));
+    s->mesh = w->mesh;
+    keep_ends(w, s);
+    dt_spmd_count_undivided(w, s);
+    return emit_program(w, s);
+}
+
 dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o)
 {
     dt_arena *arena = dt_arena_create();
     dt_spmd *s = dt_arena_new(arena, dt_spmd);
-    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .mesh = dt_spmd_mesh(g, o), .batch = o->batch, .o = o };
-    dt_spmd_add_replicas(&w.mesh, o->replicas);
+    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .batch = o->batch, .o = o };
 
-    *s = (dt_spmd){ .arena = arena, .whole = g, .mesh = w.mesh, .batch = o->batch };
-    read_graph(&w);
-    if (o->places && o->devices > 1)
-        dt_spmd_place(&w);
-    dt_spmd_read_notes(&w);
-    dt_spmd_cut_time(&w);
-    dt_spmd_deal_rows(&w);
-    dt_spmd_place_slots(&w);
-    dt_spmd_propagate_updates(&w);
-    dt_spmd_propagate(&w);
-    dt_spmd_place_states(&w);
-    dt_spmd_propagate(&w);
-    w.parts = dt_mesh_parts(&w.mesh, w.batch_axes);
-    keep_ends(&w, s);
-    dt_status *bad = emit_program(&w, s);
+    *s = (dt_spmd){ .arena = arena, .whole = g, .batch = o->batch };
+    dt_status *bad = create(&w, s);
     dt_arena_destroy(w.arena);
     if (bad)
         dt_spmd_destroy(s);

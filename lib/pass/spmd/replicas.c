@@ -1,15 +1,37 @@
 /*
- * Replicas as an axis of the mesh: the innermost one, so that what is cut by logical devices is cut further. Rows are dealt out along it, and what is summed over rows
- * becomes the sum over replicas: data parallelism is a split of the batch.
+ * Replicas as axes of the mesh: the innermost ones, so that what is cut by logical devices is cut further. Rows are dealt out along them, and what is summed
+ * over rows becomes the sum over replicas: data parallelism is a split of the batch.
+ *
+ * They are one axis as long as that does. Where a variable is to be divided and 192 replicas do not divide it, there is an axis for each prime factor, the largest
+ * one outermost, [3, 2, 2, 2, 2, 2, 2]: so 4,096 rows lie in 64 parts on neighbours, and three such groups have copies.
  */
 #include "pass/spmd/spmd_impl.h"
 
-void dt_spmd_add_replicas(dt_mesh *m, int replicas)
+static void add_axis(dt_mesh *m, int size)
 {
-    if (replicas <= 1 || m->n == DT_MAX_AXES)
-        return;
-    m->replicas = (dt_mesh_axes)1 << m->n;
-    m->size[m->n++] = replicas;
+    if (m->n == DT_MAX_AXES)
+        return; /* dt_spmd_create finds it too small */
+    m->replicas |= (dt_mesh_axes)1 << m->n;
+    m->size[m->n++] = size;
+}
+
+static int largest_prime(int n)
+{
+    for (int p = 2; p <= n / p;)
+        if (n % p == 0)
+            n /= p;
+        else
+            p++;
+    return n;
+}
+
+void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart)
+{
+    for (int left = replicas; left > 1;) {
+        int size = apart ? largest_prime(left) : left;
+        add_axis(m, size);
+        left /= size;
+    }
 }
 
 static void deal(dt_spmd_work *w, int node)

@@ -42,10 +42,10 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
 /* layout and fixed of all nodes that the notes speak of. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
-/* ---- the replicas' axis (replicas.c) ---- */
+/* ---- the replicas' axes (replicas.c) ---- */
 
-/* The mesh with one more, innermost axis for replicas. */
-void dt_spmd_add_replicas(dt_mesh *m, int replicas);
+/* The mesh with one more, innermost axis for replicas; apart: with one for each of their prime factors. */
+void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
@@ -55,6 +55,10 @@ void dt_spmd_deal_rows(dt_spmd_work *w);
 void dt_spmd_place_slots(dt_spmd_work *w);
 /* After all else has found its place: slots as their weights, and variables are divided among the replicas as o->over_replicas says. */
 void dt_spmd_place_states(dt_spmd_work *w);
+/* Whether some variable is divided among the replicas more if they are several axes. */
+bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
+/* What a device holds of such variables beyond its share. */
+void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
 /* ---- places (where.c) ---- */
 

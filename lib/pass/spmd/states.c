@@ -9,7 +9,8 @@
  *     optimizer   slots: gradients arrive by reduce_scatter, new weights go out by all_gather
  *     weights     and weights: gathered where they are used
  *
- * A variable is cut along its longest dimension that can be cut evenly; a slot where its weight is cut, or would be.
+ * A variable is cut along its longest dimension that can be cut evenly by all replicas; if there is none, along several, as far as replicas divide them (replicas.c).
+ * A slot is cut where its weight is, or would be.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -31,29 +32,44 @@ static int owner(const dt_spmd_work *w, int s)
 
 /* ---- replicas ---- */
 
-static int longest(const dt_spmd_work *w, int node)
+/* Those of `axes` that cut `size` evenly all together: as many as possible, neighbours first. */
+static dt_mesh_axes that_fit(const dt_mesh *m, int64_t size, dt_mesh_axes axes)
 {
-    const dt_type *t = &w->g->node[node].type;
-    int best = -1;
-    int64_t most = 0;
-    for (int d = 0; d < t->rank; d++) {
-        dt_mesh_axes axes = w->layout[node].axes[d];
-        int64_t held = t->dim[d] / dt_mesh_parts(&w->mesh, axes);
-        if (held > most && dt_spmd_divides(w, t, d, axes | w->mesh.replicas)) {
-            most = held;
-            best = d;
+    dt_mesh_axes fit = 0;
+    for (int a = m->n - 1; a >= 0; a--)
+        if ((axes >> a & 1) && size % m->size[a] == 0) {
+            fit |= (dt_mesh_axes)1 << a;
+            size /= m->size[a];
         }
+    return fit;
+}
+
+/* Gives one more dimension what it takes of `left`: the one that takes most, and of those the longest. What it got; 0: none takes any. */
+static dt_mesh_axes divide_once(const dt_mesh *m, const dt_type *t, dt_mesh_axes left, dt_layout *l)
+{
+    dt_mesh_axes most = 0;
+    int64_t longest = 0;
+    int best = 0;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t held = t->dim[d] / dt_mesh_parts(m, l->axes[d]);
+        dt_mesh_axes fit = that_fit(m, held, left);
+        int more = dt_mesh_parts(m, fit) - dt_mesh_parts(m, most);
+        if (!fit || more < 0 || (more == 0 && held <= longest))
+            continue;
+        most = fit;
+        longest = held;
+        best = d;
     }
-    return best;
+    l->axes[best] |= most;
+    return most;
 }
 
 /* The layout of that node, divided among the replicas too. */
 static dt_layout divided(const dt_spmd_work *w, int node)
 {
     dt_layout l = w->layout[node];
-    int d = w->mesh.replicas ? longest(w, node) : -1;
-    if (d >= 0)
-        l.axes[d] |= w->mesh.replicas;
+    for (dt_mesh_axes left = w->mesh.replicas, gone = left; left && gone; left &= ~gone)
+        gone = divide_once(&w->mesh, &w->g->node[node].type, left, &l);
     return l;
 }
 
@@ -111,5 +127,55 @@ void dt_spmd_place_states(dt_spmd_work *w)
         if (w->owner[s] < 0 && is_divided(w, variable_at(w, s)))
             w->layout[node] = divided(w, node);
         w->fixed[node] = true;
+    }
+}
+
+/* ---- what is not divided ---- */
+
+static bool is_left_whole(const dt_spmd_work *w, int s, dt_mesh_axes *left)
+{
+    *left = w->mesh.replicas & ~dt_layout_axes(&w->layout[w->g->state[s].node]);
+    return *left && variable_at(w, s)->type.rank > 0 && is_divided(w, variable_at(w, s));
+}
+
+static bool share_a_factor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 1;
+}
+
+bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w)
+{
+    dt_mesh_axes left;
+    for (int s = 0; s < w->g->n_states; s++) {
+        const dt_layout *l = &w->layout[w->g->state[s].node];
+        const dt_type *t = &variable_at(w, s)->type;
+        for (int d = 0; is_left_whole(w, s, &left) && d < t->rank; d++)
+            if (share_a_factor(t->dim[d] / dt_mesh_parts(&w->mesh, l->axes[d]), dt_mesh_parts(&w->mesh, left)))
+                return true;
+    }
+    return false;
+}
+
+void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s)
+{
+    dt_mesh_axes left;
+    int64_t most = 0;
+    s->undivided.state = -1;
+    for (int i = 0; i < w->g->n_states; i++) {
+        if (!is_left_whole(w, i, &left))
+            continue;
+        dt_type held = dt_layout_type(&variable_at(w, i)->type, &w->layout[w->g->state[i].node], &w->mesh, 1);
+        int64_t bytes = dt_type_bytes(&held), more = bytes - bytes / dt_mesh_parts(&w->mesh, left);
+        s->undivided.bytes += more;
+        s->undivided.n++;
+        if (more > most) {
+            most = more;
+            s->undivided.state = i;
+        }
     }
 }
