@@ -1,4 +1,4 @@
-/* dtrain predict: a model's outputs, into an NPY file. */
+/* dtrain predict: a model's outputs, row by row, as they are computed. */
 #include <string.h>
 
 #include "env.h"
@@ -10,66 +10,106 @@ struct predict {
     struct place place;
     struct compute compute;
     const char *checkpoint, *input, *output;
-    int split;
+    int64_t top;
+    int split, format;
 };
 
 static const char *const splits[] = {"validation", "test", "train", NULL};
+static const char *const formats[] = {"auto", "csv", "npy", "jsonl", NULL};
 
-static dt_status *check(const struct call *call)
+/* All that one run needs, so that it is taken back in one place. */
+struct prediction {
+    const struct call *call;
+    const struct predict *my;
+    dt_job_source source;
+    struct watch watch;
+    dt_row_writer *writer;
+    dt_job *job;
+};
+
+static const char *output_of(const struct predict *my)
 {
-    const struct predict *my = call->settings;
-    const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
-    if (!my->output)
-        return usage_error(call, "where to write is missing: -o FILE.npy");
-    if (!suffix || strcmp(suffix, ".npy") != 0)
-        return usage_error(call, "'%s' must end in .npy; other formats are not implemented yet", cut_word(my->output).text);
+    return my->output ? my->output : "-";
+}
+
+static dt_status *read_call(struct prediction *p)
+{
+    dt_status *s = take_job(p->call, &p->my->place, &p->source);
+    if (s)
+        return s;
+    if (p->my->input && strcmp(p->my->input, "-") == 0 && strcmp(p->source.path, "-") == 0)
+        return usage_error(p->call, "standard input holds the job or the examples, not both");
     return NULL;
 }
 
-static dt_status *predict(const struct call *call, dt_job *job, struct watch *watch, dt_tensor **out)
+static dt_status *open_writer(struct prediction *p)
 {
-    const struct predict *my = call->settings;
+    const struct predict *my = p->my;
+    const char *output = output_of(my);
+    const char *format = my->format ? formats[my->format] : strcmp(output, "-") == 0 ? "csv" : NULL;
+    return dt_row_writer_open(&p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
+}
+
+static dt_status *predict(struct prediction *p)
+{
+    const struct predict *my = p->my;
     const dt_run_options options = {
-        .threads = env_threads(call->out, my->compute.threads),
+        .threads = env_threads(p->call->out, my->compute.threads),
         .kernels = (dt_kernels)my->compute.kernels,
         .event = watch_event,
-        .user = watch,
+        .user = &p->watch,
     };
-    const dt_predict_request request = {.checkpoint = my->checkpoint, .input = my->input, .split = splits[my->split]};
-    return dt_job_predict(job, &request, &options, out);
+    const dt_predict_request request = {
+        .checkpoint = my->checkpoint,
+        .input = my->input,
+        .split = splits[my->split],
+        .rows = dt_row_writer_put,
+        .user = p->writer,
+    };
+    return dt_job_predict(p->job, &request, &options, NULL);
+}
+
+static dt_status *finish(struct prediction *p)
+{
+    int64_t rows;
+    dt_status *s = dt_row_writer_finish(p->writer, &rows);
+    if (!s && !p->call->out->quiet && strcmp(output_of(p->my), "-") != 0)
+        out_field(p->call->out, "wrote", "%s, outputs of %lld examples", p->my->output, (long long)rows);
+    return s;
+}
+
+static dt_status *run_all(struct prediction *p)
+{
+    dt_status *s = open_writer(p);
+    if (!s)
+        s = dt_job_open(&p->job, &p->source);
+    if (!s)
+        s = predict(p);
+    return s ? s : finish(p);
 }
 
 static int run(const struct call *call)
 {
-    const struct predict *my = call->settings;
-    dt_tensor *outputs = NULL;
-    dt_job_source source;
-    dt_job *job = NULL;
-    dt_status *s = check(call);
-    if (!s)
-        s = take_job(call, &my->place, &source);
+    struct prediction p = {.call = call, .my = call->settings};
+    dt_status *s = read_call(&p);
     if (s)
         return out_error(call->out, s);
-    struct watch watch = {.out = call->out, .path = source.path};
-    source.purpose = DT_FOR_PREDICT;
-    s = dt_job_open(&job, &source);
-    if (!s)
-        s = predict(call, job, &watch, &outputs);
-    if (!s)
-        s = dt_tensor_save(outputs, my->output);
-    if (!s && !call->out->quiet)
-        out_field(call->out, "wrote", "%s, outputs of %lld examples", my->output, (long long)dt_tensor_dim(outputs, 0));
-    int code = s ? watch_error(&watch, s) : 0;
-    watch_end(&watch, code);
-    watch_release(&watch);
-    dt_tensor_unref(outputs);
-    dt_job_unref(job);
+    p.watch = (struct watch){.out = call->out, .path = p.source.path};
+    p.source.purpose = DT_FOR_PREDICT;
+    s = run_all(&p);
+    int code = s ? watch_error(&p.watch, s) : 0;
+    watch_end(&p.watch, code);
+    watch_release(&p.watch);
+    dt_row_writer_unref(p.writer);
+    dt_job_unref(p.job);
     return code;
 }
 
 static const struct option options[] = {
-    TEXT(struct predict, output, "output", "FILE", "where to: an NPY file (examples, ...)", .letter = 'o'),
-    TEXT(struct predict, input, "input", "FILE", "an NPY file in place of the job's data; its `map` is applied"),
+    TEXT(struct predict, output, "output", "FILE", "where to, .csv, .npy or .jsonl; - or not given: standard output", .letter = 'o'),
+    CHOICE(struct predict, format, "format", "FORM", formats, "how rows are written; auto: as FILE ends, csv to standard output"),
+    TEXT(struct predict, input, "input", "FILE", "examples in place of the job's data: a file, a folder of pictures, or - for standard input"),
+    INTEGER(struct predict, top, "top", "K", "only the K largest values of a row, with their numbers", .min = 1, .max = 1 << 20),
     TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; not given: the newest below output.dir"),
     CHOICE(struct predict, split, "split", "PART", splits, "the part of the job's data"),
     COMPUTE_OPTIONS(struct predict),
@@ -81,8 +121,16 @@ const struct verb verb_predict = {
     .group = "Work",
     .line = "write predictions",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain predict job.yaml -o y.npy                      of the validation data, by the newest checkpoint\n"
-                "  dtrain predict job.yaml --input x.npy -o y.npy        of a file, row by row\n",
+    .examples = "  dtrain predict job.yaml                               of the validation data, by the newest checkpoint, as CSV\n"
+                "  dtrain predict job.yaml --input x.npy -o y.npy        of a file, row by row\n"
+                "  dtrain predict job.yaml --input cat.png --top 3       the three likeliest classes\n"
+                "  ... | dtrain predict job.yaml --input - --format jsonl | ...      rows are answered as they come\n",
+    .more = "What FILE is, its content says: NPY, NPZ, IDX, CSV, JSON lines, TFRecord of tf.Examples, PNG, JPEG, compressed by gzip or not.\n"
+            "Rows go through the job's `map`. Of CSV and TFRecord the columns and features are those of the job's `dataset.element`, labels may be missing;\n"
+            "else a record's numbers are the inputs' values in order. JSON lines are {\"INPUT\": [...]} or [...]. The job needs no `compile` and no\n"
+            "`fit`.\n\n"
+            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}, an NPY array (rows, ...). With --top: columns\n"
+            "OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": 3, \"score\": 0.5}, ...]; (rows, K) numbers of classes.\n",
     .options = options,
     .size = sizeof(struct predict),
     .run = run,

@@ -29,6 +29,7 @@ bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad);
 
 /* Reads a header from the front of a file; `path` is for messages. */
 typedef dt_status *dt_header_reader(dt_inflow *f, const char *path, dt_header *out);
+dt_header_reader dt_idx_header, dt_npy_header;
 /* The next n bytes of a header, or "header cut at byte N of M"; *at counts bytes. */
 dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n, int64_t *at) DT_MUST_USE;
 /* "x.npy: is an HDF5 file; dtrain reads idx, npy", or "not an NPY file (first bytes 01 02 03 04)". `wanted`: "an NPY file". */

@@ -6,6 +6,8 @@
 #include "data/gzip.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,11 +37,22 @@ struct dt_inflow {
     uLong raw_crc, crc;
     z_stream z;
     unsigned char *window; /* (WINDOW) */
+    struct {
+        int n, at;
+        unsigned char byte[DT_PEEK];
+    } front, peeked;       /* looked at and to be read again: of the file, of what it holds */
 };
 
 static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
 {
     ssize_t r;
+    size_t again = (size_t)(f->front.n - f->front.at);
+    if (again > 0) {
+        *got = n < again ? n : again;
+        memcpy(buffer, f->front.byte + f->front.at, *got);
+        f->front.at += (int)*got;
+        return NULL;
+    }
     if ((uint64_t)f->left < n)
         n = (size_t)f->left;
     do
@@ -112,6 +125,36 @@ dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inf
     dt_status *s = dt_file_open(path, &f->fd, &f->size);
     if (!s)
         s = m ? begin_member(f, m) : look(f);
+    if (s) {
+        dt_inflow_close(f);
+        f = NULL;
+    }
+    *out = f;
+    return s;
+}
+
+/* What a pipe begins with is kept, since it comes only once. */
+static dt_status *look_at_pipe(dt_inflow *f)
+{
+    size_t got = 1;
+    int n = 0;
+    for (; n < 2 && got > 0; n += (int)got)
+        DT_TRY(read_some(f, f->front.byte + n, (size_t)(2 - n), &got));
+    f->front.n = n;
+    f->gzip = n == 2 && f->front.byte[0] == 0x1f && f->front.byte[1] == 0x8b;
+    if (f->gzip)
+        begin(f, GZIP_ONLY);
+    return NULL;
+}
+
+dt_status *dt_inflow_stdin(dt_inflow **out)
+{
+    dt_inflow *f = dt_alloc(sizeof *f);
+    f->path = dt_strdup("standard input");
+    f->size = f->left = INT64_MAX;
+    f->what = "gzip";
+    f->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    dt_status *s = f->fd < 0 ? dt_fail_errno(DT_E_NOT_REGULAR, f->path) : look_at_pipe(f);
     if (s) {
         dt_inflow_close(f);
         f = NULL;
@@ -242,7 +285,67 @@ static dt_status *read_gzip(dt_inflow *f, unsigned char *buffer, int64_t n, int6
     return NULL;
 }
 
-dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
+static dt_status *read_on(dt_inflow *f, unsigned char *buffer, int64_t n, int64_t *got)
 {
     return f->gzip ? read_gzip(f, buffer, n, got) : read_plain(f, buffer, n, got);
+}
+
+/* What was looked at comes first. */
+static int64_t take_peeked(dt_inflow *f, void *buffer, int64_t n)
+{
+    int64_t left = f->peeked.n - f->peeked.at, taken = n < left ? n : left;
+    if (taken > 0)
+        memcpy(buffer, f->peeked.byte + f->peeked.at, (size_t)taken);
+    f->peeked.at += (int)taken;
+    return taken;
+}
+
+dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
+{
+    int64_t taken = take_peeked(f, buffer, n);
+    DT_TRY(read_on(f, (unsigned char *)buffer + taken, n - taken, got));
+    *got += taken;
+    return NULL;
+}
+
+dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
+{
+    size_t some = 0;
+    *got = take_peeked(f, buffer, n);
+    if (*got > 0 || n == 0)
+        return NULL;
+    if (!f->gzip) {
+        DT_TRY(read_some(f, buffer, (size_t)n, &some));
+        *got = (int64_t)some;
+        return NULL;
+    }
+    int64_t room = n < LARGEST_READ ? n : LARGEST_READ;
+    f->z.next_out = buffer;
+    f->z.avail_out = (uInt)room;
+    while (*got == 0 && !f->end) {
+        DT_TRY(inflate_some(f));
+        *got = room - f->z.avail_out;
+    }
+    return f->raw ? check_member(f, buffer, *got) : NULL;
+}
+
+dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
+{
+    int64_t more = 1;
+    unsigned char *to = f->peeked.byte;
+    for (*got = 0; *got < n && more > 0; *got += more) {
+        if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f))
+            break; /* somebody types */
+        DT_TRY(dt_inflow_some(f, to + *got, n - *got, &more));
+    }
+    f->peeked.n = (int)*got;
+    memcpy(buffer, to, (size_t)*got);
+    return NULL;
+}
+
+bool dt_inflow_is_ready(const dt_inflow *f)
+{
+    struct pollfd input = {.fd = f->fd, .events = POLLIN};
+    bool holds = f->peeked.at < f->peeked.n || f->front.at < f->front.n || (f->gzip && f->z.avail_in > 0);
+    return holds || f->end || poll(&input, 1, 0) != 0;
 }

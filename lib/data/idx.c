@@ -40,7 +40,7 @@ static dt_status *read_magic(dt_inflow *f, const char *path, dt_header *out, int
     return NULL;
 }
 
-static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
+dt_status *dt_idx_header(dt_inflow *f, const char *path, dt_header *out)
 {
     unsigned char sizes[4 * DT_MAX_RANK];
     int64_t at = 0;
@@ -56,7 +56,7 @@ static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    return dt_arrays_open(r, read_header, false, out);
+    return dt_arrays_open(r, dt_idx_header, false, out);
 }
 
 const dt_format dt_format_idx = {

@@ -225,7 +225,7 @@ static dt_status *read_length(dt_inflow *f, const char *path, int version, int64
     return NULL;
 }
 
-static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
+dt_status *dt_npy_header(dt_inflow *f, const char *path, dt_header *out)
 {
     char text[LONGEST_HEADER];
     int version = 0;
@@ -240,7 +240,7 @@ static dt_status *read_header(dt_inflow *f, const char *path, dt_header *out)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    return dt_arrays_open(r, read_header, true, out);
+    return dt_arrays_open(r, dt_npy_header, true, out);
 }
 
 const dt_format dt_format_npy = {

@@ -94,13 +94,41 @@ typedef struct dt_run_options {
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
+/* Some rows of a model's outputs, told in the order of the examples; lent for the call. */
+typedef struct dt_predicted_rows {
+    int64_t first, n_rows;          /* examples [first, first + n_rows), counted from 0 */
+    int64_t of;                     /* how many there will be in all; -1: nobody knows yet */
+    int n_outputs;
+    const char *const *names;       /* the output layers' */
+    const dt_tensor *const *values; /* (n_rows, ...) each */
+} dt_predicted_rows;
 typedef struct dt_predict_request {
     const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */
-    const char *input;      /* an NPY file in place of the job's data, through the `map` of the model's input; NULL: none */
+    /* In place of the job's data, through the `map` of the model's inputs: a file of any kind that its content tells (NPY, NPZ, IDX, CSV, JSON lines,
+     * TFRecord, PNG, JPEG; gzip), a folder of pictures, or "-", standard input, whose rows are answered as they come. NULL: none. */
+    const char *input;
     const char *split;      /* of the job's data: "validation", "test", "train" */
+    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets rows as they come, any number of them; an error ends it. NULL: nobody */
+    void *user;
 } dt_predict_request;
-/* The model's outputs (examples, ...), in the order of the data. */
+/* The model's outputs (examples, ...), in the order of the data; out NULL: to request->rows alone, a batch at a time. The job needs neither
+ * `compile` nor `fit`. */
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, const dt_run_options *options, dt_tensor **out) DT_CHECKED;
+
+/* Rows as text or bytes, to a file or to standard output: `rows` of a request, with the writer as its user. */
+typedef struct dt_row_writer dt_row_writer;
+typedef struct dt_row_writer_options {
+    const char *path;   /* "-": standard output. A file is put in place when it is whole */
+    const char *format; /* "csv", "npy", "jsonl"; NULL: as the path ends */
+    int64_t top;        /* of each row the `top` largest values with their numbers, largest first, in place of all; 0: all */
+} dt_row_writer_options;
+/* ROW_FORMAT: no such format; later one that does not go there. NPY goes to standard output only where the number of rows is known. */
+DT_API dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *options) DT_CHECKED;
+DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;
+/* What is left is written, and the file put in place; *rows (may be NULL): how many there were. */
+DT_API dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) DT_CHECKED;
+DT_API void dt_row_writer_unref(dt_row_writer *w); /* a file that is not finished is removed */
+
 /* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
 

@@ -150,97 +150,84 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 
 /* ---- predict ---- */
 
-static void set_key(dt_arena *arena, dt_tree *map, const char *key, dt_tree *value)
+/* The Inputs as batches carry them. */
+static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out)
 {
-    dt_entry *entry = dt_arena_array(arena, dt_entry, map->n + 1);
-    if (map->n > 0)
-        memcpy(entry, map->entry, (size_t)map->n * sizeof *entry);
-    entry[map->n++] = (dt_entry){.key = key, .value = value};
-    map->entry = entry;
+    dt_element *input = dt_arena_array(j->arena, dt_element, j->model.n_inputs);
+    for (int i = 0; i < j->model.n_inputs; i++)
+        input[i] = (dt_element){.name = j->model.input[i].name, .type = j->model.input[i].type};
+    return dt_stream_open(out, &(dt_stream_request){.path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
 }
 
-static dt_tree *new_map(dt_arena *arena)
+static dt_status *open_rows(dt_job *j, const dt_predict_request *q, dt_predict_rows *out)
 {
-    dt_tree *t = dt_arena_new(arena, dt_tree);
-    *t = (dt_tree){.kind = DT_TREE_MAP};
-    return t;
-}
-
-static dt_tree *new_text(dt_arena *arena, const char *text)
-{
-    dt_tree *t = dt_arena_new(arena, dt_tree);
-    *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = text, .quoted = true};
-    return t;
-}
-
-/* {format: npy, train: {INPUT: path}, map: {INPUT: as the job's}}, in the job's batches. */
-static dt_tree *describe_input(const dt_job *j, const char *path)
-{
-    static const char *const kept[] = {"global_batch_size", "per_replica_batch_size"};
-    const char *input = j->model.input[0].name;
-    dt_tree *data = new_map(j->arena), *train = new_map(j->arena), *map = new_map(j->arena);
-    dt_tree *steps = dt_tree_get(dt_tree_get(j->dataset.tree, "map"), input);
-    set_key(j->arena, data, "format", new_text(j->arena, "npy"));
-    set_key(j->arena, train, input, new_text(j->arena, path));
-    set_key(j->arena, data, "train", train);
-    if (steps) {
-        set_key(j->arena, map, input, steps);
-        set_key(j->arena, data, "map", map);
-    }
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (dt_tree_get(j->dataset.tree, kept[i]))
-            set_key(j->arena, data, kept[i], dt_tree_get(j->dataset.tree, kept[i]));
-    return data;
-}
-
-static dt_status *open_input(const dt_job *j, const char *path, dt_dataset **out)
-{
-    dt_dataset_spec spec;
-    DT_TRY(dt_dataset_read(j->arena, describe_input(j, path), "", j->seed, &spec));
-    return dt_dataset_create(out, &spec);
-}
-
-static dt_status *open_part(dt_job *j, const dt_predict_request *q, dt_dataset **data, dt_part *part)
-{
-    *part = DT_PART_TRAIN;
-    if (q->input && j->model.n_inputs > 1)
-        return dt_fail(DT_E_NOT_YET, &j->model.input[1].at, "the model has %d inputs: predicting from files that the job does not name is for models of one",
-                       j->model.n_inputs);
     if (q->input)
-        return open_input(j, q->input, data);
-    DT_TRY(find_part(j, q->split, part));
+        return open_stream(j, q->input, &out->stream);
+    DT_TRY(find_part(j, q->split, &out->part));
     DT_TRY(dt_job_open_data(j));
-    dt_dataset_ref(j->data);
-    *data = j->data;
+    out->data = j->data;
     return NULL;
+}
+
+static int64_t batch_of(const dt_job *j, const dt_model *m)
+{
+    int64_t each = j->dataset.per_replica_batch_size;
+    return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
+}
+
+static dt_status *predict(dt_job *j, const dt_predict_request *q, const dt_run_options *o, dt_predict_rows *from)
+{
+    dt_session s = {0};
+    dt_checkpoint c = {0};
+    dt_status *bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, o, &c);
+    if (!bad)
+        bad = dt_session_open_model(j, o, &s);
+    if (!bad)
+        bad = load_weights(j, &c, &s);
+    if (!bad) {
+        from->batch = batch_of(j, s.model);
+        bad = dt_predict(s.model, from);
+    }
+    dt_session_close(&s);
+    dt_checkpoint_release(&c);
+    return bad;
+}
+
+static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt_tensor **out)
+{
+    DT_TRY(dt_want(j, "dt_job_predict", "job"));
+    DT_TRY(dt_want(q, "dt_job_predict", "request"));
+    if (!q->rows)
+        DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
+    return q->input ? NULL : dt_want(q->split, "dt_job_predict", "split or input");
+}
+
+/* To the caller's tensor and to the caller's function, one or both. */
+typedef struct audience {
+    const dt_predict_request *q;
+    dt_gathered *gathered;
+} audience;
+
+static dt_status *tell_rows(const dt_predicted_rows *p, void *user)
+{
+    const audience *a = user;
+    if (a->gathered)
+        DT_TRY(dt_gather_rows(p, a->gathered));
+    return a->q->rows ? a->q->rows(p, a->q->user) : NULL;
 }
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
 {
-    dt_session s = {0};
-    dt_checkpoint c = {0};
-    dt_dataset *data = NULL;
-    dt_part part;
+    dt_gathered g = {0};
     DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(j, "dt_job_predict", "job"));
-    DT_TRY(dt_want(q, "dt_job_predict", "request"));
-    DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
-    if (!q->input)
-        DT_TRY(dt_want(q->split, "dt_job_predict", "split or input"));
-    options = or_none(options);
-    dt_status *bad = open_part(j, q, &data, &part);
+    DT_TRY(check_request(j, q, out));
+    audience a = {q, out ? &g : NULL};
+    dt_predict_rows from = {.rows = tell_rows, .user = &a};
+    dt_status *bad = open_rows(j, q, &from);
     if (!bad)
-        bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, options, &c);
-    if (!bad)
-        bad = dt_session_open_model(j, options, &s);
-    if (!bad)
-        bad = load_weights(j, &c, &s);
-    if (!bad)
-        bad = dt_predict(s.model, data, part, out);
-    dt_dataset_unref(data);
-    dt_session_close(&s);
-    dt_checkpoint_release(&c);
-    return bad;
+        bad = predict(j, q, or_none(options), &from);
+    dt_stream_close(from.stream);
+    return out ? dt_gathered_take(&g, bad, out) : bad;
 }
 
 /* ---- lower ---- */

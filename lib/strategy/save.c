@@ -12,7 +12,7 @@ static const char *const descr[] = {
     [DT_BFLOAT16] = "<V2", /* as ml_dtypes writes it: NumPy has no word for it */
 };
 
-static void print_header(const dt_type *t, dt_str *out)
+void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out)
 {
     dt_str text = { 0 };
 
@@ -20,7 +20,8 @@ static void print_header(const dt_type *t, dt_str *out)
     for (int d = 0; d < t->rank; d++)
         dt_str_printf(&text, "%lld%s", (long long)t->dim[d], d + 1 < t->rank ? ", " : t->rank == 1 ? "," : "");
     dt_str_puts(&text, "), }");
-    dt_str_pad(&text, 0, (int)((MAGIC + text.size + BLOCK) / BLOCK * BLOCK - MAGIC - 1));
+    size_t all = (MAGIC + text.size + BLOCK) / BLOCK * BLOCK;
+    dt_str_pad(&text, 0, (int)((all < bytes ? bytes : all) - MAGIC - 1));
     dt_str_putc(&text, '\n');
     dt_str_add(out, "\x93NUMPY\x01\x00", 8);
     dt_str_add(out, (const unsigned char[]){ text.size & 255, text.size >> 8 }, 2);
@@ -32,7 +33,7 @@ static dt_status *write_parts(dt_writer *w, const dt_tensor *t)
 {
     dt_str header = { 0 };
 
-    print_header(&t->type, &header);
+    dt_npy_print_header(&t->type, 0, &header);
     dt_status *s = dt_writer_put(w, header.data, header.size);
     dt_str_release(&header);
     if (!s)

@@ -1,6 +1,10 @@
 /*
- * Predicting: the forward pass over a whole part of a data set, in order, each example once. Outputs of a batch come with the replicas' rows
- * one after the other, which is the order of the data, so they are copied to where the batch's first example stands.
+ * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of which nobody knows
+ * how much more there is. Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and go on at
+ * once to whoever asked; nothing is kept but one batch.
+ *
+ * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
+ * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,100 +15,222 @@
 
 typedef struct prediction {
     dt_model *model;
-    dt_dataset *data;
-    dt_match match;
+    const dt_predict_rows *from;
+    const dt_element *element; /* [n] as batches have them */
+    int n;
     dt_compiled *step;
-    int32_t *offsets;  /* [replicas + 1] */
-    dt_tensor *out;    /* (examples, ...) */
-    int64_t done;      /* examples so far */
+    int32_t *offsets;          /* [replicas + 1] */
+    int64_t done;              /* examples so far */
 } prediction;
+
+/* ---- the step ---- */
 
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out)
 {
+    const dt_element *all;
+    dt_element input[DT_MAX_INPUTS];
+
+    dt_dataset_elements(data, &all);
+    for (int i = 0; i < match->n_inputs; i++)
+        input[i] = all[match->input[i]];
+    return dt_forward_trace_of(m, input, match->n_inputs, out);
+}
+
+dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out)
+{
     dt_trace *t = dt_trace_create("predict");
-    const dt_element *elements;
     dt_value input[DT_MAX_INPUTS];
 
-    dt_dataset_elements(data, &elements);
     dt_trace_set_replicas(t, m->strategy->replicas);
     dt_trace_set_logical(t, m->strategy->logical);
-    for (int i = 0; i < match->n_inputs; i++) {
-        const dt_element *e = &elements[match->input[i]];
-        input[i] = dt_trace_declare(t, e->name, &e->type);
-    }
-    dt_return(t, "prediction", dt_to_float32(dt_model_emit_inputs(m, input, match->n_inputs, DT_INFERENCE)));
+    for (int i = 0; i < n; i++)
+        input[i] = dt_trace_declare(t, inputs[i].name, &inputs[i].type);
+    dt_return(t, "prediction", dt_to_float32(dt_model_emit_inputs(m, input, n, DT_INFERENCE)));
     return dt_trace_end(t, out);
 }
 
-static dt_status *predict_batch(prediction *p, const dt_batch *batch)
+static dt_status *compile(prediction *p, const dt_element *inputs)
 {
-    int64_t row = dt_type_bytes(&p->out->type) / (p->out->type.dim[0] ? p->out->type.dim[0] : 1);
-    dt_view arg[DT_MAX_INPUTS], result;
+    dt_graph *g = NULL;
 
-    if (p->done + batch->rows > p->out->type.dim[0])
-        return dt_fail(DT_E_INTERNAL, NULL, "the data holds more than the %lld examples it counts", (long long)p->out->type.dim[0]);
-    dt_cut_rows(batch->rows, dt_dataset_batch_size(p->data), p->model->strategy->replicas, p->offsets);
-    dt_match_views(p->data, batch, dt_compiled_step(p->step), arg);
-    DT_TRY(dt_compiled_run(p->step, p->offsets, arg, &result));
-    memcpy(p->out->data + p->done * row, result.data, (size_t)(batch->rows * row));
-    p->done += batch->rows;
-    return NULL;
+    p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
+    DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
+    return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
 }
 
-static dt_status *predict_all(prediction *p, dt_part part)
-{
-    dt_feed *feed = NULL;
-    dt_batch batch;
-    dt_status *s;
+/* ---- a batch ---- */
 
-    DT_TRY(dt_feed_open(&feed, p->data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(p->data), .last = DT_LAST_PARTIAL }));
-    do {
-        s = dt_feed_next(feed, &batch);
-        if (!s && batch.rows > 0)
-            s = predict_batch(p, &batch);
-    } while (!s && batch.rows > 0);
+static int64_t count(const prediction *p)
+{
+    return p->from->stream ? dt_stream_count(p->from->stream) : dt_dataset_count(p->from->data, p->from->part);
+}
+
+/* The first `rows` of the step's result, to whoever wants them. */
+static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
+{
+    const dt_model_spec *m = &p->model->spec;
+    dt_tensor values = { .refs = 1, .type = result->type, .data = result->data };
+    const dt_tensor *value = &values;
+
+    values.type.dim[0] = rows;
+    dt_status *s = p->from->rows(&(dt_predicted_rows){ .first = p->done, .n_rows = rows, .of = count(p), .n_outputs = 1,
+                                                       .names = &m->layer[m->last].name, .values = &value }, p->from->user);
+    p->done += rows;
+    return s;
+}
+
+/* `computed` rows of every element, of which the first `rows` count. */
+static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
+{
+    dt_view arg[DT_MAX_INPUTS], result;
+    const dt_graph *step = dt_compiled_step(p->step);
+
+    for (int i = 0; i < step->n_args; i++)
+        for (int e = 0; e < p->n; e++)
+            if (strcmp(step->arg[i].name, p->element[e].name) == 0)
+                arg[i] = element[e];
+    dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
+    DT_TRY(dt_compiled_run(p->step, p->offsets, arg, &result));
+    return hand_on(p, &result, rows);
+}
+
+/* ---- a part of a data set ---- */
+
+static dt_status *predict_feed(prediction *p, dt_feed *feed)
+{
+    dt_batch batch;
+
+    for (;;) {
+        DT_TRY(dt_feed_next(feed, &batch));
+        if (batch.rows == 0)
+            return NULL;
+        DT_TRY(predict_batch(p, batch.element, batch.rows, batch.rows));
+    }
+}
+
+static dt_status *predict_part(prediction *p)
+{
+    dt_dataset *data = p->from->data;
+    dt_element input[DT_MAX_INPUTS];
+    dt_feed *feed = NULL;
+    dt_match match;
+
+    DT_TRY(dt_match_data(data, &p->model->spec, NULL, &match));
+    p->n = dt_dataset_elements(data, &p->element);
+    for (int i = 0; i < match.n_inputs; i++)
+        input[i] = p->element[match.input[i]];
+    DT_TRY(compile(p, input));
+    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL }));
+    dt_status *s = predict_feed(p, feed);
     dt_feed_close(feed);
     return s;
 }
 
-static dt_status *prepare(prediction *p, dt_part part)
-{
-    dt_type type = dt_type_at(&p->model->spec.output, dt_dataset_count(p->data, part));
-    dt_graph *g = NULL;
+/* ---- a stream ---- */
 
-    if (dt_dataset_spec_of(p->data)->per_replica_batch_size > 0)
-        dt_dataset_set_global_batch(p->data, dt_dataset_spec_of(p->data)->per_replica_batch_size * p->model->strategy->replicas);
-    DT_TRY(dt_match_data(p->data, &p->model->spec, NULL, &p->match));
-    DT_TRY(dt_tensor_new(&p->out, &type));
-    p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
-    DT_TRY(dt_forward_trace(p->model, p->data, &p->match, &g));
-    return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
+static int64_t filled_up(int64_t rows, int64_t batch)
+{
+    int64_t n = 1;
+
+    while (n < rows)
+        n *= 2;
+    return n < batch ? n : batch;
 }
 
-dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out)
+/* row[e]: room for a batch of element e. */
+static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row)
 {
-    prediction p = { .model = m, .data = data };
-    dt_status *s = prepare(&p, part);
+    int64_t got;
 
-    if (!s)
-        s = predict_all(&p, part);
-    if (!s) {
-        dt_tensor_unref(*out);
-        *out = dt_tensor_ref(p.out);
+    for (;;) {
+        DT_TRY(dt_stream_next(p->from->stream, p->from->batch, row, &got));
+        if (got == 0)
+            return NULL;
+        int64_t computed = filled_up(got, p->from->batch);
+        for (int e = 0; e < p->n; e++) {
+            size_t bytes = (size_t)(dt_type_bytes(&element[e].type) / element[e].type.dim[0]);
+            memset((char *)row[e] + (size_t)got * bytes, 0, (size_t)(computed - got) * bytes);
+            element[e].type.dim[0] = computed;
+        }
+        DT_TRY(predict_batch(p, element, computed, got));
     }
+}
+
+static dt_status *predict_stream(prediction *p)
+{
+    dt_view element[DT_MAX_INPUTS];
+    void *row[DT_MAX_INPUTS] = { 0 };
+    dt_status *s = NULL;
+
+    p->n = p->model->spec.n_inputs;
+    p->element = dt_stream_elements(p->from->stream);
+    DT_TRY(compile(p, p->element));
+    for (int e = 0; e < p->n && !s; e++) {
+        element[e].type = dt_type_at(&p->element[e].type, p->from->batch);
+        element[e].data = row[e] = dt_try_alloc((size_t)dt_type_bytes(&element[e].type));
+        if (!row[e])
+            s = dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %lld rows of '%s'", (long long)p->from->batch, p->element[e].name);
+    }
+    if (!s)
+        s = predict_rows(p, element, row);
+    for (int e = 0; e < p->n; e++)
+        free(row[e]);
+    return s;
+}
+
+/* ---- the whole ---- */
+
+dt_status *dt_predict(dt_model *m, const dt_predict_rows *from)
+{
+    prediction p = { .model = m, .from = from };
+    dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
+
     dt_compiled_destroy(p.step);
-    dt_tensor_unref(p.out);
     free(p.offsets);
     return s;
 }
 
+/* ---- all rows in one tensor ---- */
+
+dt_status *dt_gather_rows(const dt_predicted_rows *p, void *user)
+{
+    dt_gathered *g = user;
+    const dt_tensor *rows = p->values[0];
+
+    g->type = rows->type;
+    g->rows += p->n_rows;
+    dt_str_add(&g->bytes, rows->data, (size_t)dt_type_bytes(&rows->type));
+    return NULL;
+}
+
+dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out)
+{
+    g->type.dim[0] = g->rows;
+    if (!s)
+        s = dt_tensor_create(out, g->type.dtype, g->type.rank, g->type.dim, dt_str_text(&g->bytes));
+    dt_str_release(&g->bytes);
+    return s;
+}
+
+int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(data);
+
+    if (spec->per_replica_batch_size > 0)
+        dt_dataset_set_global_batch(data, spec->per_replica_batch_size * m->strategy->replicas);
+    return dt_dataset_batch_size(data);
+}
+
 dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
 {
+    dt_gathered g = { 0 };
     IN_CAPTURED_SCOPE(m);
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_predict", "model"));
     DT_TRY(dt_want(data, "dt_model_predict", "data set"));
     DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
-    return dt_predict(m, data, dt_evaluated_part(data), out);
+    DT_TRY(dt_dataset_check_job(data));
+    return dt_gathered_take(&g, dt_predict(m, &(dt_predict_rows){ .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m),
+                                                                 .rows = dt_gather_rows, .user = &g }), out);
 }

@@ -15,6 +15,7 @@
 #define DT_TRAIN_TRAIN_H
 
 #include "data/data.h"
+#include "data/stream/stream.h"
 #include "format/format.h"
 #include "model/model.h"
 #include "strategy/strategy.h"
@@ -169,8 +170,30 @@ dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy 
 dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy) DT_MUST_USE;
 /* The forward pass over elements of the data, traced: its result is "prediction". */
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;
-/* The outputs for every example of a part, in order: (examples, ...). */
-dt_status *dt_predict(dt_model *m, dt_dataset *data, dt_part part, dt_tensor **out) DT_MUST_USE;
+/* The same of inputs in the model's order. */
+dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out) DT_MUST_USE;
+
+/* Whose outputs, and what becomes of them. */
+typedef struct dt_predict_rows {
+    dt_dataset *data;            /* a part of this, */
+    dt_part part;
+    dt_stream *stream;           /* or what comes here; NULL: nothing */
+    int64_t batch;               /* rows at a time, of all replicas */
+    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets them in order */
+    void *user;
+} dt_predict_rows;
+dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
+/* The global batch of a data set, whichever way it says it. */
+int64_t dt_predict_batch(dt_dataset *data, const dt_model *m);
+/* All rows of the (first) output in one tensor: `rows` of the above, with a zeroed dt_gathered; then what s allows is taken, and the rest released. */
+typedef struct dt_gathered {
+    dt_type type;
+    int64_t rows;
+    dt_str bytes;
+} dt_gathered;
+dt_status *dt_gather_rows(const dt_predicted_rows *p, void *gathered);
+dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MUST_USE;
+
 dt_digest dt_weights_digest(const dt_model *m);
 /* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);

@@ -38,9 +38,9 @@ static dt_status *read_piece(dt_csv *c)
         c->window.size -= c->at;
         c->at = 0;
     }
-    DT_TRY(dt_inflow_read(c->file, piece, PIECE, &got));
+    DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got)); /* a line of a pipe is there before the next one is written */
     dt_str_add(&c->window, piece, (size_t)got);
-    c->end = got < PIECE;
+    c->end = got == 0;
     return NULL;
 }
 
@@ -230,6 +230,12 @@ dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter)
 {
     *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1};
     DT_TRY(dt_inflow_open(&c->file, path));
+    return begin(c);
+}
+
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter)
+{
+    *c = (dt_csv){.file = file, .path = path, .delimiter = delimiter, .line = 1};
     return begin(c);
 }
 

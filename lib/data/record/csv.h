@@ -32,6 +32,8 @@ typedef struct dt_csv {
 } dt_csv;
 
 dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;
+/* Of a file that is open: closing takes it, too. */
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) DT_MUST_USE;
 /* A record by itself, which is copied. */
 void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n);
 /* The next record. *more false: there is none. */

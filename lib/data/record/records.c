@@ -149,8 +149,8 @@ static dt_status *refill(dt_records *r)
 {
     char piece[WINDOW];
     int64_t got;
-    DT_TRY(dt_inflow_read(r->file, piece, sizeof piece, &got));
-    r->end = got < (int64_t)sizeof piece;
+    DT_TRY(dt_inflow_some(r->file, piece, sizeof piece, &got)); /* a line of a pipe is there before the next one is written */
+    r->end = got == 0;
     r->window.size -= r->at;
     memmove(r->window.data, r->window.data + r->at, r->window.size);
     r->at = 0;

@@ -13,10 +13,14 @@ wide="model.layers.2.Dense.units=8 dataset.element.label.num_classes=8 output.di
 "$DTRAIN" fit "$tiny" $wide -q || echo "exit $?"
 # shellcheck disable=SC2086
 "$DTRAIN" predict "$tiny" $wide -o "$TEST_DIR/x.npy" -q || echo "exit $?"
-"$DTRAIN" predict "$tiny" compile= --input "$TEST_DIR/x.npy" -o "$TEST_DIR/y.npy" | hide
+"$DTRAIN" predict "$tiny" compile= fit= --input "$TEST_DIR/x.npy" -o "$TEST_DIR/y.npy" | hide
 exits 66 predict "$tiny" --input "$TEST_DIR/none.npy" -o "$TEST_DIR/z.npy"
 exits 78 predict "$tiny" --input "$TEST_DIR/y.npy" -o "$TEST_DIR/z.npy"
-exits 64 predict "$tiny" -o "$TEST_DIR/y.csv"
-exits 64 predict "$tiny"
+exits 64 predict "$tiny" -o "$TEST_DIR/z.txt"
+exits 64 predict "$tiny" -o "$TEST_DIR/z.npy" --format parquet
+exits 64 predict "$tiny" -o "$TEST_DIR/z.npy" --top 0
+exits 64 predict - --input - <"$tiny"
+exits 73 predict "$tiny" -o "$TEST_DIR/none/z.npy"
+exits 73 predict "$tiny" -o /dev/null --format csv
 exits 66 predict "$tiny" --ckpt "$TEST_DIR/nothing" -o "$TEST_DIR/z.npy"
-[ ! -e "$TEST_DIR/z.npy" ] || echo "something was written"
+ls "$TEST_DIR" | grep '^z|tmp$' || true

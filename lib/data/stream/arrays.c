@@ -1,0 +1,160 @@
+/*
+ * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an array for each. Headers say how many rows there
+ * are; what comes is held to it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/array.h"
+#include "data/npz.h"
+#include "data/stream/stream.h"
+
+typedef struct array {
+    dt_header header;
+    dt_inflow *file;
+    const char *path;
+    int64_t values;  /* of a row */
+} array;
+
+typedef struct arrays {
+    int n;
+    array *array;    /* [n] as the inputs */
+} arrays;
+
+static bool is_npy(const unsigned char *first, int64_t n)
+{
+    return n >= 6 && memcmp(first, "\x93NUMPY", 6) == 0;
+}
+
+static bool is_idx(const unsigned char *first, int64_t n)
+{
+    return n >= 4 && first[0] == 0 && first[1] == 0 && first[2] >= 0x08 && first[2] <= 0x0e && first[3] >= 1;
+}
+
+static bool is_npz(const unsigned char *first, int64_t n)
+{
+    return n >= 4 && memcmp(first, "PK\x03\x04", 4) == 0;
+}
+
+static dt_status *check_array(const array *a, const dt_type *t)
+{
+    int64_t values = 1, bytes;
+    if (t->rank == 0)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: holds a single value, not rows of examples", a->path);
+    if (t->dim[0] == 0)
+        return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", a->path);
+    for (int i = 1; i < t->rank; i++)
+        if (!dt_mul_fits(values, t->dim[i], &values))
+            values = 0;
+    if (values == 0 || !dt_mul_fits(values, 8, &bytes) || bytes > (int64_t)1 << 40)
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: a row of no values, or of more than any memory holds", a->path);
+    return NULL;
+}
+
+/* The array of input e, whose file is open. */
+static dt_status *read_head(dt_stream_source *s, int e, dt_header_reader *read_header, array *a)
+{
+    const dt_type *t = &a->header.type;
+    DT_TRY(read_header(a->file, a->path, &a->header));
+    DT_TRY(check_array(a, t));
+    if (e > 0 && t->dim[0] != s->count)
+        return dt_fail(DT_E_DATA_ROWS, NULL, "%s has %lld rows, %s has %lld", s->path, (long long)s->count, a->path, (long long)t->dim[0]);
+    s->count = t->dim[0];
+    s->element[e].stored = dt_type_of(t->dtype, t->rank - 1, t->dim + 1);
+    a->values = dt_type_elements(&s->element[e].stored);
+    return NULL;
+}
+
+static dt_status *open_one(dt_stream_source *s, dt_header_reader *read_header, void **state)
+{
+    arrays *x = dt_arena_new(s->arena, arrays);
+    if (s->n != 1)
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: holds one array, the model has %d inputs; NPZ, CSV and JSON lines can hold several", s->path, s->n);
+    x->n = 1;
+    x->array = dt_arena_new(s->arena, array);
+    *x->array = (array){.file = s->file, .path = s->path};
+    *state = x;
+    return read_head(s, 0, read_header, x->array);
+}
+
+static dt_status *open_npy(dt_stream_source *s, void **state)
+{
+    return open_one(s, dt_npy_header, state);
+}
+
+static dt_status *open_idx(dt_stream_source *s, void **state)
+{
+    return open_one(s, dt_idx_header, state);
+}
+
+/* ---- archives ---- */
+
+static void close_archive(void *state)
+{
+    arrays *x = state;
+    for (int e = 0; e < x->n; e++)
+        dt_inflow_close(x->array[e].file);
+}
+
+static dt_status *open_members(dt_stream_source *s, arrays *x)
+{
+    x->array = dt_arena_array(s->arena, array, s->n);
+    for (; x->n < s->n; x->n++) {
+        array *a = &x->array[x->n];
+        dt_stored stored = {.name = s->element[x->n].name, .file = s->path};
+        DT_TRY(dt_npz_open(s->arena, &stored, &a->file));
+        a->path = stored.file;
+    }
+    for (int e = 0; e < s->n; e++)
+        DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
+    return NULL;
+}
+
+/* An archive's table of contents stands at its end. */
+static dt_status *open_npz(dt_stream_source *s, void **state)
+{
+    arrays *x = dt_arena_new(s->arena, arrays);
+    if (s->is_pipe)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe", s->path);
+    dt_status *bad = open_members(s, x);
+    if (bad)
+        close_archive(x);
+    *state = x;
+    return bad;
+}
+
+/* ---- rows ---- */
+
+/* Nothing may follow the last row: a file that is not what its header says is not believed in the rest either. */
+static dt_status *check_end(const array *a)
+{
+    char byte;
+    int64_t got;
+    DT_TRY(dt_inflow_read(a->file, &byte, 1, &got));
+    return got == 0 ? NULL : dt_fail(DT_E_DATA_SIZE, NULL, "%s: bytes after the end of the data", a->path);
+}
+
+static dt_status *read_row(const dt_stream_source *s, const array *a, void *row)
+{
+    int64_t size = dt_wire_size(a->header.type.dtype, a->header.wire), ours = (int64_t)dt_dtype_size(a->header.type.dtype);
+    int64_t wanted = a->values * size, got, bad;
+    DT_TRY(dt_inflow_read(a->file, (char *)row + a->values * (ours - size), wanted, &got));
+    if (got < wanted)
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld rows present", a->path, (long long)s->row, (long long)s->count);
+    if (!dt_unwire(&a->header, row, a->values, &bad))
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path, (long long)s->row);
+    return NULL;
+}
+
+static dt_status *next(dt_stream_source *s, void *state, void *const *row, bool *more)
+{
+    const arrays *x = state;
+    *more = s->row < s->count;
+    for (int e = 0; e < x->n; e++)
+        DT_TRY(*more ? read_row(s, &x->array[e], row[e]) : check_end(&x->array[e]));
+    return NULL;
+}
+
+const dt_stream_kind dt_stream_npy = {.name = "npy", .is = is_npy, .open = open_npy, .next = next};
+const dt_stream_kind dt_stream_idx = {.name = "idx", .is = is_idx, .open = open_idx, .next = next};
+const dt_stream_kind dt_stream_npz = {.name = "npz", .is = is_npz, .open = open_npz, .next = next, .close = close_archive};

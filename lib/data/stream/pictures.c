@@ -1,0 +1,112 @@
+/* A picture, or all that lie in a folder, sorted by name: for a model of one input, whose shape they must have. */
+#include <string.h>
+#include <strings.h>
+
+#include "data/image/image.h"
+#include "data/record/record.h"
+#include "data/stream/stream.h"
+
+#define LARGEST_FILE ((size_t)1 << 30)
+
+typedef struct pictures {
+    dt_image want;
+    dt_paths paths;
+} pictures;
+
+static bool is_picture(const unsigned char *first, int64_t n)
+{
+    return n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0);
+}
+
+static bool is_folder(const unsigned char *first, int64_t n)
+{
+    (void)first;
+    return n < 0;
+}
+
+/* The input as (rows, columns) or (rows, columns, channels). */
+static dt_status *open_pictures(dt_stream_source *s, void **state)
+{
+    pictures *p = dt_arena_new(s->arena, pictures);
+    dt_type *t = &s->element[0].stored;
+    int channels = t->rank == 3 && t->dim[2] <= 4 ? (int)t->dim[2] : t->rank == 2;
+    if (s->n != 1 || (channels != 1 && channels != 3 && channels != 4))
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes no picture: it has %d input%s, and one of (rows, columns) "
+                       "or (rows, columns, channels) is needed", s->path, s->n, s->n == 1 ? "" : "s");
+    t->dtype = DT_UINT8;
+    p->want = (dt_image){.height = t->dim[0], .width = t->dim[1], .channels = channels, .element = s->element[0].name};
+    *state = p;
+    return NULL;
+}
+
+static dt_status *open_picture(dt_stream_source *s, void **state)
+{
+    s->count = 1;
+    return open_pictures(s, state);
+}
+
+static dt_status *list_folder(const dt_stream_source *s, pictures *p)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+    dt_paths all = {0};
+    dt_status *bad = dt_paths_list(&all, s->path);
+    for (int i = 0; i < all.n && !bad; i++)
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
+            size_t n = strlen(all.v[i]), m = strlen(endings[k]);
+            if (n > m && strcasecmp(all.v[i] + n - m, endings[k]) == 0)
+                dt_paths_add(&p->paths, all.v[i]);
+        }
+    dt_paths_release(&all);
+    if (!bad && p->paths.n == 0)
+        bad = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: a folder without pictures (.png, .jpg, .jpeg)", s->path);
+    return bad;
+}
+
+static dt_status *open_folder(dt_stream_source *s, void **state)
+{
+    DT_TRY(open_pictures(s, state));
+    pictures *p = *state;
+    dt_status *bad = list_folder(s, p);
+    s->count = p->paths.n;
+    if (bad)
+        dt_paths_release(&p->paths);
+    return bad;
+}
+
+static void close_folder(void *state)
+{
+    dt_paths_release(&((pictures *)state)->paths);
+}
+
+static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
+{
+    char piece[4096];
+    int64_t got = 1;
+    while (got > 0) {
+        DT_TRY(dt_inflow_some(f, piece, sizeof piece, &got));
+        dt_str_add(out, piece, (size_t)got);
+        if (out->size > LARGEST_FILE)
+            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of more than 1 GiB", path);
+    }
+    return NULL;
+}
+
+/* A file of the folder, or what stands in the stream. */
+static dt_status *next_picture(dt_stream_source *s, void *state, void *const *row, bool *more)
+{
+    const pictures *p = state;
+    dt_image want = p->want;
+    dt_str bytes = {0};
+    *more = s->row < s->count;
+    if (!*more)
+        return NULL;
+    want.path = s->file ? s->path : p->paths.v[s->row];
+    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes) : dt_file_read(want.path, LARGEST_FILE, &bytes);
+    if (!bad)
+        bad = dt_image_decode(&want, dt_str_text(&bytes), bytes.size, row[0]);
+    dt_str_release(&bytes);
+    return bad;
+}
+
+const dt_stream_kind dt_stream_picture = {.name = "picture", .is = is_picture, .open = open_picture, .next = next_picture};
+const dt_stream_kind dt_stream_folder = {.name = "folder", .is = is_folder, .open = open_folder, .next = next_picture, .close = close_folder};

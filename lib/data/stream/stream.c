@@ -1,0 +1,266 @@
+/* Finding the kind, and what every kind needs: the shapes that the model takes, the steps of `map`, rows put into a batch. See stream.h. */
+#include "data/stream/stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data/array.h"
+#include "data/cast.h"
+
+#define DT_STREAM_ROW(name) extern const dt_stream_kind dt_stream_##name;
+#include "data/stream/kinds.h"
+#undef DT_STREAM_ROW
+
+static const dt_stream_kind *const kinds[] = {
+#define DT_STREAM_ROW(name) &dt_stream_##name,
+#include "data/stream/kinds.h"
+#undef DT_STREAM_ROW
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* An input on its way. */
+typedef struct track {
+    const dt_map_plan *plan;
+    int64_t bytes;   /* of a row in the batch */
+} track;
+
+struct dt_stream {
+    dt_stream_source source;
+    const dt_stream_kind *kind;
+    void *state;
+    bool open, end;
+    track *track;        /* [n] */
+    void **stored;       /* [n] a row as it is stored */
+    dt_element *element; /* [n] */
+    void *scratch, *looked; /* of map; a row after its first steps */
+};
+
+/* ---- what kinds share ---- */
+
+int64_t dt_stream_values(const dt_stream_source *s)
+{
+    int64_t n = 0;
+    for (int e = 0; e < s->n; e++)
+        n += dt_type_elements(&s->element[e].stored);
+    return n;
+}
+
+#define PUT(type, least, most) \
+    if (!(x >= (double)(least) && x <= (double)(most)) || x != floor(x)) \
+        return false; \
+    ((type *)out)[i] = (type)x; \
+    return true
+
+bool dt_stream_put(dt_dtype dtype, double x, void *out, int64_t i)
+{
+    switch (dtype) {
+    case DT_BOOL: PUT(bool, 0, 1);
+    case DT_UINT8: PUT(uint8_t, 0, UINT8_MAX);
+    case DT_INT8: PUT(int8_t, INT8_MIN, INT8_MAX);
+    case DT_INT16: PUT(int16_t, INT16_MIN, INT16_MAX);
+    case DT_INT32: PUT(int32_t, INT32_MIN, INT32_MAX);
+    case DT_INT64: PUT(int64_t, -0x1p53, 0x1p53);
+    case DT_FLOAT64: ((double *)out)[i] = x; return isfinite(x);
+    default: ((float *)out)[i] = (float)x; return isfinite((float)x);
+    }
+}
+
+/* ---- opening ---- */
+
+static dt_status *open_file(dt_stream_source *s, const char *path, unsigned char first[DT_PEEK], int64_t *n)
+{
+    struct stat st;
+    bool is_stdin = strcmp(path, "-") == 0;
+    s->is_pipe = is_stdin;
+    s->path = is_stdin ? "standard input" : path;
+    *n = -1;
+    if (!is_stdin && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return NULL;
+    DT_TRY(is_stdin ? dt_inflow_stdin(&s->file) : dt_inflow_open(&s->file, path));
+    DT_TRY(dt_inflow_peek(s->file, first, DT_PEEK, n));
+    return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);
+}
+
+static dt_status *find_kind(dt_stream *s, const unsigned char *first, int64_t n)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (kinds[i]->is(first, n)) {
+            s->kind = kinds[i];
+            return NULL;
+        }
+    return dt_not_this_file(s->source.path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
+}
+
+/* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told when the job was read. */
+static void read_words(const dt_tree *words, dt_type *t)
+{
+    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype");
+    if (shape && shape->kind == DT_TREE_LIST && shape->n < DT_MAX_RANK) {
+        t->rank = shape->n;
+        for (int i = 0; i < shape->n; i++)
+            dt_status_free(dt_tree_int(shape->item[i], "shape", 1, 1e15, &t->dim[i]));
+    }
+    for (int d = 0; dtype && dtype->kind == DT_TREE_SCALAR && d <= DT_FLOAT64; d++)
+        if (strcmp(dt_dtype_name((dt_dtype)d), dtype->text) == 0)
+            t->dtype = (dt_dtype)d;
+}
+
+/* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes something else of them. */
+static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stream_element *e)
+{
+    const dt_tree *steps = dt_tree_get(dt_tree_get(q->job->tree, "map"), input->name);
+    const dt_type *t = &input->type;
+    e->name = input->name;
+    e->stored = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
+    e->words = dt_tree_get(dt_tree_get(q->job->tree, "element"), input->name);
+    if (e->words)
+        read_words(e->words, &e->stored);
+}
+
+/* What is fed is converted to the Input's dtype; its sizes must be right. */
+static dt_status *check_shape(const dt_stream *s, const dt_element *input, const dt_type *has)
+{
+    dt_str is = {0}, ought = {0};
+    dt_type t = *has, wanted = dt_type_of(t.dtype, input->type.rank - 1, input->type.dim + 1);
+    if (dt_type_equal(&t, &wanted))
+        return NULL;
+    dt_shape_print(&wanted, &ought);
+    dt_shape_print(&t, &is);
+    dt_status *bad = dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes '%.80s' as %s, its rows are %s", s->source.path, input->name,
+                             dt_str_text(&ought), dt_str_text(&is));
+    dt_str_release(&is);
+    dt_str_release(&ought);
+    return bad;
+}
+
+static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch)
+{
+    const dt_stream_element *x = &s->source.element[e];
+    track *t = &s->track[e];
+    DT_TRY(dt_map_plan_make(s->source.arena, s->source.job->map, x->name, &x->stored, s->source.path, &t->plan));
+    const dt_type *after = dt_map_plan_type(t->plan);
+    DT_TRY(check_shape(s, input, after));
+    s->element[e] = (dt_element){.name = x->name, .type = input->type};
+    s->element[e].type.dtype = after->dtype;
+    t->bytes = dt_type_bytes(after);
+    s->stored[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored) + 1);
+    int64_t wants = dt_map_plan_scratch(t->plan) + dt_type_bytes(&x->stored) + t->bytes;
+    *scratch = wants > *scratch ? wants : *scratch;
+    return s->stored[e] ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row of '%s'", s->source.path, x->name);
+}
+
+static dt_status *plan_inputs(dt_stream *s, const dt_stream_request *q)
+{
+    int64_t scratch = 1;
+    s->track = dt_arena_array(s->source.arena, track, q->n);
+    s->stored = dt_arena_array(s->source.arena, void *, q->n);
+    s->element = dt_arena_array(s->source.arena, dt_element, q->n);
+    for (int e = 0; e < q->n; e++)
+        DT_TRY(plan_input(s, &q->input[e], e, &scratch));
+    s->scratch = dt_try_alloc((size_t)scratch);
+    s->looked = dt_try_alloc((size_t)scratch);
+    return s->scratch && s->looked ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row", s->source.path);
+}
+
+static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
+{
+    unsigned char first[DT_PEEK] = {0};
+    int64_t n;
+    dt_stream_source *x = &s->source;
+    DT_TRY(open_file(x, q->path, first, &n));
+    DT_TRY(find_kind(s, first, n));
+    x->element = dt_arena_array(x->arena, dt_stream_element, q->n);
+    for (x->n = 0; x->n < q->n; x->n++)
+        guess_stored(q, &q->input[x->n], &x->element[x->n]);
+    DT_TRY(s->kind->open(x, &s->state));
+    s->open = true;
+    return plan_inputs(s, q);
+}
+
+dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
+{
+    dt_stream *s = dt_alloc(sizeof *s);
+    s->source = (dt_stream_source){.arena = dt_arena_create(), .job = q->job, .count = -1};
+    dt_status *bad = open_stream(s, q);
+    if (bad) {
+        dt_stream_close(s);
+        s = NULL;
+    }
+    *out = s;
+    return bad;
+}
+
+void dt_stream_close(dt_stream *s)
+{
+    if (!s)
+        return;
+    if (s->open && s->kind->close)
+        s->kind->close(s->state);
+    for (int e = 0; s->stored && e < s->source.n; e++)
+        free(s->stored[e]);
+    free(s->scratch);
+    free(s->looked);
+    dt_inflow_close(s->source.file);
+    dt_arena_destroy(s->source.arena);
+    free(s);
+}
+
+const dt_element *dt_stream_elements(const dt_stream *s)
+{
+    return s->element;
+}
+
+int64_t dt_stream_count(const dt_stream *s)
+{
+    return s->source.count;
+}
+
+/* ---- rows ---- */
+
+/* Steps that number classes (one_hot) must not meet another number. */
+static dt_status *check_limits(const dt_stream *s, int e)
+{
+    const dt_map_limit *limits;
+    const track *t = &s->track[e];
+    int n = dt_map_plan_limits(t->plan, &limits);
+    for (int i = 0; i < n; i++) {
+        const dt_type *looked = dt_map_plan_type(limits[i].before);
+        int64_t value;
+        dt_map_run(limits[i].before, &(dt_map_at){0}, s->stored[e], s->looked, s->scratch);
+        if (dt_find_outside(looked->dtype, limits[i].classes, s->looked, dt_type_elements(looked), &value) >= 0)
+            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld holds %lld, which is outside [0, %lld)", s->source.path,
+                           s->source.element[e].name, (long long)s->source.row, (long long)value, (long long)limits[i].classes);
+    }
+    return NULL;
+}
+
+static dt_status *put_row(dt_stream *s, int64_t at, void *const *rows)
+{
+    for (int e = 0; e < s->source.n; e++) {
+        const track *t = &s->track[e];
+        DT_TRY(check_limits(s, e));
+        dt_map_run(t->plan, &(dt_map_at){.example = s->source.row}, s->stored[e], (char *)rows[e] + at * t->bytes, s->scratch);
+    }
+    s->source.row++;
+    return NULL;
+}
+
+static bool would_wait(const dt_stream *s)
+{
+    bool holds = s->kind->holds && s->kind->holds(s->state);
+    return !holds && s->source.file && !dt_inflow_is_ready(s->source.file);
+}
+
+dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got)
+{
+    bool more = true;
+    for (*got = 0; *got < most && !s->end && !(*got > 0 && would_wait(s)); *got += more) {
+        DT_TRY(s->kind->next(&s->source, s->state, s->stored, &more));
+        s->end = !more;
+        if (more)
+            DT_TRY(put_row(s, *got, rows));
+    }
+    return NULL;
+}

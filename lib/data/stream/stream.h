@@ -1,0 +1,72 @@
+/*
+ * Examples that come one after the other: from a file whose kind its first bytes tell, from a folder, or from a pipe that somebody is still writing
+ * to. They are what a job's model takes, through its `map`; there may be any number of them, and none is kept.
+ *
+ *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
+ *
+ * A kind is a file and a row in kinds.h. What a row has depends on what the job says of its own data: the columns and features of
+ * `dataset.element`, where there are such words; else values are taken in order, as many as the inputs have.
+ */
+#ifndef DT_DATA_STREAM_STREAM_H
+#define DT_DATA_STREAM_STREAM_H
+
+#include "data/data.h"
+#include "data/gzip.h"
+#include "data/map.h"
+
+typedef struct dt_stream dt_stream;
+typedef struct dt_stream_request {
+    const char *path;           /* "-": standard input */
+    const dt_dataset_spec *job; /* whose `map` and `element` hold */
+    const dt_element *input;    /* [n] what the model takes: (B, ...) */
+    int n;
+} dt_stream_request;
+
+/* Missing: NO_INPUT (66); of no kind that is known, or malformed: 65; of another shape than the model takes: ELEMENTS. */
+dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_USE;
+/* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map` leaves. */
+const dt_element *dt_stream_elements(const dt_stream *s);
+/* How many rows there are; -1: nobody knows before the end. */
+int64_t dt_stream_count(const dt_stream *s);
+/* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next would have to be waited for; *got 0: the end. */
+dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) DT_MUST_USE;
+void dt_stream_close(dt_stream *s); /* takes NULL */
+
+/* ---- for kinds ---- */
+
+typedef struct dt_stream_element {
+    const char *name;
+    const dt_tree *words;       /* its entry in the job's `element`; NULL: none */
+    dt_type stored;             /* of an example, before `map`: as the job tells, unless the kind knows better */
+} dt_stream_element;
+
+/* What is being read. */
+typedef struct dt_stream_source {
+    dt_arena *arena;
+    const char *path;           /* for messages too */
+    dt_inflow *file;            /* NULL: a folder */
+    bool is_pipe;               /* standard input */
+    const dt_dataset_spec *job;
+    int n;
+    dt_stream_element *element; /* [n] */
+    int64_t count;              /* of rows; -1: not known */
+    int64_t row;                /* the number of the next one, from 0 */
+} dt_stream_source;
+
+typedef struct dt_stream_kind {
+    const char *name;
+    /* By the first bytes, at most DT_PEEK; n -1: a folder. */
+    bool (*is)(const unsigned char *first, int64_t n);
+    dt_status *(*open)(dt_stream_source *s, void **state);
+    /* The next example of every element, as stored. *more false: there is none. */
+    dt_status *(*next)(dt_stream_source *s, void *state, void *const *row, bool *more);
+    bool (*holds)(const void *state); /* a whole row has been read already; NULL: never */
+    void (*close)(void *state);       /* NULL: nothing to do */
+} dt_stream_kind;
+
+/* Values of a row as the elements want them, in order: values [from, from + n) of all. */
+int64_t dt_stream_values(const dt_stream_source *s);
+/* A number as value i of an element of dtype; false: it does not fit. */
+bool dt_stream_put(dt_dtype dtype, double x, void *out, int64_t i);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * Rows of outputs as files: CSV, NPY, JSON lines; a file and a row in kinds.h each. Rows are written as they come, a batch at a time, through the
+ * one seam for writing, and a file has its name only when it is whole; what goes to standard output is there as soon as its batch is done.
+ */
+#ifndef DT_FORMAT_ROWS_ROWS_H
+#define DT_FORMAT_ROWS_ROWS_H
+
+#include "base/file.h"
+#include "strategy/values.h"
+
+typedef struct dt_row_kind {
+    const char *name, *suffix;     /* "jsonl", ".jsonl" */
+    /* Before the first rows, whose types are known then. */
+    dt_status *(*begin)(dt_row_writer *w, const dt_predicted_rows *p);
+    void (*row)(dt_row_writer *w, const dt_predicted_rows *p, int64_t i);
+    dt_status *(*finish)(dt_row_writer *w); /* NULL: nothing is left to do */
+} dt_row_kind;
+
+/* One of a row's largest values. */
+typedef struct dt_ranked {
+    int64_t index;
+    double value;
+} dt_ranked;
+
+struct dt_row_writer {
+    int refs;
+    const dt_row_kind *kind;
+    dt_row_writer_options options;
+    dt_writer file;
+    char *path, *temporary;        /* NULL: standard output */
+    bool begun;
+    int64_t rows;
+    dt_str text;                   /* of the batch at hand */
+    dt_type type;                  /* NPY: of all */
+    size_t head;                   /* NPY: bytes of the header */
+    dt_ranked *ranked;             /* [options.top] */
+};
+
+/* Values of a row of output o. */
+int64_t dt_row_values(const dt_predicted_rows *p, int o);
+double dt_row_value(const dt_predicted_rows *p, int o, int64_t row, int64_t i);
+/* A value as decimal digits that read back as it is; `none` where it is not finite. */
+void dt_row_print(const dt_predicted_rows *p, int o, int64_t row, int64_t i, const char *none, dt_str *out);
+/* The largest values of a row into w->ranked, at most options.top; of equal ones the first. Their number. */
+int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
+
+#endif

@@ -1,0 +1,196 @@
+/* Finding the form, the file and its name, and what the forms share. See rows.h. */
+#include "format/rows/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "op/cells.h"
+
+#define DT_ROW_KIND(name) extern const dt_row_kind dt_row_##name;
+#include "format/rows/kinds.h"
+#undef DT_ROW_KIND
+
+static const dt_row_kind *const kinds[] = {
+#define DT_ROW_KIND(name) &dt_row_##name,
+#include "format/rows/kinds.h"
+#undef DT_ROW_KIND
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST_TOP = 1 << 20 };
+
+/* ---- values ---- */
+
+int64_t dt_row_values(const dt_predicted_rows *p, int o)
+{
+    dt_type row = p->values[o]->type;
+    row.dim[0] = 1;
+    return dt_type_elements(&row);
+}
+
+double dt_row_value(const dt_predicted_rows *p, int o, int64_t row, int64_t i)
+{
+    const dt_tensor *t = p->values[o];
+    return dt_cell_double(&(dt_view){.type = t->type, .data = t->data}, row * dt_row_values(p, o) + i);
+}
+
+void dt_row_print(const dt_predicted_rows *p, int o, int64_t row, int64_t i, const char *none, dt_str *out)
+{
+    double x = dt_row_value(p, o, row, i);
+    if (!isfinite(x))
+        dt_str_puts(out, none);
+    else if (p->values[o]->type.dtype == DT_FLOAT32)
+        dt_str_float(out, (float)x);
+    else
+        dt_str_double(out, x);
+}
+
+/* Insertion into a short list: an output has few classes that matter. */
+int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+{
+    int n = 0;
+    for (int64_t i = 0; i < dt_row_values(p, o); i++) {
+        dt_ranked x = {i, dt_row_value(p, o, row, i)};
+        int at = n;
+        while (at > 0 && (w->ranked[at - 1].value < x.value || (isnan(w->ranked[at - 1].value) && !isnan(x.value))))
+            at--;
+        if (at == w->options.top)
+            continue;
+        n += n < w->options.top;
+        memmove(&w->ranked[at + 1], &w->ranked[at], (size_t)(n - at - 1) * sizeof x);
+        w->ranked[at] = x;
+    }
+    return n;
+}
+
+/* ---- opening ---- */
+
+static dt_status *known(dt_status *s)
+{
+    return dt_suggest(s, "known: csv, npy, jsonl");
+}
+
+static dt_status *find_kind(const dt_row_writer_options *o, const dt_row_kind **out)
+{
+    const char *suffix = strrchr(o->path, '.');
+    for (int i = 0; i < KINDS; i++)
+        if (o->format ? strcmp(kinds[i]->name, o->format) == 0 : suffix && strcmp(kinds[i]->suffix, suffix) == 0) {
+            *out = kinds[i];
+            return NULL;
+        }
+    if (o->format)
+        return known(dt_fail(DT_E_ROW_FORMAT, NULL, "unknown format of rows '%.80s'", o->format));
+    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "'%.80s' does not say in which format to write: it ends in no .csv, .npy or .jsonl, and no "
+                         "format is given", o->path));
+}
+
+/* Output to what is no file would replace a device by one, as root. */
+static dt_status *check_path(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file; '-' is standard output", path);
+    return NULL;
+}
+
+static dt_status *open_file(dt_row_writer *w, const char *path)
+{
+    dt_str temporary = {0};
+    DT_TRY(check_path(path));
+    dt_str_printf(&temporary, "%s.tmp", path);
+    w->path = dt_strdup(path);
+    w->temporary = dt_str_take(&temporary);
+    return dt_writer_open(&w->file, w->temporary);
+}
+
+static dt_status *open_output(dt_row_writer *w)
+{
+    if (strcmp(w->options.path, "-") != 0)
+        return open_file(w, w->options.path);
+    w->file = (dt_writer){.fd = STDOUT_FILENO, .path = dt_strdup("standard output"), .keep = true};
+    return NULL;
+}
+
+dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o)
+{
+    const dt_row_kind *kind = NULL;
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
+    DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
+    DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
+    DT_TRY(find_kind(o, &kind));
+    if (o->top < 0 || o->top > MOST_TOP)
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP, (long long)o->top);
+    dt_row_writer *w = dt_alloc(sizeof *w);
+    *w = (dt_row_writer){.refs = 1, .kind = kind, .options = *o};
+    w->ranked = dt_alloc(((size_t)o->top + 1) * sizeof *w->ranked);
+    dt_status *s = open_output(w);
+    if (s) {
+        dt_row_writer_unref(w);
+        return s;
+    }
+    *out = w;
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static dt_status *flush(dt_row_writer *w)
+{
+    dt_status *s = dt_writer_put(&w->file, dt_str_text(&w->text), w->text.size);
+    dt_str_clear(&w->text);
+    return s;
+}
+
+dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer)
+{
+    dt_row_writer *w = writer;
+    DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
+    DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
+    if (!w->begun)
+        DT_TRY(w->kind->begin(w, p));
+    w->begun = true;
+    for (int64_t i = 0; i < p->n_rows; i++) {
+        w->kind->row(w, p, i);
+        if (w->text.size > 1 << 20)
+            DT_TRY(flush(w));
+    }
+    w->rows += p->n_rows;
+    return flush(w);
+}
+
+static dt_status *commit(dt_row_writer *w)
+{
+    DT_TRY(dt_writer_sync(&w->file));
+    DT_TRY(dt_writer_close(&w->file));
+    DT_TRY(dt_rename(w->temporary, w->path));
+    free(w->temporary);
+    w->temporary = NULL;
+    return NULL;
+}
+
+dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows)
+{
+    DT_TRY(dt_want(w, "dt_row_writer_finish", "writer"));
+    if (w->kind->finish)
+        DT_TRY(w->kind->finish(w));
+    if (rows)
+        *rows = w->rows;
+    return w->temporary ? commit(w) : NULL;
+}
+
+void dt_row_writer_unref(dt_row_writer *w)
+{
+    if (!w || --w->refs > 0)
+        return;
+    if (!w->path)
+        free(w->file.path); /* standard output stays open */
+    else if (w->temporary)
+        dt_writer_abandon(&w->file);
+    dt_str_release(&w->text);
+    free(w->ranked);
+    free(w->temporary);
+    free(w->path);
+    free(w);
+}
