@@ -9,6 +9,8 @@
  *         image: {shape: [1024, 1024, 3], dtype: uint8}
  *         label: {num_classes: 2}
  *
+ * Pictures have that shape; with `interpolation: bilinear` (which gives float32) or `nearest` they may have any size and are brought to it.
+ *
  * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name; with
  * `validation_split` classes are spread evenly, or else its last examples would be all of the last ones. Hidden files are left out, anything else
  * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the threads that read ahead.
@@ -24,6 +26,7 @@
 #include "data/record/record.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
+#define LARGEST_PICTURE ((int64_t)1 << 29) /* that is resized, as its file has it */
 
 /* ---- the job's words ---- */
 
@@ -67,6 +70,7 @@ struct dt_examples {
     int image, label;
     int64_t num_classes;
     dt_image want;
+    dt_image_layout layout;
     dt_paths paths;        /* of pictures, in order */
     int32_t *class;        /* [paths.n] */
     int cap;
@@ -191,13 +195,44 @@ static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *o
     return NULL;
 }
 
-static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+/* Decodes a picture in its own size into memory for it, and brings it to the one that is wanted. */
+static dt_status *decode_and_resize(const dt_examples *x, const dt_image *own, const dt_bytes *bytes, void *out)
+{
+    const dt_type *t = &x->layout.type;
+    int64_t dim[] = {own->height, own->width, own->channels}, all;
+    dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim), .out = *t, .interpolation = x->layout.interpolation, .crop = x->layout.crop};
+    if (own->height < 1 || own->width < 1 || !dt_mul_fits(own->height, own->width, &all) || all > LARGEST_PICTURE / own->channels)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld; at most %lld bytes are decoded", own->path, (long long)own->height,
+                       (long long)own->width, (long long)LARGEST_PICTURE);
+    uint8_t *picture = dt_try_alloc((size_t)(all * own->channels));
+    r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
+    r.column = r.row ? r.row + t->dim[0] : NULL;
+    dt_status *s = picture && r.row ? dt_image_decode(own, bytes->data, bytes->n, picture)
+                                    : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
+    if (!s) {
+        dt_resizing_prepare(&r);
+        dt_resizing_run(&r, picture, out);
+    }
+    free(picture);
+    free(r.row);
+    return s;
+}
+
+static dt_status *decode(const dt_examples *x, int64_t row, const dt_bytes *bytes, void *out)
 {
     dt_image want = x->want;
     want.path = x->paths.v[row];
+    if (!x->layout.resizes)
+        return dt_image_decode(&want, bytes->data, bytes->n, out);
+    DT_TRY(dt_image_size(want.path, bytes->data, bytes->n, &want.height, &want.width));
+    return decode_and_resize(x, &want, bytes, out);
+}
+
+static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+{
     if (out[x->label])
         memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
-    return out[x->image] ? dt_at(dt_image_decode(&want, bytes->data, bytes->n, out[x->image]), &x->stored[x->image].at) : NULL;
+    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->stored[x->image].at) : NULL;
 }
 
 /* ---- the format ---- */
@@ -213,6 +248,7 @@ static void close_part(dt_examples *x)
 static void name_elements(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
 {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
+    x->layout = *l;
     x->image = l->image;
     x->label = l->label;
     x->num_classes = l->num_classes;

@@ -2,6 +2,7 @@
 #define HERE "build/tmp/data-image-folder"
 #include "files.h"
 
+#include "data/image/resize.h"
 #include "pictures.h"
 
 /* ---- good ones ---- */
@@ -136,6 +137,91 @@ static void test_validation_has_the_classes_of_train(void **state)
     expect_fault("new class", open_set(&d, ", validation: " HERE "/val"), DT_E_DATA_FILE, 65, HERE "/val/d: the training data has no class 'd'");
 }
 
+/* ---- pictures of any size ---- */
+
+/* A PNG of that size, whose pixels are those of pixel(). */
+static void write_sized(const char *name, int seed, int rows, int columns, uint8_t *pixels)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)columns, .height = (png_uint_32)rows, .format = PNG_FORMAT_RGB};
+    char file[20000];
+    png_alloc_size_t size = sizeof file;
+    for (int i = 0; i < rows * columns * 3; i++)
+        pixels[i] = pixel(seed, i / 3 / columns, i / 3 % columns, i % 3);
+    assert_true(png_image_write_to_memory(&image, file, &size, 0, pixels, 0, NULL));
+    write_file(name, file, size);
+}
+
+static void expect_resized(const dt_resizing *like, const uint8_t *pixels, const void *got, const char *what)
+{
+    dt_between tables[64];
+    uint8_t out[8 * 6 * 3 * 4];
+    dt_resizing r = *like;
+    r.row = tables;
+    r.column = tables + r.out.dim[0];
+    dt_resizing_prepare(&r);
+    dt_resizing_run(&r, pixels, out);
+    if (memcmp(got, out, (size_t)dt_type_bytes(&r.out)) != 0)
+        fail_msg("%s: other values", what);
+}
+
+static void test_pictures_of_any_size(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        dt_interpolation interpolation;
+        bool crop;
+    } cases[] = {{"interpolation: bilinear", DT_BILINEAR, false}, {"interpolation: nearest, dtype: uint8", DT_NEAREST, false},
+                 {"interpolation: bilinear, dtype: float32, crop_to_aspect_ratio: true", DT_BILINEAR, true}};
+    static const int sizes[][2] = {{5, 7}, {1, 1}, {8, 6}, {40, 30}, {3, 50}, {31, 2}};
+    enum { N = sizeof sizes / sizeof *sizes };
+    static uint8_t pixels[N][40 * 30 * 3];
+    clear("sized");
+    OK(dt_dir_make(HERE "/sized/a"));
+    for (int i = 0; i < N; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "sized/a/%d.png", i);
+        write_sized(name, i, sizes[i][0], sizes[i][1], pixels[i]);
+    }
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        dt_dataset *d = NULL;
+        dt_type type;
+        OK(dt_dataset_open(&d, "{format: image_folder, train: " HERE "/sized, element: {image: {shape: [8, 6, 3], %s}, label: {num_classes: 1}},"
+                               " global_batch_size: 4}", cases[k].keys));
+        char *got = read_all(d, dt_dataset_find(d, "image"), &type);
+        assert_int_equal(type.dtype, cases[k].interpolation == DT_BILINEAR ? DT_FLOAT32 : DT_UINT8);
+        dt_type one = dt_type_of(type.dtype, 3, type.dim + 1);
+        for (int i = 0; i < N; i++) {
+            int64_t dim[3] = {sizes[i][0], sizes[i][1], 3};
+            expect_resized(&(dt_resizing){.in = dt_type_of(DT_UINT8, 3, dim), .out = one, .interpolation = cases[k].interpolation,
+                                          .crop = cases[k].crop}, pixels[i], got + i * dt_type_bytes(&one), cases[k].keys);
+        }
+        free(got);
+        dt_dataset_unref(d);
+    }
+}
+
+static void test_sizes_that_lie(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_str png = draw_png(&forms[5], 0);
+    const char *keys = "{format: image_folder, train: " HERE "/lies, element: {image: {shape: [8, 6, 3], interpolation: bilinear%s}, label: {num_classes: 1}},"
+                       " global_batch_size: 4}";
+    clear("lies");
+    OK(dt_dir_make(HERE "/lies/a"));
+    memcpy(png.data + 16, "\x7f\xff\xff\xff\x7f\xff\xff\xff", 8);
+    write_file("lies/a/a.png", png.data, png.size);
+    expect_fault("large", dt_dataset_open(&d, keys, ""), DT_E_TOO_LARGE, 65, "a.png: a picture of 2147483647 x 2147483647; at most");
+    memcpy(png.data + 16, "\0\0\0\0\0\0\0\1", 8);
+    write_file("lies/a/a.png", png.data, png.size);
+    expect_fault("empty", dt_dataset_open(&d, keys, ""), DT_E_TOO_LARGE, 65, "a.png: a picture of 1 x 0");
+    write_file("lies/a/a.png", png.data, 20);
+    expect_fault("cut", dt_dataset_open(&d, keys, ""), DT_E_DATA_FILE, 65, "a.png: broken PNG image: no header");
+    expect_fault("dtype", dt_dataset_open(&d, keys, ", dtype: uint8"), DT_E_DATASET_KEYS, 78, "'image' is float32 with interpolation bilinear");
+    dt_str_release(&png);
+}
+
 /* ---- bad ones ---- */
 
 static void test_bad_folders(void **state)
@@ -194,7 +280,8 @@ static void test_bad_words(void **state)
          "'image' must have a shape [rows, columns, channels] with 1, 3 or 4 channels"},
         {"element: {image: {shape: [100000, 100000]}, label: {num_classes: 3}}", "'image': an example may not exceed 1073741824 bytes"},
         {"element: {image: {shape: [5, 7], num_classes: 3}, label: {num_classes: 3}}", "'image' has a shape, so it is the picture"},
-        {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}", "unknown dtype 'float32'"},
+        {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}", "'image' is uint8 with interpolation none; a step of map casts"},
+        {"element: {image: {shape: [5, 7], dtype: int8}, label: {num_classes: 3}}", "unknown dtype 'int8'"},
         {"element: [image]", "element: expected a mapping, got a list"},
         {"train: ''", "'train' must name a folder, got an empty string"},
     };
@@ -214,7 +301,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_labels_and_pixels),
         cmocka_unit_test(test_maps_of_pictures),
-        cmocka_unit_test(test_a_split_takes_its_share_of_every_class),
+        cmocka_unit_test(test_a_split_takes_its_share_of_every_class), cmocka_unit_test(test_pictures_of_any_size),
+        cmocka_unit_test(test_sizes_that_lie),
         cmocka_unit_test(test_validation_has_the_classes_of_train),
         cmocka_unit_test(test_bad_folders),
         cmocka_unit_test(test_a_bad_picture_is_named),

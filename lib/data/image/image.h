@@ -25,7 +25,11 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, ui
 /* Whether bytes begin as a picture that can be decoded does. */
 bool dt_image_is(const void *bytes, size_t n);
 
+/* The size that a file says its picture has; of the picture only what that takes is looked at. */
+dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
+
 /* For the decoders of one kind. */
+dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
 dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
 dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
 /* An error unless that is the size. */

@@ -21,7 +21,7 @@ typedef struct reading {
     const dt_image *want;
     const uint8_t *bytes;
     size_t n;
-    uint8_t *out;
+    uint8_t *out;            /* NULL: only the size is asked for */
     jmp_buf jump;
     dt_status *bad;
 } reading;
@@ -74,6 +74,8 @@ static void read_picture(reading *r)
     j->progress = &r->progress;
     jpeg_mem_src(j, r->bytes, r->n);
     jpeg_read_header(j, TRUE);
+    if (!r->out)
+        return;
     r->bad = dt_image_check_size(r->want, j->image_height, j->image_width);
     if (!r->bad && j->num_components == 4)
         r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: is in the colours of print (CMYK), which are not read; save it as RGB", r->want->path);
@@ -95,15 +97,31 @@ static void read_or_come_back(reading *r)
         read_picture(r);
 }
 
+static void begin(reading *r)
+{
+    r->jpeg.err = jpeg_std_error(&r->errors);
+    r->jpeg.client_data = r;
+    r->errors.error_exit = on_error;
+    r->errors.emit_message = on_message;
+    r->progress.progress_monitor = on_progress;
+    read_or_come_back(r);
+}
+
 dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
 {
     reading r = {.want = want, .bytes = bytes, .n = n, .out = out};
-    r.jpeg.err = jpeg_std_error(&r.errors);
-    r.jpeg.client_data = &r;
-    r.errors.error_exit = on_error;
-    r.errors.emit_message = on_message;
-    r.progress.progress_monitor = on_progress;
-    read_or_come_back(&r);
+    begin(&r);
+    jpeg_destroy_decompress(&r.jpeg);
+    return r.bad;
+}
+
+dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width)
+{
+    const dt_image want = {.path = path};
+    reading r = {.want = &want, .bytes = bytes, .n = n};
+    begin(&r);
+    *height = r.jpeg.image_height;
+    *width = r.jpeg.image_width;
     jpeg_destroy_decompress(&r.jpeg);
     return r.bad;
 }

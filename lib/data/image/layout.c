@@ -5,18 +5,24 @@
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
-static const char *const dtype_names[] = {"uint8", NULL};
+static const char *const dtype_names[] = {"uint8", "float32", NULL};
+enum { AS_THEY_ARE, BILINEAR, NEAREST };
+static const char *const interpolations[] = {"none", "bilinear", "nearest", NULL};
 
 struct element {
     dt_ints shape;
-    int dtype;
+    int dtype, interpolation;
+    bool has_dtype, crop_to_aspect_ratio;
     int64_t num_classes; /* 0: the picture */
 };
 
 static const dt_field element_fields[] = {
     DT_INTS(struct element, shape, .min = 1, .max = 1 << 24,
             .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
-    DT_ENUM(struct element, dtype, dtype_names, .help = "of a picture"),
+    DT_ENUM(struct element, dtype, dtype_names, .set = 1 + offsetof(struct element, has_dtype), .help = "of a picture"),
+    DT_ENUM(struct element, interpolation, interpolations,
+            .help = "bilinear, nearest: pictures of any size are brought to that shape; none: they have it"),
+    DT_FLAG(struct element, crop_to_aspect_ratio, .preset = "false", .help = "with an interpolation: cuts rather than distorts"),
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it the label, in [0, num_classes)"),
     DT_END
 };
@@ -33,6 +39,15 @@ static dt_status *check_shape(const dt_entry *e, const struct element *x)
     return NULL;
 }
 
+static dt_status *check_dtype(const dt_entry *e, const struct element *x)
+{
+    dt_dtype made = x->interpolation == BILINEAR ? DT_FLOAT32 : DT_UINT8, told = x->dtype == 1 ? DT_FLOAT32 : DT_UINT8;
+    if (!x->has_dtype || told == made)
+        return NULL;
+    return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' is %s with interpolation %s; a step of map casts", e->key, dt_dtype_name(made),
+                   interpolations[x->interpolation]);
+}
+
 static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, dt_image_layout *out)
 {
     const dt_entry *e = &element->entry[i];
@@ -47,8 +62,12 @@ static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, d
         return NULL;
     }
     DT_TRY(check_shape(e, &x));
+    DT_TRY(check_dtype(e, &x));
     out->image = i;
-    out->type = dt_type_of(DT_UINT8, x.shape.n, x.shape.v);
+    out->type = dt_type_of(x.interpolation == BILINEAR ? DT_FLOAT32 : DT_UINT8, x.shape.n, x.shape.v);
+    out->resizes = x.interpolation != AS_THEY_ARE;
+    out->interpolation = x.interpolation == NEAREST ? DT_NEAREST : DT_BILINEAR;
+    out->crop = x.crop_to_aspect_ratio;
     return NULL;
 }
 

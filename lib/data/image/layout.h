@@ -3,12 +3,15 @@
 #define DT_DATA_IMAGE_LAYOUT_H
 
 #include "conf/conf.h"
-#include "graph/graph.h"
+#include "data/image/resize.h"
 
 /* Two elements, in either order and of any names. */
 typedef struct dt_image_layout {
     int image, label; /* their places */
-    dt_type type;     /* of a picture: (rows, columns) or (rows, columns, channels), uint8 */
+    dt_type type;     /* of a picture: (rows, columns) or (rows, columns, channels); uint8, and float32 where it is interpolated */
+    bool resizes;     /* pictures may have any size */
+    dt_interpolation interpolation;
+    bool crop;        /* to the ratio of type's sides */
     int64_t num_classes;
 } dt_image_layout;
 
