@@ -180,12 +180,21 @@ static const dt_chip *chip_of(const char *name, size_t length)
     return dt_chip_find(generation);
 }
 
+/* Of a count with something behind it ("512_twisted"): slices of so many chips are nearest, twisted ones if that is said. */
+static int64_t meant(wanted *w, const char *digits)
+{
+    errno = 0;
+    const long long n = strtoll(digits, NULL, 10);
+    w->twisted = strcasecmp(digits + strspn(digits, "0123456789"), "_twisted") == 0;
+    return errno == ERANGE ? INT64_MAX : n > 0 ? n : 0;
+}
+
 static dt_status *find_count(wanted *w, const char *digits, dt_slice *out)
 {
     int64_t n = 0, unit = w->chip->counts_cores ? w->chip->cores : 1;
     bool read = dt_parse_int64(digits, &n);
     if (!read)
-        n = errno == ERANGE ? INT64_MAX : 0;
+        n = meant(w, digits);
     w->chips = n / unit;
     bool whole = read && n % unit == 0 && w->chips > 0 && w->chips <= INT32_MAX;
     return whole && dt_slice_of_chips(w->chip, (int)w->chips, out) ? NULL : unknown(w);

@@ -11,3 +11,4 @@ exits 78 topology "$tiny" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v9-8
 exits 0 topology --tpu "$tiny" 'strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8}}'
 exits 0 topology "$tiny" --tpu v2-8 'strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8}}'
 exits 0 topology --tpu
+show topology --tpu v4-512_twisted
