@@ -74,7 +74,7 @@ typedef struct dt_state_file {
     const char *job_sha256;
     const char *weights_sha256;
     const char *kernels;     /* "openblas SkylakeX 0.3.21" */
-    int n_sums;              /* running sums of the epoch at hand: examples, loss, metrics */
+    int n_sums;              /* running sums of the epoch at hand: examples, loss, metrics, weight */
     double sum[DT_STATE_SUMS]; /* come back bit for bit, but for the sign of zero; infinities as not-a-number */
     double wall_s;           /* training time so far in the epoch at hand */
     bool finished;           /* the job had trained all it asked for */

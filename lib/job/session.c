@@ -34,7 +34,8 @@ static void tell_trainer(const dt_job *j, dt_session *s)
 {
     s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
                                       .data = j->data, .shards = j->shards, .accumulates = j->has_fit && j->fit.accumulate > 1,
-                                      .vary_rate = dt_callbacks_vary_rate(&j->fit.callbacks)};
+                                      .vary_rate = dt_callbacks_vary_rate(&j->fit.callbacks),
+                                      .class_weight = j->has_fit ? &j->fit.class_weight : NULL};
     if (j->partition) {
         s->made_of.over_replicas = j->partition->over_replicas;
         s->made_of.micro_batches = (int)j->partition->micro_batches;

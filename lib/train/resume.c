@@ -4,6 +4,8 @@
 
 #include "train/callback.h"
 
+enum { RUNNING_SUMS = sizeof(dt_sums) / sizeof(double) };
+
 /* ---- going on ---- */
 
 static dt_status *same_job(run *r, const dt_checkpoint *c)
@@ -36,7 +38,7 @@ static void take_position(run *r, const dt_state_file *state)
     r->at.epoch = state->epoch;
     r->at.epoch_step = state->epoch_step;
     r->at.wall_s = state->wall_s;
-    for (int i = 0; i < state->n_sums && i < 2 + DT_MAX_SUMS; i++)
+    for (int i = 0; i < state->n_sums && i < RUNNING_SUMS; i++)
         sum[i] = state->sum[i];
     r->generation = state->generation;
     r->saved_step = state->step;
@@ -196,7 +198,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = 2 + DT_MAX_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
+        .n_sums = RUNNING_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
     };
     memcpy(state->sum, &r->at.sums, sizeof r->at.sums);
     return dt_callbacks_save(r, &state->callbacks);

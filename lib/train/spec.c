@@ -18,9 +18,11 @@ static const dt_tree *given(const dt_tree *t)
 
 struct fit {
     int64_t epochs, steps, validation_freq, validation_steps, initial_epoch, gradient_accumulation_steps;
-    const dt_tree *callbacks, *steps_per_epoch;
+    const dt_tree *callbacks, *steps_per_epoch, *class_weight;
     bool has_epochs, has_steps;
 };
+
+enum { MOST_CLASS_WEIGHTS = 1000 };
 
 #define SET(member) .set = 1 + offsetof(struct fit, member)
 
@@ -38,10 +40,35 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("validation_data", "write dataset.validation"),
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
-    DT_NOT_YET("class_weight"),
+    DT_TREE(struct fit, class_weight, .as = DT_TREE_MAP, .help = "what examples of a class count in the loss while training: {0: 1, 1: 5}; others 1"),
     DT_NOT_YET("sample_weight"),
     DT_END
 };
+
+/* A class number as a key. */
+static dt_status *read_class(const dt_entry *e, int64_t *number)
+{
+    const dt_tree key = { .kind = DT_TREE_SCALAR, .text = e->key, .at = e->key_at };
+    return dt_tree_int(&key, "class", 0, 16777216, number);
+}
+
+static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class_weights *out)
+{
+    if (!given(t))
+        return NULL;
+    int64_t *number = dt_arena_array(arena, int64_t, t->n + 1);
+    double *weight = dt_arena_array(arena, double, t->n + 1);
+    if (t->n > MOST_CLASS_WEIGHTS)
+        return dt_fail(DT_E_RANGE, &t->at, "class_weight must name at most %d classes, got %d", MOST_CLASS_WEIGHTS, t->n);
+    for (int i = 0; i < t->n; i++) {
+        DT_TRY(read_class(&t->entry[i], &number[i]));
+        DT_TRY(dt_tree_real(t->entry[i].value, "class_weight", &weight[i]));
+        if (!(weight[i] >= 0))
+            return dt_fail(DT_E_RANGE, &t->entry[i].value->at, "the weight of class %s must not be negative, got %s", t->entry[i].key, t->entry[i].value->text);
+    }
+    *out = (dt_class_weights){ t->n, number, weight, t->at };
+    return NULL;
+}
 
 static dt_status *not_yet(const dt_tree *fit, const dt_tree *value, const char *key)
 {
@@ -77,6 +104,7 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt
                           .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .accumulate = x.gradient_accumulation_steps, .at = *here };
     if (out->accumulate > 1)
         out->accumulate_at = *value_place(t, "gradient_accumulation_steps");
+    dt_status_append(&faults, read_class_weights(arena, x.class_weight, &out->class_weight));
     dt_status_append(&faults, dt_callbacks_read(arena, x.callbacks, &out->callbacks));
     return faults;
 }

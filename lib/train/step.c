@@ -5,7 +5,8 @@
 #include "train/trainer.h"
 
 typedef struct forward {
-    dt_value target, prediction, rows; /* rows (B): one loss per example */
+    dt_value target, prediction, rows; /* rows (B): one loss per example, times its weight */
+    dt_value weight;                   /* (B); no trace: each counts 1 */
 } forward;
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
@@ -14,6 +15,39 @@ static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
     dt_dataset_elements(t->o.data, &elements);
     dt_value x = dt_trace_declare(trace, elements[element].name, &elements[element].type);
     return t->o.model->annotate ? t->o.model->annotate(t->o.model->annotate_user, elements[element].name, x) : x;
+}
+
+/* (B): what each example's class counts. */
+static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dtype dtype)
+{
+    dt_type type = dt_type_of_value(target);
+    bool one_hot = type.rank > 1 && type.dim[type.rank - 1] > 1;
+    dt_value number = one_hot ? dt_argmax(target, -1) : dt_convert(dt_class_numbers(target), DT_INT32);
+    type = dt_type_of_value(number);
+    type.dtype = dtype;
+    dt_value weight = dt_splat(target.trace, &type, 1);
+    for (int i = 0; i < c->n; i++)
+        weight = dt_select(dt_compare(number, dt_like(number, (double)c->number[i]), DT_EQ), dt_like(weight, c->weight[i]), weight);
+    return weight;
+}
+
+static void weigh(const dt_trainer *t, forward *f)
+{
+    const dt_class_weights *c = t->o.class_weight;
+    if (!c || c->n == 0)
+        return;
+    f->weight = class_weights(c, f->target, dt_type_of_value(f->rows).dtype);
+    f->rows = dt_multiply(f->rows, f->weight);
+}
+
+/* What the losses of this replica's rows are divided by, with the others': how many, or the sum of their weights. */
+static dt_value count_of(const forward *f)
+{
+    dt_dtype dtype = dt_type_of_value(f->rows).dtype;
+    if (!f->weight.trace)
+        return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
+    dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(f->weight, 0));
+    return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum); /* where no example counts the gradient is 0 */
 }
 
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
@@ -27,6 +61,8 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
     f.prediction = dt_to_float32(dt_model_emit_inputs(t->o.model, input, t->match.n_inputs, training));
     const char *before = dt_trace_path(trace, "loss");
     f.rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
+    if (training)
+        weigh(t, &f);
     dt_trace_path(trace, before);
     return f;
 }
@@ -67,7 +103,7 @@ static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f
         weight[i] = dt_read(trace, v->v[i]);
     dt_value loss = dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0));
     s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
-    s->examples = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
+    s->examples = count_of(f);
     s->one_over = dt_divide(dt_scalar(trace, dtype, 1), s->examples);
     s->divided = t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
     dt_gradients_of(s->divided ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
@@ -138,6 +174,8 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     }
     dt_return(trace, "loss", sum_of_rows(f.rows));
     return_metrics(trace, t, &f);
+    if (f.weight.trace)
+        dt_return(trace, "weight", sum_of_rows(f.weight));
     if (kind == DT_STEP_TRAIN)
         emit_update(trace, t, &f);
     if (kind == DT_STEP_ACCUMULATE)

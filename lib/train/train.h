@@ -9,7 +9,7 @@
  *
  * so the loss is the sum over examples divided by their number, however the batch divides among replicas. Metrics are sums over
  * examples too, added up in double on the host. With fit.gradient_accumulation_steps both sums of g go on over several batches, in slots of the
- * optimizer, and the last batch's step divides them: an update is that of one batch of all their examples, also in an epoch's last, shorter window.
+ * optimizer (examples of classes with a weight count as much as that), and the last batch's step divides them: an update is that of one batch of all their examples, also in an epoch's last, shorter window.
  */
 #ifndef DT_TRAIN_TRAIN_H
 #define DT_TRAIN_TRAIN_H
@@ -40,6 +40,14 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
 /* Whether one changes the learning rate. */
 bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
+/* What an example of a class counts in the loss while training; classes that are not named count 1. */
+typedef struct dt_class_weights {
+    int n;
+    const int64_t *number;
+    const double *weight;
+    dt_place at;
+} dt_class_weights;
+
 /* What a job's `fit` (or dt_model_fit's fragment) says. */
 typedef struct dt_fit_spec {
     int64_t epochs, steps;       /* exactly one is > 0 */
@@ -48,6 +56,7 @@ typedef struct dt_fit_spec {
     int64_t initial_epoch;
     int64_t accumulate;          /* batches that make one update; 0, 1: each does */
     dt_place accumulate_at;
+    dt_class_weights class_weight; /* n 0: none */
     dt_callbacks callbacks;
     dt_place at;
 } dt_fit_spec;
@@ -99,6 +108,7 @@ typedef struct dt_trainer_options {
     int micro_batches;           /* likewise; 0 is 1 */
     bool accumulates;            /* some steps only add to the gradients of a later one */
     bool vary_rate;              /* callbacks change the learning rate */
+    const dt_class_weights *class_weight; /* NULL, or n 0: all examples count 1 */
 } dt_trainer_options;
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;
@@ -127,6 +137,7 @@ dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_M
 /* Sums over examples: how many, loss, metrics. */
 typedef struct dt_sums {
     double examples, loss, metric[DT_MAX_SUMS];
+    double weight; /* what the examples count in the loss; 0: each 1 */
 } dt_sums;
 /* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false, of a trainer that accumulates: its gradients wait for
  * those of the next batch. */

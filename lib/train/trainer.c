@@ -118,6 +118,21 @@ static dt_status *name_metrics(dt_trainer *t)
     return NULL;
 }
 
+/* Classes are those of examples. */
+static dt_status *check_class_weight(const dt_trainer *t)
+{
+    const dt_class_weights *c = t->o.class_weight;
+    const dt_element *element;
+    if (!c || c->n == 0)
+        return NULL;
+    dt_dataset_elements(t->o.data, &element);
+    const dt_type *target = &element[t->match.target].type;
+    if (target->rank <= 2)
+        return NULL;
+    return dt_fail(DT_E_LABELS, c->at.source ? &c->at : NULL, "class_weight is for one class an example; targets '%s' have %d dimensions",
+                   element[t->match.target].name, target->rank);
+}
+
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
 {
     dt_trainer *t = dt_alloc(sizeof *t);
@@ -129,6 +144,8 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     s = name_metrics(t);
     if (!s)
         s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
+    if (!s && o->optimizer)
+        s = check_class_weight(t);
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
@@ -159,6 +176,11 @@ static double value_at(const dt_view *v, int i)
     return v->type.dtype == DT_FLOAT64 ? ((const double *)v->data)[i] : (double)((const float *)v->data)[i];
 }
 
+static bool is_weighted(const dt_trainer *t, const dt_compiled *c)
+{
+    return t->o.class_weight && t->o.class_weight->n > 0 && c != t->evaluate;
+}
+
 /* Result 0 is the loss; each metric has `sums` numbers. */
 static void add_results(const dt_trainer *t, const dt_view *result, int64_t rows, dt_sums *s)
 {
@@ -174,14 +196,16 @@ static void add_results(const dt_trainer *t, const dt_view *result, int64_t rows
 static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
 {
     const dt_graph *step = dt_compiled_step(c);
-    dt_view arg[DT_MAX_INPUTS + 1], result[1 + DT_MAX_SUMS];
+    dt_view arg[DT_MAX_INPUTS + 1], result[2 + DT_MAX_SUMS];
 
     dt_match_views(t->o.data, batch, step, arg);
     dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
     DT_TRY(dt_compiled_run(c, t->offsets, arg, result));
     add_results(t, result, batch->rows, s);
+    double weight = is_weighted(t, c) ? value_at(&result[1 + t->o.compile->n_metrics], 0) : 0;
+    s->weight += weight;
     if (loss)
-        *loss = value_at(&result[0], 0) / (double)batch->rows;
+        *loss = value_at(&result[0], 0) / (weight > 0 ? weight : (double)batch->rows);
     return NULL;
 }
 
@@ -216,7 +240,7 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
     const dt_compile_spec *c = t->o.compile;
     int at = 0;
 
-    metrics[0] = (dt_metric){ t->key[validation][0], s->loss / s->examples };
+    metrics[0] = (dt_metric){ t->key[validation][0], s->loss / (s->weight > 0 ? s->weight : s->examples) };
     for (int i = 0; i < c->n_metrics; i++) {
         const dt_metric_row *row = c->metric[i].row;
         metrics[1 + i] = (dt_metric){ t->key[validation][1 + i], row->result(c->metric[i].args, &s->metric[at], s->examples) };
