@@ -1,7 +1,8 @@
 /*
  * Mixed precision, as far as a price goes: which dtype each value of a program is kept in under Keras' policies. Layers cast what they read, so a weight is
- * gathered from other replicas in the narrow dtype; gradients of variables are cast back before they are summed. There is no bfloat16 among dtypes yet: float16
- * is as large.
+ * gathered from other replicas in the narrow dtype; gradients of variables are cast back before they are summed. Both
+ * narrow dtypes are of one size. The program that is marked is that of float32: what a run converts where (model/precision.c) costs a chip nothing, since
+ * its compiler makes conversions part of the kernels around them.
  */
 #include <string.h>
 
