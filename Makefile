@@ -5,7 +5,7 @@
 #   make examples     the C examples and the sample digits
 #   make check        rooms, shell scripts, warnings are errors
 #   make bench        measures against the limits of this machine
-#   make install      PREFIX=/usr/local DESTDIR=
+#   make install      PREFIX=/usr/local DESTDIR=; make uninstall takes it away
 #   SAN=asan|tsan     the same under sanitizers (asan brings ubsan), in a build folder of its own
 #
 # ROOMS="base conf" builds and tests those rooms only: a room needs no room below it.
@@ -72,7 +72,7 @@ TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
 .DEFAULT_GOAL := all
-.PHONY: all tests test examples check bench install clean
+.PHONY: all tests test examples check bench install uninstall clean
 .SUFFIXES:
 .SECONDARY:
 
@@ -146,18 +146,35 @@ check:
 bench: all examples
 	BUILD=$(BUILD) scripts/bench
 
+# What the binary prints of itself (manual pages, completions) is made while it is installed.
+TO   = $(DESTDIR)$(PREFIX)
+BASH_TO = $(TO)/share/bash-completion/completions
+ZSH_TO  = $(TO)/share/zsh/site-functions
+FISH_TO = $(TO)/share/fish/vendor_completions.d
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/dtrain
-	install -m 755 $(BUILD)/dtrain $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(BUILD)/libdtrain.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(BUILD)/libdtrain.so $(DESTDIR)$(PREFIX)/lib/libdtrain.so.$(VERSION)
-	ln -sf libdtrain.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libdtrain.so.0
-	ln -sf libdtrain.so.0 $(DESTDIR)$(PREFIX)/lib/libdtrain.so
-	install -m 644 lib/dtrain.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 lib/dtrain/*.h $(DESTDIR)$(PREFIX)/include/dtrain/
+	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include/dtrain $(TO)/share/man/man1 $(TO)/share/man/man5 $(BASH_TO) $(ZSH_TO) $(FISH_TO)
+	install -m 755 $(BUILD)/dtrain $(TO)/bin/
+	install -m 644 $(BUILD)/libdtrain.a $(TO)/lib/
+	install -m 755 $(BUILD)/libdtrain.so $(TO)/lib/libdtrain.so.$(VERSION)
+	ln -sf libdtrain.so.$(VERSION) $(TO)/lib/libdtrain.so.0
+	ln -sf libdtrain.so.0 $(TO)/lib/libdtrain.so
+	install -m 644 lib/dtrain.h $(TO)/include/
+	install -m 644 lib/dtrain/*.h $(TO)/include/dtrain/
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: dtrain' \
 	    'Description: distributed training driver' 'Version: $(VERSION)' 'Libs: -L$${libdir} -ldtrain' \
-	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/dtrain.pc
+	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > $(TO)/lib/pkgconfig/dtrain.pc
+	set -e; for page in $$($(BUILD)/dtrain man --list); do $(BUILD)/dtrain man $$page > $(TO)/share/man/man$${page##*.}/$$page; done
+	$(BUILD)/dtrain completions bash > $(BASH_TO)/dtrain
+	$(BUILD)/dtrain completions zsh > $(ZSH_TO)/_dtrain
+	$(BUILD)/dtrain completions fish > $(FISH_TO)/dtrain.fish
+
+# Files of ours alone: folders that others may use stay.
+uninstall:
+	rm -f $(TO)/bin/dtrain $(TO)/lib/libdtrain.a $(TO)/lib/libdtrain.so $(TO)/lib/libdtrain.so.0 $(TO)/lib/libdtrain.so.$(VERSION)
+	rm -f $(TO)/lib/pkgconfig/dtrain.pc $(TO)/include/dtrain.h $(patsubst lib/%,$(TO)/include/%,$(wildcard lib/dtrain/*.h))
+	rm -f $(TO)/share/man/man1/dtrain.1 $(TO)/share/man/man1/dtrain-*.1 $(TO)/share/man/man5/dtrain-job.5
+	rm -f $(BASH_TO)/dtrain $(ZSH_TO)/_dtrain $(FISH_TO)/dtrain.fish
+	if [ -d $(TO)/include/dtrain ]; then rmdir --ignore-fail-on-non-empty $(TO)/include/dtrain; fi
 
 clean:
 	rm -rf build

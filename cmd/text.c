@@ -32,6 +32,14 @@ void text_close(struct text *t)
     free(t->bytes);
 }
 
+char *text_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        no_memory();
+    return copy;
+}
+
 /* A first byte says how many follow and the smallest code that needs so many: a longer form than needed is no UTF-8. */
 size_t text_next(const char *text, uint32_t *code)
 {

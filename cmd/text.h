@@ -14,6 +14,8 @@ void text_open(struct text *t);
 /* The bytes so far, ended by NUL; lent until text_close. */
 const char *text_bytes(struct text *t);
 void text_close(struct text *t);
+/* A copy that the caller frees. */
+char *text_copy(const char *text);
 
 void put_shown(FILE *to, const char *text);  /* control characters and bytes that are no UTF-8 as \xNN */
 void put_word(FILE *to, const char *word);   /* quoted for a shell where it must be */

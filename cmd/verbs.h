@@ -2,4 +2,4 @@
 VERB(fit) VERB(evaluate) VERB(predict)
 VERB(validate) VERB(plan) VERB(topology) VERB(explain)
 VERB(devices) VERB(data_synth) VERB(lower) VERB(trace)
-VERB(bench) VERB(version) VERB(help)
+VERB(bench) VERB(completions) VERB(man) VERB(version) VERB(help)

@@ -1,13 +1,16 @@
 #!/bin/sh
 # `make install` into a folder, then README's line: a C program of a user's, compiled with what pkg-config says, against the shared and
-# the static library, trains; the program that was installed does, too. Nothing of the build folder is needed.
+# the static library, trains; the program that was installed does, too. Nothing of the build folder is needed. `make uninstall` leaves nothing.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v pkg-config >/dev/null || { echo "no pkg-config here" && exit 77; }
 sanitized && echo "a sanitizer's library does not go with other people's programs" && exit 77
 root=$TEST_DIR/root
 env -u MAKEFLAGS make -s BUILD="$BUILD" DESTDIR="$root" PREFIX=/opt/dtrain install >"$TEST_DIR/make" 2>&1 || { cat "$TEST_DIR/make" && exit 1; }
-(cd "$root" && find . -type f -o -type l | sort)
+(cd "$root" && find . -type f -o -type l | sort | grep -v '/man1/dtrain-')
+"$DTRAIN" man --list | while read -r page; do
+    [ -s "$root/opt/dtrain/share/man/man${page##*.}/$page" ] || echo "no page $page"
+done
 
 cat >"$TEST_DIR/program.c" <<'END'
 #include <dtrain.h>
@@ -51,3 +54,6 @@ LD_LIBRARY_PATH=$root/opt/dtrain/lib ./shared
 ./static
 "$root/opt/dtrain/bin/dtrain" version | sed 's/ .*//' | head -n 1
 nm -D --defined-only "$root/opt/dtrain/lib/libdtrain.so" | awk '$3 !~ /^dt_/ { print "exported, but not ours: " $3 }'
+cd "$OLDPWD" || exit 1
+env -u MAKEFLAGS make -s BUILD="$BUILD" DESTDIR="$root" PREFIX=/opt/dtrain uninstall
+(cd "$root" && find . -type f -o -type l && find . -name dtrain -type d -path '*include*')

@@ -1,0 +1,277 @@
+/*
+ * dtrain man: manual pages in roff, made from the tables that command lines and job files are read by: dtrain.1, one for each verb
+ * (dtrain-fit.1), and dtrain-job.5 with every key. `make install` puts them where man looks.
+ */
+#include <string.h>
+
+#include "text.h"
+#include "verb.h"
+
+/* ---- roff ---- */
+
+/* Text as it is, whatever roff would take for its own. */
+static void put_roff(FILE *to, const char *text)
+{
+    for (bool first = true; *text; text++) {
+        if (first && (*text == '.' || *text == '\''))
+            fputs("\\&", to);
+        if (*text == '\\')
+            fputs("\\e", to);
+        else if (*text == '-')
+            fputs("\\-", to);
+        else
+            fputc(*text, to);
+        first = *text == '\n';
+    }
+}
+
+static void put_dashed(FILE *to, const char *name)
+{
+    for (; *name; name++)
+        fputs(*name == ' ' || *name == '-' ? "\\-" : (char[]){*name, '\0'}, to);
+}
+
+static void put_title(FILE *to, const char *name, int section, const char *line)
+{
+    fputs(".TH dtrain", to);
+    put_dashed(to, name);
+    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.SH NAME\ndtrain", section, dt_version());
+    put_dashed(to, name);
+    fputs(" \\- ", to);
+    put_roff(to, line);
+    fputc('\n', to);
+}
+
+/* Lines as they stand. */
+static void put_lines(FILE *to, const char *heading, const char *text)
+{
+    fprintf(to, ".SH %s\n.nf\n", heading);
+    put_roff(to, text);
+    fputs(".fi\n", to);
+}
+
+/* ---- options ---- */
+
+static void put_option(FILE *to, const struct option *o)
+{
+    fputs(".TP\n", to);
+    if (o->letter)
+        fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
+    fputs("\\fB\\-\\-", to);
+    put_dashed(to, o->name);
+    fputs("\\fR", to);
+    if (o->value)
+        fprintf(to, o->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->value);
+    fputc('\n', to);
+    put_roff(to, o->help);
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        fprintf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
+    if (o->kind == OPTION_CHOICE)
+        fprintf(to, " (default %s)", o->choices[o->fallback]);
+    fputs(o->kind == OPTION_LIST ? "; may be repeated\n" : "\n", to);
+}
+
+static void put_options(FILE *to, const char *heading, const struct option *table)
+{
+    if (!table->name)
+        return;
+    fprintf(to, ".SH %s\n", heading);
+    for (const struct option *o = table; o->name; o++)
+        put_option(to, o);
+}
+
+static void put_environment(FILE *to, const struct option *table)
+{
+    char name[64];
+    for (const struct option *o = table; o->name; o++) {
+        if (!o->env)
+            continue;
+        option_env_name(o, name, sizeof name);
+        fprintf(to, ".TP\n.B %s\nstands for \\fB\\-\\-", name);
+        put_dashed(to, o->name);
+        fputs("\\fR\n", to);
+    }
+}
+
+/* ---- pages ---- */
+
+static void print_verb(FILE *to, const struct verb *verb)
+{
+    char name[64];
+    snprintf(name, sizeof name, " %s", verb->name);
+    put_title(to, name, 1, verb->line);
+    fprintf(to, ".SH SYNOPSIS\n.B dtrain %s\n", verb->name);
+    put_roff(to, verb->operands);
+    fputs("\n[\\fIoptions\\fR]\n", to);
+    if (verb->more)
+        put_lines(to, "DESCRIPTION", verb->more);
+    put_options(to, "OPTIONS", verb->options);
+    put_options(to, "COMMON OPTIONS", common_options);
+    fputs(".SH ENVIRONMENT\n", to);
+    put_environment(to, verb->options);
+    put_environment(to, common_options);
+    put_lines(to, "EXAMPLES", verb->examples);
+    fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-job (5)\n", to);
+}
+
+static const struct {
+    int code;
+    const char *meaning;
+} codes[] = {
+    {0, "done"}, {64, "the command line is wrong"}, {65, "data or a checkpoint is malformed, or of another job"}, {66, "an input is missing"},
+    {69, "a device, back end or library is not there"}, {70, "an internal error"}, {71, "no memory, threads or descriptors"},
+    {73, "an output cannot be created, or the run is in use"}, {74, "reading or writing failed"},
+    {75, "stopped with the state saved: run it again to go on"}, {77, "permission denied"},
+    {78, "the job is invalid, or does not fit"}, {79, "diverged: the loss or a weight is not finite"}, {80, "--expect was not met"},
+};
+
+static void put_verbs(FILE *to)
+{
+    fputs(".SH VERBS\n", to);
+    for (int i = 0; verbs[i]; i++) {
+        fputs(".TP\n.BR dtrain\\-", to);
+        put_dashed(to, verbs[i]->name);
+        fputs(" (1)\n", to);
+        put_roff(to, verbs[i]->line);
+        fputc('\n', to);
+    }
+}
+
+static void print_program(FILE *to)
+{
+    put_title(to, "", 1, "train models on one core or on a simulated pod, from one YAML file");
+    fputs(".SH SYNOPSIS\n.B dtrain\n\\fIverb\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n", to);
+    put_verbs(to);
+    put_options(to, "COMMON OPTIONS", common_options);
+    fputs(".SH ENVIRONMENT\n", to);
+    put_environment(to, common_options);
+    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has no more\n.SH EXIT STATUS\n", to);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        fprintf(to, ".TP\n.B %d\n", codes[i].code);
+        put_roff(to, codes[i].meaning);
+        fputc('\n', to);
+    }
+    fputs(".SH SEE ALSO\n.BR dtrain\\-job (5)\n", to);
+}
+
+/* ---- the job file ---- */
+
+static void put_limits(FILE *to, const dt_job_key *k)
+{
+    if (k->has_min && k->has_max)
+        fprintf(to, ", %s%.17g to %s%.17g", k->above_min ? "above " : "", k->min, k->below_max ? "below " : "", k->max);
+    else if (k->has_min)
+        fprintf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
+}
+
+static void put_key(const dt_job_key *k, void *user)
+{
+    FILE *to = user;
+    fputs(".TP\n\\fB", to);
+    put_roff(to, k->path);
+    fprintf(to, "\\fR %s", k->type);
+    put_limits(to, k);
+    if (k->required)
+        fputs(", required", to);
+    if (k->preset && *k->preset) {
+        fputs(", default ", to);
+        put_roff(to, k->preset);
+    }
+    if (k->kind && !strstr(k->path, k->kind))
+        fprintf(to, ", of %s", k->kind);
+    fputc('\n', to);
+    put_roff(to, k->help ? k->help : "as in Keras");
+    for (int i = 0; k->choices && k->choices[i]; i++)
+        fprintf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
+    fputc('\n', to);
+}
+
+static void print_job(FILE *to)
+{
+    put_title(to, " job", 5, "what a job file may say");
+    fputs(".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as \\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
+          "addressed by its number: model.layers.1.Dense.units=64; here it stands as []. A kind (a layer, an optimizer, a loss) is a bare name or\n"
+          "a mapping of one name to its keys.\n.SH KEYS\n", to);
+    dt_job_keys(put_key, to);
+    fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-fit (1)\n", to);
+}
+
+/* ---- the verb ---- */
+
+struct man {
+    struct common common;
+    bool list;
+};
+
+/* "dtrain-data-synth.1" is the verb "data synth"; NULL: no page of a verb. */
+static const struct verb *verb_of(const char *page)
+{
+    for (int i = 0; verbs[i]; i++) {
+        char name[80];
+        int n = snprintf(name, sizeof name, "dtrain-%s.1", verbs[i]->name);
+        for (int c = 0; c < n && c < (int)sizeof name; c++)
+            name[c] = name[c] == ' ' ? '-' : name[c];
+        if (strcmp(name, page) == 0)
+            return verbs[i];
+    }
+    return NULL;
+}
+
+static void list(FILE *to)
+{
+    fputs("dtrain.1\ndtrain-job.5\n", to);
+    for (int i = 0; verbs[i]; i++) {
+        fputs("dtrain-", to);
+        for (const char *p = verbs[i]->name; *p; p++)
+            fputc(*p == ' ' ? '-' : *p, to);
+        fputs(".1\n", to);
+    }
+}
+
+static dt_status *print_page(const struct call *call, FILE *to)
+{
+    const char *page = call->operands.n ? call->operands.at[0] : "dtrain.1";
+    const struct verb *verb = verb_of(page);
+    if (call->operands.n > 1)
+        return usage_error(call, "one page expected, got %d operands", call->operands.n);
+    if (verb)
+        print_verb(to, verb);
+    else if (strcmp(page, "dtrain.1") == 0)
+        print_program(to);
+    else if (strcmp(page, "dtrain-job.5") == 0)
+        print_job(to);
+    else
+        return usage_error(call, "there is no page '%s'; 'dtrain man --list' names all", cut_word(page).text);
+    return NULL;
+}
+
+static int run(const struct call *call)
+{
+    const struct man *my = call->settings;
+    struct text t;
+    dt_status *s = NULL;
+    text_open(&t);
+    if (my->list)
+        list(t.to);
+    else
+        s = print_page(call, t.to);
+    if (!s)
+        out_text(call->out, text_bytes(&t));
+    text_close(&t);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    FLAG(struct man, list, "list", "name all pages"),
+    OPTIONS_END
+};
+const struct verb verb_man = {
+    .name = "man",
+    .group = "Other",
+    .line = "print a manual page in roff: of the program, a verb, job files",
+    .operands = "[PAGE]",
+    .examples = "  dtrain man dtrain-fit.1 | man -l -\n  dtrain man dtrain-job.5 | man -l -      every key of a job\n  dtrain man --list\n",
+    .options = options,
+    .size = sizeof(struct man),
+    .run = run,
+};

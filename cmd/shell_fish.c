@@ -1,0 +1,167 @@
+/* Completions for fish: one `complete` for each option of each verb, under the condition that the verb stands before the cursor. */
+#include <string.h>
+
+#include "complete.h"
+
+static const char head[] =
+    "# What dtrain's command line may go on with. Made by 'dtrain completions fish'.\n\n"
+    "# Whether the verb before the cursor is $argv[1], words of a verb joined by '+'.\n"
+    "function __dtrain_is\n"
+    "    set -l verb\n"
+    "    for word in (commandline -opc)[2..-1]\n"
+    "        if contains -- (string join -- + $verb $word) $__dtrain_verbs\n"
+    "            set verb (string join -- + $verb $word)\n"
+    "        end\n"
+    "    end\n"
+    "    test \"$verb\" = \"$argv[1]\"\n"
+    "end\n\n"
+    "# A job file, and behind it keys, and behind '=' what they may be.\n"
+    "function __dtrain_job\n"
+    "    if not string match -qr '^(-|.*\\.ya?ml)$' -- (commandline -opc)[2..-1]\n"
+    "        string match -r '.*(?:\\.ya?ml|/)(?:\\t.*)?$' -- (__fish_complete_path (commandline -ct))\n"
+    "    else if string match -q '*=*' -- (commandline -ct)\n"
+    "        printf '%s\\n' $__dtrain_values\n"
+    "    else\n"
+    "        printf '%b\\n' $__dtrain_keys\n"
+    "    end\n"
+    "end\n\n"
+    "complete -c dtrain -f\n";
+
+static void put_quoted(FILE *to, const char *text)
+{
+    fputc('\'', to);
+    for (; *text; text++)
+        fprintf(to, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
+    fputc('\'', to);
+}
+
+/* "data+synth": a verb as one word. */
+static void put_verb_name(FILE *to, const char *name)
+{
+    for (; *name; name++)
+        fputc(*name == ' ' ? '+' : *name, to);
+}
+
+static void put_begin(FILE *to, const char *verb)
+{
+    fputs("complete -c dtrain", to);
+    if (verb) {
+        fputs(" -n '__dtrain_is ", to);
+        put_verb_name(to, verb);
+        fputc('\'', to);
+    }
+}
+
+static void put_follow(FILE *to, const struct follow *f)
+{
+    if (f->kinds & (FOLLOW_JOB | FOLLOW_KEY))
+        fputs(" -a '(__dtrain_job)'", to);
+    if (f->kinds & FOLLOW_DIRECTORY)
+        fputs(" -a '(__fish_complete_directories)'", to);
+    if (f->kinds & FOLLOW_FILE)
+        fputs(" -F", to);
+    if (f->kinds & FOLLOW_VERB)
+        fputs(" -a '(string match -v \"*+*\" $__dtrain_verbs)'", to);
+    if (*f->words)
+        fprintf(to, " -a '%s'", f->words);
+}
+
+static void put_options(FILE *to, const char *verb, const struct option *table)
+{
+    for (const struct option *o = table; o->name; o++) {
+        const struct follow f = follow_option(o);
+        put_begin(to, verb);
+        fprintf(to, " -l %s", o->name);
+        if (o->letter)
+            fprintf(to, " -s %c", o->letter);
+        if (o->kind != OPTION_FLAG && o->kind != OPTION_MAYBE)
+            fputs(f.kinds & FOLLOW_FILE ? " -r" : " -x", to);
+        put_follow(to, &f);
+        fputs(" -d ", to);
+        put_quoted(to, o->help);
+        fputc('\n', to);
+    }
+}
+
+/* A word of a verb: after nothing, or after the first of two. */
+static void put_word(FILE *to, const char *after, const char *word, const char *line)
+{
+    int n = (int)strcspn(after, " ");
+    fprintf(to, "complete -c dtrain -n '__dtrain_is \"%.*s\"' -a %.*s -d ", n, after, (int)strcspn(word, " "), word);
+    put_quoted(to, line);
+    fputc('\n', to);
+}
+
+static void put_verb(FILE *to, const struct verb *verb)
+{
+    const struct follow f = follow_operands(verb);
+    if (!strchr(verb->name, ' '))
+        put_word(to, "", verb->name, verb->line);
+    put_options(to, verb->name, verb->options);
+    if (!f.kinds && !*f.words)
+        return;
+    put_begin(to, verb->name);
+    put_follow(to, &f);
+    fputc('\n', to);
+}
+
+static void put_group(FILE *to, const char *group)
+{
+    put_word(to, "", group, "");
+    for (int i = 0; verbs[i]; i++)
+        if (verb_second(verbs[i], group))
+            put_word(to, group, verb_second(verbs[i], group), verbs[i]->line);
+}
+
+static void put_verb_list(FILE *to)
+{
+    fputs("set -g __dtrain_verbs", to);
+    for (int i = 0; verbs[i]; i++) {
+        fputc(' ', to);
+        put_verb_name(to, verbs[i]->name);
+    }
+    for (int g = 0; verb_group(g); g++)
+        fprintf(to, " %.*s", (int)strcspn(verb_group(g), " "), verb_group(g));
+    fputc('\n', to);
+}
+
+/* ---- keys ---- */
+
+/* "fit.epochs=" with its help behind a tab. */
+static void put_keys(FILE *to, const struct keys *keys)
+{
+    fputs("set -g __dtrain_keys", to);
+    for (int i = 0; i < keys->n; i++) {
+        fprintf(to, " \\\n    %s=\\\\t", keys->at[i].path);
+        put_quoted(to, keys->at[i].help);
+    }
+    fputs("\n", to);
+}
+
+/* "dataset.last_batch=pad": each value that is known. */
+static void put_key_values(FILE *to, const struct keys *keys)
+{
+    fputs("set -g __dtrain_values", to);
+    for (int i = 0; i < keys->n; i++)
+        for (const char *p = keys->at[i].values; *p;) {
+            size_t n = strcspn(p, " ");
+            fprintf(to, " \\\n    %s=%.*s", keys->at[i].path, (int)n, p);
+            p += n + (p[n] == ' ');
+        }
+    fputs("\n\n", to);
+}
+
+static void print(FILE *to, const struct keys *keys)
+{
+    put_verb_list(to);
+    put_keys(to, keys);
+    put_key_values(to, keys);
+    fputs(head, to);
+    put_options(to, NULL, common_options);
+    for (int g = 0; verb_group(g); g++)
+        put_group(to, verb_group(g));
+    for (int i = 0; verbs[i]; i++)
+        put_verb(to, verbs[i]);
+}
+
+const struct shell shell_fish = {"fish", print};

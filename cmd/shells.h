@@ -1,0 +1,2 @@
+/* Shells that completions can be made for: SHELL(name) is the row shell_<name>. No include guard. */
+SHELL(bash) SHELL(zsh) SHELL(fish)
