@@ -263,7 +263,7 @@ static void tell_checkpoint(struct watch *w)
 static void tell_end(struct watch *w)
 {
     if (w->training && !w->trained && !w->out->quiet)
-        out_field(w->out, "done", "all steps were trained before");
+        out_field(w->out, "done", "all was trained before");
     tell_result(w, w->training ? "saved" : "of");
 }
 

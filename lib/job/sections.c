@@ -187,8 +187,8 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
     dt_status *faults = dt_fields_read(j->arena, output_fields, t, &t->at, "output", &x);
     if (x.dir)
         dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
-    if (x.tensorboard)
-        dt_status_append(&faults, not_yet(t, "tensorboard", "output.tensorboard: true"));
+    if (x.tensorboard && j->has_fit)
+        dt_status_append(&faults, dt_callbacks_add_tensorboard(j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
     if (!is_none(x.trace))
         dt_status_append(&faults, not_yet(t, "trace", "output.trace other than none"));
     if (!is_none(x.report))

@@ -57,6 +57,15 @@ dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks 
     return faults;
 }
 
+dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_place *at, dt_callbacks *c)
+{
+    const dt_tree name = { .kind = DT_TREE_SCALAR, .at = *at, .text = "TensorBoard" };
+    for (int i = 0; i < c->n; i++)
+        if (c->named[i].kind == &dt_callback_tensorboard.kind)
+            return NULL;
+    return dt_named_read(arena, rows, ROWS, "callback", &name, &c->named[c->n++]);
+}
+
 static const dt_callback_row *row_of(const dt_callbacks *c, int i)
 {
     return (const dt_callback_row *)c->named[i].kind;

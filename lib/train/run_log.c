@@ -94,24 +94,22 @@ static dt_status *begin(dt_run_log *l, const char *path)
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
 {
-    const bool anew = !r->resumed || r->aside;
     l->aside = r->aside;
     DT_TRY(make_folder(l->path));
     if (!l->aside)
         DT_TRY(settle(l, r->generation));
-    l->size = !anew ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
+    l->size = r->resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
     char *path = l->aside ? beside(l, r->generation) : dt_strdup(l->path);
     dt_status *s = begin(l, path);
     free(path);
     return s;
 }
 
-dt_status *dt_run_log_put(const run *r, dt_run_log *l, const void *bytes, size_t n)
+dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional)
 {
     DT_TRY(dt_writer_put(&l->file, bytes, n));
     l->end += (int64_t)n;
-    if (r->at.epoch_step % r->steps_per_epoch == 0)
-        l->size = l->end;
+    l->size = provisional ? l->size : l->end;
     return NULL;
 }
 

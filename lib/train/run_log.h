@@ -24,7 +24,8 @@ int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end);
 
 /* Opens l->path: where a run goes on, what it wrote stays; else nothing does, unless `append`. l->size: bytes that are there. */
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) DT_MUST_USE;
-dt_status *dt_run_log_put(const run *r, dt_run_log *l, const void *bytes, size_t n) DT_MUST_USE;
+/* provisional: it is taken back when a run with more steps goes on. */
+dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) DT_MUST_USE;
 /* Before a checkpoint; after it. */
 dt_status *dt_run_log_save(dt_run_log *l, dt_json *j) DT_MUST_USE;
 dt_status *dt_run_log_saved(dt_run_log *l) DT_MUST_USE;

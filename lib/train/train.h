@@ -26,9 +26,12 @@
 /* What a run does beside training: see callback.h. */
 typedef struct dt_callbacks {
     int n;
-    const dt_named *named;
+    dt_named *named;             /* there is room for one more */
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
+/* output.tensorboard: one more, TensorBoard with its defaults, unless the list has it. */
+dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_place *at, dt_callbacks *c) DT_MUST_USE;
+
 /* The job around them, of which nothing need be opened. */
 typedef struct dt_callback_job {
     const dt_model_spec *model;

@@ -45,8 +45,6 @@ static dt_status *open_csv(run *r, dt_callback *c)
 static dt_status *begin(run *r, dt_callback *c)
 {
     csv *v = c->state;
-    if (!r->resumed || r->aside)
-        v->has_keys = false;
     DT_TRY(dt_callback_path(r, c, v->x->filename, &v->log.path));
     return dt_run_log_open(r, &v->log, v->x->append);
 }
@@ -116,7 +114,7 @@ static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
             dt_str_puts(&line, "NA");
     }
     dt_str_puts(&line, "\r\n");
-    dt_status *s = dt_run_log_put(r, &v->log, line.data, line.size);
+    dt_status *s = dt_run_log_put(&v->log, line.data, line.size, !dt_epoch_is_whole(r));
     dt_str_release(&line);
     return s;
 }

@@ -1,0 +1,346 @@
+/*
+ * TensorBoard: events for it, below log_dir, with the tags and steps that Keras gives them:
+ *
+ *     train/       epoch_loss, epoch_accuracy, ..., epoch_learning_rate       at the epoch, from 0
+ *                  batch_loss, ...                                            at the step, with update_freq
+ *                  WEIGHT/histogram                                           with histogram_freq
+ *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...        at the epoch; at the step
+ *
+ * A process writes files of its own, named by time, host and process, as TensorBoard expects. A checkpoint knows them with their lengths: a run that goes
+ * on first cuts off what was written behind it and removes files that it does not know, so that no step is told twice.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/events.h"
+#include "train/run_log.h"
+
+struct tensorboard {
+    const char *log_dir;
+    int64_t histogram_freq;
+    const dt_tree *update_freq;
+    bool write_steps_per_second;
+};
+
+static const dt_field fields[] = {
+    DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb", .help = "below output.dir"),
+    DT_TREE(struct tensorboard, update_freq, .preset = "epoch", .help = "epoch, batch, or a number of steps: how often steps are told too"),
+    DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX, .help = "epochs between two histograms of all weights; 0: none"),
+    DT_FLAG(struct tensorboard, write_steps_per_second, .help = "how fast training is"),
+    DT_ONLY("write_graph", "false"), DT_ONLY("write_images", "false"), DT_ONLY("profile_batch", "0"), DT_ONLY("embeddings_freq", "0"),
+    DT_END
+};
+
+#define PREFIX "events.out.tfevents."
+/* A file of this run, or of one that it goes on from. */
+typedef struct part {
+    const char *name;
+    int64_t size, end;           /* see dt_run_log */
+} part;
+
+typedef struct side {
+    const char *name, *folder;   /* "train" */
+    part *part;                  /* the last is written, where the file is open */
+    int n, cap;
+    dt_writer file;
+} side;
+
+enum { TRAIN, VALIDATION, SIDES };
+typedef struct board {
+    const struct tensorboard *x;
+    int64_t every;               /* steps; 0: epochs alone */
+    double wall_s;               /* of the epoch at the step before */
+    bool aside;
+    side side[SIDES];
+} board;
+
+/* ---- opening ---- */
+
+static dt_status *read_freq(const struct tensorboard *x, int64_t *every)
+{
+    const dt_tree *t = x->update_freq;
+    const bool scalar = t && t->kind == DT_TREE_SCALAR;
+    *every = scalar && strcmp(t->text, "batch") == 0;
+    if (!t || t->kind == DT_TREE_NULL || *every || (scalar && strcmp(t->text, "epoch") == 0))
+        return NULL;
+    return dt_tree_int(t, "update_freq", 1, 1e15, every);
+}
+
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
+{
+    const struct tensorboard *x = named->args;
+    int64_t every;
+    (void)job;
+    DT_TRY(read_freq(x, &every));
+    return dt_callback_check_path(named, "log_dir", x->log_dir);
+}
+
+static dt_status *open_board(run *r, dt_callback *c)
+{
+    board *b = dt_arena_new(r->arena, board);
+    *b = (board){ .x = c->named->args, .side = { { .name = "train" }, { .name = "validation" } } };
+    c->state = b;
+    return read_freq(b->x, &b->every);
+}
+
+static void add_part(side *s, const part *p)
+{
+    DT_GROW(s->part, s->cap, s->n + 1);
+    s->part[s->n++] = *p;
+}
+
+static const part *find_part(const side *s, const char *name)
+{
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->part[i].name, name) == 0)
+            return &s->part[i];
+    return NULL;
+}
+
+/* One file of the folder: cut to what is known of it, or removed. */
+static dt_status *settle_file(const side *s, const char *name)
+{
+    const part *p = find_part(s, name);
+    char *path = dt_path_join(s->folder, name);
+    dt_status *bad = p ? dt_run_log_cut(path, p->end) : dt_file_remove(path);
+    free(path);
+    return bad;
+}
+
+static dt_status *settle(const side *s)
+{
+    DIR *dir = opendir(s->folder);
+    dt_status *bad = NULL;
+    if (!dir)
+        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, s->folder);
+    for (struct dirent *e; !bad && (e = readdir(dir));)
+        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
+            bad = settle_file(s, e->d_name);
+    closedir(dir);
+    return bad;
+}
+
+static dt_status *begin(run *r, dt_callback *c)
+{
+    board *b = c->state;
+    b->aside = r->aside;
+    for (int k = 0; k < SIDES; k++) {
+        side *s = &b->side[k];
+        DT_TRY(dt_callback_path(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name), &s->folder));
+        s->n = r->resumed ? s->n : 0;
+        for (int i = 0; i < s->n; i++)
+            s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
+        if (!b->aside)
+            DT_TRY(settle(s));
+    }
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A name that no file there has. */
+static char *new_name(run *r, const side *s, const char **name)
+{
+    char host[256] = "", *path = NULL;
+    struct stat st;
+    gethostname(host, sizeof host - 1);
+    for (char *p = host; *p; p++)
+        *p = *p == '/' ? '_' : *p;
+    for (int n = s->name[0] == 'v'; !path || lstat(path, &st) == 0; n++) {
+        free(path);
+        *name = dt_arena_printf(r->arena, PREFIX "%lld.%s.%lld.%d", (long long)time(NULL), host, (long long)getpid(), n);
+        path = dt_path_join(s->folder, *name);
+    }
+    return path;
+}
+
+/* When there is something to write for the first time. */
+static dt_status *open_file(run *r, side *s)
+{
+    part p = { 0 };
+    dt_str head = { 0 };
+    if (s->file.path)
+        return NULL;
+    DT_TRY(dt_dir_make(s->folder));
+    char *path = new_name(r, s, &p.name);
+    dt_status *bad = dt_writer_append(&s->file, path);
+    dt_events_version(&head, now());
+    if (!bad)
+        bad = dt_writer_put(&s->file, head.data, head.size);
+    p.size = p.end = (int64_t)head.size;
+    if (!bad)
+        add_part(s, &p);
+    dt_str_release(&head);
+    free(path);
+    return bad;
+}
+
+/* Writes records and forgets them. */
+static dt_status *put(run *r, side *s, dt_str *records, bool provisional)
+{
+    dt_status *bad = records->size ? open_file(r, s) : NULL;
+    if (!bad && records->size) {
+        bad = dt_writer_put(&s->file, records->data, records->size);
+        part *p = &s->part[s->n - 1];
+        p->end += (int64_t)records->size;
+        p->size = provisional ? p->size : p->end;
+    }
+    dt_str_release(records);
+    return bad;
+}
+
+/* What a run tells of an epoch within which it ends is taken back when it goes on there. */
+static bool is_provisional(const run *r)
+{
+    return r->at.step == r->steps && !dt_epoch_is_whole(r);
+}
+
+static void add_scalar(dt_str *out, const dt_event_time *at, const char *form, const char *name, double value)
+{
+    dt_str tag = { 0 };
+    dt_str_printf(&tag, form[0] == 'v' ? "evaluation_%s_vs_iterations" : form[0] == 'b' ? "batch_%s" : "epoch_%s", name);
+    dt_events_scalar(out, at, dt_str_text(&tag), value);
+    dt_str_release(&tag);
+}
+
+static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
+{
+    board *b = c->state;
+    const dt_event_time at = { now(), r->at.step };
+    const double seconds = r->at.wall_s - (r->at.epoch_step > 1 ? b->wall_s : 0);
+    dt_str records = { 0 };
+    b->wall_s = r->at.wall_s;
+    if (b->every == 0 || r->at.step % b->every != 0)
+        return NULL;
+    if (b->x->write_steps_per_second && seconds > 0)
+        add_scalar(&records, &at, "batch", "steps_per_second", 1 / seconds);
+    for (int i = 0; i < logs->n; i++)
+        add_scalar(&records, &at, "batch", logs->metric[i].name, logs->metric[i].value);
+    return put(r, &b->side[TRAIN], &records, false);
+}
+
+static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs)
+{
+    board *b = c->state;
+    const dt_event_time at = { now(), r->at.step };
+    dt_str records = { 0 };
+    for (int i = 0; i < logs->n; i++)
+        add_scalar(&records, &at, "vs", logs->metric[i].name, logs->metric[i].value);
+    return put(r, &b->side[VALIDATION], &records, is_provisional(r));
+}
+
+static void add_histograms(run *r, const dt_event_time *at, dt_str *out)
+{
+    const dt_arrays a = dt_model_arrays(r->model, r->arena);
+    for (int i = 0; i < a.n; i++)
+        dt_events_histogram(out, at, dt_arena_printf(r->arena, "%s/histogram", a.array[i].name), &a.array[i]);
+}
+
+static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    board *b = c->state;
+    const dt_event_time at = { now(), r->at.epoch };
+    dt_str trained = { 0 }, validated = { 0 };
+    double rate;
+    DT_TRY(dt_run_rate(r, &rate));
+    for (int i = 0; i < logs->n; i++) {
+        const char *name = logs->metric[i].name;
+        const bool validation = strncmp(name, "val_", 4) == 0;
+        if (strcmp(name, "learning_rate") != 0)
+            add_scalar(validation ? &validated : &trained, &at, "epoch", validation ? name + 4 : name, logs->metric[i].value);
+    }
+    add_scalar(&trained, &at, "epoch", "learning_rate", rate);
+    if (b->x->write_steps_per_second && r->at.wall_s > 0)
+        add_scalar(&trained, &at, "epoch", "steps_per_second", (double)r->at.epoch_step / r->at.wall_s);
+    if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
+        add_histograms(r, &at, &trained);
+    dt_status *s = put(r, &b->side[TRAIN], &trained, is_provisional(r));
+    if (s) {
+        dt_str_release(&validated);
+        return s;
+    }
+    return put(r, &b->side[VALIDATION], &validated, is_provisional(r));
+}
+
+/* ---- in checkpoints ---- */
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    board *b = c->state;
+    (void)r;
+    for (side *s = b->side; s < b->side + SIDES; s++) {
+        if (s->file.path)
+            DT_TRY(dt_writer_sync(&s->file));
+        dt_json_open(j, s->name, '[');
+        for (int i = 0; i < s->n; i++) {
+            dt_json_open(j, NULL, '{');
+            dt_json_string(j, "name", s->part[i].name);
+            dt_json_int(j, "size", s->part[i].size);
+            dt_json_int(j, "end", s->part[i].end);
+            dt_json_close(j, '}');
+        }
+        dt_json_close(j, ']');
+    }
+    return NULL;
+}
+
+/* Names are compared with those in the folder and never opened. */
+static void restore(run *r, dt_callback *c, const json_t *kept)
+{
+    board *b = c->state;
+    for (side *s = b->side; s < b->side + SIDES; s++) {
+        const json_t *list = json_object_get(kept, s->name);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *item = json_array_get(list, i);
+            const char *name = json_string_value(json_object_get(item, "name"));
+            part p = { .name = name ? dt_arena_strdup(r->arena, name) : NULL };
+            if (name && dt_kept_count(item, "size", &p.size) && dt_kept_count(item, "end", &p.end))
+                add_part(s, &p);
+        }
+    }
+}
+
+static dt_status *saved(run *r, dt_callback *c)
+{
+    board *b = c->state;
+    (void)r;
+    for (int k = 0; k < SIDES && b->aside; k++)
+        DT_TRY(settle(&b->side[k]));
+    b->aside = false;
+    return NULL;
+}
+
+static void close_board(dt_callback *c)
+{
+    board *b = c->state;
+    for (int k = 0; b && k < SIDES; k++) {
+        dt_writer_abandon(&b->side[k].file); /* opened for appending: it stays */
+        free(b->side[k].part);
+    }
+}
+
+const dt_callback_row dt_callback_tensorboard = {
+    .kind = { "TensorBoard", "writes event files for TensorBoard", fields, sizeof(struct tensorboard), NULL },
+    .check = check,
+    .open = open_board,
+    .save = save,
+    .restore = restore,
+    .begin = begin,
+    .batch = after_batch,
+    .test = after_test,
+    .epoch = after_epoch,
+    .saved = saved,
+    .close = close_board,
+};

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Callbacks: what they do is told in lines and in events, monitors and paths that do not go with the job are refused at their places, a run
+# that was stopped stays stopped.
+. tests/cli/setup.sh
+write_tiny
+sed -i "s|^fit: .*|fit: {epochs: 9, callbacks: [CSVLogger: {filename: log.csv}, EarlyStopping: {patience: 1, mode: max, restore_best_weights: true}]}|" "$tiny"
+"$DTRAIN" fit "$tiny" >"$TEST_DIR/out" || echo "exit $?"
+grep -E '^epoch [0-9]+:' "$TEST_DIR/out"
+head -n 1 "$TEST_DIR/run/log.csv" | tr -d '\r'
+cut -d, -f1 "$TEST_DIR/run/log.csv"
+"$DTRAIN" fit "$tiny" --json | sed -n '/"event":"end"/s/,"weights.*//p'
+"$DTRAIN" fit "$tiny" --fresh --json | grep '"event":"callback"'
+set='fit.callbacks'
+show validate "$tiny" "$set=[EarlyStopping: {monitor: val_acuracy}, ReduceLROnPlateau: {monitor: los}]"
+show validate "$tiny" "$set=[EarlyStopping]" dataset.validation_split=
+show validate "$tiny" "$set=[ReduceLROnPlateau]" 'compile.optimizer={SGD: {learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 9}}}}'
+show validate "$tiny" "$set=[CSVLogger: {filename: ../log.csv}, CSVLogger: {filename: history.jsonl}]"
+show validate "$tiny" "$set=[BackupAndRestore: {backup_dir: b}, ReduceLROnPlateau: {factor: 1}]"
+show validate "$tiny" "$set=[ModelCheckpoint: {filepath: \"{epoch:02d}-{val_los:.2f}\"}, ModelCheckpoint: {filepath: best.keras}, ModelCheckpoint: {filepath: \"{batch}\"}]"
+# A log that cannot be written ends the run.
+rm -rf "$TEST_DIR/run/log.csv"
+mkdir "$TEST_DIR/run/log.csv"
+show fit "$tiny" --fresh -q
+# The job of docs/callbacks.md.
+rm -rf "$TEST_DIR/run"
+{
+    sed '/^fit:/d; /^output:/d' "$tiny"
+    sed -n '/^```yaml/,/^```/{/^```/d; p}' docs/callbacks.md
+} >"$TEST_DIR/docs.yaml"
+"$DTRAIN" fit "$TEST_DIR/docs.yaml" "output.dir=$TEST_DIR/docs" fit.epochs=2 >"$TEST_DIR/out" || echo "exit $?"
+(cd "$TEST_DIR/docs" && find . -name '*.json*' -o -name '*.csv' -o -name 'train' | sort)
