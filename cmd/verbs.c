@@ -25,9 +25,10 @@ static const struct verb *find(const char *name)
 
 static dt_status *unknown(const char *name)
 {
-    const char *names[32];
+    enum { MOST = 64 };
+    const char *names[MOST];
     int n = 0;
-    for (; verbs[n] && n < 32; n++)
+    for (; verbs[n] && n < MOST; n++)
         names[n] = verbs[n]->name;
     const char *nearest = dt_nearest(name, names, n);
     if (nearest)
