@@ -185,6 +185,45 @@ static void test_words_of_the_job(void **state)
                  "lacks 'train'");
 }
 
+/* Lists of one to three values, then a record without any: filled at the end. */
+static void test_lists_of_any_length_are_padded(void **state)
+{
+    dt_str s = {0};
+    dt_dataset *d = NULL;
+    dt_type type;
+    const float x[3] = {1, 2, 3};
+    const float want[4][3] = {{1, -1, -1}, {1, 2, -1}, {1, 2, 3}, {-1, -1, -1}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        dt_str f = {0};
+        if (i < 3)
+            add_floats(&f, "x", x, i + 1);
+        if (i != 1)
+            add_integers(&f, "y", &(int64_t){i}, 1, true);
+        add_example(&s, &f);
+    }
+    write_str("lists.tfrecord", &s);
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/lists.tfrecord, element: {x: {shape: [3], padding_value: -1}, "
+                           "y: {dtype: int64, default_value: 7}}, global_batch_size: 2}"));
+    float *got = read_all(d, 0, &type);
+    int64_t *y = read_all(d, 1, &type);
+    assert_memory_equal(got, want, sizeof want);
+    assert_int_equal(y[0], 0);
+    assert_int_equal(y[1], 7);
+    assert_int_equal(y[3], 3);
+    free(got);
+    free(y);
+    dt_dataset_unref(d);
+    d = NULL;
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/lists.tfrecord, element: {x: {shape: [2], padding_value: 0}}, global_batch_size: 4}"));
+    dt_feed *feed = NULL;
+    dt_batch b;
+    OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
+    expect_fault("too long", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65, "lists.tfrecord: record 2: feature 'x' has 3 values, expected 2");
+    dt_feed_close(feed);
+    dt_dataset_unref(d);
+}
+
 /* ---- text ---- */
 
 static void test_text_gives_windows_and_the_next_characters(void **state)
@@ -255,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_features_that_do_not_fit),
         cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),
         cmocka_unit_test(test_flipped_examples_are_answered),
+        cmocka_unit_test(test_lists_of_any_length_are_padded),
         cmocka_unit_test(test_words_of_the_job),
         cmocka_unit_test(test_text_gives_windows_and_the_next_characters),
         cmocka_unit_test(test_text_becomes_tokens_and_tokens_text),
