@@ -1,5 +1,5 @@
 /* The verbs, in the order of the usage screen: VERB(name) is the row verb_<name>. No include guard. */
 VERB(fit) VERB(evaluate) VERB(predict)
 VERB(validate) VERB(plan) VERB(topology) VERB(explain)
-VERB(devices) VERB(data_synth) VERB(lower) VERB(trace)
+VERB(devices) VERB(data_inspect) VERB(data_shards) VERB(data_convert) VERB(data_synth) VERB(lower) VERB(trace)
 VERB(bench) VERB(completions) VERB(man) VERB(version) VERB(help)

@@ -313,6 +313,11 @@ DT_ERROR(INPUT_WORKERS, 102, 78, "ValueError", "replicas do not divide among wor
 DT_ERROR(NEXT_IN_REPLICA, 103, 78, "ValueError", "next in replica context",
     "dt_iterator_next gives the values of all replicas at once, so it is called outside of step functions; what a step needs comes in by\n"
     "dt_arg.")
+DT_ERROR(OUTPUT_FORMAT, 104, 64, "ValueError", "data cannot be written so",
+    "`dtrain data convert` writes the format that the end of the output's name says: .npy and .idx (or -ubyte, as MNIST's files are called) hold\n"
+    "one array, .npz all of them, .csv and .tfrecord one record an example, in several files with --shards. {element} in a name stands for\n"
+    "the element's, so that several arrays become several files:\n\n"
+    "    dtrain data convert train.tfrecord -o 'train-{element}.npy'")
 DT_ERROR(NO_INPUT, 110, 66, "NotFoundError", "input missing",
     "A file that the job or the command line names is not there or cannot be opened. Data files are looked for relative to the\n"
     "job file, output relative to the working directory.")

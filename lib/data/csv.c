@@ -354,6 +354,12 @@ static int64_t count(const dt_examples *x)
     return x->count;
 }
 
+static int64_t files(const dt_examples *x, const int64_t **first)
+{
+    *first = x->first;
+    return x->paths.n;
+}
+
 static int64_t classes(const dt_examples *x, int e)
 {
     return x->element[e].vocabulary.n;
@@ -408,6 +414,7 @@ const dt_format dt_format_csv = {
     .open = open_part,
     .elements = elements,
     .count = count,
+    .files = files,
     .classes = classes,
     .whole = whole,
     .read = read_row,

@@ -115,7 +115,7 @@ struct dt_examples {
     bool *pictures;       /* [n] byte strings that are files of pictures */
     dt_paths paths;
     dt_inflow **file;     /* [paths.n]; NULL: unpacked */
-    int64_t *first;       /* [paths.n] number of the file's first record */
+    int64_t *first;       /* [paths.n + 1] number of the file's first record */
     dt_str unpacked;
     place *place;         /* [count] */
     int count, cap;
@@ -189,13 +189,14 @@ static dt_status *index_files(const dt_format_request *r, dt_examples *x)
     if (x->paths.n > MOST_FILES)
         return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
     x->file = dt_arena_array(r->arena, dt_inflow *, x->paths.n);
-    x->first = dt_arena_array(r->arena, int64_t, x->paths.n);
+    x->first = dt_arena_array(r->arena, int64_t, x->paths.n + 1);
     for (int i = 0; i < x->paths.n; i++) {
         dt_status *s = index_file(x, i);
         if (s)
             dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
     }
     dt_status_append(&missing, bad);
+    x->first[x->paths.n] = x->count;
     if (!missing && x->count == 0)
         return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
     return missing;
@@ -413,6 +414,12 @@ static int64_t count(const dt_examples *x)
     return x->count;
 }
 
+static int64_t files(const dt_examples *x, const int64_t **first)
+{
+    *first = x->first;
+    return x->paths.n;
+}
+
 /* Examples are decoded one by one, by the threads that read ahead. */
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
@@ -430,6 +437,7 @@ const dt_format dt_format_tfrecord = {
     .open = open_part,
     .elements = elements,
     .count = count,
+    .files = files,
     .whole = whole,
     .fetch = fetch,
     .unpack = unpack,

@@ -87,6 +87,25 @@ DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *us
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 
+/* Data to look at: a job's, as its model gets it, or files whose format is seen by their contents. */
+typedef struct dt_data_request {
+    dt_job *job;               /* NULL: files */
+    const char *title;         /* what to call it: the job's path; NULL: the first file's */
+    const char *const *files;  /* "x.npy", or "image=x.npy", which names the element */
+    int n_files;
+    const char *split;         /* "train" (or NULL), "validation", "test" */
+    bool json;
+} dt_data_request;
+/* Elements with dtype, shape, least and largest value and mean, and the first `records` examples. The caller frees *text. NotFoundError: no such
+ * file; InvalidArgumentError: not of a known format. */
+DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records, char **text) DT_CHECKED;
+/* Distributes the examples to `workers` under an auto-shard policy ("auto", ...; NULL: the job's), and tells who reads which and whether each is
+ * read once. The caller frees *text. InvalidArgumentError: fewer files than workers. */
+DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy, char **text) DT_CHECKED;
+/* Writes the data in the format that the end of `output` says: .npy, .npz, .idx, .csv, .tfrecord; records in `shards` files. *text: the files' names, a
+ * line each; the caller frees it. ValueError: no such format, or it cannot hold the data. */
+DT_API dt_status *dt_data_convert(const dt_data_request *request, const char *output, int shards, char **text) DT_CHECKED;
+
 DT_END_C
 
 #endif

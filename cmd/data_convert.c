@@ -1,0 +1,68 @@
+/* dtrain data convert: data in another format. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "json.h"
+
+struct data_convert {
+    struct common common;
+    struct data_source source;
+    const char *output;
+    int64_t shards;
+};
+
+/* The names of files, which are lines. */
+static void tell_files(const struct call *call, char *lines)
+{
+    const struct data_convert *my = call->settings;
+    struct json j;
+    for (char *end; (end = strchr(lines, '\n')); lines = end + 1) {
+        *end = '\0';
+        if (!my->source.json) {
+            out_field(call->out, "wrote", "%s", lines);
+            continue;
+        }
+        json_open_event(&j, "wrote");
+        json_string(&j, "file", lines);
+        json_print(&j, call->out);
+    }
+}
+
+static int run(const struct call *call)
+{
+    const struct data_convert *my = call->settings;
+    dt_data_request request;
+    dt_job *job = NULL;
+    char *files = NULL;
+    dt_status *s = my->output && *my->output ? take_data(call, &my->source, &job, &request) : usage_error(call, "-o FILE is missing");
+    if (!s)
+        s = dt_data_convert(&request, my->output, (int)my->shards, &files);
+    if (!s && (!call->out->quiet || my->source.json))
+        tell_files(call, files);
+    free(files);
+    dt_job_unref(job);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct data_convert, output, "output", "FILE", "what to write; its end is the format: .npy .npz .idx .csv .tfrecord", .letter = 'o'),
+    INTEGER(struct data_convert, shards, "shards", "N", "write records as a set of N files, NAME-00000-of-0000N", .fallback = 1, .min = 1, .max = 100000),
+    DATA_OPTIONS(struct data_convert),
+    OPTIONS_END
+};
+const struct verb verb_data_convert = {
+    .name = "data convert",
+    .group = "Look",
+    .line = "write data in another format",
+    .operands = "JOB [key.path=value...] | [NAME=]FILE...",
+    .examples = "  dtrain data convert train.csv -o train.npz\n"
+                "  dtrain data convert image=train-images-idx3-ubyte label=train-labels-idx1-ubyte -o train.tfrecord --shards 8\n"
+                "  dtrain data convert train.npz -o 'train-{element}.npy'\n"
+                "  dtrain data convert job.yaml --split validation -o validation.csv     what the model gets, after `map`\n",
+    .more = "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
+            "when it is complete. CSV numbers are the shortest that read back as the same.\n",
+    .options = options,
+    .size = sizeof(struct data_convert),
+    .run = run,
+};

@@ -1,0 +1,49 @@
+/* dtrain data shards: which worker reads which examples. */
+#include <stdlib.h>
+
+#include "data.h"
+
+struct data_shards {
+    struct common common;
+    struct data_source source;
+    int64_t workers;
+    int policy;
+};
+
+static const char *const policies[] = {"job", "auto", "file", "data", "off", "hint", NULL};
+
+static int run(const struct call *call)
+{
+    const struct data_shards *my = call->settings;
+    dt_data_request request;
+    dt_job *job = NULL;
+    char *text = NULL;
+    dt_status *s = take_data(call, &my->source, &job, &request);
+    if (!s)
+        s = dt_data_shards(&request, (int)my->workers, my->policy ? policies[my->policy] : NULL, &text);
+    if (!s)
+        out_text(call->out, text);
+    free(text);
+    dt_job_unref(job);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    INTEGER(struct data_shards, workers, "workers", "N", "so many workers share the data", .letter = 'w', .fallback = 2, .min = 1, .max = 65536),
+    CHOICE(struct data_shards, policy, "policy", "POLICY", policies, "auto-shard policy; job: what the job says, or auto"),
+    DATA_OPTIONS(struct data_shards),
+    OPTIONS_END
+};
+const struct verb verb_data_shards = {
+    .name = "data shards",
+    .group = "Look",
+    .line = "who reads what: data distributed to workers, and whether each example is read once",
+    .operands = "JOB [key.path=value...] | [NAME=]FILE...",
+    .examples = "  dtrain data shards job.yaml --workers 4\n"
+                "  dtrain data shards train-*.tfrecord --workers 4 --policy file\n",
+    .more = "Examples are numbered as the files have them, distributed as tf.data's auto-sharding does it, in the job's global batches, and every\n"
+            "worker's share is run through. Shards that overlap although the policy forbids it are an error, exit 70.\n",
+    .options = options,
+    .size = sizeof(struct data_shards),
+    .run = run,
+};

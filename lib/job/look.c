@@ -1,0 +1,124 @@
+/* Looking at data: a job's, or files by themselves, of which is guessed what a job would say. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/guess.h"
+#include "data/inspect.h"
+#include "job/job.h"
+
+/* What a request comes to. */
+typedef struct opened {
+    dt_dataset *data;
+    dt_part part;
+    dt_guess guess;
+    const char *title;
+} opened;
+
+static dt_status *find_part(const char *split, dt_part *out)
+{
+    for (*out = 0; *out < DT_PARTS; ++*out)
+        if (strcmp(split ? split : "train", dt_part_name(*out)) == 0)
+            return NULL;
+    return dt_fail(DT_E_MISUSE, NULL, "no part '%s': train, validation, test", split);
+}
+
+static dt_status *open_files(const dt_data_request *q, opened *x)
+{
+    x->guess = (dt_guess){.files = q->files, .n = q->n_files};
+    const char *equals = q->n_files > 0 ? strchr(q->files[0], '=') : NULL;
+    x->title = equals ? equals + 1 : q->n_files > 0 ? q->files[0] : "";
+    DT_TRY(dt_guess_files(&x->guess));
+    return dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out));
+}
+
+static dt_status *open_job(const dt_data_request *q, opened *x)
+{
+    x->title = q->title ? q->title : q->job->name;
+    DT_TRY(dt_job_open_data(q->job));
+    dt_dataset_ref(q->job->data);
+    x->data = q->job->data;
+    return NULL;
+}
+
+static dt_status *open_request(const dt_data_request *q, opened *x)
+{
+    *x = (opened){0};
+    DT_TRY(find_part(q->split, &x->part));
+    DT_TRY(q->job ? open_job(q, x) : open_files(q, x));
+    if (dt_dataset_count(x->data, x->part) > 0)
+        return NULL;
+    return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no %s part", x->title, dt_part_name(x->part));
+}
+
+static void close_request(opened *x)
+{
+    dt_dataset_unref(x->data);
+    dt_guess_release(&x->guess);
+}
+
+/* Checks what every call has, then opens. */
+static dt_status *begin(const dt_data_request *q, char **text, const char *call, opened *x)
+{
+    *x = (opened){0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(q, call, "request"));
+    DT_TRY(dt_want(text, call, "place for the text"));
+    *text = NULL;
+    return open_request(q, x);
+}
+
+static dt_status *end(opened *x, dt_status *s, dt_str *out, char **text)
+{
+    if (s)
+        dt_str_release(out);
+    else
+        *text = dt_str_take(out);
+    close_request(x);
+    return s;
+}
+
+DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, char **text)
+{
+    opened x;
+    dt_str out = {0};
+    dt_status *s = begin(q, text, "dt_data_inspect", &x);
+    if (!s)
+        s = dt_dataset_inspect(&(dt_inspection){.data = x.data, .part = x.part, .title = x.title, .notes = dt_str_text(&x.guess.notes), .records = records,
+                                                .json = q->json}, &out);
+    return end(&x, s, &out, text);
+}
+
+/* Files by themselves have no batch: an example for each worker is the least that one can be. A job may say batches of each replica: of as many
+ * workers with one replica. */
+static int64_t batch_of(const opened *x, const dt_data_request *q, int workers)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
+    if (!q->job)
+        return workers;
+    return spec->global_batch_size > 0 ? spec->global_batch_size : spec->per_replica_batch_size * workers;
+}
+
+DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const char *policy, char **text)
+{
+    opened x;
+    dt_str out = {0};
+    dt_status *s = begin(q, text, "dt_data_shards", &x);
+    if (!s && (workers < 1 || workers > (1 << 16)))
+        s = dt_fail(DT_E_SHARD, NULL, "%d workers: there are 1 to %d", workers, 1 << 16);
+    if (!s)
+        s = dt_dataset_shares(&(dt_sharing){.data = x.data, .part = x.part, .title = x.title, .policy = policy, .workers = workers,
+                                            .batch = batch_of(&x, q, workers), .json = q->json}, &out);
+    return end(&x, s, &out, text);
+}
+
+DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, int shards, char **text)
+{
+    opened x;
+    dt_str out = {0};
+    dt_status *s = begin(q, text, "dt_data_convert", &x);
+    if (!s)
+        s = dt_want(output, "dt_data_convert", "output");
+    if (!s)
+        s = dt_dataset_convert(&(dt_conversion){.data = x.data, .part = x.part, .output = output, .shards = shards}, &out);
+    return end(&x, s, &out, text);
+}

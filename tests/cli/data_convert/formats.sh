@@ -1,0 +1,17 @@
+#!/bin/sh
+# Round and round through all formats: what comes back are the same bytes.
+. tests/cli/setup.sh
+cd_dir=$TEST_DIR
+printf 'a,b,c\r\n1,-2.5,300\r\n4,1e-300,-6\r\n7,0.1,9\r\n' >"$cd_dir/a.csv"
+show data convert "$cd_dir/a.csv" -o "$cd_dir/a.npz"
+show data convert "$cd_dir/a.npz" -o "$cd_dir/{element}.npy"
+show data convert "$cd_dir/a.npy" "$cd_dir/b.npy" "$cd_dir/c.npy" -o "$cd_dir/again.csv"
+cmp "$cd_dir/a.csv" "$cd_dir/again.csv"
+show data convert "$cd_dir/a.npy" "$cd_dir/c.npy" -o "$cd_dir/{element}.idx"
+show data convert a="$cd_dir/a.idx" c="$cd_dir/c.idx" -o "$cd_dir/ac.tfrecord"
+show data convert "$cd_dir/ac.tfrecord" -o "$cd_dir/ac.csv" --json
+cat "$cd_dir/ac.csv"
+show data inspect tests/golden/data/stored.npz -r 0 -q
+show data convert tests/golden/data/stored.npz -o "$cd_dir/back.npz" -q
+show data convert "$cd_dir/back.npz" -o "$cd_dir/again.npz" -q
+cmp "$cd_dir/back.npz" "$cd_dir/again.npz"
