@@ -218,6 +218,11 @@ static void test_patterns_and_sets_of_shards(void **state)
     unlink(HERE "/t-00002-of-00004");
     expect_fault("D75", dt_paths_match(&paths, HERE, "t-*"), DT_E_NO_INPUT, 66, "t-00002-of-00004: missing; 3 of 4 shards present");
     dt_paths_release(&paths);
+    write_file("t-00002-of-00004", "", 0);
+    write_file("t-00000-of-00001", "", 0);
+    expect_fault("D84", dt_paths_match(&paths, HERE, "t-*"), DT_E_RECORD, 65, "t-*: two sets of shards match, of 1 and of 4");
+    dt_paths_release(&paths);
+    unlink(HERE "/t-00000-of-00001");
     expect_fault("D76", dt_paths_match(&paths, HERE, "nope-*.tfrecord"), DT_E_NO_INPUT, 66, "no file matches '" HERE "/nope-*.tfrecord'");
     dt_paths_release(&paths);
 }

@@ -62,8 +62,27 @@ static dt_status *missing_shard(const dt_paths *paths, int first, const char *pa
 
 enum { MOST_SHARDS = 4096 }; /* sets larger than this are not looked through */
 
-static dt_status *check_shards(const dt_paths *paths, int first)
+/* One name, two numbers of shards: an older set was left lying, and its examples would be read twice. */
+static dt_status *check_one_set(const dt_paths *paths, int first, const char *pattern)
 {
+    const char *path = NULL, *at = NULL;
+    int64_t index, count, whole = 0;
+    for (int i = first; i < paths->n; i++) {
+        const char *digits = find_shard(paths->v[i], &index, &count);
+        if (digits && path && count != whole && digits - paths->v[i] == at - path && memcmp(paths->v[i], path, (size_t)(at - path)) == 0)
+            return dt_fail(DT_E_RECORD, NULL, "%s: two sets of shards match, of %lld and of %lld", pattern, (long long)whole, (long long)count);
+        if (digits) {
+            path = paths->v[i];
+            at = digits;
+            whole = count;
+        }
+    }
+    return NULL;
+}
+
+static dt_status *check_shards(const dt_paths *paths, int first, const char *pattern)
+{
+    DT_TRY(check_one_set(paths, first, pattern));
     for (int i = first; i < paths->n; i++) {
         int64_t index, count;
         const char *at = find_shard(paths->v[i], &index, &count);
@@ -99,7 +118,7 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
     if (strpbrk(path, "*?[")) {
         s = match(paths, path);
         if (!s)
-            s = check_shards(paths, first);
+            s = check_shards(paths, first, path);
     } else {
         dt_paths_add(paths, path);
     }

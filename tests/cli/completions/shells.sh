@@ -11,7 +11,7 @@ mkdir "$TEST_DIR/work" && : >"$TEST_DIR/work/alpha.yaml" && : >"$TEST_DIR/work/a
 # A line, and what is to be offered for its last word.
 cat >"$TEST_DIR/lines" <<'END'
 dtrain topo:topology
-dtrain data :synth
+dtrain data sy:synth
 dtrain data synth dig:digits
 dtrain help ev:evaluate
 dtrain completions z:zsh
