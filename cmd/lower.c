@@ -12,7 +12,7 @@ struct lower {
 };
 
 static const char *const stages[] = {"graph", "gradient", "folded", "program", "executable", "stablehlo", "stablehlo-gradient", NULL};
-enum { PROGRAM = 3 };
+enum { PROGRAM = 3, EXECUTABLE = 4 };
 
 static dt_status *lower(const struct call *call, char **text)
 {
@@ -21,6 +21,8 @@ static dt_status *lower(const struct call *call, char **text)
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
+    if (my->stage != EXECUTABLE) /* nothing is run of it, as large as it may be */
+        source.purpose = DT_FOR_PLAN;
     if (!s)
         s = dt_job_open(&job, &source);
     if (!s)

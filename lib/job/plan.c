@@ -62,7 +62,7 @@ static dt_status *ask_host(dt_job_plan *p)
 static dt_status *fill(dt_job_plan *p)
 {
     DT_TRY(check_slice(p->job));
-    DT_TRY(dt_session_outline(p->job, &p->session));
+    DT_TRY(dt_session_outline(p->job, 0, &p->session));
     p->replicas = p->session.strategy->replicas;
     p->logical = p->session.strategy->logical;
     p->n = dt_trainer_outlined(p->session.trainer, p->step);

@@ -232,6 +232,16 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
 
 /* ---- lower ---- */
 
+/* Only what is compiled needs memory; text for another compiler has no shards, as it has none to keep the bits of. */
+static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s)
+{
+    bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
+
+    if (strcmp(stage, "executable") == 0)
+        return dt_session_open(j, o, true, s);
+    return dt_session_outline(j, ours ? j->shards : 0, s);
+}
+
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)
 {
     dt_session s = {0};
@@ -241,8 +251,7 @@ DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_option
     DT_TRY(dt_want(stage, "dt_job_lower", "stage"));
     DT_TRY(dt_want(text, "dt_job_lower", "place for the text"));
     options = or_none(options);
-    bool outline = strncmp(stage, "stablehlo", strlen("stablehlo")) == 0; /* text for another compiler: nothing is compiled here */
-    dt_status *bad = outline ? dt_session_outline(j, &s) : dt_session_open(j, options, true, &s);
+    dt_status *bad = open_for(j, stage, options, &s);
     if (!bad)
         bad = dt_trainer_lower(s.trainer, stage, &out);
     dt_session_close(&s);

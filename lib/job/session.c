@@ -53,17 +53,17 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt
     return dt_trainer_create(&s->trainer, &s->made_of);
 }
 
-/* How sums over the batch keep their bits is this machine's business: the program that is priced has no shards. */
-dt_status *dt_session_outline(dt_job *j, dt_session *s)
+dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s)
 {
     DT_TRY(check_sections(j, false));
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     DT_TRY(dt_model_outline(&s->model, &j->model, s->strategy));
+    s->model->seed = j->seed; /* of the numbers that steps draw */
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
     tell_trainer(j, s);
-    s->made_of.shards = 0;
+    s->made_of.shards = shards;
     return dt_trainer_outline(&s->trainer, &s->made_of);
 }
 

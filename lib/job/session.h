@@ -18,8 +18,11 @@ typedef struct dt_session {
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
 /* All of it; without an optimizer unless it trains. */
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s) DT_MUST_USE;
-/* The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced: no tensor is allocated, no engine opened. */
-dt_status *dt_session_outline(dt_job *j, dt_session *s) DT_MUST_USE;
+/*
+ * The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced, and prints what is not compiled: no tensor is allocated, no engine
+ * opened. shards: 0 for what a slice does; how sums over the batch keep their bits is this machine's business.
+ */
+dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
 
 #endif

@@ -244,12 +244,30 @@ const dt_graph *dt_compiled_folded(const dt_compiled *c)
     return c->folded.graph;
 }
 
-static void print_program(const dt_compiled *c, const dt_sized *z, dt_str *out)
+/* What each device does. */
+static dt_status *print_priced(dt_compiled *c, int64_t rows, dt_str *out)
 {
     const dt_assignment *a = c->strategy->assignment;
+    const dt_spmd *priced = NULL;
+
+    DT_TRY(dt_compiled_priced(c, rows, &priced));
     if (a)
-        dt_plan_print_stages(&(dt_priced_program){ .program = z->priced, .topology = a->topology, .assignment = a }, out);
-    dt_spmd_print(z->priced, out);
+        dt_plan_print_stages(&(dt_priced_program){ .program = priced, .topology = a->topology, .assignment = a }, out);
+    dt_spmd_print(priced, out);
+    return NULL;
+}
+
+/* Nothing is compiled for it: a step of variables without memory can be looked at. */
+static dt_status *print_program(dt_compiled *c, int64_t rows, dt_str *out)
+{
+    dt_sized z;
+
+    if (!runs_as_priced(c))
+        return print_priced(c, rows, out);
+    DT_TRY(dt_compiled_cut(c, rows, &z));
+    dt_program_print(z.program, out);
+    dt_sized_release(&z);
+    return NULL;
 }
 
 dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out)
@@ -258,12 +276,9 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
 
     if (!c->folded.graph)
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
+    if (strcmp(stage, "program") == 0)
+        return print_program(c, rows, out);
     DT_TRY(find_size(c, rows, &z));
-    if (strcmp(stage, "program") == 0 && !runs_as_priced(c))
-        print_program(c, z, out);
-    else if (strcmp(stage, "program") == 0)
-        dt_program_print(z->program, out);
-    else
-        dt_exec_print(z->executable.exec, out);
+    dt_exec_print(z->executable.exec, out);
     return NULL;
 }

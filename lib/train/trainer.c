@@ -307,6 +307,8 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
         return print_stablehlo(t, out);
     if (strcmp(stage, "stablehlo-gradient") == 0)
         return print_stablehlo_gradient(t, out);
+    if (!t->train) /* an outline */
+        DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
         dt_graph_print(dt_compiled_folded(t->train), out);
         return NULL;

@@ -148,10 +148,13 @@ static bool share_a_factor(int64_t a, int64_t b)
     return a > 1;
 }
 
+/* A mean over the dimension that replicas cut is whole whatever they are. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w)
 {
     dt_mesh_axes left;
     for (int s = 0; s < w->g->n_states; s++) {
+        if (w->owner[s] >= 0 && variable_at(w, s)->lacks)
+            continue;
         const dt_layout *l = &w->layout[w->g->state[s].node];
         const dt_type *t = &variable_at(w, s)->type;
         for (int d = 0; is_left_whole(w, s, &left) && d < t->rank; d++)
