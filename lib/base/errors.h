@@ -441,6 +441,11 @@ DT_ERROR(CORE_GONE, 166, 69, "UnavailableError", "a core of the slice is gone",
     "A core does not answer any more, and all others wait for it at their next collective: the run ends. Checkpoints written before are\n"
     "complete; the same command goes on from the newest and ends with the weights of an undisturbed run. dtrain simulates its slices, so\n"
     "this is a fault that was asked for with --inject.")
+DT_ERROR(NO_ONNX, 168, 78, "NotImplementedError", "no form in ONNX",
+    "The model cannot be written as an ONNX file: the message names the op that has no ONNX operators (random numbers, what several\n"
+    "replicas do together), or a step of `map` that a file cannot do.\n\n"
+    "`dtrain export JOB --to onnx` writes the model as it predicts, so that dropout and other noise are gone; what is left of them\n"
+    "stands in a layer that always draws. `--to safetensors` and `--to npz` write the weights of any model.")
 DT_ERROR(VARYING_UPDATE, 170, 78, "ValueError", "replicas would assign different values",
     "A variable made in a strategy's scope is one for all replicas. A step function that assigns it a value computed from a\n"
     "replica's own data would make the copies drift apart. Combine the values first:\n\n"

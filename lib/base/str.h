@@ -13,6 +13,11 @@ typedef struct dt_str {
     size_t size, cap;
 } dt_str;
 
+/* What files say about themselves: {"step": "785"}. */
+typedef struct dt_pair {
+    const char *key, *value;
+} dt_pair;
+
 void dt_str_release(dt_str *s);
 void dt_str_clear(dt_str *s); /* keeps the memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */

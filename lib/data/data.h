@@ -148,6 +148,9 @@ typedef struct dt_element {
     dt_type type;
 } dt_element;
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
+/* The element in a trace: an argument of its name with examples as they are stored, then `map` as outside of training. NO_ONNX names a step that
+ * has no form in a graph. */
+dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_value *out) DT_MUST_USE;
 int dt_dataset_find(const dt_dataset *d, const char *name);                 /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
@@ -174,6 +177,7 @@ typedef struct dt_feed_options {
     dt_last_batch last;
     bool shuffle;        /* as the spec says, and part is train */
     int threads;         /* that read ahead; 0: as the spec says, or as many as are needed, up to one per core */
+    bool looks;          /* not to train: `map` draws nothing, of the training part either */
 } dt_feed_options;
 
 /* What preparing a batch consists of. */

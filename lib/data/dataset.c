@@ -403,6 +403,13 @@ int64_t dt_dataset_batch_size(const dt_dataset *d)
     return size;
 }
 
+dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_value *out)
+{
+    const dt_rows *r = &d->rows[DT_PART_TRAIN];
+    dt_type stored = dt_map_batch_type(&r->stored[r->index[element]].type);
+    return dt_map_emit(r->plan[element], dt_trace_declare(t, d->element[element].name, &stored), out);
+}
+
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements)
 {
     *elements = d->element;

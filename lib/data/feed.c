@@ -179,7 +179,7 @@ static dt_status *add_thread(dt_feed *f)
 {
     reader *r = &f->readers[f->n_threads];
     *r = (reader){.feed = f};
-    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .order = f->order, .most_rows = f->most_rows,
+    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
     dt_status *s = start_thread(r);
     if (s)

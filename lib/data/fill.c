@@ -72,7 +72,7 @@ dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o)
 {
     dt_filler *f = dt_alloc(sizeof *f);
     *f = (dt_filler){.o = *o, .rows = &o->d->rows[o->part], .n = o->d->n,
-                     .at = {.seed = o->d->spec.map_seed, .training = o->part == DT_PART_TRAIN}};
+                     .at = {.seed = o->d->spec.map_seed, .training = o->part == DT_PART_TRAIN && !o->looks}};
     dt_status *s = allocate(f);
     if (s) {
         dt_filler_destroy(f);

@@ -19,6 +19,7 @@ typedef struct dt_filler dt_filler;
 typedef struct dt_filler_options {
     dt_dataset *d;
     dt_part part;
+    bool looks;              /* as dt_feed_options has it */
     dt_order order;
     int64_t most_rows;                     /* of a piece */
     const bool *deferred;                  /* (n) elements whose file is read whole only for pieces that say `load` */

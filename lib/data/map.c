@@ -265,3 +265,44 @@ dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t 
     r.counter[0] = (uint64_t)at->pass << 8; /* a step draws few blocks of numbers of an example */
     return r;
 }
+
+/* ---- in a graph ---- */
+
+dt_type dt_map_batch_type(const dt_type *t)
+{
+    dt_type batch = *t;
+    memmove(batch.dim + 1, batch.dim, sizeof *batch.dim * (size_t)t->rank);
+    batch.dim[0] = DT_BATCH;
+    batch.rank++;
+    return batch;
+}
+
+/* A variable that nothing assigns; the trace keeps it. */
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const float *v)
+{
+    dt_arena *arena = dt_trace_arena(x.trace);
+    dt_variable *numbers = NULL;
+    dt_status *bad = dt_variable_alloc(&numbers, dt_arena_printf(arena, "%s/%s", s->purpose, name), type, false);
+    if (bad) {
+        dt_trace_fail(x.trace, bad);
+        return x;
+    }
+    memcpy(numbers->data, v, (size_t)dt_type_bytes(type));
+    dt_value y = dt_read(x.trace, numbers);
+    dt_variable_unref(numbers);
+    return y;
+}
+
+dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out)
+{
+    for (int i = 0; i < p->n; i++) {
+        const dt_map_stage *s = &p->stages[i];
+        if (!s->step->emit)
+            return dt_fail(DT_E_NO_ONNX, s->at, "map step '%s' cannot be part of a graph", s->step->kind.name);
+        const char *before = dt_trace_path(x.trace, s->purpose);
+        x = s->step->emit(s, x);
+        dt_trace_path(x.trace, before);
+    }
+    *out = x;
+    return NULL;
+}

@@ -36,6 +36,11 @@ typedef struct dt_map_at {
 /* One example through all steps. With no step it is copied. */
 void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out, void *scratch);
 
+/* (B, ...) for examples of a type. */
+dt_type dt_map_batch_type(const dt_type *t);
+/* All steps outside of training over a batch, (B, ...), in a graph. NO_ONNX at a step that has no such form. */
+dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) DT_MUST_USE;
+
 /* Values that a step numbers classes with (one_hot) must lie below a limit, and it takes a look at all examples to know. */
 typedef struct dt_map_limit {
     const dt_map_plan *before; /* the steps before that one: its values are to be checked */

@@ -24,9 +24,15 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_cast(s->in.dtype, s->out.dtype, in, out, s->values);
 }
 
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    return dt_convert(x, s->out.dtype);
+}
+
 const dt_map_step dt_map_cast = {
     .kind = {"cast", "values of another type; floats become integers towards zero", fields, sizeof(struct cast), NULL},
     .brief = {"dtype"},
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

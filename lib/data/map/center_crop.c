@@ -19,4 +19,5 @@ const dt_map_step dt_map_center_crop = {
     .takes = DT_TAKES_IMAGES,
     .infer = dt_crop_infer,
     .run = run,
+    .emit = dt_crop_emit_center,
 };

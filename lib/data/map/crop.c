@@ -17,3 +17,10 @@ void dt_crop_center(const dt_map_stage *s, const void *in, void *out)
 {
     dt_image_cut(&s->in, &s->out, (s->in.dim[0] - s->out.dim[0]) / 2, (s->in.dim[1] - s->out.dim[1]) / 2, in, out);
 }
+
+dt_value dt_crop_emit_center(const dt_map_stage *s, dt_value x)
+{
+    for (int d = 0; d < 2; d++)
+        x = dt_slice_axis(x, 1 + d, (s->in.dim[d] - s->out.dim[d]) / 2, s->out.dim[d], 1);
+    return x;
+}

@@ -13,4 +13,7 @@ struct dt_crop {
 dt_status *dt_crop_infer(dt_map_stage *s, dt_arena *arena) DT_MUST_USE;
 void dt_crop_center(const dt_map_stage *s, const void *in, void *out);
 
+/* The same in a graph. */
+dt_value dt_crop_emit_center(const dt_map_stage *s, dt_value x);
+
 #endif

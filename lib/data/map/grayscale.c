@@ -43,9 +43,22 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
         to[i] = gray(&from[3 * i]);
 }
 
+/* (.., 3) times a column; bytes are scaled to [0, 1] and back, as above. */
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    const dt_type column = dt_type_of(DT_FLOAT32, 2, (int64_t[]){3, 1});
+    dt_value by = dt_map_numbers(s, x, "weights", &column, weights);
+    if (s->in.dtype != DT_UINT8)
+        return dt_matmul(x, by);
+    x = dt_convert(x, DT_FLOAT32);
+    x = dt_matmul(dt_divide(x, dt_like(x, 255)), by);
+    return dt_convert(dt_minimum(dt_multiply(x, dt_like(x, 255.5)), dt_like(x, 255)), DT_UINT8);
+}
+
 const dt_map_step dt_map_grayscale = {
     .kind = {"grayscale", "one channel of three, as tf.image.rgb_to_grayscale", NULL, 0, NULL},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

@@ -92,10 +92,23 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     }
 }
 
+/* The first features of a block are one period of it. */
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    const struct normalize *a = s->args;
+    const block *b = s->made;
+    int64_t features = a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1 ? 1 : s->in.dim[s->in.rank - 1];
+    dt_type line = dt_type_of(DT_FLOAT32, 1, &features), whole = dt_map_batch_type(&s->out);
+    dt_value mean = dt_map_numbers(s, x, "mean", &line, b->mean), deviation = dt_map_numbers(s, x, "deviation", &line, b->deviation);
+    x = dt_subtract(dt_convert(x, DT_FLOAT32), dt_broadcast_to(mean, &whole));
+    return dt_divide(x, dt_broadcast_to(deviation, &whole));
+}
+
 const dt_map_step dt_map_normalize = {
     .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
     .check = check,
     .reads_float32 = true,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

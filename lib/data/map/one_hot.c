@@ -31,11 +31,20 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_one_hot(s->in.dtype, classes(s->args), in, out, s->values);
 }
 
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    dt_type whole = dt_map_batch_type(&s->out);
+    whole.dtype = DT_INT64;
+    dt_value number = dt_broadcast_rows(dt_convert(x, DT_INT64), &whole);
+    return dt_convert(dt_compare(number, dt_iota(x.trace, &whole, whole.rank - 1), DT_EQ), DT_FLOAT32);
+}
+
 const dt_map_step dt_map_one_hot = {
     .kind = {"one_hot", "a new last axis of float32: 1 at the label, 0 elsewhere", fields, sizeof(struct one_hot), NULL},
     .brief = {"num_classes"},
     .takes = DT_TAKES_INTEGERS,
     .infer = infer,
     .run = run,
+    .emit = emit,
     .classes = classes,
 };

@@ -28,4 +28,5 @@ const dt_map_step dt_map_random_crop = {
     .takes = DT_TAKES_IMAGES,
     .infer = dt_crop_infer,
     .run = run,
+    .emit = dt_crop_emit_center,
 };

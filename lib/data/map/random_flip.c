@@ -54,10 +54,17 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     flip(&p, at->training && across && a->mode != VERTICAL, at->training && down && a->mode != HORIZONTAL, in, out);
 }
 
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    (void)s;
+    return x;
+}
+
 const dt_map_step dt_map_random_flip = {
     .kind = {"random_flip", "an image mirrored, or not; outside of training as it is", fields, sizeof(struct random_flip), NULL},
     .brief = {"mode"},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

@@ -24,9 +24,17 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_rescale(s->in.dtype, (float)a->scale, (float)a->offset, in, out, s->values);
 }
 
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    const struct rescale *a = s->args;
+    x = dt_convert(x, DT_FLOAT32);
+    return dt_add(dt_multiply(x, dt_like(x, (float)a->scale)), dt_like(x, (float)a->offset));
+}
+
 const dt_map_step dt_map_rescale = {
     .kind = {"rescale", "float32 values x * scale + offset, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
     .reads_float32 = true,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

@@ -1,4 +1,6 @@
 /* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does it. */
+#include <stdlib.h>
+
 #include "data/image/resize.h"
 #include "data/map/step.h"
 
@@ -42,10 +44,45 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_resizing_run(s->made, in, out);
 }
 
+/* (n, from): row i has the parts of the lines that line i of the new image is made of. */
+static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name, const dt_between *line, int d)
+{
+    const dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){s->out.dim[d], s->in.dim[d]});
+    float *part = dt_alloc(dt_size_mul((size_t)t.dim[0], (size_t)t.dim[1] * sizeof *part));
+    for (int64_t i = 0; i < t.dim[0]; i++) {
+        bool nearest = ((const struct resize *)s->args)->interpolation == DT_NEAREST;
+        part[i * t.dim[1] + line[i].low] += nearest ? 1 : 1 - line[i].part;
+        part[i * t.dim[1] + line[i].high] += nearest ? 0 : line[i].part;
+    }
+    dt_value y = dt_map_numbers(s, x, name, &t, part);
+    free(part);
+    return y;
+}
+
+/* Dimension 1 + d of (B, rows, columns, ..), with the new lines. */
+static dt_value emit_lines(dt_value x, dt_value parts, int d)
+{
+    const dt_dot_attr by = {.n_contract = 1, .lhs_contract = {(int8_t)(1 + d)}, .rhs_contract = {1}};
+    int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        perm[i] = i < 1 + d ? i : i == 1 + d ? rank - 1 : i - 1;
+    return dt_transpose(dt_dot_general(x, parts, &by), perm);
+}
+
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    const dt_resizing *from = s->made;
+    x = dt_convert(x, DT_FLOAT32);
+    x = emit_lines(x, emit_parts(s, x, "columns", from->column, 1), 1);
+    x = emit_lines(x, emit_parts(s, x, "rows", from->row, 0), 0);
+    return dt_convert(x, s->out.dtype);
+}
+
 const dt_map_step dt_map_resize = {
     .kind = {"resize", "an image of another size, as Keras' Resizing", fields, sizeof(struct resize), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "data/map.h"
+#include "op/op.h"
 
 typedef struct dt_map_stage dt_map_stage;
 
@@ -28,6 +29,8 @@ typedef struct dt_map_step {
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
     int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
+    /* What run does outside of training, of a whole batch (B, ...) in a graph: exported models take what is stored. */
+    dt_value (*emit)(const dt_map_stage *s, dt_value x);
 } dt_map_step;
 
 /* One step of a plan: a row with its arguments, applied to one example. */
@@ -44,6 +47,9 @@ struct dt_map_stage {
 
 /* What a stage draws of an example. seed: the step's own, else NULL; steps of one name and one seed draw alike, as an image and its mask must. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
+
+/* Numbers that a step knows, in a graph: a constant named after the step. */
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const float *v);
 
 /* The sizes of an image type. pixel: bytes of all channels at one place. */
 typedef struct dt_pixels {

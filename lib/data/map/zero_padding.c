@@ -47,6 +47,20 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
         memcpy(first + r * stride, (const char *)in + r * width, (size_t)width);
 }
 
+/* Zeros of any type, joined on: the op pad takes floats alone. */
+static dt_value emit(const dt_map_stage *s, dt_value x)
+{
+    const int64_t sizes[2] = {rows_of(s->args), columns_of(s->args)};
+    for (int d = 0; d < 2; d++) {
+        dt_type edge = dt_type_of_value(x);
+        edge.dim[1 + d] = sizes[d];
+        dt_value zeros = dt_splat(x.trace, &edge, 0);
+        if (sizes[d] > 0)
+            x = dt_concatenate((dt_value[]){zeros, x, zeros}, 3, 1 + d);
+    }
+    return x;
+}
+
 const dt_map_step dt_map_zero_padding = {
     .kind = {"zero_padding", "zeros around an image, as Keras' ZeroPadding2D", fields, sizeof(struct zero_padding), NULL},
     .brief = {"padding"},
@@ -55,4 +69,5 @@ const dt_map_step dt_map_zero_padding = {
     .check = check,
     .infer = infer,
     .run = run,
+    .emit = emit,
 };

@@ -1,0 +1,94 @@
+/*
+ * An ONNX graph under construction: what forms of ops (forms.h) write nodes with.
+ *
+ * Sizes. The batch is dimension 0 of what is fed and unknown to the file, so shapes that have it in them are tensors which the graph computes
+ * (dt_onnx_shape), but for Reshape, where -1 says as much.
+ *
+ * Broadcasting. Here a value is stretched by a node of its own, in ONNX by whoever reads it, by NumPy's rule. So a value knows two types: what
+ * it is, and what the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms take it as it
+ * lies, and "dense/bias" is added to a product by one Add; others ask for the whole.
+ */
+#ifndef DT_ONNX_EMIT_H
+#define DT_ONNX_EMIT_H
+
+#include "op/op.h"
+#include "onnx/proto.h"
+
+enum { DT_ONNX_OPSET = 18, DT_ONNX_IR_VERSION = 8 };
+
+typedef struct dt_onnx_value {
+    const char *name;
+    dt_type type; /* as the graph has it */
+    dt_type held; /* what has that name: as many dimensions at most, aligned at the last */
+} dt_onnx_value;
+
+/* A name for something that was made of nothing but its key. */
+typedef struct dt_onnx_memo {
+    const char *key, *name;
+} dt_onnx_memo;
+
+typedef struct dt_onnx {
+    dt_arena *arena;
+    dt_str *out;           /* the graph's message */
+    const char *path;      /* layer of the node at hand; "" */
+    const char *fed;       /* an input that has the batch */
+    int nodes, n_memos, memo_cap;
+    dt_onnx_memo *memo;
+} dt_onnx;
+
+/* ---- nodes ---- */
+
+enum { DT_ONNX_MOST_IN = 5, DT_ONNX_MOST_ATTRIBUTES = 4, DT_ONNX_MOST_INTS = 2 * DT_MAX_RANK };
+typedef struct dt_onnx_attribute {
+    const char *name, *text; /* text: its value; else, one number or a list */
+    bool list;
+    int n;
+    int64_t number[DT_ONNX_MOST_INTS];
+} dt_onnx_attribute;
+#define DT_ONNX_NUMBER(name_, value) ((dt_onnx_attribute){ .name = (name_), .n = 1, .number = { (value) } })
+#define DT_ONNX_TEXT(name_, value) ((dt_onnx_attribute){ .name = (name_), .text = (value) })
+dt_onnx_attribute dt_onnx_list(const char *name, const int64_t *number, int n);
+
+typedef struct dt_onnx_node {
+    const char *op;
+    const char *in[DT_ONNX_MOST_IN]; /* up to the first NULL */
+    dt_onnx_attribute attribute[DT_ONNX_MOST_ATTRIBUTES]; /* up to the first without a name */
+    const char *result;              /* a name for what it gives; NULL: one is made of layer, op and number */
+} dt_onnx_node;
+/* Its result. */
+const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
+const char *dt_onnx_put1(dt_onnx *o, const char *op, const char *x);
+const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *y);
+
+/* ---- constants, each once ---- */
+
+const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);          /* int64 (n) */
+const char *dt_onnx_int(dt_onnx *o, int64_t v);                         /* int64 (1) */
+const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value);   /* () */
+const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);       /* (n): 0, 1, ... */
+/* int64 (rank): the sizes of a type, when the graph runs. */
+const char *dt_onnx_shape(dt_onnx *o, const dt_type *t);
+const char *dt_onnx_rows(dt_onnx *o, int64_t k);                        /* int64 (1): k * B */
+/* What has that name as an initializer: a weight, or a constant. */
+void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
+/* ONNX's number of a dtype. */
+int64_t dt_onnx_dtype(dt_dtype dtype);
+
+/* ---- values ---- */
+
+/* All of it lies there. */
+dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
+/* Stretched, where it is not. */
+dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
+/* The forms below take and give whole values. */
+dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
+dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm); /* dimension i of the result is perm[i] of x */
+dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);          /* takes any, and keeps how it lies */
+/* `low` and `high` per dimension, negative ones cut. */
+dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low, const int64_t *high, double value);
+/* `holes` elements of that value between neighbours along dimension d. */
+dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes, double value);
+/* Elements from, from + step, ... of dimension d, up to but without `to`. */
+const char *dt_onnx_slice(dt_onnx *o, const char *x, int d, int64_t from, int64_t to, int64_t step);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * How ops of the table are written as ONNX operators: a row per op in forms.c. An op without a row is a composite, which is taken apart first
+ * (dt_decompose), or has no place in a model that is only asked for its outputs: NO_ONNX.
+ */
+#ifndef DT_ONNX_FORMS_H
+#define DT_ONNX_FORMS_H
+
+#include "onnx/emit.h"
+
+typedef struct dt_onnx_call {
+    dt_onnx *onnx;
+    const dt_node *node;
+    const char *name;              /* the row's */
+    dt_onnx_value in[DT_MAX_IN];
+} dt_onnx_call;
+
+typedef dt_status *dt_onnx_writer(const dt_onnx_call *c, dt_onnx_value *out);
+typedef struct dt_onnx_form {
+    const dt_op *op;
+    dt_onnx_writer *write;
+    const char *name; /* ONNX' operator, where there is one */
+} dt_onnx_form;
+/* NULL: none. */
+const dt_onnx_form *dt_onnx_form_of(const dt_op *op);
+
+/* NO_ONNX: "op pad in conv2d: ..." */
+dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
+
+/* form_elementwise.c */
+dt_onnx_writer dt_onnx_elementwise, dt_onnx_convert, dt_onnx_compare, dt_onnx_select, dt_onnx_rsqrt, dt_onnx_log_plus_one, dt_onnx_exponential_minus_one,
+    dt_onnx_reduce_precision, dt_onnx_same;
+/* form_shape.c */
+dt_onnx_writer dt_onnx_constant_form, dt_onnx_iota, dt_onnx_broadcast, dt_onnx_reshape_form, dt_onnx_transpose_form, dt_onnx_reduce,
+    dt_onnx_pad_form, dt_onnx_slice_form, dt_onnx_concatenate, dt_onnx_reverse, dt_onnx_dimension_size;
+/* form_product.c, form_window.c, form_rows.c */
+dt_onnx_writer dt_onnx_dot, dt_onnx_convolution, dt_onnx_windows, dt_onnx_gather, dt_onnx_scatter_add;
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Models as ONNX files: a graph of one replica that takes what is fed and gives its results. Opset 18, IR version 8; weights are initializers
+ * by their paths, the batch is a dimension named `batch`, nodes are named by their layers. Composites are written as what they are made of, so
+ * that a reader needs nothing but the operators of forms.c.
+ */
+#ifndef DT_ONNX_ONNX_H
+#define DT_ONNX_ONNX_H
+
+#include "graph/graph.h"
+
+typedef struct dt_onnx_request {
+    const dt_graph *graph;
+    const char *name;                 /* of the model */
+    const char *const *result;        /* [graph->n_results] their names in the file; NULL: those of the graph */
+    const dt_pair *metadata;          /* [n_metadata] */
+    int n_metadata;
+} dt_onnx_request;
+
+/* The file's bytes. NO_ONNX names what has no form, or says that the file would be too large. */
+dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out) DT_MUST_USE;
+
+#endif

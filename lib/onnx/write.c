@@ -1,0 +1,163 @@
+/* A model: see onnx.h. */
+#include "onnx/onnx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/forms.h"
+#include "stablehlo/stablehlo.h"
+
+typedef struct writing {
+    const dt_onnx_request *q;
+    const dt_graph *g; /* without composites */
+    dt_onnx o;
+    dt_onnx_value *value; /* by node */
+} writing;
+
+/* ---- what goes in and out ---- */
+
+static void put_type(dt_str *out, const dt_type *t)
+{
+    size_t type = dt_proto_open(out, VALUE_TYPE), tensor = dt_proto_open(out, TYPE_TENSOR);
+    dt_proto_int(out, TENSOR_TYPE_ELEMENT, dt_onnx_dtype(t->dtype));
+    size_t shape = dt_proto_open(out, TENSOR_TYPE_SHAPE);
+    for (int i = 0; i < t->rank; i++) {
+        size_t dim = dt_proto_open(out, SHAPE_DIMENSION);
+        if (t->dim[i] >= 0)
+            dt_proto_int(out, DIMENSION_VALUE, t->dim[i]);
+        else if (t->dim[i] == DT_BATCH)
+            dt_proto_text(out, DIMENSION_NAME, "batch");
+        dt_proto_close(out, dim);
+    }
+    dt_proto_close(out, shape);
+    dt_proto_close(out, tensor);
+    dt_proto_close(out, type);
+}
+
+static void put_end(dt_str *out, dt_proto field, const char *name, const dt_type *t)
+{
+    size_t mark = dt_proto_open(out, field);
+    dt_proto_text(out, VALUE_NAME, name);
+    put_type(out, t);
+    dt_proto_close(out, mark);
+}
+
+static void put_inputs(writing *w)
+{
+    for (int i = 0; i < w->g->n_args; i++) {
+        const dt_named_node *a = &w->g->arg[i];
+        const dt_type *t = &w->g->node[a->node].type;
+        put_end(w->o.out, GRAPH_INPUT, a->name, t);
+        w->value[a->node] = dt_onnx_value_of(a->name, t);
+        if (t->rank > 0 && t->dim[0] == DT_BATCH)
+            w->o.fed = a->name;
+    }
+}
+
+static void put_weights(writing *w)
+{
+    for (int i = 0; i < w->g->n_states; i++) {
+        const dt_variable *v = w->g->state[i].variable;
+        dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, v->data });
+        w->value[w->g->state[i].node] = dt_onnx_value_of(v->path, &v->type);
+    }
+}
+
+static void put_results(writing *w)
+{
+    w->o.path = "";
+    for (int i = 0; i < w->g->n_results; i++) {
+        const char *name = w->q->result ? w->q->result[i] : w->g->result[i].name;
+        const dt_onnx_value y = dt_onnx_whole(&w->o, &w->value[w->g->result[i].node]);
+        dt_onnx_put(&w->o, &(dt_onnx_node){ .op = "Identity", .in = { y.name }, .result = name });
+        put_end(w->o.out, GRAPH_OUTPUT, name, &y.type);
+    }
+}
+
+/* ---- nodes ---- */
+
+static dt_status *put_node(writing *w, int i)
+{
+    const dt_node *n = &w->g->node[i];
+    const dt_onnx_form *form = dt_onnx_form_of(n->op);
+    if (!form)
+        return dt_onnx_no_form(n, "it has no form in ONNX");
+    dt_onnx_call c = { .onnx = &w->o, .node = n, .name = form->name };
+    for (int k = 0; k < n->n_in; k++)
+        c.in[k] = w->value[n->in[k]];
+    w->o.path = n->path;
+    return form->write(&c, &w->value[i]);
+}
+
+static dt_status *put_nodes(writing *w)
+{
+    for (int i = 0; i < w->g->n_nodes; i++)
+        if (!w->value[i].name)
+            DT_TRY(put_node(w, i));
+    return NULL;
+}
+
+static dt_status *put_graph(writing *w)
+{
+    size_t mark = dt_proto_open(w->o.out, MODEL_GRAPH);
+    dt_proto_text(w->o.out, GRAPH_NAME, w->q->name);
+    put_inputs(w);
+    put_weights(w);
+    DT_TRY(put_nodes(w));
+    put_results(w);
+    dt_proto_close(w->o.out, mark);
+    return NULL;
+}
+
+/* ---- around them ---- */
+
+static void put_head(const dt_onnx_request *q, dt_str *out)
+{
+    dt_proto_int(out, MODEL_IR_VERSION, DT_ONNX_IR_VERSION);
+    dt_proto_text(out, MODEL_PRODUCER, "dtrain");
+    dt_proto_text(out, MODEL_PRODUCER_VERSION, dt_version());
+    size_t opset = dt_proto_open(out, MODEL_OPSET);
+    dt_proto_text(out, OPSET_DOMAIN, "");
+    dt_proto_int(out, OPSET_VERSION, DT_ONNX_OPSET);
+    dt_proto_close(out, opset);
+    for (int i = 0; i < q->n_metadata; i++) {
+        size_t entry = dt_proto_open(out, MODEL_METADATA);
+        dt_proto_text(out, ENTRY_KEY, q->metadata[i].key);
+        dt_proto_text(out, ENTRY_VALUE, q->metadata[i].value);
+        dt_proto_close(out, entry);
+    }
+}
+
+/* Protocol buffers end at 2 GiB. */
+static dt_status *check_size(const dt_graph *g)
+{
+    int64_t bytes = 64 << 20;
+    for (int i = 0; i < g->n_states && bytes <= INT32_MAX; i++) {
+        int64_t more = dt_type_bytes(&g->state[i].variable->type);
+        bytes = more > INT32_MAX ? more : bytes + more;
+    }
+    if (bytes <= INT32_MAX)
+        return NULL;
+    return dt_fail(DT_E_NO_ONNX, NULL, "an ONNX file holds 2 GiB at most, and the weights need more");
+}
+
+static dt_status *write_plain(const dt_onnx_request *q, const dt_graph *g, dt_str *out)
+{
+    writing w = { .q = q, .g = g, .o = { .arena = dt_arena_create(), .out = out, .path = "" } };
+    w.value = dt_arena_array(w.o.arena, dt_onnx_value, g->n_nodes + 1);
+    put_head(q, out);
+    dt_status *bad = put_graph(&w);
+    free(w.o.memo);
+    dt_arena_destroy(w.o.arena);
+    return bad;
+}
+
+dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out)
+{
+    dt_graph *plain = NULL;
+    DT_TRY(check_size(q->graph));
+    DT_TRY(dt_decompose(q->graph, &plain));
+    dt_status *bad = write_plain(q, plain, out);
+    dt_graph_destroy(plain);
+    return bad;
+}
