@@ -39,6 +39,9 @@ void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error 
 /* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
 
+/* The end of that for a file that was written by parts, is synced and closed; where it fails, the temporary one is removed. */
+dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
+
 dt_status *dt_dir_make(const char *path) DT_MUST_USE;   /* with its parents, mode 0755 at most; fine if it is there */
 dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;

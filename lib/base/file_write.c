@@ -232,6 +232,14 @@ dt_status *dt_file_commit(const char *path, const void *bytes, size_t n)
     return s;
 }
 
+dt_status *dt_file_adopt(const char *temporary, const char *path)
+{
+    dt_status *s = rename_synced(temporary, path);
+    if (s)
+        dt_status_free(dt_file_remove(temporary));
+    return s;
+}
+
 /* ---- directories and names ---- */
 
 static dt_status *make_one(const char *path)

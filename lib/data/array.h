@@ -35,9 +35,6 @@ dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t
 /* "x.npy: is an HDF5 file; dtrain reads idx, npy", or "not an NPY file (first bytes 01 02 03 04)". `wanted`: "an NPY file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first, int64_t n) DT_MUST_USE;
 
-/* What numpy.save writes before the numbers, of a concrete type. */
-void dt_npy_print_header(const dt_type *t, dt_str *out);
-
 /* Rows of dt_format, all but `open`, which calls dt_arrays_open. */
 dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names);
 /* archives: a file may also be a member of an archive: `x: data.npz` is the member of the element's name, `x: data.npz/NAME` another. */

@@ -129,6 +129,15 @@ DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT
 DT_API dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) DT_CHECKED;
 DT_API void dt_row_writer_unref(dt_row_writer *w); /* a file that is not finished is removed */
 
+typedef enum dt_export_format { DT_EXPORT_ONNX, DT_EXPORT_SAFETENSORS, DT_EXPORT_NPZ } dt_export_format;
+typedef struct dt_export_request {
+    const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */
+    const char *path;       /* of the file to be written */
+    dt_export_format format;
+    bool without_map;       /* ONNX: inputs are the model's, not the data set's before `map` */
+} dt_export_request;
+/* The model as an ONNX file, or its weights by their paths. Its END event tells checkpoint, parameters and the weights' SHA-256. */
+DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request, const dt_run_options *options) DT_CHECKED;
 /* What the compiler made of the job: graph, gradient, folded, program, executable. The caller frees *text. */
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
 

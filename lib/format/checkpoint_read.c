@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/contents.h"
 #include "format/state.h"
 #include "format/steps.h"
 
@@ -128,7 +130,35 @@ dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation)
     return s;
 }
 
+/* ---- by any name ---- */
+
+static dt_status *take_file(dt_checkpoint *c, const char *path)
+{
+    *c = (dt_checkpoint){.arena = dt_arena_create(), .only_weights = true};
+    c->path = dt_arena_strdup(c->arena, path);
+    return NULL;
+}
+
+static dt_status *take_run(dt_checkpoint *c, const char *path, dt_status **warnings)
+{
+    DT_TRY(dt_checkpoint_newest(c, path, warnings));
+    return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
+}
+
+dt_status *dt_checkpoint_find(dt_checkpoint *c, const char *path, dt_status **warnings)
+{
+    struct stat st;
+    if (dt_is_run(path))
+        return take_run(c, path, warnings);
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path) : dt_checkpoint_open(c, path);
+}
+
 /* ---- its tensors ---- */
+
+const char *dt_checkpoint_weights(const dt_checkpoint *c)
+{
+    return c->only_weights ? c->path : dt_arena_printf(c->arena, "%s/" DT_MODEL_FILE, c->path);
+}
 
 static int64_t count_float32(const float *x, int64_t n)
 {
@@ -158,6 +188,13 @@ static dt_status *check_finite(const char *path, const dt_named_array *a)
     return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: tensor '%s' holds %" PRId64 " non-finite value%s", path, a->name, bad, bad > 1 ? "s" : "");
 }
 
+static dt_status *check_all(const char *path, const dt_arrays *a)
+{
+    for (int i = 0; i < a->n; i++)
+        DT_TRY(check_finite(path, &a->array[i]));
+    return NULL;
+}
+
 static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays *a, const char *digest)
 {
     if (!a)
@@ -165,13 +202,16 @@ static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays
     const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, name);
     DT_TRY(dt_check_plain(path));
     DT_TRY(dt_safetensors_read(path, a, digest));
-    for (int i = 0; i < a->n; i++)
-        DT_TRY(check_finite(path, &a->array[i]));
-    return NULL;
+    return check_all(path, a);
 }
 
 dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer)
 {
+    if (c->only_weights) {
+        const dt_weights_request q = {.path = c->path, .arrays = model};
+        DT_TRY(dt_weights_read(&q));
+        return check_all(c->path, model);
+    }
     DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256));
     return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256);
 }

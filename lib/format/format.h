@@ -40,12 +40,30 @@ typedef struct dt_arrays {
 
 /* Writes path (new file, synced); *digest is the SHA-256 of the file. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest) DT_MUST_USE;
+/* For others to read: with `__metadata__`, committed by rename. */
+dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *metadata, int n_metadata) DT_MUST_USE;
 /* Reads exactly these tensors, by name, into their data. Missing, extra, other shape or dtype: CHECKPOINT_MODEL errors naming each tensor,
  * and no data is touched. Every malformed header is refused before anything of its size is allocated. digest: expected SHA-256 of the file
  * as hex, NULL: unchecked; when it does not match, data hold what the file held, which is not to be used. */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
 /* The same of a file that may hold others too, unchecked. */
 dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) DT_MUST_USE;
+
+/* ---- NPZ: numpy.savez ---- */
+
+/* A ZIP archive of NPY files, not compressed, committed by rename. */
+dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
+
+/* ---- weights that somebody else may have written ---- */
+
+typedef struct dt_weights_request {
+    const char *path;         /* a safetensors file */
+    const dt_arrays *arrays;  /* to be filled */
+    bool skip_mismatch;       /* what does not fit is left as it is */
+    dt_status **warnings;     /* and told here */
+} dt_weights_request;
+/* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or extra. Nothing is touched then. */
+dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 /* ---- the run directory ---- */
 
@@ -96,11 +114,14 @@ dt_status *dt_checkpoint_write(const char *path, const dt_state_file *state, con
 typedef struct dt_checkpoint {
     dt_arena *arena;
     char *path; /* NULL: none */
+    bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
 } dt_checkpoint;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of that name: NO_INPUT (66). */
 dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path) DT_MUST_USE;
+/* The same for whatever `path` names: a checkpoint, a run's directory (its newest one) or a file of weights. */
+dt_status *dt_checkpoint_find(dt_checkpoint *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* The newest below dir/ckpt that verifies; each one passed over, and each name there that is no checkpoint's, is appended to *warnings. None
  * there: c->path NULL and no error; some there but none verifies: CHECKPOINT_NONE. */
 dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings) DT_MUST_USE;
@@ -108,6 +129,8 @@ dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **w
 dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
 /* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
 dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted) DT_MUST_USE;
+/* The file of its weights (the checkpoint's arena). */
+const char *dt_checkpoint_weights(const dt_checkpoint *c);
 void dt_checkpoint_release(dt_checkpoint *c); /* takes a zeroed one */
 
 /* The highest generation of the readable checkpoints below dir/ckpt, -1 when there are none. A fresh start in a used directory takes one

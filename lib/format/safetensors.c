@@ -44,11 +44,27 @@ static void put_entry(dt_json *j, const dt_named_array *a, int64_t begin)
     dt_json_close(j, '}');
 }
 
-static void put_header(dt_str *out, const dt_named_array *const *order, int n)
+/* What the header says besides its tensors. */
+typedef struct metadata {
+    const dt_pair *pair;
+    int n;
+} metadata;
+
+static void put_metadata(dt_json *j, const metadata *m)
+{
+    dt_json_open(j, "__metadata__", '{');
+    for (int i = 0; i < m->n; i++)
+        dt_json_string(j, m->pair[i].key, m->pair[i].value);
+    dt_json_close(j, '}');
+}
+
+static void put_header(dt_str *out, const dt_named_array *const *order, int n, const metadata *m)
 {
     int64_t at = 0;
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
+    if (m->n > 0)
+        put_metadata(&j, m);
     for (int i = 0; i < n; i++) {
         put_entry(&j, order[i], at);
         at += dt_type_bytes(&order[i]->type);
@@ -87,20 +103,37 @@ static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named
     return dt_writer_close(&w->file);
 }
 
-dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest)
+static dt_status *write_file(const char *path, const dt_arrays *a, const metadata *m, dt_digest *digest)
 {
     hashed_writer w;
     DT_TRY(dt_writer_open(&w.file, path));
     w.hash = dt_sha256_create();
     const dt_named_array **order = file_order(a);
     dt_str header = {0};
-    put_header(&header, order, a->n);
+    put_header(&header, order, a->n, m);
     dt_status *s = put_all(&w, &header, order, a->n);
     *digest = dt_sha256_end(w.hash);
     if (s)
         dt_writer_abandon(&w.file);
     dt_str_release(&header);
     free(order);
+    return s;
+}
+
+dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest)
+{
+    return write_file(path, a, &(metadata){0}, digest);
+}
+
+dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *pair, int n)
+{
+    dt_digest unused;
+    dt_str temporary = {0};
+    dt_str_printf(&temporary, "%s.tmp", path);
+    dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &unused);
+    if (!s)
+        s = dt_file_adopt(dt_str_text(&temporary), path);
+    dt_str_release(&temporary);
     return s;
 }
 

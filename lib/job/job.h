@@ -8,7 +8,7 @@
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
- *     run.c         fit, evaluate, lower
+ *     run.c         fit, evaluate, predict, lower; export.c: the model as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
  * Opening a job finds all faults of its file in one run and opens no data; what the file names is looked for only when the file

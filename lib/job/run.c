@@ -46,9 +46,12 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, i
     char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
     dt_checkpoint_spec checkpoint = j->checkpoint;
     checkpoint.resume_path = resume;
-    dt_status *bad = dt_fit(&(dt_fit_request){.trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
+    dt_init_from begin = j->model.init_from;
+    begin.path = begin.path ? dt_path_join(j->work_directory, begin.path) : NULL;
+    dt_status *bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
                                               .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o,
                                               .called_ns = called_ns, .faults = s->faults});
+    free((char *)begin.path);
     free(resume);
     free(directory);
     return bad;
@@ -84,21 +87,36 @@ static dt_status *find_part(const dt_job *j, const char *split, dt_part *out)
     return dt_suggest(dt_fail(DT_E_NO_SPLIT, NULL, "unknown split '%.80s'", split), "known: train, validation, test");
 }
 
+static void warn_all(const dt_run_options *o, dt_status *warnings)
+{
+    for (const dt_status *w = warnings; w; w = dt_status_next(w))
+        warn(o, dt_status_text(w));
+    dt_status_free(warnings);
+}
+
 static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_checkpoint *c)
 {
     dt_status *warnings = NULL;
     char *directory = output_directory(j);
     dt_status *s = dt_checkpoint_newest(c, directory, &warnings);
-    for (const dt_status *w = warnings; w; w = dt_status_next(w))
-        warn(o, dt_status_text(w));
-    dt_status_free(warnings);
+    warn_all(o, warnings);
     if (!s && !c->path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory), "'dtrain fit' writes one");
     free(directory);
     return s;
 }
 
-static dt_status *load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s)
+dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_checkpoint *c)
+{
+    dt_status *warnings = NULL;
+    if (!path)
+        return open_newest(j, o, c);
+    dt_status *s = dt_checkpoint_find(c, path, &warnings);
+    warn_all(o, warnings);
+    return s;
+}
+
+dt_status *dt_job_load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s)
 {
     dt_arrays model = dt_model_arrays(s->model, j->arena);
     return dt_checkpoint_load(c, &model, NULL);
@@ -136,11 +154,11 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
     options = or_none(options);
     DT_TRY(find_part(j, split, &part));
-    dt_status *bad = checkpoint ? dt_checkpoint_open(&c, checkpoint) : open_newest(j, options, &c);
+    dt_status *bad = dt_job_find_checkpoint(j, checkpoint, options, &c);
     if (!bad)
         bad = dt_session_open(j, options, false, &s);
     if (!bad)
-        bad = load_weights(j, &c, &s);
+        bad = dt_job_load_weights(j, &c, &s);
     if (!bad)
         bad = evaluate(part, &c, &s, options);
     dt_session_close(&s);
@@ -179,11 +197,11 @@ static dt_status *predict(dt_job *j, const dt_predict_request *q, const dt_run_o
 {
     dt_session s = {0};
     dt_checkpoint c = {0};
-    dt_status *bad = q->checkpoint ? dt_checkpoint_open(&c, q->checkpoint) : open_newest(j, o, &c);
+    dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, o, &c);
     if (!bad)
         bad = dt_session_open_model(j, o, &s);
     if (!bad)
-        bad = load_weights(j, &c, &s);
+        bad = dt_job_load_weights(j, &c, &s);
     if (!bad) {
         from->batch = batch_of(j, s.model);
         bad = dt_predict(s.model, from);

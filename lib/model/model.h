@@ -236,8 +236,16 @@ typedef struct dt_input_spec {
 typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 
 #define DT_MAX_INPUTS 32
+/* `init_from`: where the weights are taken from that training begins with. */
+typedef struct dt_init_from {
+    const char *path;               /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
+    bool skip_mismatch;             /* those that are not there, or of another shape, are drawn */
+    dt_place at;
+} dt_init_from;
+
 /* A model, checked. Lives in its arena. */
 typedef struct dt_model_spec {
+    dt_init_from init_from;
     int n_inputs;                   /* 1 to DT_MAX_INPUTS */
     const dt_input_spec *input;     /* in the order of the file */
     int n_layers;                   /* in the order of the file, Inputs too: layers take from layers above */

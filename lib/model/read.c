@@ -223,13 +223,36 @@ static const dt_field fields[] = {
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
     DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
-    DT_TREE(struct model, init_from, .help = "weights to begin with, from a checkpoint"),
+    DT_TREE(struct model, init_from, .help = "weights to begin with: a checkpoint, a run or a file; {path, skip_mismatch: true} draws those that do not fit"),
     DT_END
 };
 
 static dt_status *not_yet(const dt_tree *value, const char *key)
 {
     return value ? dt_fail(DT_E_NOT_YET, &value->at, "model.%s is not implemented yet", key) : NULL;
+}
+
+/* ---- init_from ---- */
+
+static const dt_field init_fields[] = {
+    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights"),
+    DT_FLAG(dt_init_from, skip_mismatch, .help = "weights that are not there, or of another shape, are drawn, with a warning each"),
+    DT_END
+};
+
+/* A path, or {path: ..., skip_mismatch: true}. */
+static dt_status *read_init_from(dt_arena *arena, const dt_tree *t, dt_init_from *out)
+{
+    if (!t || t->kind == DT_TREE_NULL)
+        return NULL;
+    if (t->kind == DT_TREE_MAP)
+        DT_TRY(dt_fields_read(arena, init_fields, t, &t->at, "init_from", out));
+    else
+        DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, "init_from"));
+    if (t->kind == DT_TREE_SCALAR)
+        out->path = t->text;
+    out->at = t->at;
+    return NULL;
 }
 
 static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list)
@@ -280,9 +303,11 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
     }
     dt_status_append(&faults, not_yet(m.keras_config, "keras_config"));
-    dt_status_append(&faults, not_yet(m.init_from, "init_from"));
+    dt_init_from init_from = { 0 };
+    dt_status_append(&faults, read_init_from(arena, m.init_from, &init_from));
     if (!faults || m.layers)
         dt_status_append(&faults, read_layers(arena, &m, at, out));
+    out->init_from = init_from;
     return faults;
 }
 

@@ -63,7 +63,7 @@ int64_t dt_onnx_dtype(dt_dtype dtype)
 {
     static const int8_t number[] = {
         [DT_BOOL] = 9, [DT_UINT8] = 2, [DT_INT8] = 3, [DT_INT16] = 5, [DT_INT32] = 6, [DT_INT64] = 7, [DT_FLOAT32] = 1, [DT_FLOAT64] = 11,
-        [DT_UINT16] = 4, [DT_UINT32] = 12, [DT_UINT64] = 13, [DT_FLOAT16] = 10,
+        [DT_UINT16] = 4, [DT_UINT32] = 12, [DT_UINT64] = 13, [DT_FLOAT16] = 10, [DT_BFLOAT16] = 16,
     };
     return number[dtype];
 }

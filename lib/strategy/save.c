@@ -1,4 +1,4 @@
-/* Tensors as NPY files, which numpy.load reads: the magic, a version, the length of a dictionary in text, the dictionary, the numbers. */
+/* Tensors as NPY files, which numpy.load reads. */
 #include <stdlib.h>
 
 #include "base/file.h"

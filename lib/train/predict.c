@@ -120,7 +120,7 @@ static dt_status *predict_part(prediction *p)
     for (int i = 0; i < match.n_inputs; i++)
         input[i] = p->element[match.input[i]];
     DT_TRY(compile(p, input));
-    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL }));
+    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true }));
     dt_status *s = predict_feed(p, feed);
     dt_feed_close(feed);
     return s;

@@ -119,6 +119,17 @@ static dt_status *start_fresh(run *r)
     return NULL;
 }
 
+/* Weights that somebody else trained, for a run that goes on from no checkpoint of its own. */
+static dt_status *take_first_weights(const run *r)
+{
+    dt_status *warnings = NULL;
+    if (r->resumed || !r->q->init_from)
+        return NULL;
+    DT_TRY(dt_init_weights(r->model, r->q->init_from, &warnings));
+    warn_all(r, warnings);
+    return NULL;
+}
+
 static dt_status *find_start(run *r)
 {
     const dt_checkpoint_spec *c = r->q->checkpoint;
@@ -160,6 +171,7 @@ dt_status *dt_run_open(run *r)
         DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
     }
     DT_TRY(find_start(r));
+    DT_TRY(take_first_weights(r));
     if (r->writes)
         DT_TRY(dt_history_open(&r->history, &r->directory, &(dt_history_from){ .step = last_line(r), .generation = r->generation, .aside = r->aside }));
     if (r->resumed)

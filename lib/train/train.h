@@ -164,6 +164,7 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MU
 typedef struct dt_fit_request {
     dt_trainer *trainer;
     const dt_fit_spec *fit;
+    const dt_init_from *init_from; /* of a run that goes on from no checkpoint; NULL: weights are as they are */
     const dt_checkpoint_spec *checkpoint; /* NULL: none are written */
     const char *directory;       /* output.dir; NULL: nothing is written */
     const char *name;            /* of the job */
@@ -208,6 +209,11 @@ typedef struct dt_gathered {
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *gathered);
 dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MUST_USE;
 
+/* The same for export: of one replica, from examples as the data set stores them, `map` being in it; data NULL: from what the model's Inputs take. */
+dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;
+/* The model's weights as `init_from` says, path being a whole one; what was drawn stays, and is a warning, only with skip_mismatch. Errors are at the
+ * key's place. */
+dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
 dt_digest dt_weights_digest(const dt_model *m);
 /* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);

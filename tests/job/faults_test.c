@@ -154,7 +154,8 @@ static const fault_case model_cases[] = {
     {"M17", 16, "    - Dense: {units: 3, name: h}", 78, 16, 31, "'h' is already the name of layers[1]", NULL},
     {"M23", 18, "  optimizer: {Adam: {beta_2: 1.0}}", 78, 18, 30, "beta_2 must be", NULL},
     {"", 12, "  type: functionl", 78, 12, 9, "unknown type of model 'functionl'", "functional"},
-    {"", 12, "  init_from: runs/a", 78, 12, 14, "model.init_from is not implemented yet", NULL},
+    {"", 12, "  init_from: [runs/a]", 78, 12, 14, "init_from: expected", NULL},
+    {"", 12, "  init_from: {skip_mismatch: true}", 78, 12, 14, "required key 'path' is missing in init_from", NULL},
     {"", 12, "  keras_config: model.json", 78, 12, 17, "model.keras_config is not implemented yet", NULL},
 };
 

@@ -1,0 +1,124 @@
+/* Opening what is to be looked at: see contents.h. */
+#include "format/contents.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "format/state.h"
+#include "format/steps.h"
+
+/* ---- one ---- */
+
+static dt_status *open_files(dt_contents *c)
+{
+    const dt_checkpoint *k = &c->checkpoint;
+    DT_TRY(dt_stored_open(&c->file[c->n], dt_checkpoint_weights(k)));
+    c->n++;
+    if (k->only_weights)
+        return NULL;
+    DT_TRY(dt_stored_open(&c->file[c->n], dt_arena_printf(k->arena, "%s/" DT_OPTIMIZER_FILE, k->path)));
+    c->n++;
+    return NULL;
+}
+
+dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings)
+{
+    *c = (dt_contents){0};
+    DT_TRY(dt_checkpoint_find(&c->checkpoint, path, warnings));
+    dt_status *s = open_files(c);
+    if (s)
+        dt_contents_close(c);
+    return s;
+}
+
+void dt_contents_close(dt_contents *c)
+{
+    for (int i = 0; i < c->n; i++)
+        dt_stored_close(&c->file[i]);
+    dt_checkpoint_release(&c->checkpoint);
+    *c = (dt_contents){0};
+}
+
+dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data)
+{
+    *data = NULL;
+    if (!a->known)
+        return NULL;
+    int64_t bytes = dt_type_bytes(&a->type);
+    *data = dt_try_alloc((size_t)(bytes > 0 ? bytes : 1));
+    if (!*data)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: no memory for the %lld bytes of '%.200s'", s->path, (long long)bytes, a->name);
+    dt_status *bad = s->read(s, a, *data);
+    if (bad) {
+        free(*data);
+        *data = NULL;
+    }
+    return bad;
+}
+
+/* ---- all of a run ---- */
+
+bool dt_is_run(const char *path)
+{
+    struct stat st;
+    char *ckpt = dt_path_join(path, "ckpt");
+    bool is = stat(ckpt, &st) == 0 && S_ISDIR(st.st_mode);
+    free(ckpt);
+    return is;
+}
+
+static void measure(dt_arena *arena, dt_listed *x)
+{
+    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_STATE_FILE};
+    struct stat st;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (lstat(dt_arena_printf(arena, "%s/%s", x->path, files[i]), &st) == 0) {
+            x->bytes += st.st_size;
+            x->saved_s = st.st_mtime; /* state.json is written last */
+        }
+}
+
+static dt_status *read_item(dt_listing *l, const char *path)
+{
+    dt_listed *x = &l->item[l->n++];
+    dt_state_read r = {.arena = l->arena, .path = path};
+    x->path = path;
+    measure(l->arena, x);
+    dt_status *s = dt_state_load(&r);
+    x->state = r.state;
+    if (s && !dt_state_is_damage(s))
+        return s;
+    x->damage = s;
+    return NULL;
+}
+
+static dt_status *read_items(dt_listing *l, const char *ckpt)
+{
+    dt_step_list list;
+    DT_TRY(dt_steps_list(l->arena, ckpt, false, &list, NULL));
+    DT_TRY(dt_steps_rank(ckpt, &list, NULL));
+    l->item = dt_arena_array(l->arena, dt_listed, list.n + 1);
+    for (int i = 0; i < list.n; i++)
+        DT_TRY(read_item(l, dt_arena_printf(l->arena, "%s/%s", ckpt, list.item[i].name)));
+    return NULL;
+}
+
+dt_status *dt_listing_read(dt_listing *l, const char *run)
+{
+    char *ckpt = dt_path_join(run, "ckpt");
+    *l = (dt_listing){.arena = dt_arena_create()};
+    dt_status *s = dt_is_run(run) ? read_items(l, ckpt) : dt_fail(DT_E_NO_INPUT, NULL, "%s: is no run's directory: it has no ckpt/", run);
+    free(ckpt);
+    if (s)
+        dt_listing_release(l);
+    return s;
+}
+
+void dt_listing_release(dt_listing *l)
+{
+    for (int i = 0; i < l->n; i++)
+        dt_status_free(l->item[i].damage);
+    dt_arena_destroy(l->arena);
+    *l = (dt_listing){0};
+}

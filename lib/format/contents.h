@@ -1,0 +1,36 @@
+/* What lies in checkpoints and files of weights, for those who look at them without a model. */
+#ifndef DT_FORMAT_CONTENTS_H
+#define DT_FORMAT_CONTENTS_H
+
+#include "format/weights.h"
+
+/* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data stay on disk. */
+typedef struct dt_contents {
+    dt_checkpoint checkpoint;
+    int n;                    /* files: the weights, then the optimizer's state where there is one */
+    dt_stored_arrays file[2];
+} dt_contents;
+/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings. */
+dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
+void dt_contents_close(dt_contents *c); /* takes a zeroed one */
+/* A tensor's values, freed by the caller; NULL where we do not have its type. */
+dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data) DT_MUST_USE;
+
+/* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be read, before them. Not verified. */
+typedef struct dt_listed {
+    const char *path;
+    dt_state_file state;
+    int64_t bytes, saved_s;   /* all files; when, in seconds since 1970 */
+    dt_status *damage;        /* NULL: none that state.json shows */
+} dt_listed;
+typedef struct dt_listing {
+    dt_arena *arena;
+    int n;
+    dt_listed *item;
+} dt_listing;
+dt_status *dt_listing_read(dt_listing *l, const char *run) DT_MUST_USE;
+void dt_listing_release(dt_listing *l);
+/* Whether a path is a run's directory: there is a ckpt/ in it. */
+bool dt_is_run(const char *path);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * Weights by their names, from a safetensors file that anybody may have written.
+ *
+ * What lies in a file and what a model wants are compared as wholes before anything is read: a weight that is missing (with the nearest name
+ * that is there), one of another shape or type, and what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such
+ * weights keep what they were drawn as. A file that has no weight of the model is an error in any case.
+ */
+#include "format/weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* ---- comparing ---- */
+
+static int by_name(const void *pa, const void *pb)
+{
+    const dt_stored_array *a = pa, *b = pb;
+    return strcmp(a->name, b->name);
+}
+
+static dt_stored_array *find(const dt_stored_arrays *s, const char *name)
+{
+    dt_stored_array key = {.name = name};
+    return s->n > 0 ? bsearch(&key, s->array, (size_t)s->n, sizeof key, by_name) : NULL;
+}
+
+static dt_status *missing(const char *path, const dt_stored_arrays *s, const char *name)
+{
+    const char **names = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *names));
+    for (int i = 0; i < s->n; i++)
+        names[i] = s->array[i].name;
+    const char *nearest = dt_nearest(name, names, s->n);
+    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", path, name);
+    if (nearest)
+        bad = dt_suggest(bad, "did you mean '%.200s'?", nearest);
+    free(names);
+    return bad;
+}
+
+static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_array *a)
+{
+    dt_str there = {0}, here = {0};
+    dt_shape_print(&s->type, &there);
+    dt_shape_print(&a->type, &here);
+    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is %s %s, the model's is %s %s", path, a->name, s->dtype, dt_str_text(&there),
+                             dt_dtype_name(a->type.dtype), dt_str_text(&here));
+    dt_str_release(&there);
+    dt_str_release(&here);
+    return bad;
+}
+
+/* wanted[i]: where array i of the model lies; NULL: nowhere. Differences. */
+static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_arrays *a, dt_stored_array **wanted)
+{
+    dt_status *differences = NULL;
+    for (int i = 0; i < a->n; i++) {
+        dt_stored_array *found = find(s, a->array[i].name);
+        if (!found)
+            dt_status_append(&differences, missing(path, s, a->array[i].name));
+        else if (!found->known || !dt_type_equal(&found->type, &a->array[i].type))
+            dt_status_append(&differences, other_type(path, found, &a->array[i]));
+        else
+            wanted[i] = found;
+        if (found)
+            found->named = true;
+    }
+    for (int i = 0; i < s->n; i++)
+        if (!s->array[i].named)
+            dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is no weight of the model", path, s->array[i].name));
+    return differences;
+}
+
+/* ---- reading ---- */
+
+static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s, dt_stored_array *const *wanted)
+{
+    int found = 0;
+    for (int i = 0; i < q->arrays->n; i++)
+        if (wanted[i]) {
+            DT_TRY(s->read(s, wanted[i], q->arrays->array[i].data));
+            found++;
+        }
+    if (found > 0 || q->arrays->n == 0)
+        return NULL;
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, q->arrays->n);
+}
+
+static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)
+{
+    dt_stored_array **wanted = dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
+    dt_status *bad = compare(q->path, s, q->arrays, wanted);
+    if (bad && q->skip_mismatch) {
+        dt_status_append(q->warnings, bad);
+        bad = NULL;
+    }
+    if (!bad)
+        bad = fill(q, s, wanted);
+    free(wanted);
+    return bad;
+}
+
+dt_status *dt_stored_open(dt_stored_arrays *s, const char *path)
+{
+    *s = (dt_stored_arrays){.path = path, .fd = -1, .arena = dt_arena_create()};
+    dt_status *bad = dt_file_open(path, &s->fd, &s->size);
+    if (bad)
+        s->fd = -1;
+    else
+        bad = dt_stored_safetensors(s);
+    if (bad) {
+        dt_stored_close(s);
+        return bad;
+    }
+    if (s->n > 1)
+        qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
+    return NULL;
+}
+
+void dt_stored_close(dt_stored_arrays *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    if (s->header)
+        dt_header_release(s->header);
+    dt_arena_destroy(s->arena);
+    *s = (dt_stored_arrays){.fd = -1};
+}
+
+dt_status *dt_weights_read(const dt_weights_request *q)
+{
+    dt_stored_arrays s;
+    DT_TRY(dt_stored_open(&s, q->path));
+    dt_status *bad = take(q, &s);
+    dt_stored_close(&s);
+    return bad;
+}
+
+/* ---- safetensors ---- */
+
+static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data)
+{
+    return dt_file_pread(s->fd, s->path, data, (size_t)dt_type_bytes(&a->type), a->offset);
+}
+
+dt_status *dt_stored_safetensors(dt_stored_arrays *s)
+{
+    s->header = dt_arena_new(s->arena, dt_header);
+    DT_TRY(dt_header_read(s->header, s->fd, s->path, s->size));
+    s->n = s->header->n;
+    s->array = dt_arena_array(s->arena, dt_stored_array, s->n);
+    s->read = read_plain;
+    for (int i = 0; i < s->n; i++) {
+        const dt_stored_tensor *t = &s->header->tensor[i];
+        dt_dtype dtype = t->type->dtype < 0 ? DT_UINT8 : (dt_dtype)t->type->dtype;
+        s->array[i] = (dt_stored_array){.name = t->name, .known = t->type->dtype >= 0, .dtype = t->type->name, .type = dt_type_of(dtype, t->rank, t->dim),
+                                        .offset = s->header->size + t->begin, .bytes = t->end - t->begin};
+    }
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* Files of named arrays that other programs may have written: what lies in them. */
+#ifndef DT_FORMAT_WEIGHTS_H
+#define DT_FORMAT_WEIGHTS_H
+
+#include "format/format.h"
+#include "format/safetensors_header.h"
+
+typedef struct dt_stored_array {
+    const char *name;      /* lent by the file's */
+    const char *dtype;     /* as the file calls it */
+    bool known;            /* we have that type; else type.dtype says nothing */
+    dt_type type;
+    int64_t offset, bytes; /* of what lies in the file */
+    bool named;            /* somebody asked for it */
+} dt_stored_array;
+
+typedef struct dt_stored_arrays dt_stored_arrays;
+struct dt_stored_arrays {
+    const char *path;      /* lent */
+    int fd;
+    int64_t size;
+    dt_arena *arena;
+    dt_header *header;     /* of safetensors */
+    int n;
+    dt_stored_array *array; /* [n], by name */
+    dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
+};
+
+/* Opens a file and checks all of its directory: every size it names is there. NO_INPUT, CHECKPOINT. */
+dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
+void dt_stored_close(dt_stored_arrays *s);
+/* The directory of an open file. */
+dt_status *dt_stored_safetensors(dt_stored_arrays *s) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,111 @@
+/* A job's model for others to run: its weights as they lie in a checkpoint, or the model as an ONNX file. */
+#include <stdlib.h>
+
+#include "job/session.h"
+#include "onnx/onnx.h"
+
+typedef struct exporting {
+    dt_job *job;
+    const dt_export_request *q;
+    dt_session session;
+    dt_checkpoint checkpoint;
+    dt_digest weights;
+} exporting;
+
+/* ---- what files say about themselves ---- */
+
+enum { FACTS = 4 };
+
+static int tell_facts(const exporting *e, dt_pair facts[FACTS])
+{
+    dt_arena *arena = e->job->arena;
+    facts[0] = (dt_pair){"job", e->job->name};
+    facts[1] = (dt_pair){"weights_sha256", e->weights.hex};
+    if (e->checkpoint.only_weights || !e->checkpoint.state.job_sha256)
+        return 2;
+    facts[2] = (dt_pair){"job_sha256", e->checkpoint.state.job_sha256};
+    facts[3] = (dt_pair){"step", dt_arena_printf(arena, "%lld", (long long)e->checkpoint.state.step)};
+    return FACTS;
+}
+
+/* ---- formats ---- */
+
+/* The types of examples are the data set's: it is opened, unless the model is exported without `map`. */
+static dt_status *trace(const exporting *e, dt_graph **out)
+{
+    dt_match match;
+    if (e->q->without_map)
+        return dt_export_trace(e->session.model, NULL, NULL, out);
+    DT_TRY(dt_job_open_data(e->job));
+    DT_TRY(dt_match_types(e->job->data, &e->job->model, NULL, &match));
+    return dt_export_trace(e->session.model, e->job->data, &match, out);
+}
+
+static dt_status *write_onnx(const exporting *e)
+{
+    const dt_model_spec *m = &e->job->model;
+    dt_graph *g = NULL;
+    dt_str text = {0};
+    dt_pair facts[FACTS];
+    DT_TRY(trace(e, &g));
+    const dt_onnx_request q = {.graph = g, .name = e->job->name, .result = (const char *const[]){m->layer[m->last].name}, .metadata = facts,
+                               .n_metadata = tell_facts(e, facts)};
+    dt_status *bad = dt_onnx_write(&q, &text);
+    if (!bad)
+        bad = dt_file_commit(e->q->path, dt_str_text(&text), text.size);
+    dt_str_release(&text);
+    dt_graph_destroy(g);
+    return bad;
+}
+
+static dt_status *write_safetensors(const exporting *e)
+{
+    dt_pair facts[FACTS];
+    dt_arrays weights = dt_model_arrays(e->session.model, e->job->arena);
+    int n = tell_facts(e, facts);
+    return dt_safetensors_export(e->q->path, &weights, facts, n);
+}
+
+static dt_status *write_npz(const exporting *e)
+{
+    dt_arrays weights = dt_model_arrays(e->session.model, e->job->arena);
+    return dt_npz_write(e->q->path, &weights);
+}
+
+/* ---- all of it ---- */
+
+static dt_status *export(exporting *e, const dt_run_options *o)
+{
+    static dt_status *(*const writers[])(const exporting *) = {
+        [DT_EXPORT_ONNX] = write_onnx, [DT_EXPORT_SAFETENSORS] = write_safetensors, [DT_EXPORT_NPZ] = write_npz,
+    };
+    DT_TRY(dt_job_find_checkpoint(e->job, e->q->checkpoint, o, &e->checkpoint));
+    DT_TRY(dt_session_open_model(e->job, o, &e->session));
+    DT_TRY(dt_job_load_weights(e->job, &e->checkpoint, &e->session));
+    e->weights = dt_weights_digest(e->session.model);
+    return writers[e->q->format](e);
+}
+
+static void tell_end(const exporting *e, const dt_run_options *o)
+{
+    if (o->event)
+        o->event(&(dt_event){.kind = DT_EVENT_END, .step = e->checkpoint.state.step, .checkpoint = e->checkpoint.path,
+                             .weights_sha256 = e->weights.hex, .parameters = e->job->model.parameters}, o->user);
+}
+
+DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q, const dt_run_options *options)
+{
+    static const dt_run_options none = {0};
+    exporting e = {.job = j, .q = q};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_export", "job"));
+    DT_TRY(dt_want(q, "dt_job_export", "request"));
+    DT_TRY(dt_want(q->path, "dt_job_export", "path of the file"));
+    options = options ? options : &none;
+    dt_status *bad = export(&e, options);
+    if (!bad)
+        tell_end(&e, options);
+    dt_session_close(&e.session);
+    dt_checkpoint_release(&e.checkpoint);
+    return bad;
+}

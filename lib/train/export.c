@@ -1,0 +1,32 @@
+/*
+ * The trace of a model that is to leave: one replica's forward pass, which takes what is stored and begins with the data set's `map`, so that who
+ * runs the file feeds it what dtrain is fed.
+ */
+#include "train/train.h"
+
+static dt_status *declare_input(const dt_model *m, const dt_dataset *data, const dt_match *match, int i, dt_trace *t, dt_value *out)
+{
+    if (data)
+        return dt_dataset_declare(data, match->input[i], t, out);
+    *out = dt_trace_declare(t, m->spec.input[i].name, &m->spec.input[i].type);
+    return NULL;
+}
+
+static dt_status *emit(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_trace *t)
+{
+    dt_value input[DT_MAX_INPUTS];
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        DT_TRY(declare_input(m, data, match, i, t, &input[i]));
+    dt_return(t, "prediction", dt_model_emit_inputs(m, input, m->spec.n_inputs, DT_INFERENCE));
+    return NULL;
+}
+
+dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out)
+{
+    dt_trace *t = dt_trace_create("export");
+    dt_status *bad = emit(m, data, match, t);
+    if (!bad)
+        return dt_trace_end(t, out);
+    dt_trace_destroy(t);
+    return bad;
+}
