@@ -2,4 +2,4 @@
 VERB(fit) VERB(evaluate) VERB(predict)
 VERB(validate) VERB(plan) VERB(topology) VERB(explain)
 VERB(devices) VERB(data_inspect) VERB(data_shards) VERB(data_convert) VERB(data_synth) VERB(lower) VERB(trace)
-VERB(bench) VERB(completions) VERB(man) VERB(version) VERB(help)
+VERB(export) VERB(bench) VERB(completions) VERB(man) VERB(version) VERB(help)
