@@ -365,6 +365,10 @@ DT_ERROR(OTHER_JOB, 124, 65, "InvalidArgumentError", "checkpoint of another job"
     "strategy, partition, backend and name may change between save and resume; everything else must stay.\n\n"
     "    compile.optimizer.SGD.learning_rate is not what the checkpoint was trained with\n\n"
     "Change it back, or start over with 'dtrain fit JOB --fresh', or give the new job an output.dir of its own.")
+DT_ERROR(CHECKPOINTS_DIFFER, 125, 80, "FailedPreconditionError", "checkpoints differ",
+    "`dtrain ckpt diff` found tensors that are not equal, bit for bit, or further apart than --within allows, or names, shapes or\n"
+    "dtypes of one that the other does not have. Its table says which. Exit code 80 is a gate for CI; 0 means that there is no\n"
+    "difference.")
 DT_ERROR(USAGE, 130, 64, "InvalidArgumentError", "command line wrong",
     "The command line does not have the form of the verb: an unknown verb or option, a missing or extra operand, a value out of\n"
     "range. Overrides of the job come after it, without an option:\n\n"

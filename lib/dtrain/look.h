@@ -84,6 +84,23 @@ typedef struct dt_job_key {
 /* All keys, in the order of sections, then of kinds: what completions, manual pages and schemas are made of. */
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user);
 
+/* Checkpoints as they lie on disk, without their job. A path names a checkpoint, a run's directory (its newest checkpoint) or a safetensors or NPZ file.
+ * Damaged ones: DataLossError (65), naming file and place. The caller frees *text; with json it is one object a line. */
+
+/* The checkpoints of a run's directory, oldest first: step, when, bytes, weights' SHA-256, the metrics of its epoch. Checksums are not looked at; one
+ * whose state cannot be read is listed as damaged. */
+DT_API dt_status *dt_checkpoint_list(const char *run, bool json, char **text) DT_CHECKED;
+/* What lies in one: its state, and each tensor with dtype, shape, least, greatest, mean, norm, and how many values are not finite. */
+DT_API dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) DT_CHECKED;
+/* Reads all of one, or of each checkpoint of a run: checksums, headers, the weights' SHA-256. *text names those that are whole; the error each that is
+ * not. */
+DT_API dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) DT_CHECKED;
+/* Tensor by tensor, the largest absolute and relative differences. *differ: by bits, or with `within` > 0 where |a - b| > within; or in names, shapes,
+ * dtypes. */
+DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json, char **text, bool *differ) DT_CHECKED;
+/* The weights of one as a file, which its suffix tells: .safetensors or .npz. */
+DT_API dt_status *dt_checkpoint_convert(const char *from, const char *to) DT_CHECKED;
+
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 

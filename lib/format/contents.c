@@ -24,9 +24,12 @@ static dt_status *open_files(dt_contents *c)
 
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings)
 {
+    dt_status *unheard = NULL;
     *c = (dt_contents){0};
-    DT_TRY(dt_checkpoint_find(&c->checkpoint, path, warnings));
-    dt_status *s = open_files(c);
+    dt_status *s = dt_checkpoint_find(&c->checkpoint, path, warnings ? warnings : &unheard);
+    dt_status_free(unheard);
+    if (!s)
+        s = open_files(c);
     if (s)
         dt_contents_close(c);
     return s;

@@ -10,11 +10,14 @@ typedef struct dt_contents {
     int n;                    /* files: the weights, then the optimizer's state where there is one */
     dt_stored_arrays file[2];
 } dt_contents;
-/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings. */
+/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
 void dt_contents_close(dt_contents *c); /* takes a zeroed one */
 /* A tensor's values, freed by the caller; NULL where we do not have its type. */
 dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data) DT_MUST_USE;
+
+/* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in memory, little-endian on every machine dtrain runs on. */
+void dt_hash_array(dt_sha256 *h, const dt_named_array *a);
 
 /* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be read, before them. Not verified. */
 typedef struct dt_listed {

@@ -57,7 +57,7 @@ dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* ---- weights that somebody else may have written ---- */
 
 typedef struct dt_weights_request {
-    const char *path;         /* a safetensors file */
+    const char *path;         /* a safetensors or an NPZ file */
     const dt_arrays *arrays;  /* to be filled */
     bool skip_mismatch;       /* what does not fit is left as it is */
     dt_status **warnings;     /* and told here */

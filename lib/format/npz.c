@@ -11,8 +11,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "strategy/values.h"
 #include "format/format.h"
+#include "strategy/values.h"
 
 enum { VERSION = 20, UTF8 = 0x800, STORED = 0, DAY = 1 << 5 | 1 /* 1 January 1980, as numpy writes it */ };
 

@@ -1,5 +1,5 @@
 /*
- * Weights by their names, from a safetensors file that anybody may have written.
+ * Weights by their names, from a file that anybody may have written: safetensors or NPZ, told apart by content.
  *
  * What lies in a file and what a model wants are compared as wholes before anything is read: a weight that is missing (with the nearest name
  * that is there), one of another shape or type, and what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "data/zip.h"
+#include "format/safetensors_header.h"
 
 /* ---- comparing ---- */
 
@@ -102,6 +104,16 @@ static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)
     return bad;
 }
 
+static dt_status *sort(dt_stored_arrays *s)
+{
+    if (s->n > 1)
+        qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
+    for (int i = 1; i < s->n; i++)
+        if (strcmp(s->array[i - 1].name, s->array[i].name) == 0)
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: has '%.200s' twice", s->path, s->array[i].name);
+    return NULL;
+}
+
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path)
 {
     *s = (dt_stored_arrays){.path = path, .fd = -1, .arena = dt_arena_create()};
@@ -109,14 +121,12 @@ dt_status *dt_stored_open(dt_stored_arrays *s, const char *path)
     if (bad)
         s->fd = -1;
     else
-        bad = dt_stored_safetensors(s);
-    if (bad) {
+        bad = dt_zip_is(path) ? dt_stored_npz(s) : dt_stored_safetensors(s);
+    if (!bad)
+        bad = sort(s);
+    if (bad)
         dt_stored_close(s);
-        return bad;
-    }
-    if (s->n > 1)
-        qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
-    return NULL;
+    return bad;
 }
 
 void dt_stored_close(dt_stored_arrays *s)
@@ -148,16 +158,17 @@ static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a
 
 dt_status *dt_stored_safetensors(dt_stored_arrays *s)
 {
-    s->header = dt_arena_new(s->arena, dt_header);
-    DT_TRY(dt_header_read(s->header, s->fd, s->path, s->size));
-    s->n = s->header->n;
+    dt_header *h = dt_arena_new(s->arena, dt_header);
+    s->header = h;
+    DT_TRY(dt_header_read(h, s->fd, s->path, s->size));
+    s->n = h->n;
     s->array = dt_arena_array(s->arena, dt_stored_array, s->n);
     s->read = read_plain;
     for (int i = 0; i < s->n; i++) {
-        const dt_stored_tensor *t = &s->header->tensor[i];
+        const dt_stored_tensor *t = &h->tensor[i];
         dt_dtype dtype = t->type->dtype < 0 ? DT_UINT8 : (dt_dtype)t->type->dtype;
         s->array[i] = (dt_stored_array){.name = t->name, .known = t->type->dtype >= 0, .dtype = t->type->name, .type = dt_type_of(dtype, t->rank, t->dim),
-                                        .offset = s->header->size + t->begin, .bytes = t->end - t->begin};
+                                        .offset = h->size + t->begin, .bytes = t->end - t->begin};
     }
     return NULL;
 }

@@ -3,7 +3,6 @@
 #define DT_FORMAT_WEIGHTS_H
 
 #include "format/format.h"
-#include "format/safetensors_header.h"
 
 typedef struct dt_stored_array {
     const char *name;      /* lent by the file's */
@@ -11,6 +10,7 @@ typedef struct dt_stored_array {
     bool known;            /* we have that type; else type.dtype says nothing */
     dt_type type;
     int64_t offset, bytes; /* of what lies in the file */
+    const void *member;    /* NPZ: the archive's */
     bool named;            /* somebody asked for it */
 } dt_stored_array;
 
@@ -20,7 +20,7 @@ struct dt_stored_arrays {
     int fd;
     int64_t size;
     dt_arena *arena;
-    dt_header *header;     /* of safetensors */
+    void *header;          /* of safetensors: a dt_header */
     int n;
     dt_stored_array *array; /* [n], by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
@@ -29,7 +29,8 @@ struct dt_stored_arrays {
 /* Opens a file and checks all of its directory: every size it names is there. NO_INPUT, CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
 void dt_stored_close(dt_stored_arrays *s);
-/* The directory of an open file. */
+/* The directory of an open file, by kind. */
 dt_status *dt_stored_safetensors(dt_stored_arrays *s) DT_MUST_USE;
+dt_status *dt_stored_npz(dt_stored_arrays *s) DT_MUST_USE;
 
 #endif

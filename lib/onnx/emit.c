@@ -63,7 +63,7 @@ int64_t dt_onnx_dtype(dt_dtype dtype)
 {
     static const int8_t number[] = {
         [DT_BOOL] = 9, [DT_UINT8] = 2, [DT_INT8] = 3, [DT_INT16] = 5, [DT_INT32] = 6, [DT_INT64] = 7, [DT_FLOAT32] = 1, [DT_FLOAT64] = 11,
-        [DT_UINT16] = 4, [DT_UINT32] = 12, [DT_UINT64] = 13, [DT_FLOAT16] = 10, [DT_BFLOAT16] = 16,
+        [DT_UINT16] = 4, [DT_UINT32] = 12, [DT_UINT64] = 13, [DT_FLOAT16] = 10, [DT_BFLOAT16] = 1,
     };
     return number[dtype];
 }
@@ -122,9 +122,25 @@ const char *dt_onnx_int(dt_onnx *o, int64_t v)
     return dt_onnx_ints(o, &v, 1);
 }
 
+/* What a value is held as. */
+static dt_dtype held_as(dt_dtype dtype)
+{
+    return dtype == DT_BFLOAT16 ? DT_FLOAT32 : dtype;
+}
+
+static double nearest(dt_dtype dtype, double value)
+{
+    int64_t cell = 0;
+    const dt_view v = { dt_scalar_type(dtype), &cell };
+    dt_cell_set_double(&v, 0, value);
+    return dt_cell_double(&v, 0);
+}
+
 const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value)
 {
     int64_t cell = 0;
+    if (dtype == DT_BFLOAT16)
+        return dt_onnx_scalar(o, held_as(dtype), nearest(dtype, value));
     const dt_view v = { dt_scalar_type(dtype), &cell };
     const char *key = dt_arena_printf(o->arena, "%.17g:%s", value, dt_dtype_short(dtype));
     if (dt_dtype_is_float(dtype))
@@ -136,6 +152,7 @@ const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value)
 
 const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n)
 {
+    dtype = held_as(dtype);
     const char *key = dt_arena_printf(o->arena, "0..%" PRId64 ":%s", n - 1, dt_dtype_short(dtype));
     if (recall(o, key))
         return key;
@@ -217,13 +234,26 @@ dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t
     return dt_onnx_value_of(dt_onnx_put(o, &(dt_onnx_node){ .op = "Transpose", .in = { x->name }, .attribute = { dt_onnx_list("perm", list, t.rank) } }), &t);
 }
 
+static const char *put_cast(dt_onnx *o, const char *x, int64_t to)
+{
+    return dt_onnx_put(o, &(dt_onnx_node){ .op = "Cast", .in = { x }, .attribute = { DT_ONNX_NUMBER("to", to) } });
+}
+
 dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype)
 {
     dt_onnx_value y = *x;
-    if (x->type.dtype == dtype)
-        return y;
-    y.name = dt_onnx_put(o, &(dt_onnx_node){ .op = "Cast", .in = { x->name }, .attribute = { DT_ONNX_NUMBER("to", dt_onnx_dtype(dtype)) } });
     y.type.dtype = y.held.dtype = dtype;
+    if (held_as(x->type.dtype) != held_as(dtype))
+        y.name = put_cast(o, x->name, dt_onnx_dtype(dtype));
+    return x->type.dtype == dtype ? y : dt_onnx_rounded(o, &y);
+}
+
+dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x)
+{
+    enum { FLOAT = 1, BFLOAT16 = 16 };
+    dt_onnx_value y = *x;
+    if (x->type.dtype == DT_BFLOAT16)
+        y.name = put_cast(o, put_cast(o, x->name, BFLOAT16), FLOAT);
     return y;
 }
 

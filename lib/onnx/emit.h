@@ -7,6 +7,8 @@
  * Broadcasting. Here a value is stretched by a node of its own, in ONNX by whoever reads it, by NumPy's rule. So a value knows two types: what
  * it is, and what the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms take it as it
  * lies, and "dense/bias" is added to a product by one Add; others ask for the whole.
+ *
+ * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded where they are made: cast there and back.
  */
 #ifndef DT_ONNX_EMIT_H
 #define DT_ONNX_EMIT_H
@@ -71,7 +73,7 @@ const char *dt_onnx_shape(dt_onnx *o, const dt_type *t);
 const char *dt_onnx_rows(dt_onnx *o, int64_t k);                        /* int64 (1): k * B */
 /* What has that name as an initializer: a weight, or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
-/* ONNX's number of a dtype. */
+/* ONNX's number of a dtype; of bfloat16 float's. */
 int64_t dt_onnx_dtype(dt_dtype dtype);
 
 /* ---- values ---- */
@@ -84,6 +86,8 @@ dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
 dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm); /* dimension i of the result is perm[i] of x */
 dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);          /* takes any, and keeps how it lies */
+/* Rounded, where the type is bfloat16. */
+dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);
 /* `low` and `high` per dimension, negative ones cut. */
 dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low, const int64_t *high, double value);
 /* `holes` elements of that value between neighbours along dimension d. */

@@ -19,6 +19,7 @@ typedef struct dt_onnx_form {
     const dt_op *op;
     dt_onnx_writer *write;
     const char *name; /* ONNX' operator, where there is one */
+    bool moves;       /* its values are those of its inputs, or rounded already */
 } dt_onnx_form;
 /* NULL: none. */
 const dt_onnx_form *dt_onnx_form_of(const dt_op *op);

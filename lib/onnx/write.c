@@ -86,7 +86,10 @@ static dt_status *put_node(writing *w, int i)
     for (int k = 0; k < n->n_in; k++)
         c.in[k] = w->value[n->in[k]];
     w->o.path = n->path;
-    return form->write(&c, &w->value[i]);
+    DT_TRY(form->write(&c, &w->value[i]));
+    if (!form->moves)
+        w->value[i] = dt_onnx_rounded(&w->o, &w->value[i]);
+    return NULL;
 }
 
 static dt_status *put_nodes(writing *w)

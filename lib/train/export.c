@@ -17,7 +17,7 @@ static dt_status *emit(const dt_model *m, const dt_dataset *data, const dt_match
     dt_value input[DT_MAX_INPUTS];
     for (int i = 0; i < m->spec.n_inputs; i++)
         DT_TRY(declare_input(m, data, match, i, t, &input[i]));
-    dt_return(t, "prediction", dt_model_emit_inputs(m, input, m->spec.n_inputs, DT_INFERENCE));
+    dt_return(t, "prediction", dt_convert(dt_model_emit_inputs(m, input, m->spec.n_inputs, DT_INFERENCE), m->spec.output.dtype));
     return NULL;
 }
 

@@ -3,25 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/contents.h"
 #include "train/train.h"
 
 static int by_path(const void *a, const void *b)
 {
     return strcmp((*(dt_variable *const *)a)->path, (*(dt_variable *const *)b)->path);
-}
-
-/* Path, dtype and shape as text, then the data as it lies in memory: little-endian on every machine dtrain runs on. */
-static void add_weight(dt_sha256 *h, const dt_variable *v)
-{
-    dt_str head = { 0 };
-
-    dt_str_printf(&head, "%s\n%s\n", v->path, dt_dtype_name(v->type.dtype));
-    for (int d = 0; d < v->type.rank; d++)
-        dt_str_printf(&head, "%s%lld", d ? "," : "", (long long)v->type.dim[d]);
-    dt_str_putc(&head, '\n');
-    dt_sha256_add(h, head.data, head.size);
-    dt_sha256_add(h, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_str_release(&head);
 }
 
 dt_digest dt_weights_digest(const dt_model *m)
@@ -32,7 +19,7 @@ dt_digest dt_weights_digest(const dt_model *m)
     memcpy(sorted, m->weight, (size_t)m->n_weights * sizeof(dt_variable *));
     qsort(sorted, (size_t)m->n_weights, sizeof(dt_variable *), by_path);
     for (int i = 0; i < m->n_weights; i++)
-        add_weight(h, sorted[i]);
+        dt_hash_array(h, &(dt_named_array){ sorted[i]->path, sorted[i]->type, sorted[i]->data });
     free(sorted);
     return dt_sha256_end(h);
 }

@@ -61,7 +61,8 @@ def check(dtrain, where, words):
     for rows in (ROWS, 1):
         y = session.run(None, {name: x[:rows] for name, x in feeds.items()})[0]
         assert y.shape == wanted[:rows].shape and y.dtype == wanted.dtype, (y.shape, y.dtype, wanted.shape, wanted.dtype)
-        error = float(np.max(np.abs(y - wanted[:rows]) / (2e-5 + 2e-4 * np.abs(wanted[:rows]))))
+        scale = 100 if any("mixed_" in word for word in words) else 1  # a sum in another order may round to the next of few digits
+        error = float(np.max(np.abs(y - wanted[:rows]) / scale / (2e-5 + 2e-4 * np.abs(wanted[:rows]))))
         if not error <= 1:
             return f"{rows} rows differ by {error:.3g} times the tolerance"
     return None

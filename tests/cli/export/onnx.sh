@@ -20,6 +20,7 @@ export TEXT
 "$python" tests/onnx/jobs.py "$DTRAIN" "$TEST_DIR" "$tiny" tests/jobs/attention.yaml tests/jobs/conv.yaml tests/jobs/default.yaml \
     tests/jobs/functional.yaml tests/jobs/gpt.yaml tests/jobs/mirrored.yaml tests/jobs/sequence.yaml tests/jobs/spatial.yaml tests/jobs/steps.yaml \
     tests/jobs/tiny_linear.yaml tests/jobs/tiny_mlp.yaml tests/jobs/tiny_one_hot.yaml tests/jobs/tiny_shards.yaml \
+    "$tiny compile.precision=mixed_bfloat16" "$tiny compile.precision=mixed_float16" 'tests/jobs/conv.yaml compile.precision=mixed_bfloat16' \
     "configs/quickstart.yaml $(digits)" configs/resnet20.yaml \
     "$(mapped 'cast: float32, rescale: {scale: 0.0078125, offset: -1}' '[6, 5, 3]')" \
     "$(mapped 'normalize: {mean: [120, 130, 125], std: [60, 61, 62]}' '[6, 5, 3]')" \

@@ -1,0 +1,44 @@
+/* dtrain ckpt convert: a checkpoint's weights as a file of another kind. */
+#include <string.h>
+
+#include "verb.h"
+
+struct ckpt_convert {
+    struct common common;
+    const char *output;
+};
+
+static dt_status *convert(const struct call *call)
+{
+    const struct ckpt_convert *my = call->settings;
+    const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
+    if (call->operands.n != 1)
+        return usage_error(call, "one run, checkpoint or file expected, got %d", call->operands.n);
+    if (!suffix || (strcmp(suffix, ".npz") != 0 && strcmp(suffix, ".safetensors") != 0))
+        return usage_error(call, "-o FILE.npz or -o FILE.safetensors is missing");
+    return dt_checkpoint_convert(call->operands.at[0], my->output);
+}
+
+static int run(const struct call *call)
+{
+    const struct ckpt_convert *my = call->settings;
+    dt_status *s = convert(call);
+    if (!s && !call->out->quiet)
+        out_field(call->out, "wrote", "%s, weights of %s", my->output, call->operands.at[0]);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct ckpt_convert, output, "output", "FILE", "where to; .npz or .safetensors says what", .letter = 'o'),
+    OPTIONS_END
+};
+const struct verb verb_ckpt_convert = {
+    .name = "ckpt convert",
+    .group = "Other",
+    .line = "a checkpoint's weights, or a file of them, as safetensors or NPZ",
+    .operands = "RUN|CKPT|FILE",
+    .examples = "  dtrain ckpt convert runs/quickstart -o weights.npz\n  dtrain ckpt convert weights.npz -o weights.safetensors\n",
+    .options = options,
+    .size = sizeof(struct ckpt_convert),
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* dtrain ckpt diff: how far two checkpoints are apart. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct ckpt_diff {
+    struct common common;
+    const char *within;
+    bool json;
+};
+
+static dt_status *read_within(const struct call *call, double *out)
+{
+    const struct ckpt_diff *my = call->settings;
+    char *end = NULL;
+    *out = my->within ? strtod(my->within, &end) : 0;
+    if (!my->within || (end != my->within && !*end && *out >= 0))
+        return NULL;
+    return usage_error(call, "--within takes a number that is not negative, got '%s'", cut_word(my->within).text);
+}
+
+static dt_status *differ_error(const struct call *call)
+{
+    return dt_status_create(ERROR_CHECKPOINTS_DIFFER, "%s and %s differ", call->operands.at[0], call->operands.at[1]);
+}
+
+static int run(const struct call *call)
+{
+    const struct ckpt_diff *my = call->settings;
+    char *text = NULL;
+    bool differ = false;
+    double within;
+    dt_status *s = call->operands.n == 2 ? read_within(call, &within) : usage_error(call, "two checkpoints expected, got %d", call->operands.n);
+    if (!s)
+        s = dt_checkpoint_diff(call->operands.at[0], call->operands.at[1], within, my->json, &text, &differ);
+    if (!s)
+        out_text(call->out, text);
+    if (!s && differ)
+        s = differ_error(call);
+    free(text);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct ckpt_diff, within, "within", "NUMBER", "differences of values up to NUMBER are none; not given: every bit counts"),
+    FLAG(struct ckpt_diff, json, "json", "print JSON lines, one a tensor that differs"),
+    OPTIONS_END
+};
+const struct verb verb_ckpt_diff = {
+    .name = "ckpt diff",
+    .group = "Look",
+    .line = "how far two checkpoints are apart, tensor by tensor",
+    .operands = "RUN|CKPT|FILE RUN|CKPT|FILE",
+    .examples = "  dtrain ckpt diff runs/a runs/b                            their newest checkpoints\n"
+                "  dtrain ckpt diff runs/a/ckpt/step-00000157 runs/a --json\n"
+                "  dtrain ckpt diff a.safetensors b.npz --within 1e-6\n",
+    .more = "Exit code 0: no difference; 80: there is one; 65: one of them is damaged. Optimizers' tensors are compared where both have them.\n",
+    .options = options,
+    .size = sizeof(struct ckpt_diff),
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* dtrain ckpt inspect: what lies in a checkpoint. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct ckpt_inspect {
+    struct common common;
+    bool json;
+};
+
+static int run(const struct call *call)
+{
+    const struct ckpt_inspect *my = call->settings;
+    dt_status *s = call->operands.n ? NULL : usage_error(call, "what to look at is missing: a run, a checkpoint or a file of weights");
+    for (int i = 0; i < call->operands.n && !s; i++) {
+        char *text = NULL;
+        s = dt_checkpoint_inspect(call->operands.at[i], my->json, &text);
+        if (!s)
+            out_text(call->out, text);
+        free(text);
+    }
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    FLAG(struct ckpt_inspect, json, "json", "print one JSON object for each"),
+    OPTIONS_END
+};
+const struct verb verb_ckpt_inspect = {
+    .name = "ckpt inspect",
+    .group = "Look",
+    .line = "what lies in a checkpoint: its state, each tensor with shape, range, norm",
+    .operands = "RUN|CKPT|FILE...",
+    .examples = "  dtrain ckpt inspect runs/quickstart                       the newest checkpoint of a run\n"
+                "  dtrain ckpt inspect runs/a/ckpt/step-00000295 --json\n"
+                "  dtrain ckpt inspect weights.safetensors\n",
+    .options = options,
+    .size = sizeof(struct ckpt_inspect),
+    .run = run,
+};

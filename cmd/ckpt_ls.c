@@ -1,0 +1,39 @@
+/* dtrain ckpt ls: the checkpoints of a run. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct ckpt_ls {
+    struct common common;
+    bool json;
+};
+
+static int run(const struct call *call)
+{
+    const struct ckpt_ls *my = call->settings;
+    dt_status *s = call->operands.n ? NULL : usage_error(call, "run missing: the directory that output.dir names");
+    for (int i = 0; i < call->operands.n && !s; i++) {
+        char *text = NULL;
+        s = dt_checkpoint_list(call->operands.at[i], my->json, &text);
+        if (!s)
+            out_text(call->out, text);
+        free(text);
+    }
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    FLAG(struct ckpt_ls, json, "json", "print JSON lines, one a checkpoint"),
+    OPTIONS_END
+};
+const struct verb verb_ckpt_ls = {
+    .name = "ckpt ls",
+    .group = "Look",
+    .line = "the checkpoints of a run: step, when, size, weights' SHA-256, metrics",
+    .operands = "RUN...",
+    .examples = "  dtrain ckpt ls runs/quickstart\n  dtrain ckpt ls runs/* --json\n",
+    .more = "Oldest first. Checksums are not looked at, which `dtrain ckpt verify` does; what cannot be read at all is listed as damaged.\n",
+    .options = options,
+    .size = sizeof(struct ckpt_ls),
+    .run = run,
+};

@@ -1,0 +1,136 @@
+/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line of it has the checkpoint's step. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "format/contents.h"
+#include "format/json_read.h"
+
+enum { LARGEST_HISTORY = 64 << 20 };
+
+/* ---- metrics ---- */
+
+/* The line of that step; NULL: none. Lines that are no JSON belong to nobody. */
+static json_t *find_line(const dt_str *history, const char *path, int64_t step)
+{
+    json_t *found = NULL;
+    const char *at = dt_str_text(history);
+    for (const char *end; (end = strchr(at, '\n')); at = end + 1) {
+        const dt_json_text text = {path, "a line", "key", at, (size_t)(end - at), DT_E_CHECKPOINT};
+        json_t *line = NULL;
+        int64_t its;
+        dt_status_free(dt_json_parse(&text, &line));
+        bool is = line && dt_json_get_int(line, "step", &its) && its == step;
+        json_decref(is ? found : line);
+        found = is ? line : found;
+    }
+    return found;
+}
+
+static bool is_metric(const char *key, const json_t *value)
+{
+    return json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
+}
+
+static void print_metrics(json_t *line, dt_str *out)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(line, key, value)
+        if (is_metric(key, value)) {
+            dt_str_puts(out, "  ");
+            dt_str_escaped(out, key, strlen(key), 40);
+            dt_str_printf(out, " %.4f", json_number_value(value));
+        }
+}
+
+static void put_metrics(json_t *line, dt_json *j)
+{
+    const char *key;
+    json_t *value;
+    dt_json_open(j, "metrics", '{');
+    json_object_foreach(line, key, value)
+        if (is_metric(key, value))
+            dt_json_double(j, key, json_number_value(value));
+    dt_json_close(j, '}');
+}
+
+/* ---- lines ---- */
+
+static const char *when(const dt_listed *x, char text[32])
+{
+    struct tm t;
+    time_t s = (time_t)x->saved_s;
+    if (!gmtime_r(&s, &t) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &t) == 0)
+        strcpy(text, "?");
+    return text;
+}
+
+static void print_item(const dt_listed *x, json_t *line, dt_str *out)
+{
+    char text[32];
+    dt_str size = {0};
+    if (x->damage) {
+        dt_str_printf(out, "damaged   %s\n", dt_status_text(x->damage));
+        return;
+    }
+    dt_str_bytes(&size, (double)x->bytes);
+    dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha %.12s", x->state.step, when(x, text), dt_str_text(&size),
+                  x->state.weights_sha256 ? x->state.weights_sha256 : "?");
+    dt_str_release(&size);
+    print_metrics(line, out);
+    dt_str_puts(out, x->state.finished ? "  finished\n" : "\n");
+}
+
+static void put_item(const dt_listed *x, json_t *line, dt_str *out)
+{
+    char text[32];
+    dt_json j = {.out = out};
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "path", x->path);
+    if (x->damage)
+        dt_json_string(&j, "damage", dt_status_text(x->damage));
+    dt_json_string(&j, "saved", when(x, text));
+    dt_json_int(&j, "bytes", x->bytes);
+    if (!x->damage) {
+        dt_json_int(&j, "step", x->state.step);
+        dt_json_int(&j, "epoch", x->state.epoch);
+        dt_json_int(&j, "generation", x->state.generation);
+        dt_json_string(&j, "weights_sha256", x->state.weights_sha256);
+        dt_json_bool(&j, "finished", x->state.finished);
+        put_metrics(line, &j);
+    }
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+/* A run without a history, or with one that cannot be read, has no metrics to show. */
+static void read_history(const char *run, dt_str *out)
+{
+    char *path = dt_path_join(run, "history.jsonl");
+    dt_status_free(dt_file_read(path, LARGEST_HISTORY, out));
+    free(path);
+}
+
+dt_status *dt_checkpoint_list(const char *run, bool json, char **text)
+{
+    dt_listing l = {0};
+    dt_str history = {0}, out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(run, "dt_checkpoint_list", "run"));
+    DT_TRY(dt_want(text, "dt_checkpoint_list", "place for the text"));
+    DT_TRY(dt_listing_read(&l, run));
+    read_history(run, &history);
+    for (int i = 0; i < l.n; i++) {
+        json_t *line = find_line(&history, run, l.item[i].state.step);
+        (json ? put_item : print_item)(&l.item[i], line, &out);
+        json_decref(line);
+    }
+    dt_str_release(&history);
+    dt_listing_release(&l);
+    *text = dt_str_take(&out);
+    return NULL;
+}

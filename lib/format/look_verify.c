@@ -1,0 +1,127 @@
+/*
+ * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own checksum and those of the files (dt_checkpoint_open), the
+ * headers of the files, and that the weights are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is found by that.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "data/zip.h"
+#include "format/contents.h"
+#include "format/state.h"
+
+void dt_hash_array(dt_sha256 *h, const dt_named_array *a)
+{
+    dt_str head = {0};
+    dt_str_printf(&head, "%s\n%s\n", a->name, dt_dtype_name(a->type.dtype));
+    for (int d = 0; d < a->type.rank; d++)
+        dt_str_printf(&head, "%s%" PRId64, d ? "," : "", a->type.dim[d]);
+    dt_str_putc(&head, '\n');
+    dt_sha256_add(h, head.data, head.size);
+    dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
+    dt_str_release(&head);
+}
+
+/* As a model's weights are (train/weights.c): by name. */
+static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out)
+{
+    dt_sha256 *h = dt_sha256_create();
+    dt_status *bad = NULL;
+    for (int i = 0; i < s->n && !bad; i++) {
+        const dt_stored_array *a = &s->array[i];
+        void *data = NULL;
+        bad = dt_contents_read(s, a, &data);
+        if (!bad && data)
+            dt_hash_array(h, &(dt_named_array){a->name, a->type, data});
+        free(data);
+    }
+    *out = dt_sha256_end(h);
+    return bad;
+}
+
+static dt_status *check_weights(const dt_contents *c)
+{
+    const char *told = c->checkpoint.state.weights_sha256;
+    dt_digest found;
+    DT_TRY(hash_weights(&c->file[0], &found));
+    if (c->checkpoint.only_weights || !told || strcmp(told, found.hex) == 0)
+        return NULL;
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights are not those of the run: their sha is %.12s, state.json names %.12s", c->checkpoint.path, found.hex,
+                   told);
+}
+
+static void tell(const dt_contents *c, bool json, dt_str *out)
+{
+    const dt_checkpoint *k = &c->checkpoint;
+    dt_json j = {.out = out};
+    if (!json) {
+        dt_str_printf(out, "ok       %s, %d tensors", k->path, c->file[0].n + (c->n > 1 ? c->file[1].n : 0));
+        if (!k->only_weights)
+            dt_str_printf(out, ", step %" PRId64 ", weights sha %.12s", k->state.step, k->state.weights_sha256 ? k->state.weights_sha256 : "?");
+        dt_str_putc(out, '\n');
+        return;
+    }
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "path", k->path);
+    dt_json_bool(&j, "ok", true);
+    if (!k->only_weights)
+        dt_json_int(&j, "step", k->state.step);
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+/* A checksum says that a file is damaged, its header often where. */
+static dt_status *name_place(const char *path, dt_status *bad)
+{
+    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *file = dt_path_join(path, files[i]);
+        dt_stored_arrays s;
+        dt_status *why = dt_stored_open(&s, file);
+        if (!why)
+            dt_stored_close(&s);
+        else if (strcmp(dt_status_text(why), dt_status_text(bad)) != 0)
+            bad = dt_note(bad, "%s", dt_status_text(why));
+        dt_status_free(why);
+        free(file);
+    }
+    return bad;
+}
+
+static dt_status *verify_one(const char *path, bool json, dt_str *out)
+{
+    dt_contents c = {0};
+    dt_status *bad = dt_contents_open(&c, path, NULL);
+    if (bad)
+        return dt_status_number(bad) == DT_E_CHECKPOINT && !dt_zip_is(path) ? name_place(path, bad) : bad;
+    bad = check_weights(&c);
+    if (!bad)
+        tell(&c, json, out);
+    dt_contents_close(&c);
+    return bad;
+}
+
+static dt_status *verify_run(const char *run, bool json, dt_str *out)
+{
+    dt_listing l = {0};
+    dt_status *bad = NULL;
+    DT_TRY(dt_listing_read(&l, run));
+    if (l.n == 0)
+        bad = dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", run);
+    for (int i = 0; i < l.n; i++)
+        dt_status_append(&bad, verify_one(l.item[i].path, json, out));
+    dt_listing_release(&l);
+    return bad;
+}
+
+dt_status *dt_checkpoint_verify(const char *path, bool json, char **text)
+{
+    dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(path, "dt_checkpoint_verify", "path"));
+    DT_TRY(dt_want(text, "dt_checkpoint_verify", "place for the text"));
+    dt_status *bad = dt_is_run(path) ? verify_run(path, json, &out) : verify_one(path, json, &out);
+    *text = dt_str_take(&out);
+    return bad;
+}
