@@ -29,7 +29,7 @@ static int run(const struct call *call)
     const struct ckpt_diff *my = call->settings;
     char *text = NULL;
     bool differ = false;
-    double within;
+    double within = 0;
     dt_status *s = call->operands.n == 2 ? read_within(call, &within) : usage_error(call, "two checkpoints expected, got %d", call->operands.n);
     if (!s)
         s = dt_checkpoint_diff(call->operands.at[0], call->operands.at[1], within, my->json, &text, &differ);

@@ -10,16 +10,21 @@
 
 /* ---- one ---- */
 
+static dt_status *open_file(dt_contents *c, const char *path)
+{
+    DT_TRY(dt_stored_open(&c->file[c->n], path));
+    c->n++;
+    return NULL;
+}
+
 static dt_status *open_files(dt_contents *c)
 {
     const dt_checkpoint *k = &c->checkpoint;
-    DT_TRY(dt_stored_open(&c->file[c->n], dt_checkpoint_weights(k)));
-    c->n++;
+    DT_TRY(open_file(c, dt_checkpoint_weights(k)));
     if (k->only_weights)
         return NULL;
-    DT_TRY(dt_stored_open(&c->file[c->n], dt_arena_printf(k->arena, "%s/" DT_OPTIMIZER_FILE, k->path)));
-    c->n++;
-    return NULL;
+    DT_TRY(open_file(c, dt_arena_printf(k->arena, "%s/" DT_OPTIMIZER_FILE, k->path)));
+    return k->state.callbacks_sha256 ? open_file(c, dt_arena_printf(k->arena, "%s/" DT_CALLBACKS_FILE, k->path)) : NULL;
 }
 
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings)
@@ -73,7 +78,7 @@ bool dt_is_run(const char *path)
 
 static void measure(dt_arena *arena, dt_listed *x)
 {
-    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_STATE_FILE};
+    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_CALLBACKS_FILE, DT_STATE_FILE};
     struct stat st;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (lstat(dt_arena_printf(arena, "%s/%s", x->path, files[i]), &st) == 0) {

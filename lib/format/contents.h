@@ -7,8 +7,8 @@
 /* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data stay on disk. */
 typedef struct dt_contents {
     dt_checkpoint checkpoint;
-    int n;                    /* files: the weights, then the optimizer's state where there is one */
-    dt_stored_arrays file[2];
+    int n;                    /* files: the weights, then the optimizer's state, then what callbacks keep, where there are such */
+    dt_stored_arrays file[3];
 } dt_contents;
 /* Checksums are checked. What was passed over on the way to the newest is appended to *warnings (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;

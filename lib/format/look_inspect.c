@@ -146,7 +146,7 @@ static dt_status *add_file(page *p, const char *title, const dt_stored_arrays *s
 
 static dt_status *add_contents(page *p, const dt_contents *c)
 {
-    static const char *const titles[] = {"weights", "optimizer"};
+    static const char *const titles[] = {"weights", "optimizer", "callbacks"};
     p->j.out = &p->out;
     if (p->json) {
         dt_json_open(&p->j, NULL, '{');

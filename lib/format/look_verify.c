@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "data/zip.h"
@@ -51,12 +52,20 @@ static dt_status *check_weights(const dt_contents *c)
                    told);
 }
 
+static int count_tensors(const dt_contents *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n += c->file[i].n;
+    return n;
+}
+
 static void tell(const dt_contents *c, bool json, dt_str *out)
 {
     const dt_checkpoint *k = &c->checkpoint;
     dt_json j = {.out = out};
     if (!json) {
-        dt_str_printf(out, "ok       %s, %d tensors", k->path, c->file[0].n + (c->n > 1 ? c->file[1].n : 0));
+        dt_str_printf(out, "ok       %s, %d tensors", k->path, count_tensors(c));
         if (!k->only_weights)
             dt_str_printf(out, ", step %" PRId64 ", weights sha %.12s", k->state.step, k->state.weights_sha256 ? k->state.weights_sha256 : "?");
         dt_str_putc(out, '\n');
@@ -74,14 +83,14 @@ static void tell(const dt_contents *c, bool json, dt_str *out)
 /* A checksum says that a file is damaged, its header often where. */
 static dt_status *name_place(const char *path, dt_status *bad)
 {
-    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE};
+    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_CALLBACKS_FILE};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *file = dt_path_join(path, files[i]);
-        dt_stored_arrays s;
-        dt_status *why = dt_stored_open(&s, file);
+        dt_stored_arrays s = {.fd = -1};
+        dt_status *why = access(file, F_OK) == 0 ? dt_stored_open(&s, file) : NULL;
         if (!why)
             dt_stored_close(&s);
-        else if (strcmp(dt_status_text(why), dt_status_text(bad)) != 0)
+        if (why && strcmp(dt_status_text(why), dt_status_text(bad)) != 0)
             bad = dt_note(bad, "%s", dt_status_text(why));
         dt_status_free(why);
         free(file);
