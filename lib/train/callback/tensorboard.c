@@ -326,7 +326,8 @@ static void close_board(dt_callback *c)
 {
     board *b = c->state;
     for (int k = 0; b && k < SIDES; k++) {
-        dt_writer_abandon(&b->side[k].file); /* opened for appending: it stays */
+        if (b->side[k].file.path)
+            dt_writer_abandon(&b->side[k].file); /* opened for appending: it stays */
         free(b->side[k].part);
     }
 }
