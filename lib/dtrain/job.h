@@ -129,6 +129,13 @@ DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT
 DT_API dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) DT_CHECKED;
 DT_API void dt_row_writer_unref(dt_row_writer *w); /* a file that is not finished is removed */
 
+/* The job as it is after `extends`, overrides and substitutions, as a job file; with_origin: behind each value where it comes from, "job.yaml:12",
+ * "base.yaml:3", "override 1" or "default". The caller frees *text. */
+DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) DT_CHECKED;
+/* What b says otherwise than a, a line each: "- fit.epochs: 5" and "+ fit.epochs: 6"; "" when they say the same. b NULL: the job that the newest
+ * checkpoint below the directory `run` was trained with. The caller frees *text. */
+DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run, char **text) DT_CHECKED;
+
 typedef enum dt_export_format { DT_EXPORT_ONNX, DT_EXPORT_SAFETENSORS, DT_EXPORT_NPZ } dt_export_format;
 typedef struct dt_export_request {
     const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */

@@ -23,4 +23,4 @@ exits 64 predict - --input - <"$tiny"
 exits 73 predict "$tiny" -o "$TEST_DIR/none/z.npy"
 exits 73 predict "$tiny" -o /dev/null --format csv
 exits 66 predict "$tiny" --ckpt "$TEST_DIR/nothing" -o "$TEST_DIR/z.npy"
-ls "$TEST_DIR" | grep '^z|tmp$' || true
+find "$TEST_DIR" -name 'z*' -o -name '*.tmp'

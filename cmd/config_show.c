@@ -1,0 +1,47 @@
+/* dtrain config show: a job as it is resolved. */
+#include <stdlib.h>
+
+#include "verb.h"
+
+struct config_show {
+    struct common common;
+    struct place place;
+    bool origin;
+};
+
+static int run(const struct call *call)
+{
+    const struct config_show *my = call->settings;
+    dt_job_source source;
+    dt_job *job = NULL;
+    char *text = NULL;
+    dt_status *s = take_job(call, &my->place, &source);
+    if (!s) {
+        source.purpose = DT_FOR_TOPOLOGY;
+        s = dt_job_open(&job, &source);
+    }
+    if (!s)
+        s = dt_job_config_text(job, my->origin, &text);
+    if (!s)
+        out_text(call->out, text);
+    free(text);
+    dt_job_unref(job);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    FLAG(struct config_show, origin, "origin", "say where each value comes from: file and line, override, default"),
+    PLACE_OPTIONS(struct config_show),
+    OPTIONS_END
+};
+const struct verb verb_config_show = {
+    .name = "config show",
+    .group = "Look",
+    .line = "a job after extends, overrides and substitutions",
+    .operands = "JOB [key.path=value...]",
+    .examples = "  dtrain config show job.yaml                            as a job file, with defaults\n"
+                "  dtrain config show --origin job.yaml fit.epochs=3      and where each value comes from\n",
+    .options = options,
+    .size = sizeof(struct config_show),
+    .run = run,
+};
