@@ -65,22 +65,25 @@ dt_status *dt_callbacks_save(run *r, const char **text)
     return s;
 }
 
+static dt_arrays arrays_of(const dt_callback *c)
+{
+    return c->row->arrays ? c->row->arrays(c) : (dt_arrays){ 0 };
+}
+
 dt_arrays dt_callbacks_arrays(const run *r)
 {
-    dt_arrays own[64], all = { 0 };
-    int n = r->n_callbacks < 64 ? r->n_callbacks : 64, at = 0;
-    for (int i = 0; i < n; i++) {
-        own[i] = r->callback[i].row->arrays ? r->callback[i].row->arrays(&r->callback[i]) : (dt_arrays){ 0 };
-        all.n += own[i].n;
-    }
-    dt_named_array *array = dt_arena_array(r->arena, dt_named_array, all.n + 1);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < own[i].n; k++, at++) {
-            array[at] = own[i].array[k];
-            array[at].name = dt_arena_printf(r->arena, "%s/%s", r->callback[i].key, own[i].array[k].name);
+    int n = 0, at = 0;
+    for (int i = 0; i < r->n_callbacks; i++)
+        n += arrays_of(&r->callback[i]).n;
+    dt_named_array *array = dt_arena_array(r->arena, dt_named_array, n + 1);
+    for (int i = 0; i < r->n_callbacks; i++) {
+        const dt_arrays own = arrays_of(&r->callback[i]);
+        for (int k = 0; k < own.n; k++, at++) {
+            array[at] = own.array[k];
+            array[at].name = dt_arena_printf(r->arena, "%s/%s", r->callback[i].key, own.array[k].name);
         }
-    all.array = array;
-    return all;
+    }
+    return (dt_arrays){ n, array };
 }
 
 /* ---- restoring ---- */
