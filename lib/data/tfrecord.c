@@ -277,7 +277,10 @@ static dt_status *read_feature(const dt_parsed_example *parsed, const feature *f
 {
     const struct element *x = &f->words;
     int64_t n = 0;
-    const bool missing = !dt_parsed_example_find(parsed, f->name);
+    const dt_feature *found = dt_parsed_example_find(parsed, f->name);
+    const bool missing = !found;
+    if (found && found->twice)
+        return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' appears twice", f->name);
     if (missing && (x->has_default || x->has_padding)) {
         fill(f, x->has_default ? x->default_value : x->padding_value, 0, out);
         return NULL;

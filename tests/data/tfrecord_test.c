@@ -130,6 +130,9 @@ static void test_features_that_do_not_fit(void **state)
     expect_fault("D72", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is missing; it has: label");
     add_string(&f, "x", "abc", 3);
     expect_fault("D73", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is bytes_list, expected float_list");
+    add_floats(&f, "x", (const float[4]){0}, 4);
+    add_floats(&f, "x", (const float[4]){0}, 4);
+    expect_fault("D86", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' appears twice");
     add_floats(&f, "x", three, 3);
     expect_fault("D74", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' has 3 values, expected 4");
 }

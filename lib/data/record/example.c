@@ -152,7 +152,10 @@ static bool read_entry(dt_parsed_example *x, span s, const char **why)
         *why = "more than 4096 features";
         return false;
     }
-    *slot(x, &f) = f;
+    const int before = x->n;
+    dt_feature *to = slot(x, &f);
+    f.twice = x->n == before;
+    *to = f;
     return true;
 }
 

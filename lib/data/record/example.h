@@ -23,6 +23,7 @@ typedef struct dt_feature {
     size_t name_size;
     dt_feature_kind kind;
     int64_t count;
+    bool twice; /* there were others of this name before it */
     const unsigned char *list; /* the list's message */
     size_t size;
 } dt_feature;
