@@ -131,7 +131,7 @@ static const fault_case data_cases[] = {
     {"", 10, "  per_replica_batch_size: 16777216", 78, 10, 27, "per_replica_batch_size 16777216 on 2 replicas is a global batch of 33554432; at most 16777216", NULL},
     {"", 10, "  batch_size: 8", 78, 10, 3, "unknown key 'batch_size' in dataset", "global_batch_size"},
     {"+K05", 5, "data:", 78, 5, 1, "unknown key 'data'", "write 'dataset'"},
-    {"D28", 6, "  format: parqet", 78, 6, 11, "unknown data format 'parqet'", "known: idx, image_folder, npy, synthetic, text, tfrecord"},
+    {"D28", 6, "  format: parqet", 78, 6, 11, "unknown data format 'parqet'", "known: csv, idx, image_folder, npy, synthetic, text, tfrecord"},
     {"", 8, "  element: {imgae: {shape: [8]}, label: {num_classes: 3}}", 78, 14, 21, "the data set has no element 'image' for the input; it has 'imgae', 'label'", "did you mean 'imgae'?"},
     {"", 8, "  element: {image: {shape: [8]}}", 78, 19, 10, "the data set has no element besides the input: there is no target", NULL},
     {"", 8, "  element: {image: {shape: [8]}, a: {num_classes: 3}, b: {num_classes: 2}}", 78, 19, 10, "the data set has 2 elements besides the input: compile.target names the target", NULL},

@@ -37,7 +37,7 @@ static void test_steps_of_a_run(void **state)
     dt_session s = {0};
     dt_job *j = open_lines(10, "  global_batch_size: 9");
     (void)state;
-    ok(dt_session_outline(j, &s));
+    ok(dt_session_outline(j, 0, &s));
     assert_int_equal(dt_trainer_outlined(s.trainer, step), 4);
     for (int i = 0; i < 4; i++) {
         assert_string_equal(step[i].name, want[i].name);
@@ -58,7 +58,7 @@ static void test_any_number_of_replicas(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_session s = {0};
         dt_job *j = open_lines(4, cases[i].strategy);
-        ok(dt_session_outline(j, &s));
+        ok(dt_session_outline(j, 0, &s));
         check_steps(&s, cases[i].replicas);
         dt_session_close(&s);
         dt_job_unref(j);
@@ -76,7 +76,7 @@ static void test_large_models_are_not_allocated(void **state)
     write_job("job.yaml", 15, "    - Dense: {name: h, units: 500000}\n    - Dense: {units: 500000}\n    - Dense: {units: 300000}");
     dt_job *j = NULL;
     ok(open_job(&j, &(opening){.name = "job.yaml", .override = {"compile.optimizer=Adam"}}));
-    ok(dt_session_outline(j, &s));
+    ok(dt_session_outline(j, 0, &s));
     ok(dt_trainer_priced(s.trainer, &(dt_outlined){.name = "train", .rows = 8}, &p));
     held = dt_spmd_count_bytes(p);
     assert_true(held.weights > INT64_C(400000000000) * 4 && held.slots > INT64_C(800000000000) * 4);
