@@ -32,7 +32,7 @@ static double price_link(const void *user, const dt_spmd *s, int i)
 {
     const prices *x = user;
     dt_type in = dt_priced_type(x->r, s->local->node[i].in[0]);
-    return dt_spmd_received(s, i) > 0 ? dt_links_price(x->links, i, (double)dt_type_bytes(&in)).seconds : 0;
+    return dt_spmd_received(s, i) > 0 && x->k->of[i] < 0 ? dt_links_price(x->links, i, (double)dt_type_bytes(&in)).seconds : 0;
 }
 
 static dt_pipeline pipeline_of(const prices *x, dt_arena *arena)
@@ -40,10 +40,11 @@ static dt_pipeline pipeline_of(const prices *x, dt_arena *arena)
     return dt_spmd_stages(x->r->program, &(dt_stage_prices){ .node = price_node, .link = price_link, .user = x }, arena);
 }
 
+/* Of no task is what costs nothing there: constants, counted numbers. */
 static int runs_of(const dt_pipeline *line, int node)
 {
     int task = line->of[node];
-    return task >= 0 && line->task[task].kind != 'U' ? line->micro : 1;
+    return task < 0 ? 0 : line->task[task].kind == 'U' ? 1 : line->micro;
 }
 
 static void share_kernels(const dt_pipeline *line, dt_launches *k)
@@ -57,7 +58,7 @@ static void count_links(const prices *x, const dt_pipeline *line, dt_plan *p)
 {
     const dt_spmd *s = x->r->program;
     for (int i = 0; i < s->local->n_nodes; i++) {
-        if (s->bucket[i] < 0 || dt_spmd_received(s, i) <= 0)
+        if (s->bucket[i] < 0 || x->k->of[i] >= 0 || dt_spmd_received(s, i) <= 0)
             continue;
         dt_type in = dt_priced_type(x->r, s->local->node[i].in[0]);
         dt_link_price price = dt_links_price(x->links, i, (double)dt_type_bytes(&in));

@@ -64,7 +64,7 @@ static void place(staging *x, int i)
         int in = n->in[k], next = x->stage[in];
         if (!works(x, in))
             continue;
-        next += x->device[in] != x->device[i] || (x->each[i] && x->after[in]);
+        next += x->device[in] != x->device[i] || (x->each[i] ? x->after[in] : x->each[in]); /* so that no two tasks wait for each other */
         x->after[i] |= x->after[in] || x->each[in];
         x->stage[i] = next > x->stage[i] ? next : x->stage[i];
     }
@@ -82,7 +82,8 @@ static void delay(staging *x)
         if (waits && until[i] < n && until[i] > x->stage[i])
             x->stage[i] = until[i];
         for (int k = 0; k < node_at(x, i)->n_in; k++) {
-            int in = node_at(x, i)->in[k], stage = x->device[in] == x->device[i] ? x->stage[i] : x->stage[in];
+            int in = node_at(x, i)->in[k], before = x->stage[i] - (x->each[in] && !x->each[i]);
+            int stage = x->device[in] == x->device[i] ? before : x->stage[in];
             until[in] = stage < until[in] ? stage : until[in];
         }
     }
@@ -117,7 +118,7 @@ static void add_node(staging *x, int i)
         return;
     x->of[i] = task_of(x, i);
     bool travels = n->op == &dt_op_across_transfer;
-    double seconds = n->op->across ? x->prices->link(x->prices->user, x->s, i) : x->prices->node(x->prices->user, x->s, i);
+    double seconds = x->prices->node(x->prices->user, x->s, i) + (n->op->across ? x->prices->link(x->prices->user, x->s, i) : 0);
     if (!travels)
         x->task[x->of[i]].seconds += seconds;
     for (int k = 0; k < n->n_in; k++)
