@@ -86,7 +86,7 @@ static void test_unknown_slices_name_the_nearest(void **state)
         {"v3:2x4", "unknown slice 'v3:2x4'; the nearest are v3-16 (4x2) and v3-32 (4x4)"},
         {"v4-24", "unknown slice 'v4-24'; the nearest are v4-16 and v4-32"},
         {"v4-15", "unknown slice 'v4-15'; the nearest are v4-8 and v4-16"},
-        {"v5e-16x", "unknown slice 'v5e-16x'; the nearest is v5litepod-1"},
+        {"v5e-16x", "unknown slice 'v5e-16x'; the nearest are v5litepod-16 and v5litepod-32"},
         {"v5litepod-100", "unknown slice 'v5litepod-100'; the nearest are v5litepod-64 and v5litepod-128"},
         {"v5p:8x4x4", "unknown slice 'v5p:8x4x4'; the nearest are v5p-256 (4x4x8) and v5p-384 (4x4x12)"},
         {"v5p:4x16x5", "unknown slice 'v5p:4x16x5'; the nearest are v5p-640 (4x4x20) and v5p-768 (4x8x12)"},
