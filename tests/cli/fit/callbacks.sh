@@ -25,6 +25,7 @@ show fit "$tiny" --fresh -q
 rm -rf "$TEST_DIR/run"
 {
     sed '/^fit:/d; /^output:/d' "$tiny"
+    # shellcheck disable=SC2016 # the fences of a page
     sed -n '/^```yaml/,/^```/{/^```/d; p}' docs/callbacks.md
 } >"$TEST_DIR/docs.yaml"
 "$DTRAIN" fit "$TEST_DIR/docs.yaml" "output.dir=$TEST_DIR/docs" fit.epochs=2 >"$TEST_DIR/out" || echo "exit $?"
