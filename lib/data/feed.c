@@ -38,6 +38,8 @@ enum {
     PATIENCE_PART = 20,    /* and what part of the time they are then */
 };
 
+static const int64_t AWAKE = INT64_MAX;
+
 /* A piece of a batch, as it came out. */
 typedef struct outcome {
     dt_status *error;
@@ -55,6 +57,7 @@ typedef struct reader {
     struct dt_feed *feed;
     dt_filler *filler;
     pthread_t thread;
+    _Atomic int64_t wants;   /* while it sleeps: how many batches must be taken before it goes on; else AWAKE */
 } reader;
 
 /* What batch number b is. */
@@ -123,14 +126,16 @@ static bool is_deferred(const dt_feed *f, int e)
 /* ---- filling ---- */
 
 /* A free slot for that batch; with the ring full, not before it is half empty. False: stop. */
-static bool wait_for_room(dt_feed *f, int64_t batch)
+static bool wait_for_room(dt_feed *f, reader *r, int64_t batch)
 {
     uint32_t b = (uint32_t)batch, taken = atomic_load(&f->taken);
     if (b - taken >= f->depth) {
+        atomic_store(&r->wants, batch - f->depth / 2);
         atomic_fetch_add(&f->sleepers, 1);
         while (taken = atomic_load(&f->taken), b - taken > f->depth / 2 && !atomic_load(&f->stop))
             dt_futex_wait(&f->taken, taken);
         atomic_fetch_sub(&f->sleepers, 1);
+        atomic_store(&r->wants, AWAKE);
     }
     return !atomic_load(&f->stop);
 }
@@ -152,7 +157,7 @@ static void *thread_main(void *argument)
     for (;;) {
         int64_t number = atomic_fetch_add(&f->next, 1), batch = number / f->pieces;
         int k = (int)(number % f->pieces);
-        if (batch >= f->batches || !wait_for_room(f, batch))
+        if (batch >= f->batches || !wait_for_room(f, r, batch))
             return NULL;
         slot *s = &f->slots[batch % f->depth];
         dt_piece p = piece_of(f, batch, k, s);
@@ -178,7 +183,7 @@ static dt_status *start_thread(reader *r)
 static dt_status *add_thread(dt_feed *f)
 {
     reader *r = &f->readers[f->n_threads];
-    *r = (reader){.feed = f};
+    *r = (reader){.feed = f, .wants = AWAKE};
     DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
     dt_status *s = start_thread(r);
@@ -352,11 +357,13 @@ void dt_feed_close(dt_feed *f)
 
 /* ---- emptying ---- */
 
-/* The lowest batch that a sleeping thread may wait to fill, counted from `at`: threads sleep over the pieces taken last. */
-static int64_t least_wanted(dt_feed *f)
+/* Whether a thread that sleeps may go on. It may have slept over its piece for long, while others took later ones. */
+static bool somebody_has_room(dt_feed *f)
 {
-    int64_t first = atomic_load(&f->next) - f->n_threads;
-    return (first > 0 ? first / f->pieces : 0) - f->at;
+    for (int i = 0; i < f->n_threads; i++)
+        if (atomic_load(&f->readers[i].wants) <= f->at)
+            return true;
+    return false;
 }
 
 /* Gives the lent slot back, and wakes threads when that leaves the ring half empty. */
@@ -367,7 +374,7 @@ static void give_back(dt_feed *f)
     f->lent = false;
     atomic_store(&f->slots[(f->at - 1) % f->depth].left, f->pieces);
     atomic_store(&f->taken, (uint32_t)f->at);
-    if (atomic_load(&f->sleepers) && least_wanted(f) <= f->depth / 2)
+    if (atomic_load(&f->sleepers) && somebody_has_room(f))
         dt_futex_wake(&f->taken);
 }
 
