@@ -229,10 +229,11 @@ dt_status *dt_callbacks_open(run *r)
     const dt_callback_job job = { .model = &r->model->spec, .data = dt_dataset_spec_of(r->data), .compile = dt_trainer_compiled_with(r->q->trainer) };
     DT_TRY(dt_callbacks_check(all, &job));
     r->callback = dt_arena_array(r->arena, dt_callback, all->n);
-    for (; r->n_callbacks < all->n; r->n_callbacks++) {
-        dt_callback *c = &r->callback[r->n_callbacks];
-        *c = (dt_callback){ .row = row_of(all, r->n_callbacks), .named = &all->named[r->n_callbacks] };
-        c->key = key_of(r, r->n_callbacks);
+    for (int i = 0; i < all->n; i++) {
+        dt_callback *c = &r->callback[i];
+        *c = (dt_callback){ .row = row_of(all, i), .named = &all->named[i] };
+        c->key = key_of(r, i);
+        r->n_callbacks++; /* one that is opened by half is closed */
         if (c->row->open)
             DT_TRY(c->row->open(r, c));
     }
