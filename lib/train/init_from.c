@@ -28,5 +28,7 @@ dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **wa
     dt_arena_destroy(arena);
     if (!bad)
         return NULL;
+    dt_status_free(*warnings); /* what is wrong says it all */
+    *warnings = NULL;
     return from->at.source ? dt_at(bad, &from->at) : dt_note(bad, "in init_from");
 }
