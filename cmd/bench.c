@@ -1,6 +1,4 @@
 /* dtrain bench: published numbers against what the simulator predicts. */
-#include <stdlib.h>
-
 #include "verb.h"
 
 struct bench {
@@ -24,10 +22,7 @@ static int run(const struct call *call)
 {
     char *text = NULL;
     dt_status *s = bench(call, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

@@ -1,5 +1,4 @@
 /* dtrain config diff: what two jobs, or a job and a run, say otherwise. */
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "verb.h"
@@ -48,12 +47,9 @@ static int run(const struct call *call)
     dt_status *s = open_sides(call, &sides);
     if (!s)
         s = dt_job_config_diff(sides.a, sides.b, sides.run, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
     dt_job_unref(sides.a);
     dt_job_unref(sides.b);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

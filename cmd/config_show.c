@@ -1,6 +1,4 @@
 /* dtrain config show: a job as it is resolved. */
-#include <stdlib.h>
-
 #include "verb.h"
 
 struct config_show {
@@ -22,11 +20,8 @@ static int run(const struct call *call)
     }
     if (!s)
         s = dt_job_config_text(job, my->origin, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
     dt_job_unref(job);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

@@ -1,6 +1,4 @@
 /* dtrain data inspect: what data holds. */
-#include <stdlib.h>
-
 #include "data.h"
 
 struct data_inspect {
@@ -18,11 +16,8 @@ static int run(const struct call *call)
     dt_status *s = take_data(call, &my->source, &job, &request);
     if (!s)
         s = dt_data_inspect(&request, my->records, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
     dt_job_unref(job);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

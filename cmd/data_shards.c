@@ -1,6 +1,4 @@
 /* dtrain data shards: which worker reads which examples. */
-#include <stdlib.h>
-
 #include "data.h"
 
 struct data_shards {
@@ -21,11 +19,8 @@ static int run(const struct call *call)
     dt_status *s = take_data(call, &my->source, &job, &request);
     if (!s)
         s = dt_data_shards(&request, (int)my->workers, my->policy ? policies[my->policy] : NULL, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
     dt_job_unref(job);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

@@ -1,6 +1,4 @@
 /* dtrain devices: what this machine has to compute with. */
-#include <stdlib.h>
-
 #include "verb.h"
 
 struct devices {
@@ -15,10 +13,7 @@ static int run(const struct call *call)
     dt_status *s = take_no_operands(call);
     if (!s)
         s = dt_devices_text(my->json, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

@@ -1,6 +1,4 @@
 /* dtrain lower: what the compiler made of a job. */
-#include <stdlib.h>
-
 #include "env.h"
 #include "verb.h"
 
@@ -35,10 +33,7 @@ static int run(const struct call *call)
 {
     char *text = NULL;
     dt_status *s = lower(call, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {

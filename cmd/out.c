@@ -301,6 +301,14 @@ int out_error(struct out *out, dt_status *s)
     return code;
 }
 
+int out_result(struct out *out, dt_status *s, char *text)
+{
+    if (!s)
+        out_text(out, text);
+    free(text);
+    return out_error(out, s);
+}
+
 /* ---- the end ---- */
 
 int out_close(struct out *out, int code)

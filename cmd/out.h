@@ -45,6 +45,8 @@ int out_columns(void);
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
+/* How a verb that makes a text ends: s NULL: the text goes to standard output; else the error, text is not looked at. Frees both, returns the exit code. */
+int out_result(struct out *out, dt_status *s, char *text);
 void out_show_error(struct out *out, const dt_status *s);
 
 /* "…" or "..." */

@@ -1,6 +1,4 @@
 /* dtrain trace: one virtual step of a job, for trace viewers. */
-#include <stdlib.h>
-
 #include "verb.h"
 
 struct trace {
@@ -27,10 +25,7 @@ static int run(const struct call *call)
 {
     char *text = NULL;
     dt_status *s = trace(call, &text);
-    if (!s)
-        out_text(call->out, text);
-    free(text);
-    return out_error(call->out, s);
+    return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {
