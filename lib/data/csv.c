@@ -360,6 +360,11 @@ static int64_t files(const dt_examples *x, const int64_t **first)
     return x->paths.n;
 }
 
+static const char *path(const dt_examples *x, int64_t file)
+{
+    return x->paths.v[file];
+}
+
 static int64_t classes(const dt_examples *x, int e)
 {
     return x->element[e].vocabulary.n;
@@ -415,6 +420,7 @@ const dt_format dt_format_csv = {
     .elements = elements,
     .count = count,
     .files = files,
+    .path = path,
     .classes = classes,
     .whole = whole,
     .read = read_row,

@@ -64,6 +64,7 @@ typedef struct dt_format {
     int64_t (*count)(const dt_examples *x);
     /* Files whose examples follow one another: their number, and in *first those of their first examples, [files + 1]. NULL: no such. */
     int64_t (*files)(const dt_examples *x, const int64_t **first);
+    const char *(*path)(const dt_examples *x, int64_t file); /* of one of them, lent; there where `files` is */
     /* Values of element e are known to lie in [0, this); 0: not known. NULL: of no element. */
     int64_t (*classes)(const dt_examples *x, int e);
     /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */

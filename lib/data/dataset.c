@@ -178,11 +178,18 @@ typedef struct scan {
     int64_t classes;
 } scan;
 
+/* Of several files that one is named in which the example stands, with its number there. */
 static dt_status *outside(const scan *c, int64_t row, int64_t value)
 {
     const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
-    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at row %lld is outside [0, %lld)", x->file, (long long)value,
-                   (long long)(c->rows->first + row), (long long)c->classes);
+    const dt_format *f = c->d->spec.format;
+    const int64_t *first;
+    const int64_t n = f->files ? f->files(c->rows->x, &first) : 0;
+    int64_t file = 0, number = c->rows->first + row;
+    while (file < n - 1 && number >= first[file + 1])
+        file++;
+    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at %s %lld is outside [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
+                   (long long)value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number), (long long)c->classes);
 }
 
 static int64_t aligned(int64_t bytes)

@@ -423,6 +423,11 @@ static int64_t files(const dt_examples *x, const int64_t **first)
     return x->paths.n;
 }
 
+static const char *path(const dt_examples *x, int64_t file)
+{
+    return x->paths.v[file];
+}
+
 /* Examples are decoded one by one, by the threads that read ahead. */
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
@@ -441,6 +446,7 @@ const dt_format dt_format_tfrecord = {
     .elements = elements,
     .count = count,
     .files = files,
+    .path = path,
     .whole = whole,
     .fetch = fetch,
     .unpack = unpack,

@@ -243,10 +243,23 @@ static void test_large_tables_are_read_from_their_places(void **state)
     dt_str_release(&columns);
 }
 
+/* Of several files the one is named in which the label stands, with its record there. */
+static void test_label_in_a_later_file(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    write_file("l-0.csv", "y\n0\n1\n", 6);
+    write_file("l-1.csv", "y\n1\n", 4);
+    write_file("l-2.csv", "y\n0\n7\n", 6);
+    OK(dt_dataset_open(&d, "{format: csv, train: '" HERE "/l-*.csv', element: {y: {column: y, dtype: int32}}, global_batch_size: 2}"));
+    expect_fault("label", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, HERE "/l-2.csv: label 7 at record 1 is outside [0, 2)");
+    dt_dataset_unref(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_forms), cmocka_unit_test(test_label_in_a_later_file),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_lines_that_are_too_long),
         cmocka_unit_test(test_files_with_columns_in_other_orders),

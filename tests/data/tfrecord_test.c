@@ -289,10 +289,24 @@ static void test_text_that_cannot_be_read(void **state)
                  "'tokens'");
 }
 
+static void test_label_in_a_later_shard(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    write_numbered("s-00000-of-00003", 0, 3, false);
+    write_numbered("s-00001-of-00003", 3, 4, true);
+    write_numbered("s-00002-of-00003", 7, 2, false);
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: '" HERE "/s-*', " ELEMENTS ", validation_split: 0.5, global_batch_size: 8}"));
+    const int label = dt_dataset_find(d, "label");
+    expect_fault("second", dt_dataset_check_labels(d, label, 5), DT_E_LABEL_RANGE, 65, HERE "/s-00001-of-00003: label 5 at record 2 is outside [0, 5)");
+    expect_fault("third", dt_dataset_check_labels(d, label, 8), DT_E_LABEL_RANGE, 65, HERE "/s-00002-of-00003: label 8 at record 1 is outside [0, 8)");
+    dt_dataset_unref(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern), cmocka_unit_test(test_pictures_in_records),
+        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern), cmocka_unit_test(test_label_in_a_later_shard), cmocka_unit_test(test_pictures_in_records),
         cmocka_unit_test(test_records_that_are_no_examples),
         cmocka_unit_test(test_features_that_do_not_fit),
         cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),
