@@ -37,5 +37,7 @@ dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, 
 dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) DT_MUST_USE;
 /* Bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);
+/* What steps like one_hot ask of their input, of every row. */
+dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) DT_MUST_USE;
 
 #endif

@@ -1,0 +1,98 @@
+/* Values that number classes: every example is looked at before training, so that a label out of range is told with its file and its place there. */
+#include <stdlib.h>
+
+#include "data/cast.h"
+#include "data/dataset.h"
+
+typedef struct scan {
+    const dt_dataset *d;
+    const dt_rows *rows;
+    int e;
+    const dt_map_plan *plan; /* of the values that are looked at */
+    int64_t classes;
+} scan;
+
+/* Of several files that one is named in which the example stands, with its number there. */
+static dt_status *outside(const scan *c, int64_t row, int64_t value)
+{
+    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
+    const dt_format *f = c->d->spec.format;
+    const int64_t *first;
+    const int64_t n = f->files ? f->files(c->rows->x, &first) : 0;
+    int64_t file = 0, number = c->rows->first + row;
+    while (file < n - 1 && number >= first[file + 1])
+        file++;
+    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at %s %lld is outside [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
+                   (long long)value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number), (long long)c->classes);
+}
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + 63) & ~(int64_t)63;
+}
+
+/* memory: a stored row, a row after `plan`, and scratch. */
+static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
+{
+    const dt_type *t = dt_map_plan_type(c->plan);
+    int64_t n = dt_type_elements(t), value;
+    char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)), *scratch = mapped + aligned(dt_type_bytes(t));
+    for (int64_t i = 0; i < c->rows->count; i++) {
+        const void *row;
+        DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
+        dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
+        if (dt_find_outside(t->dtype, c->classes, mapped, n, &value) >= 0)
+            return outside(c, i, value);
+    }
+    return NULL;
+}
+
+/* Drawn labels need no look: there may be more of them than can be looked at. */
+static bool is_known(const scan *c)
+{
+    const dt_format *f = c->d->spec.format;
+    int64_t classes = f->classes && dt_map_plan_is_empty(c->plan) ? f->classes(c->rows->x, c->rows->index[c->e]) : 0;
+    return classes > 0 && classes <= c->classes;
+}
+
+static dt_status *scan_labels(const scan *c)
+{
+    const dt_type *t = dt_map_plan_type(c->plan);
+    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
+    const void *whole;
+    if (dt_dtype_is_float(t->dtype))
+        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: labels must be integers, got %s", x->file, dt_dtype_name(t->dtype));
+    if (is_known(c))
+        return NULL;
+    DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
+    int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan);
+    char *memory = dt_try_alloc((size_t)bytes);
+    if (!memory)
+        return dt_fail(DT_E_NO_MEMORY, &x->at, "%s: out of memory for one of its rows", x->file);
+    dt_status *s = scan_rows(c, whole, memory);
+    free(memory);
+    return s;
+}
+
+dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes)
+{
+    dt_status *s = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        if (r->count > 0)
+            dt_status_append(&s, scan_labels(&(scan){d, r, element, r->plan[element], classes}));
+    }
+    return s;
+}
+
+dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r)
+{
+    dt_status *s = NULL;
+    for (int e = 0; e < d->n; e++) {
+        const dt_map_limit *limits;
+        int n = dt_map_plan_limits(r->plan[e], &limits);
+        for (int i = 0; i < n; i++)
+            dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes}));
+    }
+    return s;
+}
