@@ -1,0 +1,65 @@
+/* A feed, as those who fill it, empty it and open it share it; feed.c says how it works. */
+#ifndef DT_DATA_FEED_H
+#define DT_DATA_FEED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "data/fill.h"
+
+enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8 };
+
+#define DT_FEED_AWAKE INT64_MAX
+
+/* A piece of a batch, as it came out. */
+typedef struct dt_outcome {
+    dt_status *error;
+    int64_t spent_ns[DT_SPENT_KINDS];
+} dt_outcome;
+
+typedef struct dt_slot {
+    _Atomic uint32_t ready;  /* the batch that it holds, plus 1 */
+    _Atomic int left;        /* pieces that are not done */
+    dt_view *element;        /* (n) */
+    dt_outcome piece[DT_FEED_MOST_PIECES];
+} dt_slot;
+
+typedef struct dt_reader {
+    struct dt_feed *feed;
+    dt_filler *filler;
+    pthread_t thread;
+    _Atomic int64_t wants;   /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
+} dt_reader;
+
+struct dt_feed {
+    _Alignas(64) _Atomic int64_t next;  /* the piece that nobody has taken yet */
+    _Alignas(64) _Atomic uint32_t taken;
+    _Atomic uint32_t sleepers;
+    _Atomic uint32_t stop;
+    _Alignas(64) _Atomic uint32_t caller_waits;
+    /* The caller's. */
+    _Alignas(64) int64_t at;  /* the batch that comes next */
+    bool lent;                /* the one before it is in the caller's hands */
+    bool ended;
+    int64_t opened_ns, waited_ns, waited_first_ns;
+    int n_threads, most_threads;
+    dt_reader readers[DT_FEED_MOST_THREADS];
+    /* All read these. */
+    uint32_t depth;
+    int pieces;               /* of a batch */
+    dt_slot *slots;           /* (depth) */
+    bool *deferred;           /* (d->n) */
+    dt_arena *arena;
+    dt_dataset *d;
+    void *memory;
+    dt_feed_options o;
+    const dt_rows *rows;
+    int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
+    int64_t most_rows;        /* of a batch */
+    dt_order order;
+};
+
+/* Starts one more thread. */
+dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,180 @@
+/* Opening and closing a feed: how deep its ring is, how many threads fill it, and where its batches lie. See feed.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "data/feed.h"
+
+enum {
+    RING_BYTES = 4 << 20, /* how much is read ahead by itself: it should stay in the last-level cache */
+    LEAST_AHEAD = 2,
+    MOST_AHEAD = 32,
+    SMALL_FILE = 1 << 20,
+    MOST_BY_THEMSELVES = 16,
+};
+
+int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last)
+{
+    return n / batch + (last != DT_LAST_DROP && n % batch != 0);
+}
+
+/* Whether the first ring is filled row by row: that makes the first batch wait for its own rows only, and the whole file is
+ * read when the ring is full and the caller at work. Not where the ring is a good part of the data, or the file small. */
+static bool is_deferred(const dt_feed *f, int e)
+{
+    int64_t rows = f->rows->count;
+    return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
+}
+
+/* How many at once, and at most. */
+static int choose_threads(dt_feed *f)
+{
+    int told = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
+    f->most_threads = told == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES) : told < DT_FEED_MOST_THREADS ? told : DT_FEED_MOST_THREADS;
+    return told == 0 ? 1 : f->most_threads;
+}
+
+/* Rounded up, so that every element of every batch begins at a cache line. */
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + 63) & ~(int64_t)63;
+}
+
+static int64_t row_bytes(const dt_feed *f, int e)
+{
+    return dt_type_bytes(dt_map_plan_type(f->rows->plan[e]));
+}
+
+static dt_status *batch_bytes(const dt_feed *f, int64_t *out)
+{
+    *out = 0;
+    for (int e = 0; e < f->d->n; e++) {
+        int64_t bytes;
+        if (!dt_mul_fits(row_bytes(f, e), f->most_rows, &bytes) || !dt_add_fits(*out, bytes, out) || *out > INT64_MAX / 4096)
+            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' has no room in memory",
+                           (long long)f->most_rows, f->d->element[e].name);
+        *out += 64;
+    }
+    return NULL;
+}
+
+/* Batches ahead of the caller, and the one in its hands. No more than there are. */
+static uint32_t choose_depth(const dt_feed *f, int64_t bytes)
+{
+    int64_t ahead = f->d->spec.prefetch;
+    if (ahead == 0)
+        ahead = RING_BYTES / (bytes + 1) < LEAST_AHEAD ? LEAST_AHEAD : RING_BYTES / (bytes + 1);
+    if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD)
+        ahead = MOST_AHEAD;
+    return (uint32_t)(ahead > f->batches ? f->batches : ahead) + 1;
+}
+
+static void lay_out(dt_feed *f)
+{
+    char *at = f->memory;
+    f->slots = dt_arena_array(f->arena, dt_slot, f->depth);
+    for (uint32_t i = 0; i < f->depth; i++) {
+        dt_slot *s = &f->slots[i];
+        atomic_init(&s->left, f->pieces);
+        s->element = dt_arena_array(f->arena, dt_view, f->d->n);
+        for (int e = 0; e < f->d->n; e++) {
+            s->element[e] = (dt_view){.type = dt_type_at(&f->d->element[e].type, f->most_rows), .data = at};
+            at += aligned(row_bytes(f, e) * f->most_rows);
+        }
+    }
+}
+
+static dt_status *allocate(dt_feed *f)
+{
+    int64_t bytes;
+    DT_TRY(batch_bytes(f, &bytes));
+    f->depth = choose_depth(f, bytes);
+    f->pieces = f->d->spec.format->unpack ? DT_FEED_MOST_PIECES : 1;
+    f->memory = dt_try_alloc((size_t)(bytes * f->depth));
+    if (!f->memory)
+        return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "out of memory (wanted %lld bytes for batches read ahead)", (long long)(bytes * f->depth));
+    f->deferred = dt_arena_array(f->arena, bool, f->d->n);
+    for (int e = 0; e < f->d->n; e++)
+        f->deferred[e] = is_deferred(f, e);
+    lay_out(f);
+    return NULL;
+}
+
+static int64_t count_batches(const dt_feed *f)
+{
+    int64_t all, epochs = f->o.epochs ? f->o.epochs : 1;
+    if (!dt_mul_fits(f->steps, epochs, &all) || all > INT64_MAX / DT_FEED_MOST_PIECES)
+        all = INT64_MAX / DT_FEED_MOST_PIECES;
+    return all > f->o.first_step ? all - f->o.first_step : 0;
+}
+
+static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o)
+{
+    memset(f, 0, sizeof *f);
+    dt_dataset_ref(d);
+    f->d = d;
+    f->arena = dt_arena_create();
+    f->o = *o;
+    f->opened_ns = dt_now_ns();
+    f->rows = &d->rows[o->part];
+    f->count = dt_dataset_count(d, o->part);
+    f->most_rows = o->batch < f->count ? o->batch : f->count;
+    f->steps = dt_steps_per_epoch(f->count, o->batch, o->last);
+    f->batches = count_batches(f);
+    f->order = dt_order_make(d->spec.shuffle_seed, f->rows->count, o->part == DT_PART_TRAIN ? d->spec.repeat : 1, o->shuffle,
+                             d->spec.reshuffle);
+}
+
+static dt_status *prepare(dt_feed *f)
+{
+    if (f->count == 0)
+        return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part", dt_part_name(f->o.part));
+    DT_TRY(allocate(f));
+    for (int n = choose_threads(f); f->n_threads < n;)
+        DT_TRY(dt_feed_add_thread(f));
+    return NULL;
+}
+
+dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options)
+{
+    dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members want it */
+    *out = NULL;
+    if (!f)
+        dt_out_of_memory();
+    init(f, d, options);
+    dt_status *s = prepare(f);
+    if (s)
+        dt_feed_close(f);
+    else
+        *out = f;
+    return s;
+}
+
+/* ---- closing ---- */
+
+static void join_threads(dt_feed *f)
+{
+    atomic_store(&f->stop, 1);
+    atomic_fetch_add(&f->taken, 1); /* a thread about to sleep on the old value will not */
+    dt_futex_wake(&f->taken);
+    for (int i = 0; i < f->n_threads; i++) {
+        pthread_join(f->readers[i].thread, NULL);
+        dt_filler_destroy(f->readers[i].filler);
+    }
+}
+
+void dt_feed_close(dt_feed *f)
+{
+    if (!f)
+        return;
+    join_threads(f);
+    for (uint32_t i = 0; f->slots && i < f->depth; i++)
+        for (int k = 0; k < f->pieces; k++)
+            dt_status_free(f->slots[i].piece[k].error);
+    free(f->memory);
+    dt_arena_destroy(f->arena);
+    dt_dataset_unref(f->d);
+    free(f);
+}
