@@ -93,48 +93,7 @@ static int count_columns(const dt_examples *x)
     return n;
 }
 
-/* ---- headers ---- */
-
-static dt_status *check_twice(const dt_csv *c)
-{
-    for (int i = 0; i < c->n; i++)
-        for (int k = 0; k < i; k++)
-            if (strcmp(c->field[i].text, c->field[k].text) == 0 && c->field[i].size > 0) {
-                dt_str name = {0};
-                dt_str_escaped(&name, c->field[i].text, c->field[i].size, 60);
-                dt_status *s = dt_csv_fail(c, c->field[i].line, c->field[i].col, "column '%s' appears twice", dt_str_text(&name));
-                dt_str_release(&name);
-                return s;
-            }
-    return NULL;
-}
-
-static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name, bool header)
-{
-    dt_str has = {0};
-    for (int i = 0; i < c->n && i < 16 && header; i++) {
-        dt_str_puts(&has, i ? ", " : "");
-        dt_str_escaped(&has, c->field[i].text, c->field[i].size, 60);
-    }
-    if (!header)
-        dt_str_printf(&has, "0 to %d", c->n - 1);
-    else if (c->n > 16)
-        dt_str_puts(&has, ", ...");
-    dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name, dt_str_text(&has));
-    dt_str_release(&has);
-    return s;
-}
-
-static int find_column(const dt_csv *c, const char *name, bool header)
-{
-    int64_t number;
-    int i = 0;
-    if (!header)
-        return dt_parse_int64(name, &number) && number < c->n ? (int)number : -1;
-    while (i < c->n && strcmp(c->field[i].text, name) != 0)
-        i++;
-    return i < c->n ? i : -1;
-}
+/* ---- records ---- */
 
 /* The record at hand is the header, or where there is none the first of the examples. */
 static dt_status *find_columns(dt_examples *x, int file, const dt_csv *c)
@@ -143,18 +102,11 @@ static dt_status *find_columns(dt_examples *x, int file, const dt_csv *c)
     dt_status *s = NULL;
     x->fields[file] = c->n;
     if (x->words->header)
-        DT_TRY(check_twice(c));
-    for (int e = 0; e < x->n; e++)
-        for (int i = 0; i < x->element[e].columns.n; i++, to++) {
-            const char *name = x->element[e].columns.v[i];
-            *to = find_column(c, name, x->words->header);
-            if (*to < 0)
-                dt_status_append(&s, no_column(c, &x->element[e], name, x->words->header));
-        }
+        DT_TRY(dt_csv_check_header(c));
+    for (int e = 0; e < x->n; to += x->element[e++].columns.n)
+        dt_status_append(&s, dt_csv_find_columns(c, &x->element[e], x->words->header, to));
     return s;
 }
-
-/* ---- records ---- */
 
 static dt_status *check_fields(const dt_examples *x, int file, const dt_csv *c)
 {

@@ -23,6 +23,10 @@ typedef struct dt_csv_element {
 
 /* One entry of `element`. header: whether files have one. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out) DT_MUST_USE;
+/* Every name of the header at hand stands there once. */
+dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
+/* Where the element's columns stand in records: to[columns]. The record at hand is the header, or where there is none the first one. */
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to) DT_MUST_USE;
 /* A record's field as value i of an element. */
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out) DT_MUST_USE;
 

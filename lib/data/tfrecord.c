@@ -17,14 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/cast.h"
 #include "data/data.h"
-#include "data/feature.h"
 #include "data/files.h"
 #include "data/image/image.h"
+#include "data/tfrecord_words.h"
 
-#define LARGEST_GZIP ((int64_t)1 << 30)    /* decompressed records of a part */
-#define LARGEST_EXAMPLE ((int64_t)1 << 30)
+#define LARGEST_GZIP ((int64_t)1 << 30) /* decompressed records of a part */
 
 enum { MOST_FILES = 1000, MOST_RECORDS = 1 << 30 };
 
@@ -39,53 +37,11 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
-
-struct element {
-    dt_ints shape;
-    int dtype;
-    const char *feature;
-    double padding_value, default_value;
-    bool has_padding, has_default;
-};
-
-static const dt_field element_fields[] = {
-    DT_INTS(struct element, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
-    DT_ENUM(struct element, dtype, dtype_names, .preset = "float32",
-            .help = "integers of int64_list, floats of float_list, uint8 also of a byte string"),
-    DT_TEXT(struct element, feature, .help = "the feature's name; absent: the element's"),
-    DT_REAL(struct element, padding_value, .set = 1 + offsetof(struct element, has_padding),
-            .help = "fills lists that are shorter than `shape`, or missing; absent: lists must have so many values"),
-    DT_REAL(struct element, default_value, .set = 1 + offsetof(struct element, has_default), .help = "all values of a feature that is missing"),
-    DT_END
-};
-
-/* What an element says, and its type. */
-typedef struct feature {
-    const char *name;
-    dt_type type;
-    struct element words;
-} feature;
-
-static dt_status *read_element(dt_arena *arena, const dt_entry *e, feature *out)
-{
-    struct element *x = &out->words;
-    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, x));
-    if (x->shape.n > DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d", e->key, x->shape.n, DT_MAX_RANK - 1);
-    out->type = dt_type_of((dt_dtype)x->dtype, x->shape.n, x->shape.v);
-    out->name = x->feature && *x->feature ? x->feature : e->key;
-    if (dt_type_bytes(&out->type) > LARGEST_EXAMPLE)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
-    return NULL;
-}
-
 static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
     const dt_tree *element = ((const struct tfrecord *)r->args)->element;
     dt_status *s = dt_files_check(r);
-    feature ignored;
+    dt_tf_element ignored;
     if (!element)
         return s;
     dt_status_append(&s, dt_tree_expect(element, DT_TREE_MAP, "element"));
@@ -94,7 +50,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
     for (int i = 0; i < n; i++) {
         names->v[names->n++] = element->entry[i].key;
         if (r->part == DT_PART_TRAIN) /* once is enough */
-            dt_status_append(&s, read_element(r->arena, &element->entry[i], &ignored));
+            dt_status_append(&s, dt_tf_element_read(r->arena, &element->entry[i], &ignored));
     }
     if (element->kind == DT_TREE_MAP && n == 0)
         dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must name at least one element"));
@@ -111,7 +67,7 @@ typedef struct place {
 struct dt_examples {
     int n;
     dt_stored *stored;    /* [n] */
-    feature *feature;     /* [n] */
+    dt_tf_element *feature; /* [n] */
     bool *pictures;       /* [n] byte strings that are files of pictures */
     dt_paths paths;
     dt_inflow **file;     /* [paths.n]; NULL: unpacked */
@@ -265,43 +221,13 @@ static bool find_file(const dt_examples *x, int e, const dt_parsed_example *pars
     return true;
 }
 
-static void fill(const feature *f, double value, int64_t from, void *out)
-{
-    const size_t size = dt_dtype_size(f->type.dtype);
-    for (int64_t i = from; i < dt_type_elements(&f->type); i++)
-        dt_cast(DT_FLOAT64, f->type.dtype, &value, (char *)out + i * (int64_t)size, 1);
-}
-
-/* A feature's values, and what the element says of those that are not there. */
-static dt_status *read_feature(const dt_parsed_example *parsed, const feature *f, void *out)
-{
-    const struct element *x = &f->words;
-    int64_t n = 0;
-    const dt_feature *found = dt_parsed_example_find(parsed, f->name);
-    const bool missing = !found;
-    if (found && found->twice)
-        return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' appears twice", f->name);
-    if (missing && (x->has_default || x->has_padding)) {
-        fill(f, x->has_default ? x->default_value : x->padding_value, 0, out);
-        return NULL;
-    }
-    if (!x->has_padding)
-        return dt_feature_read(parsed, f->name, &f->type, out);
-    DT_TRY(dt_feature_values(parsed, f->name, f->type.dtype, &n));
-    if (n > dt_type_elements(&f->type))
-        return dt_feature_read(parsed, f->name, &f->type, out);
-    const dt_type list = dt_type_of(f->type.dtype, 1, &n);
-    fill(f, x->padding_value, n, out);
-    return dt_feature_read(parsed, f->name, &list, out);
-}
-
 static dt_status *decode_element(const dt_examples *x, int e, int64_t row, const dt_parsed_example *parsed, void *out)
 {
     const dt_type *t = &x->stored[e].type;
     const place *p = &x->place[row];
     dt_bytes file;
     if (!x->pictures[e] || !find_file(x, e, parsed, &file))
-        return dt_at(in_record(read_feature(parsed, &x->feature[e], out), x, p, row), &x->stored[e].at);
+        return dt_at(in_record(dt_tf_element_values(parsed, &x->feature[e], out), x, p, row), &x->stored[e].at);
     const dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1, .path = x->feature[e].name,
                            .element = x->stored[e].name};
     return dt_at(in_record(dt_image_decode(&want, file.data, file.n, out), x, p, row), &x->stored[e].at);
@@ -374,12 +300,12 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
 {
     const dt_tree *element = ((const struct tfrecord *)r->args)->element;
     x->stored = dt_arena_array(r->arena, dt_stored, element->n);
-    x->feature = dt_arena_array(r->arena, feature, element->n);
+    x->feature = dt_arena_array(r->arena, dt_tf_element, element->n);
     x->pictures = dt_arena_array(r->arena, bool, element->n);
     for (; x->n < element->n; x->n++) {
         const dt_entry *e = &element->entry[x->n];
         dt_stored *s = &x->stored[x->n];
-        DT_TRY(read_element(r->arena, e, &x->feature[x->n]));
+        DT_TRY(dt_tf_element_read(r->arena, e, &x->feature[x->n]));
         s->type = x->feature[x->n].type;
         s->name = e->key;
         s->at = e->value->at;

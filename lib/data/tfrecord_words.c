@@ -1,0 +1,66 @@
+/* What a job says of a TFRecord's features, and their values; see tfrecord_words.h. */
+#include "data/tfrecord_words.h"
+
+#include "data/cast.h"
+
+#define LARGEST_EXAMPLE ((int64_t)1 << 30)
+
+/* ---- the job's words ---- */
+
+static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
+
+static const dt_field fields[] = {
+    DT_INTS(dt_tf_words, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
+    DT_ENUM(dt_tf_words, dtype, dtype_names, .preset = "float32",
+            .help = "integers of int64_list, floats of float_list, uint8 also of a byte string"),
+    DT_TEXT(dt_tf_words, feature, .help = "the feature's name; absent: the element's"),
+    DT_REAL(dt_tf_words, padding_value, .set = 1 + offsetof(dt_tf_words, has_padding),
+            .help = "fills lists that are shorter than `shape`, or missing; absent: lists must have so many values"),
+    DT_REAL(dt_tf_words, default_value, .set = 1 + offsetof(dt_tf_words, has_default), .help = "all values of a feature that is missing"),
+    DT_END
+};
+
+dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out)
+{
+    dt_tf_words *x = &out->words;
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
+    DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, x));
+    if (x->shape.n > DT_MAX_RANK - 1)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d", e->key, x->shape.n, DT_MAX_RANK - 1);
+    out->type = dt_type_of((dt_dtype)x->dtype, x->shape.n, x->shape.v);
+    out->name = x->feature && *x->feature ? x->feature : e->key;
+    if (dt_type_bytes(&out->type) > LARGEST_EXAMPLE)
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key, (long long)LARGEST_EXAMPLE);
+    return NULL;
+}
+
+/* ---- values ---- */
+
+static void fill(const dt_tf_element *f, double value, int64_t from, void *out)
+{
+    const size_t size = dt_dtype_size(f->type.dtype);
+    for (int64_t i = from; i < dt_type_elements(&f->type); i++)
+        dt_cast(DT_FLOAT64, f->type.dtype, &value, (char *)out + i * (int64_t)size, 1);
+}
+
+dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f, void *out)
+{
+    const dt_tf_words *x = &f->words;
+    int64_t n = 0;
+    const dt_feature *found = dt_parsed_example_find(parsed, f->name);
+    const bool missing = !found;
+    if (found && found->twice)
+        return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' appears twice", f->name);
+    if (missing && (x->has_default || x->has_padding)) {
+        fill(f, x->has_default ? x->default_value : x->padding_value, 0, out);
+        return NULL;
+    }
+    if (!x->has_padding)
+        return dt_feature_read(parsed, f->name, &f->type, out);
+    DT_TRY(dt_feature_values(parsed, f->name, f->type.dtype, &n));
+    if (n > dt_type_elements(&f->type))
+        return dt_feature_read(parsed, f->name, &f->type, out);
+    const dt_type list = dt_type_of(f->type.dtype, 1, &n);
+    fill(f, x->padding_value, n, out);
+    return dt_feature_read(parsed, f->name, &list, out);
+}

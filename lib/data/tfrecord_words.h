@@ -1,0 +1,28 @@
+/* Elements of TFRecords: which feature they are, and what stands for values that an example does not have. */
+#ifndef DT_DATA_TFRECORD_WORDS_H
+#define DT_DATA_TFRECORD_WORDS_H
+
+#include "data/data.h"
+#include "data/feature.h"
+
+/* What a job says of one. */
+typedef struct dt_tf_words {
+    dt_ints shape;
+    int dtype;
+    const char *feature;
+    double padding_value, default_value;
+    bool has_padding, has_default;
+} dt_tf_words;
+
+typedef struct dt_tf_element {
+    const char *name; /* the feature's */
+    dt_type type;     /* of an example */
+    dt_tf_words words;
+} dt_tf_element;
+
+/* One entry of `element`. */
+dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out) DT_MUST_USE;
+/* A feature's values, and what the element says of those that are not there. */
+dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f, void *out) DT_MUST_USE;
+
+#endif
