@@ -3,6 +3,7 @@
  *
  *     .lock                         OFD lock + pid, host, start time, boot id as text
  *     history.jsonl                 one line an epoch
+ *     record.jsonl                  what happened, attempt by attempt: see train/record.h
  *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves another's behind
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors
  *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed at the next start

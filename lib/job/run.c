@@ -19,18 +19,22 @@ static void warn(const dt_run_options *o, const char *text)
         o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
+enum { MOST_LIMITS = 2 };
+
 /* What the user might take for granted, and is not so. */
-static void tell_limits(const dt_job *j, const dt_run_options *o)
+static dt_texts limits_of(const dt_job *j)
 {
     bool several = j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
+    dt_texts t = {.v = dt_arena_array(j->arena, const char *, MOST_LIMITS)};
     if (several && !j->partition)
-        warn(o, "a replica has several logical devices, but the job has no partition: the first one computes");
+        t.v[t.n++] = "a replica has several logical devices, but the job has no partition: the first one computes";
     else if (several && j->shards > 0)
-        warn(o, "reproducible: the logical devices of a replica compute as one; partition is checked");
+        t.v[t.n++] = "reproducible: the logical devices of a replica compute as one; partition is checked";
     else if (!several && j->partition && j->partition->over_replicas == DT_OVER_NONE)
-        warn(o, "partition is without effect: each replica has one logical device");
+        t.v[t.n++] = "partition is without effect: each replica has one logical device";
     if (j->strategy.resolver && j->strategy.resolver->why)
-        warn(o, j->strategy.resolver->why);
+        t.v[t.n++] = j->strategy.resolver->why;
+    return t;
 }
 
 static char *output_directory(const dt_job *j)
@@ -40,7 +44,7 @@ static char *output_directory(const dt_job *j)
 
 /* ---- fit ---- */
 
-static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, int64_t called_ns)
+static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told, int64_t called_ns)
 {
     char *directory = output_directory(j);
     char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
@@ -48,9 +52,13 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, i
     checkpoint.resume_path = resume;
     dt_init_from begin = j->model.init_from;
     begin.path = begin.path ? dt_path_join(j->work_directory, begin.path) : NULL;
-    dt_status *bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
-                                              .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .seed = j->seed, .run = o,
-                                              .called_ns = called_ns, .faults = s->faults});
+    char *config = NULL;
+    dt_status *bad = dt_job_config_text(j, true, &config);
+    if (!bad)
+        bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
+                                       .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .told = told, .seed = j->seed, .run = o,
+                                       .called_ns = called_ns, .faults = s->faults});
+    free(config);
     free((char *)begin.path);
     free(resume);
     free(directory);
@@ -64,10 +72,12 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     options = or_none(options);
-    tell_limits(j, options);
+    dt_texts told = limits_of(j);
+    for (int i = 0; i < told.n; i++)
+        warn(options, told.v[i]);
     dt_status *bad = dt_session_open(j, options, true, &s);
     if (!bad)
-        bad = fit(j, options, &s, called_ns);
+        bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
     return bad;
 }

@@ -93,7 +93,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
     bool leaves = *path == '/';
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
-    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl" };
+    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl", "record.jsonl", "report.html" };
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
             return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is the run's own", argument, taken[i]);

@@ -13,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/record.h"
+
 /* ---- events ---- */
 
 void dt_run_emit(const run *r, const dt_event *e)
 {
+    dt_record_tell(r->record, r, e);
     if (r->q->run->event)
         r->q->run->event(e, r->q->run->user);
 }
@@ -150,6 +153,7 @@ static dt_status *end_epoch(run *r)
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
+    DT_TRY(dt_record_flush_late(r->record));
     if (r->at.epoch_step < r->steps_per_epoch)
         return NULL; /* the steps ended within it: a run with more of them goes on there */
     r->at.epoch++;
@@ -219,6 +223,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     r->at.wall_s += seconds;
     dt_idle_add(r, batch, seconds);
     dt_virtual_step(r, batch);
+    dt_record_step(r->record, r, batch, loss, seconds);
     DT_TRY(check_loss(r, loss));
     emit_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
@@ -267,6 +272,7 @@ static dt_status *save(run *r)
     DT_TRY(check_weights(r));
     if (!r->writes)
         return NULL;
+    DT_TRY(dt_record_flush(r->record, r));
     DT_TRY(dt_run_save(r));
     DT_TRY(dt_callbacks_saved(r));
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
@@ -307,6 +313,7 @@ static dt_status *train(run *r, dt_feed *feed)
             return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
         DT_TRY(train_batch(r, &batch, since));
         DT_TRY(dt_callbacks_step(r));
+        DT_TRY(dt_record_flush_late(r->record));
         int due = what_is_due(r);
         if (due & SAVE && !(due & STOP && at_once(r)))
             DT_TRY(save(r));
@@ -390,16 +397,25 @@ static dt_status *run_it(run *r)
     return s;
 }
 
+/* The one to tell. */
+static dt_status *first_fault(dt_status *s, dt_status *closing)
+{
+    if (s)
+        dt_status_free(closing);
+    return s ? s : closing;
+}
+
 dt_status *dt_fit(const dt_fit_request *q)
 {
     run r = { .q = q, .arena = dt_arena_create(), .saved_step = -1, .began_ns = q->called_ns ? q->called_ns : dt_now_ns() };
 
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
     r.writes = q->directory && !q->run->dry_run;
+    r.record = dt_record_create(&r);
+    for (int i = 0; i < q->told.n; i++)
+        dt_record_tell(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
     dt_callbacks_close(&r);
-    dt_status *closing = dt_run_close(&r);
-    if (s)
-        dt_status_free(closing); /* the first fault is the one to tell */
-    return s ? s : closing;
+    s = first_fault(s, dt_record_close(r.record, &r, s));
+    return first_fault(s, dt_run_close(&r));
 }

@@ -47,6 +47,7 @@ typedef struct run {
     int n_callbacks;                 /* opened so far */
     struct dt_callback *callback;
     dt_said *said;
+    struct dt_record *record;        /* see record.h; NULL: nothing is written */
     bool stop_training;              /* a callback wants no more epochs */
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;

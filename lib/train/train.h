@@ -169,6 +169,8 @@ typedef struct dt_fit_request {
     const char *directory;       /* output.dir; NULL: nothing is written */
     const char *name;            /* of the job */
     const char *job, *job_sha256; /* resolved, as JSON text */
+    const char *config;          /* the same for people, with defaults and origins: dt_job_config_text; NULL: nobody asked */
+    dt_texts told;               /* warnings that the caller gave before; they are recorded, not told again */
     uint64_t seed;
     const dt_run_options *run;
     int64_t called_ns;           /* when the run was asked for, for run->max_seconds; 0: now */

@@ -310,7 +310,7 @@ static void test_only_the_run_directory_is_written(void **state)
     assert_string_equal(text, "./deep/er/.lock\n./deep/er/ckpt/step-00000003/model.safetensors\n./deep/er/ckpt/step-00000003/optimizer.safetensors\n"
                               "./deep/er/ckpt/step-00000003/state.json\n./deep/er/ckpt/step-00000006/model.safetensors\n"
                               "./deep/er/ckpt/step-00000006/optimizer.safetensors\n./deep/er/ckpt/step-00000006/state.json\n"
-                              "./deep/er/history.jsonl\n");
+                              "./deep/er/history.jsonl\n./deep/er/record.jsonl\n");
     outcome_free(&o);
 }
 

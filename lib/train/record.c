@@ -1,0 +1,351 @@
+/* The record of a run: see record.h. */
+#include "train/record.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "train/callback.h"
+
+enum { LINES = 1000, FULL = 1 << 16 };
+
+/* Steps that become one line. */
+typedef struct window {
+    int64_t n, examples;
+    double loss, least, most, seconds, waited_s;
+} window;
+
+struct dt_record {
+    dt_writer file;      /* path NULL: not open */
+    dt_str pending;      /* lines that wait for it */
+    dt_str early;        /* those before the start, which comes first */
+    bool started;
+    int64_t every;       /* steps of a line */
+    window window;
+    int64_t began_ns, written_ns;
+    char weights[65];    /* at the end */
+};
+
+dt_record *dt_record_create(const run *r)
+{
+    if (!r->writes)
+        return NULL;
+    dt_record *c = dt_alloc(sizeof *c);
+    *c = (dt_record){ .file = { .fd = -1 }, .began_ns = dt_now_ns() };
+    return c;
+}
+
+/* ---- the file ---- */
+
+/* A killed run may have left half a line, which must not swallow the next one. */
+static bool ends_in_line(const char *path)
+{
+    char last = '\n';
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) != 1)
+        last = '\n';
+    if (fd >= 0)
+        close(fd);
+    return last == '\n';
+}
+
+static dt_status *put_pending(dt_record *c)
+{
+    dt_status *s = c->file.path && c->started ? dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size) : NULL;
+    if (c->file.path && c->started)
+        dt_str_clear(&c->pending);
+    c->written_ns = dt_now_ns();
+    return s;
+}
+
+dt_status *dt_record_open(dt_record *c, const run *r)
+{
+    if (!c)
+        return NULL;
+    char *path = dt_path_join(r->directory.path, DT_RECORD_FILE);
+    bool whole = ends_in_line(path);
+    dt_status *s = dt_writer_append(&c->file, path);
+    if (!s && !whole)
+        s = dt_writer_put(&c->file, "\n", 1);
+    free(path);
+    return s;
+}
+
+/* ---- lines ---- */
+
+static dt_json open_line(dt_record *c, const char *event)
+{
+    dt_json j = { .out = c->started ? &c->pending : &c->early };
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "event", event);
+    return j;
+}
+
+static void close_line(dt_record *c, dt_json *j)
+{
+    dt_json_double(j, "t", dt_seconds_since(c->began_ns));
+    dt_json_close(j, '}');
+    dt_str_putc(j->out, '\n');
+}
+
+static void put_time(dt_json *j)
+{
+    char text[32] = "";
+    struct tm utc;
+    time_t now = time(NULL);
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
+        dt_json_string(j, "time", text);
+}
+
+static void put_metrics(dt_json *j, const dt_event *e)
+{
+    dt_json_open(j, "metrics", '{');
+    for (int i = 0; i < e->n_metrics; i++)
+        dt_json_double(j, e->metrics[i].name, e->metrics[i].value);
+    dt_json_close(j, '}');
+}
+
+/* ---- the start ---- */
+
+static void put_four(dt_json *j, const char *key, const int64_t x[4])
+{
+    dt_json_open(j, key, '[');
+    for (int i = 0; i < 4; i++)
+        dt_json_int(j, NULL, x[i]);
+    dt_json_close(j, ']');
+}
+
+/* What a picture of the slice is made of. */
+static void put_slice(dt_json *j, const dt_strategy *s)
+{
+    if (!s->resolver || !s->resolver->topology || !s->resolver->slice)
+        return;
+    dt_json_string(j, "slice", s->resolver->slice->name);
+    dt_json_bool(j, "simulated", s->resolver->simulated);
+    dt_json_int(j, "cores_per_chip", s->resolver->topology->mesh[3]);
+    if (!s->assignment)
+        return;
+    const dt_assignment *a = s->assignment;
+    put_four(j, "computation_shape", (const int64_t[]){ a->shape[0], a->shape[1], a->shape[2], a->shape[3] });
+    put_four(j, "computation_stride", (const int64_t[]){ a->stride[0], a->stride[1], a->stride[2], a->stride[3] });
+    dt_json_int(j, "order", a->order);
+}
+
+static void put_devices(dt_json *j, const run *r, const dt_event *e)
+{
+    dt_device *device = NULL;
+    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
+    dt_json_string(j, "strategy", r->strategy->row->kind.name);
+    dt_json_string(j, "backend", e->backend);
+    dt_json_string(j, "device", e->device);
+    dt_json_string(j, "kernels", device ? dt_engine_describe(device->engine) : NULL);
+    dt_json_int(j, "replicas", e->replicas);
+    dt_json_int(j, "logical_devices", e->logical_devices);
+    dt_json_int(j, "threads", e->threads);
+    dt_json_int(j, "hosts", r->strategy->hosts);
+    put_slice(j, r->strategy);
+}
+
+static void put_numbers(dt_json *j, const run *r, const dt_event *e)
+{
+    const struct { const char *key; int64_t value; } rows[] = {
+        { "generation", r->generation }, { "step", e->step }, { "steps", e->steps }, { "epoch", e->epoch }, { "epochs", e->epochs },
+        { "steps_per_epoch", e->steps_per_epoch }, { "parameters", e->parameters }, { "peak_bytes", e->peak_bytes },
+        { "train_examples", e->train_examples }, { "validation_examples", e->validation_examples }, { "global_batch", e->global_batch },
+        { "last_batch", e->last_batch },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        dt_json_int(j, rows[i].key, rows[i].value);
+}
+
+static void put_start(dt_record *c, const run *r, const dt_event *e)
+{
+    char seed[24];
+    c->started = true;
+    c->every = (e->steps + LINES - 1) / LINES;
+    dt_json j = open_line(c, "start");
+    dt_json_int(&j, "v", 1);
+    put_time(&j);
+    dt_json_string(&j, "dtrain", DT_VERSION);
+    dt_json_string(&j, "name", e->job);
+    dt_json_string(&j, "job_sha256", e->job_sha256);
+    snprintf(seed, sizeof seed, "%" PRIu64, e->seed);
+    dt_json_string(&j, "seed", seed);
+    put_numbers(&j, r, e);
+    dt_json_bool(&j, "resumed", e->resumed);
+    dt_json_string(&j, "checkpoint", e->checkpoint);
+    put_devices(&j, r, e);
+    dt_record_host(&j);
+    dt_json_string(&j, "job", r->q->job);
+    dt_json_string(&j, "config", r->q->config);
+    close_line(c, &j);
+    dt_str_puts(&c->pending, dt_str_text(&c->early));
+    dt_str_clear(&c->early);
+}
+
+/* ---- steps ---- */
+
+static void close_window(dt_record *c, const run *r)
+{
+    window *w = &c->window;
+    double rate = NAN;
+    if (w->n == 0)
+        return;
+    dt_status_free(dt_run_rate(r, &rate)); /* a rate that cannot be told was none of the step's */
+    dt_json j = open_line(c, "steps");
+    dt_json_int(&j, "step", r->at.step);
+    dt_json_int(&j, "n", w->n);
+    dt_json_int(&j, "examples", w->examples);
+    dt_json_double(&j, "loss", w->loss / (double)w->n);
+    dt_json_double(&j, "loss_min", w->least);
+    dt_json_double(&j, "loss_max", w->most);
+    dt_json_double(&j, "learning_rate", rate);
+    dt_json_double(&j, "seconds", w->seconds);
+    dt_json_double(&j, "waited_s", w->waited_s);
+    dt_json_double(&j, "virtual_s", dt_virtual_step_s(r));
+    close_line(c, &j);
+    *w = (window){ 0 };
+}
+
+void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double loss, double seconds)
+{
+    if (!c)
+        return;
+    window *w = &c->window;
+    w->least = w->n == 0 ? loss : fmin(w->least, loss);
+    w->most = w->n == 0 ? loss : fmax(w->most, loss);
+    w->n++;
+    w->examples += batch->rows;
+    w->loss += loss;
+    w->seconds += seconds;
+    w->waited_s += batch->waited_s;
+    if (w->n >= c->every)
+        close_window(c, r);
+}
+
+/* ---- what else happens ---- */
+
+static void put_epoch(dt_json *j, const dt_event *e)
+{
+    dt_json_int(j, "epoch", e->epoch);
+    dt_json_int(j, "step", e->step);
+    dt_json_int(j, "epoch_step", e->epoch_step);
+    dt_json_int(j, "examples", e->examples);
+    dt_json_double(j, "wall_s", e->wall_s);
+    dt_json_double(j, "examples_per_s", e->examples_per_s);
+    dt_json_double(j, "virtual_s", e->virtual_s);
+    dt_json_double(j, "idle", e->idle);
+    dt_json_double(j, "idle_reading", e->idle_reading);
+    dt_json_double(j, "idle_decoding", e->idle_decoding);
+    dt_json_double(j, "idle_map", e->idle_map);
+    dt_json_double(j, "waited_s", e->waited_s);
+    dt_json_int(j, "peak_rss_bytes", dt_record_peak_bytes());
+    put_metrics(j, e);
+}
+
+static void put_eval(dt_json *j, const dt_event *e)
+{
+    dt_json_int(j, "step", e->step);
+    dt_json_int(j, "epoch", e->epoch);
+    dt_json_int(j, "examples", e->examples);
+    put_metrics(j, e);
+}
+
+static void put_checkpoint(dt_json *j, const dt_event *e)
+{
+    dt_json_int(j, "step", e->step);
+    dt_json_string(j, "checkpoint", e->checkpoint);
+    dt_json_string(j, "weights_sha256", e->weights_sha256);
+}
+
+static void put_words(dt_json *j, const dt_event *e)
+{
+    if (e->step)
+        dt_json_int(j, "step", e->step);
+    if (e->epoch)
+        dt_json_int(j, "epoch", e->epoch);
+    if (e->callback)
+        dt_json_string(j, "callback", e->callback);
+    dt_json_string(j, "text", e->text);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(dt_json *j, const dt_event *e);
+} kinds[] = {
+    [DT_EVENT_EPOCH] = { "epoch", put_epoch }, [DT_EVENT_EVAL] = { "eval", put_eval }, [DT_EVENT_CHECKPOINT] = { "checkpoint", put_checkpoint },
+    [DT_EVENT_WARNING] = { "warning", put_words }, [DT_EVENT_CALLBACK] = { "callback", put_words }, [DT_EVENT_FAULT] = { "fault", put_words },
+    [DT_EVENT_TEXT] = { "text", put_words },
+};
+
+void dt_record_tell(dt_record *c, const run *r, const dt_event *e)
+{
+    if (!c)
+        return;
+    if (e->kind == DT_EVENT_START)
+        put_start(c, r, e);
+    if (e->kind == DT_EVENT_END && e->weights_sha256)
+        snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
+    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].put)
+        return;
+    if (e->kind != DT_EVENT_WARNING)
+        close_window(c, r);
+    dt_json j = open_line(c, kinds[e->kind].name);
+    kinds[e->kind].put(&j, e);
+    close_line(c, &j);
+}
+
+dt_status *dt_record_flush(dt_record *c, const run *r)
+{
+    if (!c)
+        return NULL;
+    close_window(c, r);
+    return put_pending(c);
+}
+
+dt_status *dt_record_flush_late(dt_record *c)
+{
+    bool due = c && (c->pending.size >= FULL || (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
+    return due ? put_pending(c) : NULL;
+}
+
+/* ---- the end ---- */
+
+static void put_end(dt_record *c, const run *r, const dt_status *s)
+{
+    dt_json j = open_line(c, "end");
+    put_time(&j);
+    dt_json_int(&j, "step", r->at.step);
+    dt_json_int(&j, "exit", s ? dt_status_code(s) : 0);
+    dt_json_string(&j, "error", s ? dt_status_text(s) : NULL);
+    dt_json_bool(&j, "finished", !s && (r->at.step >= r->steps || r->stop_training));
+    dt_json_bool(&j, "stopped_early", r->stop_training);
+    dt_json_string(&j, "weights_sha256", *c->weights ? c->weights : NULL);
+    dt_json_string(&j, "checkpoint", r->checkpoint);
+    dt_json_double(&j, "virtual_s", r->virtual_time.all_s);
+    dt_json_int(&j, "peak_rss_bytes", dt_record_peak_bytes());
+    close_line(c, &j);
+}
+
+dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s)
+{
+    dt_status *closing = NULL;
+    if (!c)
+        return NULL;
+    if (c->started) {
+        close_window(c, r);
+        put_end(c, r, s);
+        closing = put_pending(c);
+    }
+    if (c->file.path && !closing)
+        closing = dt_writer_close(&c->file);
+    dt_writer_abandon(&c->file);
+    dt_str_release(&c->pending);
+    dt_str_release(&c->early);
+    free(c);
+    return closing;
+}

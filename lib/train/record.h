@@ -1,0 +1,43 @@
+/*
+ * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl holds what was learnt, the newest checkpoint where the run stands;
+ * here is the rest: on what machine, how long steps took and waited, how much memory, what was warned of, how each attempt ended. Lines are only ever
+ * appended, an attempt behind the other:
+ *
+ *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
+ *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
+ *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
+ *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
+ *
+ * A start at step s makes lines of later steps void, those of the same generation (see dt_state_file) that came before it; one of a new generation all.
+ * Nothing depends on the file: it is not synced, its last line may be torn, and a run whose file is gone goes on.
+ *
+ * A "steps" line stands for so many steps that a whole run has about a thousand of them.
+ */
+#ifndef DT_TRAIN_RECORD_H
+#define DT_TRAIN_RECORD_H
+
+#include "base/json.h"
+#include "train/run.h"
+
+#define DT_RECORD_FILE "record.jsonl"
+
+typedef struct dt_record dt_record;
+/* Lines wait in memory until there is a file. NULL where nothing is written. */
+dt_record *dt_record_create(const run *r);
+/* Takes the file below the run's directory. */
+dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
+/* An event as a line; those that people alone want are passed over. c may be NULL. */
+void dt_record_tell(dt_record *c, const run *r, const dt_event *e);
+/* The step that has just been done. */
+void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double loss, double seconds);
+/* What waits goes to the file, the window of steps at hand too; but for a second after the last time. c may be NULL. */
+dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
+dt_status *dt_record_flush_late(dt_record *c) DT_MUST_USE;
+/* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
+dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
+
+/* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0 where nobody knows. */
+void dt_record_host(dt_json *j);
+int64_t dt_record_peak_bytes(void);
+
+#endif

@@ -1,0 +1,68 @@
+/* What a run's record says of the machine: facts that explain a time or a last bit. What a system does not tell is left out. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "exec/instructions.h"
+#include "train/record.h"
+
+/* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand; the architecture is the fallback. */
+static void put_processor(dt_json *j)
+{
+    static const char key[] = "model name";
+    char text[8192], *line, *end;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[n] = '\0';
+    line = strstr(text, key);
+    line = line ? strchr(line, ':') : NULL;
+    end = line ? strchr(line, '\n') : NULL;
+    if (end) {
+        *end = '\0';
+        dt_json_string(j, "processor", line + 1 + strspn(line + 1, " "));
+    }
+    if (f)
+        fclose(f);
+}
+
+static void put_system(dt_json *j)
+{
+    struct utsname u;
+    if (uname(&u) != 0)
+        return;
+    dt_json_string(j, "name", u.nodename);
+    dt_json_string(j, "system", u.sysname);
+    dt_json_string(j, "release", u.release);
+    dt_json_string(j, "machine", u.machine);
+}
+
+static void put_instructions(dt_json *j)
+{
+    const dt_simd *chosen = NULL;
+    dt_status *s = dt_instructions_choose(NULL, &chosen);
+    if (!s)
+        dt_json_string(j, "instructions", chosen->name);
+    dt_status_free(s); /* without a set nothing would have been computed */
+}
+
+void dt_record_host(dt_json *j)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    dt_json_open(j, "host", '{');
+    put_system(j);
+    put_processor(j);
+    dt_json_int(j, "cores", dt_cores());
+    if (pages > 0 && page > 0)
+        dt_json_int(j, "memory_bytes", (int64_t)pages * page);
+    put_instructions(j);
+    dt_json_close(j, '}');
+}
+
+int64_t dt_record_peak_bytes(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : 0;
+}
