@@ -51,6 +51,7 @@ static void put_start(struct json *j, const dt_event *e)
     json_integer(j, "train_examples", e->train_examples);
     json_integer(j, "validation_examples", e->validation_examples);
     json_integer(j, "global_batch", e->global_batch);
+    json_string(j, "sharding", e->sharding);
     if (e->resumed) {
         json_integer(j, "resumed_step", e->step);
         json_string(j, "checkpoint", e->checkpoint);

@@ -61,6 +61,8 @@ static void tell_data(const struct watch *w, const dt_event *e)
     put_grouped(t.to, e->steps_per_epoch);
     fprintf(t.to, " step%s/epoch", e->steps_per_epoch == 1 ? "" : "s");
     put_batch(t.to, e);
+    if (e->sharding)
+        fprintf(t.to, ", %s", e->sharding);
     out_field(w->out, "data", "%s", text_bytes(&t));
     text_close(&t);
 }

@@ -158,6 +158,8 @@ int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 /* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and row. */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
+/* What `auto_shard_policy` comes to for so many input workers: "sharded by file". An explicit `file` that they cannot follow is an error. */
+dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out) DT_MUST_USE;
 /* Text as the training part's format makes tokens of it, and back; see dt_format, whose row must have both. */
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) DT_MUST_USE;
 void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out); /* U+FFFD for a token that the text does not have */

@@ -51,6 +51,7 @@ typedef struct dt_event {
     int replicas, logical_devices, threads; /* start */
     int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: the planned arena of a training step */
     int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
+    const char *sharding;                   /* start: what auto_shard_policy came to: "sharded by file" */
     int64_t epochs;                         /* start, step, epoch: in all */
     int64_t step, steps;                    /* global step, counted from 1; in all */
     int64_t epoch;                          /* counted from 1 */

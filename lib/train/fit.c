@@ -45,7 +45,7 @@ static void emit_start(run *r)
                                 .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
                                 .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
                                 .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                                .global_batch = r->batch, .last_batch = last_batch(r), .epochs = r->epochs, .step = r->at.step,
+                                .global_batch = r->batch, .last_batch = last_batch(r), .sharding = r->sharding, .epochs = r->epochs, .step = r->at.step,
                                 .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
                                 .resumed = r->resumed });
 }
@@ -365,6 +365,15 @@ static dt_status *measure(run *r)
     return NULL;
 }
 
+static dt_status *share(run *r)
+{
+    dt_str words = { 0 };
+    dt_status *s = dt_dataset_sharing(r->data, r->strategy->hosts, &words);
+    r->sharding = s ? NULL : dt_arena_strdup(r->arena, dt_str_text(&words));
+    dt_str_release(&words);
+    return s;
+}
+
 /* With use_ema the weights become their means when all is done, then callbacks may change them; a run cut short by --steps goes on later. */
 static dt_status *finish_weights(run *r)
 {
@@ -379,6 +388,7 @@ static dt_status *finish_weights(run *r)
 static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
+    DT_TRY(share(r));
     DT_TRY(dt_callbacks_open(r));
     DT_TRY(dt_run_open(r));
     emit_start(r);

@@ -39,6 +39,7 @@ typedef struct run {
     dt_dataset *data;
     bool writes;                     /* there is a directory, and this is no dry run */
     int64_t examples, batch, steps_per_epoch, steps, epochs;
+    const char *sharding;            /* how hosts share the examples, in words */
     position at;
     virtual_time virtual_time;
     data_wait data_wait;
