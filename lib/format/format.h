@@ -81,7 +81,7 @@ void dt_run_dir_close(dt_run_dir *r);
 
 /* ---- checkpoints ---- */
 
-#define DT_STATE_SUMS 64
+#define DT_STATE_SUMS (1 << 20) /* at most */
 /* state.json. */
 typedef struct dt_state_file {
     int64_t generation;      /* how often training was begun anew in this directory; the newest checkpoint is the last by (generation, step) */
@@ -93,8 +93,8 @@ typedef struct dt_state_file {
     const char *job_sha256;
     const char *weights_sha256;
     const char *kernels;     /* "openblas SkylakeX 0.3.21" */
-    int n_sums;              /* running sums of the epoch at hand: examples, loss, metrics, weight */
-    double sum[DT_STATE_SUMS]; /* come back bit for bit, but for the sign of zero; infinities as not-a-number */
+    int n_sums;              /* running sums of the epoch at hand: examples, then losses and metrics */
+    double *sum;             /* [n_sums] come back bit for bit, but for the sign of zero; infinities as not-a-number */
     double wall_s;           /* training time so far in the epoch at hand */
     bool finished;           /* the job had trained all it asked for */
     const char *callbacks;   /* what callbacks remember, as JSON text; NULL: nothing */

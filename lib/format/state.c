@@ -235,13 +235,14 @@ static dt_status *read_double(const source *f, const char *key, const json_t *va
     return NULL;
 }
 
-static dt_status *read_sums(const source *f, dt_state_file *s)
+static dt_status *read_sums(const source *f, dt_arena *arena, dt_state_file *s)
 {
     const json_t *sums = json_object_get(f->root, "sums");
     size_t n = json_array_size(sums);
     if (!json_is_array(sums) || n > DT_STATE_SUMS)
         return bad(f, "'sums' must be a list of at most %d numbers", DT_STATE_SUMS);
     s->n_sums = (int)n;
+    s->sum = dt_arena_array(arena, double, n + 1);
     for (size_t i = 0; i < n; i++)
         DT_TRY(read_double(f, "sums", json_array_get(sums, i), &s->sum[i]));
     return NULL;
@@ -268,7 +269,7 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
     r->state.finished = json_is_true(finished);
     DT_TRY(read_seed(f, &r->state.seed));
     DT_TRY(read_double(f, "wall_s", json_object_get(f->root, "wall_s"), &r->state.wall_s));
-    return read_sums(f, &r->state);
+    return read_sums(f, r->arena, &r->state);
 }
 
 static dt_status *read_text(source *f, dt_state_read *r)

@@ -48,7 +48,10 @@ static dt_status *write_onnx(const exporting *e)
     dt_str text = {0};
     dt_pair facts[FACTS];
     DT_TRY(trace(e, &g));
-    const dt_onnx_request q = {.graph = g, .name = e->job->name, .result = (const char *const[]){m->layer[m->last].name}, .metadata = facts,
+    const char *result[DT_MAX_OUTPUTS];
+    for (int i = 0; i < m->n_outputs; i++)
+        result[i] = m->output[i].name;
+    const dt_onnx_request q = {.graph = g, .name = e->job->name, .result = result, .metadata = facts,
                                .n_metadata = tell_facts(e, facts)};
     dt_status *bad = dt_onnx_write(&q, &text);
     if (!bad)

@@ -12,12 +12,12 @@ static void list_metrics(dt_job *j)
     bool validates = j->dataset.part[DT_PART_VALIDATION] || j->dataset.validation_split > 0;
     if (!j->has_compile)
         return;
-    j->metric = dt_arena_array(j->arena, const char *, 2 * (1 + j->compile.n_metrics));
-    for (int p = 0; p < (validates ? 2 : 1); p++) {
-        j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%sloss", prefixes[p]);
-        for (int i = 0; i < j->compile.n_metrics; i++)
-            j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], j->compile.metric[i].key);
-    }
+    const char *key[DT_MAX_KEYS];
+    int n = dt_compile_keys(&j->compile, key);
+    j->metric = dt_arena_array(j->arena, const char *, 2 * n);
+    for (int p = 0; p < (validates ? 2 : 1); p++)
+        for (int i = 0; i < n; i++)
+            j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], key[i]);
 }
 
 static void print_resolved(dt_job *j)

@@ -44,12 +44,14 @@ static dt_value note(const void *user, const char *name, dt_value x)
 static dt_status *trace_forward(dt_model *m)
 {
     dt_trace *t = dt_trace_create("outline");
-    dt_value x[DT_MAX_INPUTS];
+    dt_value x[DT_MAX_INPUTS], y[DT_MAX_OUTPUTS];
     dt_graph *g = NULL;
 
     for (int i = 0; i < m->spec.n_inputs; i++)
         x[i] = dt_trace_declare(t, m->spec.input[i].name, &m->spec.input[i].type);
-    dt_return(t, "y", dt_model_emit_inputs(m, x, m->spec.n_inputs, DT_TRAINING));
+    dt_model_emit_outputs(m, x, m->spec.n_inputs, DT_TRAINING, y);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), y[i]);
     dt_status *s = dt_trace_end(t, &g);
     dt_graph_destroy(g);
     return s;

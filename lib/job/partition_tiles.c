@@ -18,12 +18,14 @@
 static dt_status *trace_forward(const dt_model *m, dt_graph **out)
 {
     dt_trace *t = dt_trace_create("forward");
-    dt_value x[DT_MAX_INPUTS];
+    dt_value x[DT_MAX_INPUTS], y[DT_MAX_OUTPUTS];
 
     dt_trace_set_logical(t, m->strategy->logical);
     for (int i = 0; i < m->spec.n_inputs; i++)
         x[i] = dt_trace_declare(t, m->spec.input[i].name, &m->spec.input[i].type);
-    dt_return(t, "y", dt_model_emit_inputs(m, x, m->spec.n_inputs, DT_INFERENCE));
+    dt_model_emit_outputs(m, x, m->spec.n_inputs, DT_INFERENCE, y);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), y[i]);
     return dt_trace_end(t, out);
 }
 

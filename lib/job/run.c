@@ -144,13 +144,18 @@ static void tell_result(const dt_event *result, const dt_run_options *o)
 
 static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_session *s, const dt_run_options *o)
 {
-    dt_metric metrics[DT_MAX_SUMS + 1];
-    dt_sums sums;
-    DT_TRY(dt_trainer_evaluate(s->trainer, part, 0, &sums));
+    dt_metric metrics[DT_MAX_KEYS];
+    dt_sums sums = {0};
+    dt_status *bad = dt_trainer_evaluate(s->trainer, part, 0, &sums);
+    if (bad) {
+        dt_sums_release(&sums);
+        return bad;
+    }
     dt_digest weights = dt_weights_digest(s->model);
     int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
     tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,
                             .n_metrics = n, .split = dt_part_name(part), .checkpoint = c->path, .weights_sha256 = weights.hex}, o);
+    dt_sums_release(&sums);
     return NULL;
 }
 

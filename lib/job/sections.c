@@ -227,7 +227,7 @@ static dt_status *read_dataset(dt_job *j, const dt_tree *t)
 
 static dt_status *read_compile(dt_job *j, const dt_tree *t)
 {
-    dt_status *s = t ? dt_compile_read(j->arena, t, &j->at, j->has_model ? &j->model.output : NULL, &j->compile) : NULL;
+    dt_status *s = t ? dt_compile_read(j->arena, t, &j->at, j->has_model ? &j->model : NULL, &j->compile) : NULL;
     j->has_compile = t && !s;
     return s;
 }

@@ -1,24 +1,22 @@
-/*
- * Reading `compile`: optimizer, loss, metrics. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the loss,
- * and keeps its short name in the history.
- */
+/* Reading `compile`: its keys, and what layers compute in. What it says of outputs, and the metrics, are files of their own. */
 #include <string.h>
 
-#include "model/model.h"
+#include "model/compile.h"
 
 struct compile {
-    const dt_tree *optimizer, *loss, *metrics, *precision, *loss_scale;
-    const char *target;
+    const dt_tree *optimizer, *precision, *loss_scale;
+    dt_compile_trees by_output;
     bool auto_scale_loss;
 };
+#define BY_OUTPUT(key_, ...) { .kind = DT_FIELD_TREE, .name = #key_, .offset = offsetof(struct compile, by_output.key_), __VA_ARGS__ }
 
 static const dt_field fields[] = {
     DT_TREE(struct compile, optimizer, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
-    DT_TREE(struct compile, loss, .required = true, .help = "CategoricalCrossentropy, ..."),
-    DT_TREE(struct compile, metrics, .help = "a list: [accuracy]"),
+    BY_OUTPUT(loss, .required = true, .help = "CategoricalCrossentropy, ...; of several outputs {OUTPUT: LOSS, OUTPUT: LOSS}, null for none"),
+    BY_OUTPUT(metrics, .help = "a list: [accuracy]; of several outputs {OUTPUT: [accuracy]}"),
     DT_TREE(struct compile, precision, .help = "what layers compute in: float32, mixed_bfloat16, mixed_float16"),
-    DT_TEXT(struct compile, target, .help = "the data element that holds the targets; the one that is no Input by default"),
-    DT_NOT_YET("loss_weights"),
+    BY_OUTPUT(target, .help = "the data element that holds the targets; by default the one that is no Input, of several outputs those of their names"),
+    BY_OUTPUT(loss_weights, .help = "what each output's loss counts in the whole: {OUTPUT: 0.5}; 1 by default"),
     DT_NOT_YET("weighted_metrics"),
     DT_NOT_YET("run_eagerly"),
     DT_NOT_YET("steps_per_execution"),
@@ -28,141 +26,7 @@ static const dt_field fields[] = {
     DT_END
 };
 
-/* ---- metrics ---- */
-
-double dt_mean_of_sum(const void *args, const double *sum, double examples)
-{
-    (void)args;
-    return examples != 0 ? sum[0] / examples : 0;
-}
-
-/* What `accuracy` means: the loss says, else the number of outputs. */
-static const char *fitting_accuracy(const dt_named *loss, const dt_type *output)
-{
-    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
-    if (row && row->accuracy)
-        return row->accuracy;
-    bool one_output = output && output->rank > 1 && output->dim[output->rank - 1] == 1;
-    return one_output ? "BinaryAccuracy" : "CategoricalAccuracy";
-}
-
-static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out)
-{
-    int n;
-    const dt_kind *const *rows = dt_metrics(&n);
-    return dt_named_read(arena, rows, n, "metric", t, out);
-}
-
-/* The `name` argument, which most metrics have. */
-static const char *given_name(const dt_named *n)
-{
-    for (const dt_field *f = n->kind->fields; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, "name") == 0)
-            return *(const char *const *)((const char *)n->args + f->offset);
-    return NULL;
-}
-
-/* fit adds up one number an example. */
-static dt_status *check_row(const dt_named *named)
-{
-    const dt_metric_row *row = (const dt_metric_row *)named->kind;
-    if (row->alone)
-        return dt_fail(DT_E_METRICS, &named->at, "%s has nothing to compare: it is for loops of your own", named->kind->name);
-    if (row->parts)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &named->at, "metric %s is not implemented for fit yet", named->kind->name),
-                          "dt_meter_create has it, for loops of your own");
-    return NULL;
-}
-
-/* Whether the loss has its `from_logits` set. */
-static bool takes_logits(const dt_named *loss)
-{
-    for (const dt_field *f = loss->kind ? loss->kind->fields : NULL; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, "from_logits") == 0)
-            return *(const bool *)((const char *)loss->args + f->offset);
-    return false;
-}
-
-/* What metrics take over from the rest of `compile`. */
-typedef struct beside {
-    const char *accuracy;
-    bool from_logits;
-} beside;
-
-static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const beside *c, dt_metric_use *out)
-{
-    dt_named named;
-    DT_TRY(read_row(arena, t, &named));
-    DT_TRY(check_row(&named));
-    const char *key = given_name(&named);
-    dt_place at = named.at;
-    if (named.kind == &dt_metric_accuracy.kind) {
-        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = c->accuracy, .at = at };
-        key = strcmp(named.written, "acc") == 0 ? "acc" : "accuracy";
-        DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));
-    }
-    if (!key)
-        key = dt_snake_case(arena, named.kind->name);
-    const dt_metric_row *row = (const dt_metric_row *)named.kind;
-    if (row->follow)
-        row->follow(named.args, c->from_logits);
-    *out = (dt_metric_use){ row, named.args, key, at };
-    return NULL;
-}
-
-static dt_status *check_key(const dt_metric_use *use, int i)
-{
-    for (int k = 0; k < i; k++)
-        if (strcmp(use[k].key, use[i].key) == 0)
-            return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", use[i].key, k);
-    bool reserved = strcmp(use[i].key, "loss") == 0 || strncmp(use[i].key, "val_", 4) == 0 || !*use[i].key;
-    if (reserved)
-        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", use[i].key);
-    return NULL;
-}
-
-static dt_status *read_metrics(dt_arena *arena, const dt_tree *t, const beside *c, dt_compile_spec *out)
-{
-    if (!t || t->kind == DT_TREE_NULL)
-        return NULL;
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "metrics"));
-    dt_metric_use *use = dt_arena_array(arena, dt_metric_use, t->n);
-    dt_status *faults = NULL;
-    for (int i = 0; i < t->n; i++) {
-        dt_status *s = read_metric(arena, t->item[i], c, &use[out->n_metrics]);
-        if (!s)
-            s = check_key(use, out->n_metrics);
-        if (!s)
-            out->n_metrics++;
-        dt_status_append(&faults, s);
-    }
-    out->metric = use;
-    return faults;
-}
-
-/* ---- the rest ---- */
-
-/* fit divides sums over examples by their number: what is no such quotient is for loops of one's own. */
-static dt_status *check_loss(const dt_named *loss)
-{
-    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
-    int reduction = ((const dt_loss_head *)loss->args)->reduction;
-    const dt_tree *ignored = dt_tree_get(loss->tree, "ignore_class");
-    if (row->whole)
-        return dt_fail(DT_E_NOT_YET, &loss->at, "%s is one number for a batch; fit wants losses of single examples", loss->kind->name);
-    if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
-                                  dt_reductions[reduction]), "leave it out");
-    if (ignored && ignored->kind != DT_TREE_NULL)
-        return dt_fail(DT_E_NOT_YET, &ignored->at, "ignore_class is not implemented for fit yet; dt_loss_call has it");
-    return NULL;
-}
-
-static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
-{
-    DT_TRY(dt_loss_read(arena, t, out));
-    return check_loss(out);
-}
+/* ---- precision ---- */
 
 static dt_status *unknown_precision(const dt_tree *t, const char *word)
 {
@@ -236,23 +100,31 @@ static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, cons
     return NULL;
 }
 
-dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out)
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out)
 {
     struct compile c = { 0 };
+    const dt_outputs outputs = { model ? model->n_outputs : 0, model ? model->output : NULL };
     *out = (dt_compile_spec){ 0 };
     dt_status *s = dt_fields_read(arena, fields, t, at, "compile", &c);
     if (c.optimizer)
         dt_status_append(&s, dt_optimizer_read(arena, c.optimizer, &out->optimizer));
-    if (c.loss)
-        dt_status_append(&s, read_loss(arena, c.loss, &out->loss));
-    const beside beside_it = { fitting_accuracy(&out->loss, output), takes_logits(&out->loss) };
-    dt_status_append(&s, read_metrics(arena, c.metrics, &beside_it, out));
+    dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
+    dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, read_precision(c.precision, out));
     dt_status_append(&s, read_loss_scale(arena, &c, at, out));
-    out->target = c.target;
-    if (c.target)
-        out->target_at = dt_tree_get(t, "target")->at;
     return s;
+}
+
+int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS])
+{
+    int n = 0;
+    key[n++] = "loss";
+    for (int i = 0; i < c->n_outputs; i++)
+        if (c->output[i].loss_key)
+            key[n++] = c->output[i].loss_key;
+    for (int i = 0; i < c->n_metrics; i++)
+        key[n++] = c->metric[i].key;
+    return n;
 }
 
 const dt_field *dt_compile_fields(void)

@@ -82,15 +82,11 @@ static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value 
         x[k] = m->enter(m->annotate_user, layer->name, x[k]);
 }
 
-dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training)
+/* What each layer gives. */
+static dt_value *emit_layers(const dt_model *m, const dt_value *input, bool training)
 {
     dt_trace *trace = input[0].trace;
     dt_arena *arena = dt_trace_arena(trace);
-    dt_status *bad = check_inputs(m, input, n);
-    if (bad) {
-        dt_trace_fail(trace, bad);
-        return (dt_value){ 0 };
-    }
     dt_value *done = dt_arena_array(arena, dt_value, m->spec.n_layers);
     for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
@@ -101,7 +97,33 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
                                                              .compute = dt_policy_dtype(m->precision), .model = m });
         first += layer->n_weights;
     }
-    return done[m->spec.last];
+    return done;
+}
+
+void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output)
+{
+    dt_status *bad = check_inputs(m, input, n);
+    if (bad)
+        dt_trace_fail(input[0].trace, bad);
+    const dt_value *done = bad ? NULL : emit_layers(m, input, training);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        output[i] = done ? done[m->spec.output[i].layer] : (dt_value){ 0 };
+}
+
+const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i)
+{
+    return m->n_outputs == 1 ? "prediction" : dt_arena_printf(arena, "prediction/%s", m->output[i].name);
+}
+
+dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training)
+{
+    dt_value output[DT_MAX_OUTPUTS];
+    if (m->spec.n_outputs > 1) {
+        dt_trace_fail(input[0].trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "the model has %d outputs, and one is asked for", m->spec.n_outputs));
+        return (dt_value){ 0 };
+    }
+    dt_model_emit_outputs(m, input, n, training, output);
+    return output[0];
 }
 
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)

@@ -11,8 +11,7 @@
 
 /* ---- names ---- */
 
-/* The layer of that name among the first n; -1: there is none. */
-static int find(const dt_reader *r, const char *name, int n)
+int dt_reader_find(const dt_reader *r, const char *name, int n)
 {
     for (int i = 0; i < n; i++)
         if (r->name[i] && strcmp(r->name[i], name) == 0)
@@ -57,7 +56,7 @@ static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *o
 {
     const char *name;
     DT_TRY(dt_tree_text(t, "inputs", &name));
-    *out = find(r, name, i);
+    *out = dt_reader_find(r, name, i);
     return *out < 0 && !is_one_faulty(r, i) ? no_layer(r, i, t) : NULL;
 }
 
@@ -122,50 +121,6 @@ dt_status *dt_read_inputs(dt_reader *r, int i)
     if (s)
         r->source[i].n = 0;
     return s;
-}
-
-/* ---- the whole ---- */
-
-static dt_status *check_used(const dt_reader *r, int last)
-{
-    dt_status *faults = NULL;
-    bool *used = dt_arena_array(r->arena, bool, r->list->n);
-    for (int i = 0; i < r->list->n; i++)
-        for (int k = 0; k < r->source[i].n; k++)
-            used[r->source[i].from[k]] = true;
-    used[last] = true;
-    for (int i = 0; i < r->list->n; i++)
-        if (!used[i])
-            dt_status_append(&faults, dt_fail(DT_E_MODEL_INPUTS, &r->named[i].at, "no layer takes from '%s', and the output is '%s'", r->name[i],
-                                              r->name[last]));
-    return faults;
-}
-
-static dt_status *find_output(const dt_reader *r, int *last)
-{
-    const dt_tree *t = r->outputs;
-    const char *name;
-    if (t->kind == DT_TREE_LIST && t->n != 1)
-        return dt_fail(t->n ? DT_E_NOT_YET : DT_E_MODEL_INPUTS, &t->at,
-                       t->n ? "a model of %d outputs is not implemented yet; name one layer" : "outputs names a layer, got an empty list", t->n);
-    t = written(t, 0);
-    DT_TRY(dt_tree_text(t, "outputs", &name));
-    *last = find(r, name, r->list->n);
-    if (*last >= 0)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "the output is '%.80s', and there is no such layer", name);
-    const char *near = dt_nearest(name, r->name, r->list->n);
-    return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
-}
-
-dt_status *dt_read_output(const dt_reader *r, int *last)
-{
-    *last = r->list->n - 1;
-    if (!r->functional && r->outputs)
-        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at, "the output of a sequential model is its last layer; outputs is for 'type: functional'");
-    if (r->outputs)
-        DT_TRY(find_output(r, last));
-    return r->functional ? check_used(r, *last) : NULL;
 }
 
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name)

@@ -232,10 +232,17 @@ typedef struct dt_input_spec {
     dt_place at;
 } dt_input_spec;
 
+typedef struct dt_output_spec {
+    int layer;        /* its number */
+    const char *name; /* the layer's */
+    dt_type type;
+} dt_output_spec;
+
 /* What is made again for the gradient instead of being kept; modes of Keras' RematScope. */
 typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 
 #define DT_MAX_INPUTS 32
+#define DT_MAX_OUTPUTS 32
 /* `init_from`: where the weights are taken from that training begins with. */
 typedef struct dt_init_from {
     const char *path;               /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
@@ -250,8 +257,8 @@ typedef struct dt_model_spec {
     const dt_input_spec *input;     /* in the order of the file */
     int n_layers;                   /* in the order of the file, Inputs too: layers take from layers above */
     const dt_layer_spec *layer;
-    int last;                       /* the layer that is the output */
-    dt_type output;
+    int n_outputs;                  /* 1 to DT_MAX_OUTPUTS */
+    const dt_output_spec *output;   /* in the order of the job's `outputs` */
     int n_weights;                  /* all, in creation order */
     const dt_weight_spec *const *weight;
     int64_t parameters;
@@ -500,26 +507,41 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
 
 /* ---- compile ---- */
 
+#define DT_MAX_METRICS 64
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
-    const char *key; /* history key: "accuracy" for the short form, else `name` or the snake-case class name */
+    const char *key; /* history key: "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
     dt_place at;
+    int output;      /* of the model */
 } dt_metric_use;
 
+/* What an output is trained towards. */
+typedef struct dt_output_use {
+    const char *name;      /* the output's; NULL: the model is faulty */
+    dt_named loss;         /* kind NULL: none */
+    double loss_weight;    /* what it counts in the whole */
+    const char *loss_key;  /* "kind_loss"; NULL: the model has no other, and the whole is it */
+    const char *target;    /* element name; NULL: see dt_match_names */
+    dt_place target_at;
+} dt_output_use;
+
 typedef struct dt_compile_spec {
-    dt_named optimizer, loss;
+    dt_named optimizer;
+    int n_outputs;               /* the model's; 1 where that is faulty */
+    dt_output_use *output;       /* in their order */
+    dt_place loss_at;
     int n_metrics;
     const dt_metric_use *metric; /* `accuracy` already resolved */
-    const char *target;          /* element name, NULL: the one that is no input */
-    dt_place target_at;
     dt_policy precision;         /* what layers compute in; variables are float32 */
     dt_place precision_at;
     dt_loss_scale scaling;       /* under mixed_float16, unless told otherwise */
 } dt_compile_spec;
-/* Reads `compile`. output: the model's output type, NULL if the model is faulty; `accuracy` is resolved by the loss, else by it.
- * precision is one of dt_policies. */
-dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_type *output, dt_compile_spec *out) DT_MUST_USE;
+/* Reads `compile`. model: NULL if it is faulty; `accuracy` is resolved by the loss, else by the output. precision is one of dt_policies. */
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
+/* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */
+#define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_METRICS)
+int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* The tables of `compile` and `model`, for lists of all keys. */
 const dt_field *dt_compile_fields(void);
 const dt_field *dt_model_fields(void);
@@ -554,9 +576,13 @@ struct dt_model {
 };
 /* The weight of that path; an error that names the nearest. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
-/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. */
+/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. What
+ * comes out goes into output[spec.n_outputs]; no values, and the trace has failed, where inputs do not fit. */
+void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output);
+/* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in `arena`. */
+const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
+/* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input too. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
-/* The same of one. */
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
 /* The loss of `named` over this replica's examples, reduced as it says, times 1/num_replicas when it is a mean. weight: of the samples,
  * (B) or (B, ...); no value: all 1. */

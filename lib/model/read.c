@@ -196,9 +196,19 @@ static void list_inputs(const dt_reader *r, dt_model_spec *out)
     out->input = input;
 }
 
-static dt_status *fill_spec(const dt_reader *r, int last, dt_model_spec *out)
+static void list_outputs(const dt_reader *r, int n, const int *layer, dt_model_spec *out)
 {
-    *out = (dt_model_spec){ .n_layers = r->list->n, .layer = r->layer, .last = last, .output = r->layer[last].out };
+    dt_output_spec *output = dt_arena_array(r->arena, dt_output_spec, n);
+    for (int i = 0; i < n; i++)
+        output[i] = (dt_output_spec){ .layer = layer[i], .name = r->name[layer[i]], .type = r->layer[layer[i]].out };
+    out->n_outputs = n;
+    out->output = output;
+}
+
+static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *outputs, dt_model_spec *out)
+{
+    *out = (dt_model_spec){ .n_layers = r->list->n, .layer = r->layer };
+    list_outputs(r, n_outputs, outputs, out);
     list_inputs(r, out);
     list_weights(r, out);
     if (out->n_inputs <= DT_MAX_INPUTS)
@@ -219,7 +229,7 @@ static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional: layers name their inputs"),
     DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
-    DT_TREE(struct model, outputs, .help = "of a functional model: the layer that is the output; the last one by default"),
+    DT_TREE(struct model, outputs, .help = "of a functional model: the layer that is the output, or a list of them; the last one by default"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
     DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
@@ -274,7 +284,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_p
 {
     const dt_tree *list = m->layers;
     const int *turn = NULL;
-    int last = -1;
+    int n_outputs = 0, outputs[DT_MAX_OUTPUTS];
     if (list && list->kind != DT_TREE_NULL) {
         DT_TRY(dt_tree_expect(list, DT_TREE_LIST, "layers"));
         DT_TRY(dt_layers_expand(arena, list, &list, &turn));
@@ -286,10 +296,10 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_p
     dt_status *s = NULL;
     for (int i = 0; i < list->n; i++)
         dt_status_append(&s, read_item(&r, i));
-    dt_status_append(&s, s ? NULL : dt_read_output(&r, &last));
+    dt_status_append(&s, s ? NULL : dt_read_outputs(&r, &n_outputs, outputs));
     dt_status_append(&s, build_layers(&r));
     DT_TRY(s);
-    s = fill_spec(&r, last, out);
+    s = fill_spec(&r, n_outputs, outputs, out);
     out->rematerialize = (dt_rematerialize)m->rematerialize;
     return s;
 }

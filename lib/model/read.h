@@ -1,4 +1,4 @@
-/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each layer takes from. */
+/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each layer takes from, outputs.c which are outputs. */
 #ifndef DT_MODEL_READ_H
 #define DT_MODEL_READ_H
 
@@ -36,7 +36,9 @@ static inline bool dt_reader_is_input(const dt_reader *r, int i)
 
 /* Sets r->source[i], when layers up to i are named. */
 dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
-/* The layer that is the output, -1 when there is a fault; and that every layer is used. All must be read. */
-dt_status *dt_read_output(const dt_reader *r, int *last) DT_MUST_USE;
+/* The layers that are outputs; and that every layer is used. All must be read. */
+dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) DT_MUST_USE;
+/* The layer of that name among the first n; -1: there is none. */
+int dt_reader_find(const dt_reader *r, const char *name, int n);
 
 #endif

@@ -14,10 +14,12 @@ static dt_status *declare_input(const dt_model *m, const dt_dataset *data, const
 
 static dt_status *emit(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_trace *t)
 {
-    dt_value input[DT_MAX_INPUTS];
+    dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
     for (int i = 0; i < m->spec.n_inputs; i++)
         DT_TRY(declare_input(m, data, match, i, t, &input[i]));
-    dt_return(t, "prediction", dt_convert(dt_model_emit_inputs(m, input, m->spec.n_inputs, DT_INFERENCE), m->spec.output.dtype));
+    dt_model_emit_outputs(m, input, m->spec.n_inputs, DT_INFERENCE, output);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), dt_convert(output[i], m->spec.output[i].type.dtype));
     return NULL;
 }
 

@@ -53,7 +53,7 @@ static void emit_start(run *r)
 /* The loss of the batch at hand; other metrics over the epoch so far. */
 static void emit_step(run *r, int64_t rows, double loss, double seconds)
 {
-    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns();
 
     if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
@@ -92,22 +92,22 @@ static bool validation_due(const run *r)
     return r->at.step == r->steps || (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
-/* Puts the metrics of the validation data into out[DT_MAX_SUMS + 1]. */
+/* Puts the metrics of the validation data into out[DT_MAX_KEYS]. */
 static dt_status *validate(run *r, dt_metric *out, int *n)
 {
-    dt_sums sums;
+    dt_sums *sums = &r->validation;
 
-    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &sums));
-    *n = dt_trainer_metrics(r->q->trainer, &sums, true, out);
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums));
+    *n = dt_trainer_metrics(r->q->trainer, sums, true, out);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                                .examples = (int64_t)sums.examples, .metrics = out, .n_metrics = *n });
-    return dt_callbacks_test(r, &sums);
+                                .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n });
+    return dt_callbacks_test(r, sums);
 }
 
 /* Between the ends of epochs. */
 static dt_status *validate_now(run *r)
 {
-    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_metric metrics[DT_MAX_KEYS];
     int n;
 
     return validate(r, metrics, &n);
@@ -159,7 +159,7 @@ static dt_status *end_epoch(run *r)
     r->at.epoch++;
     r->at.epoch_step = 0;
     r->at.wall_s = 0;
-    r->at.sums = (dt_sums){ 0 };
+    dt_trainer_clear(r->q->trainer, &r->at.sums);
     return NULL;
 }
 
@@ -421,11 +421,14 @@ dt_status *dt_fit(const dt_fit_request *q)
 
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
     r.writes = q->directory && !q->run->dry_run;
+    dt_trainer_clear(q->trainer, &r.at.sums);
     r.record = dt_record_create(&r);
     for (int i = 0; i < q->told.n; i++)
         dt_record_tell(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
     dt_callbacks_close(&r);
     s = first_fault(s, dt_record_close(r.record, &r, s));
+    dt_sums_release(&r.at.sums);
+    dt_sums_release(&r.validation);
     return first_fault(s, dt_run_close(&r));
 }

@@ -1,5 +1,5 @@
 /*
- * Data against model: which elements of the data set are the inputs, which is the target, and whether the model, the loss and the metrics
+ * Data against model: which elements of the data set are the inputs, which are the targets, and whether the model, the loss and the metrics
  * can take what they hold. By names alone before a file is opened, by types and labels after.
  */
 #include <stdlib.h>
@@ -50,31 +50,67 @@ static int find_other(const dt_texts *elements, const dt_match *m, int *others)
     return other;
 }
 
-static dt_status *find_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
+static dt_status *find_only_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
 {
+    const dt_output_use *output = &c->output[0];
     const char *inputs = m->n_inputs > 1 ? "inputs" : "input";
     int others;
-    m->target = c->target ? find(elements, c->target) : find_other(elements, m, &others);
-    if (m->target >= 0)
+    m->target[0] = output->target ? find(elements, output->target) : find_other(elements, m, &others);
+    if (m->target[0] >= 0)
         return NULL;
-    if (c->target)
-        return no_element(elements, "target", c->target, &c->target_at);
+    if (output->target)
+        return no_element(elements, "target", output->target, &output->target_at);
     if (others == 0)
-        return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has no element besides the %s: there is no target", inputs);
-    return dt_fail(DT_E_ELEMENTS, told(&c->loss.at), "the data set has %d elements besides the %s: compile.target names the target", others, inputs);
+        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has no element besides the %s: there is no target", inputs);
+    return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has %d elements besides the %s: compile.target names the target", others, inputs);
+}
+
+/* Whether somebody compares the output with something. */
+static bool wants_target(const dt_compile_spec *c, int output)
+{
+    bool wants = c->output[output].loss.kind != NULL;
+    for (int i = 0; i < c->n_metrics; i++)
+        wants |= c->metric[i].output == output;
+    return wants;
+}
+
+/* Of several outputs: the element of its name, unless compile.target has another. */
+static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i, dt_match *m)
+{
+    const dt_output_use *output = &c->output[i];
+    const char *name = output->target ? output->target : output->name;
+    char role[128];
+    m->target[i] = wants_target(c, i) ? find(elements, name) : -1;
+    if (m->target[i] >= 0 || !wants_target(c, i))
+        return NULL;
+    snprintf(role, sizeof role, "target of output '%.80s'", output->name);
+    dt_status *s = no_element(elements, role, name, output->target ? &output->target_at : &c->loss_at);
+    return output->target || dt_status_suggestion(s) ? s : dt_suggest(s, "target: {%s: ELEMENT} in compile names it", output->name);
+}
+
+static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
+{
+    dt_status *faults = NULL;
+    if (c->n_outputs == 1)
+        return find_only_target(elements, c, m);
+    for (int i = 0; i < c->n_outputs; i++)
+        dt_status_append(&faults, find_named_target(elements, c, i, m));
+    return faults;
 }
 
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
 {
     dt_status *faults = NULL;
-    *out = (dt_match){ .n_inputs = model->n_inputs, .target = -1 };
+    *out = (dt_match){ .n_inputs = model->n_inputs };
+    for (int i = 0; i < DT_MAX_OUTPUTS; i++)
+        out->target[i] = -1;
     for (int i = 0; i < model->n_inputs; i++) {
         const dt_input_spec *input = &model->input[i];
         out->input[i] = find(elements, input->name);
         if (out->input[i] < 0)
             dt_status_append(&faults, no_element(elements, "input", input->name, &input->at));
     }
-    return !faults && c ? find_target(elements, c, out) : faults;
+    return !faults && c ? find_targets(elements, c, out) : faults;
 }
 
 /* ---- by type ---- */
@@ -101,14 +137,19 @@ static dt_status *at_place(dt_status *s, const dt_place *at)
     return s && at->source ? dt_at(s, at) : s;
 }
 
-/* The loss and the metrics accept what the data set and the model give. */
-static dt_status *check_target(const dt_type *target, const dt_type *output, const dt_compile_spec *c)
+/* The losses and the metrics accept what the data set and the model give. */
+static dt_status *check_targets(const dt_element *element, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m)
 {
-    const dt_loss_row *loss = (const dt_loss_row *)c->loss.kind; /* a row begins with its kind */
-
-    DT_TRY(at_place(loss->check(c->loss.args, target, output), &c->loss.at));
-    for (int i = 0; i < c->n_metrics; i++)
-        DT_TRY(at_place(c->metric[i].row->check(c->metric[i].args, target, output), &c->metric[i].at));
+    for (int i = 0; i < c->n_outputs; i++) {
+        const dt_named *loss = &c->output[i].loss;
+        const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
+        if (row)
+            DT_TRY(at_place(row->check(loss->args, &element[m->target[i]].type, &model->output[i].type), &loss->at));
+    }
+    for (int i = 0; i < c->n_metrics; i++) {
+        const dt_metric_use *use = &c->metric[i];
+        DT_TRY(at_place(use->row->check(use->args, &element[m->target[use->output]].type, &model->output[use->output].type), &use->at));
+    }
     return NULL;
 }
 
@@ -127,14 +168,19 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     DT_TRY(s);
     for (int i = 0; i < model->n_inputs; i++)
         DT_TRY(check_input(&element[out->input[i]], &model->input[i]));
-    return c ? check_target(&element[out->target].type, &model->output, c) : NULL;
+    return c ? check_targets(element, model, c, out) : NULL;
 }
 
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
 {
     DT_TRY(dt_match_types(d, model, c, out));
-    bool sparse = c && ((const dt_loss_row *)c->loss.kind)->sparse;
-    return sparse ? dt_dataset_check_labels(d, out->target, model->output.dim[model->output.rank - 1]) : NULL;
+    for (int i = 0; c && i < c->n_outputs; i++) {
+        const dt_loss_row *row = (const dt_loss_row *)c->output[i].loss.kind;
+        const dt_type *output = &model->output[i].type;
+        if (row && row->sparse)
+            DT_TRY(dt_dataset_check_labels(d, out->target[i], output->dim[output->rank - 1]));
+    }
+    return NULL;
 }
 
 /* ---- batches ---- */

@@ -234,7 +234,7 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
     if (!s)
-        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec.output, &compile);
+        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
     if (s)
         return s; /* what was compiled before stays */
     m->compile_tree = tree;
@@ -318,9 +318,9 @@ out:
 dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history)
 {
     IN_CAPTURED_SCOPE(m);
-    dt_metric metrics[DT_MAX_SUMS + 1];
+    dt_metric metrics[DT_MAX_KEYS];
     dt_trainer *trainer = NULL;
-    dt_sums sums;
+    dt_sums sums = { 0 };
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_evaluate", "model"));
@@ -332,6 +332,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
         *history = dt_history_create();
         dt_history_add(*history, metrics, dt_trainer_metrics(trainer, &sums, false, metrics));
     }
+    dt_sums_release(&sums);
     dt_trainer_destroy(trainer);
     return s;
 }

@@ -15,7 +15,7 @@ static const char *bare(const char *name)
     return strncmp(name, "val_", 4) == 0 ? name + 4 : name;
 }
 
-/* NULL: the loss, or none. */
+/* NULL: a loss, or none. */
 static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name)
 {
     for (int i = 0; i < c->n_metrics; i++)
@@ -24,20 +24,30 @@ static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *na
     return NULL;
 }
 
+/* The whole loss, or an output's. */
+static bool is_loss(const dt_compile_spec *c, const char *name)
+{
+    bool is = strcmp(bare(name), "loss") == 0;
+    for (int i = 0; i < c->n_outputs; i++)
+        is |= c->output[i].loss_key && strcmp(bare(name), c->output[i].loss_key) == 0;
+    return is;
+}
+
 static bool has_validation(const dt_dataset_spec *data)
 {
     return data->part[DT_PART_VALIDATION] || data->validation_split > 0;
 }
 
-/* The keys that an epoch's logs may have, at most `most`; their number. */
-static int list_keys(dt_str *texts, const dt_callback_job *job, const char **key, int most)
+/* The keys that an epoch's logs may have; their number. */
+static int list_keys(dt_str *texts, const dt_callback_job *job, const char *key[2 * DT_MAX_KEYS])
 {
-    size_t start[2 * DT_MAX_SUMS + 2];
-    int n = 0;
+    const char *known[DT_MAX_KEYS];
+    size_t start[2 * DT_MAX_KEYS];
+    int n_known = dt_compile_keys(job->compile, known), n = 0;
     for (int v = 0; v <= has_validation(job->data); v++)
-        for (int i = -1; i < job->compile->n_metrics && n < most; i++) {
+        for (int i = 0; i < n_known; i++) {
             start[n++] = texts->size;
-            dt_str_printf(texts, "%s%s", v ? "val_" : "", i < 0 ? "loss" : job->compile->metric[i].key);
+            dt_str_printf(texts, "%s%s", v ? "val_" : "", known[i]);
             dt_str_putc(texts, '\0');
         }
     for (int i = 0; i < n; i++)
@@ -47,9 +57,9 @@ static int list_keys(dt_str *texts, const dt_callback_job *job, const char **key
 
 static dt_status *unknown_metric(const dt_callback_job *job, const dt_named *named, const char *name)
 {
-    const char *key[2 * DT_MAX_SUMS + 2];
+    const char *key[2 * DT_MAX_KEYS];
     dt_str texts = { 0 }, list = { 0 };
-    int n = list_keys(&texts, job, key, 2 * DT_MAX_SUMS + 2);
+    int n = list_keys(&texts, job, key);
     const char *nearest = dt_nearest(name, key, n);
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, dt_callback_place(named, "monitor"), "%s: the job has no metric '%.80s' to monitor", named->kind->name, name);
     for (int i = 0; i < n; i++)
@@ -70,12 +80,12 @@ static dt_status *no_validation(const dt_named *named, const char *name)
 static bool knows_direction(const dt_compile_spec *c, const char *name)
 {
     const dt_metric_use *m = find_metric(c, name);
-    return strcmp(bare(name), "loss") == 0 || (m && m->row->better != DT_BETTER_UNKNOWN);
+    return is_loss(c, name) || (m && m->row->better != DT_BETTER_UNKNOWN);
 }
 
 bool dt_monitor_has(const dt_callback_job *job, const char *name)
 {
-    bool known = strcmp(bare(name), "loss") == 0 || find_metric(job->compile, name);
+    bool known = is_loss(job->compile, name) || find_metric(job->compile, name);
     return strcmp(name, "learning_rate") == 0 || (known && (bare(name) == name || has_validation(job->data)));
 }
 

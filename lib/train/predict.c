@@ -39,13 +39,15 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
 dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out)
 {
     dt_trace *t = dt_trace_create("predict");
-    dt_value input[DT_MAX_INPUTS];
+    dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
 
     dt_trace_set_replicas(t, m->strategy->replicas);
     dt_trace_set_logical(t, m->strategy->logical);
     for (int i = 0; i < n; i++)
         input[i] = dt_trace_declare(t, inputs[i].name, &inputs[i].type);
-    dt_return(t, "prediction", dt_to_float32(dt_model_emit_inputs(m, input, n, DT_INFERENCE)));
+    dt_model_emit_outputs(m, input, n, DT_INFERENCE, output);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), dt_to_float32(output[i]));
     return dt_trace_end(t, out);
 }
 
@@ -69,12 +71,18 @@ static int64_t count(const prediction *p)
 static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
 {
     const dt_model_spec *m = &p->model->spec;
-    dt_tensor values = { .refs = 1, .type = result->type, .data = result->data };
-    const dt_tensor *value = &values;
+    dt_tensor values[DT_MAX_OUTPUTS];
+    const dt_tensor *value[DT_MAX_OUTPUTS];
+    const char *name[DT_MAX_OUTPUTS];
 
-    values.type.dim[0] = rows;
-    dt_status *s = p->from->rows(&(dt_predicted_rows){ .first = p->done, .n_rows = rows, .of = count(p), .n_outputs = 1,
-                                                       .names = &m->layer[m->last].name, .values = &value }, p->from->user);
+    for (int i = 0; i < m->n_outputs; i++) {
+        values[i] = (dt_tensor){ .refs = 1, .type = result[i].type, .data = result[i].data };
+        values[i].type.dim[0] = rows;
+        value[i] = &values[i];
+        name[i] = m->output[i].name;
+    }
+    dt_status *s = p->from->rows(&(dt_predicted_rows){ .first = p->done, .n_rows = rows, .of = count(p), .n_outputs = m->n_outputs,
+                                                       .names = name, .values = value }, p->from->user);
     p->done += rows;
     return s;
 }
@@ -82,7 +90,7 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
 /* `computed` rows of every element, of which the first `rows` count. */
 static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
 {
-    dt_view arg[DT_MAX_INPUTS], result;
+    dt_view arg[DT_MAX_INPUTS], result[DT_MAX_OUTPUTS];
     const dt_graph *step = dt_compiled_step(p->step);
 
     for (int i = 0; i < step->n_args; i++)
@@ -90,8 +98,8 @@ static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t c
             if (strcmp(step->arg[i].name, p->element[e].name) == 0)
                 arg[i] = element[e];
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
-    DT_TRY(dt_compiled_run(p->step, p->offsets, arg, &result));
-    return hand_on(p, &result, rows);
+    DT_TRY(dt_compiled_run(p->step, p->offsets, arg, result));
+    return hand_on(p, result, rows);
 }
 
 /* ---- a part of a data set ---- */

@@ -5,8 +5,6 @@
 #include "train/callback.h"
 #include "train/record.h"
 
-enum { RUNNING_SUMS = sizeof(dt_sums) / sizeof(double) };
-
 /* ---- going on ---- */
 
 static dt_status *same_job(run *r, const dt_checkpoint *c)
@@ -23,7 +21,7 @@ static dt_status *same_job(run *r, const dt_checkpoint *c)
 static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 {
     const dt_state_file *s = &c->state;
-    bool same_batch = s->epoch_step == 0 || s->sum[0] == (double)s->epoch_step * (double)r->batch; /* sum[0]: examples of the epoch */
+    bool same_batch = s->epoch_step == 0 || s->n_sums == 0 || s->sum[0] == (double)s->epoch_step * (double)r->batch; /* sum[0]: examples of the epoch */
 
     if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step)
         return NULL;
@@ -33,14 +31,15 @@ static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 
 static void take_position(run *r, const dt_state_file *state)
 {
-    double *sum = (double *)&r->at.sums; /* examples, loss, metrics: as saved */
+    dt_sums *sums = &r->at.sums;
 
     r->at.step = state->step;
     r->at.epoch = state->epoch;
     r->at.epoch_step = state->epoch_step;
     r->at.wall_s = state->wall_s;
-    for (int i = 0; i < state->n_sums && i < RUNNING_SUMS; i++)
-        sum[i] = state->sum[i];
+    sums->examples = state->n_sums > 0 ? state->sum[0] : 0;
+    for (int i = 0; i < sums->n && 1 + i < state->n_sums; i++)
+        sums->v[i] = state->sum[1 + i];
     r->generation = state->generation;
     r->saved_step = state->step;
 }
@@ -207,14 +206,17 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
 {
     dt_arrays *kept = dt_arena_new(r->arena, dt_arrays);
 
+    double *sum = dt_arena_array(r->arena, double, 1 + r->at.sums.n);
+
     *kept = dt_callbacks_arrays(r);
+    sum[0] = r->at.sums.examples;
+    memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
     r->saved = dt_weights_digest(r->model);
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = RUNNING_SUMS, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
+        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
     };
-    memcpy(state->sum, &r->at.sums, sizeof r->at.sums);
     return dt_callbacks_save(r, &state->callbacks);
 }
 

@@ -28,7 +28,7 @@ typedef struct data_wait {
 typedef struct dt_said dt_said;      /* by a callback, to be told */
 
 /* An epoch's logs: all metrics of both parts, and what callbacks add. */
-#define DT_MAX_LOGS (2 * (DT_MAX_SUMS + 1) + 2)
+#define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
 
 typedef struct run {
     const dt_fit_request *q;
@@ -41,6 +41,7 @@ typedef struct run {
     int64_t examples, batch, steps_per_epoch, steps, epochs;
     const char *sharding;            /* how hosts share the examples, in words */
     position at;
+    dt_sums validation;              /* of the last one */
     virtual_time virtual_time;
     data_wait data_wait;
     dt_metric last[DT_MAX_LOGS];     /* of the last epoch */

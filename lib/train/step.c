@@ -4,9 +4,16 @@
  */
 #include "train/trainer.h"
 
+/* Of one output. */
+typedef struct term {
+    dt_value target, prediction;
+    dt_value rows;   /* (B): one loss per example, times its weight; no trace: the output has no loss */
+    dt_value weight; /* (B); no trace: each counts 1 */
+} term;
+
 typedef struct forward {
-    dt_value target, prediction, rows; /* rows (B): one loss per example, times its weight */
-    dt_value weight;                   /* (B); no trace: each counts 1 */
+    int n;
+    term of[DT_MAX_OUTPUTS];
 } forward;
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
@@ -31,39 +38,52 @@ static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dty
     return weight;
 }
 
-static void weigh(const dt_trainer *t, forward *f)
+static void weigh(const dt_trainer *t, term *x)
 {
     const dt_class_weights *c = t->o.class_weight;
     if (!c || c->n == 0)
         return;
-    f->weight = class_weights(c, f->target, dt_type_of_value(f->rows).dtype);
-    f->rows = dt_multiply(f->rows, f->weight);
+    x->weight = class_weights(c, x->target, dt_type_of_value(x->rows).dtype);
+    x->rows = dt_multiply(x->rows, x->weight);
 }
 
 /* What the losses of this replica's rows are divided by, with the others': how many, or the sum of their weights. */
-static dt_value count_of(const forward *f)
+static dt_value count_of(const term *x)
 {
-    dt_dtype dtype = dt_type_of_value(f->rows).dtype;
-    if (!f->weight.trace)
-        return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(f->rows, 0)), dtype);
-    dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(f->weight, 0));
+    dt_dtype dtype = dt_type_of_value(x->rows).dtype;
+    if (!x->weight.trace)
+        return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x->rows, 0)), dtype);
+    dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(x->weight, 0));
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum); /* where no example counts the gradient is 0 */
+}
+
+static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, bool training, term *x)
+{
+    const dt_named *loss = &t->o.compile->output[i].loss;
+    const char *before = dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
+    x->rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = x->target, .prediction = x->prediction });
+    if (training)
+        weigh(t, x);
+    dt_trace_path(trace, before);
 }
 
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 {
-    const dt_named *loss = &t->o.compile->loss;
-    dt_value input[DT_MAX_INPUTS];
+    const dt_compile_spec *c = t->o.compile;
+    dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
+    forward f = { .n = c->n_outputs };
+
     for (int i = 0; i < t->match.n_inputs; i++)
         input[i] = declare(trace, t, t->match.input[i]);
-    forward f = { .target = declare(trace, t, t->match.target) };
-
-    f.prediction = dt_to_float32(dt_model_emit_inputs(t->o.model, input, t->match.n_inputs, training));
-    const char *before = dt_trace_path(trace, "loss");
-    f.rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = f.target, .prediction = f.prediction });
-    if (training)
-        weigh(t, &f);
-    dt_trace_path(trace, before);
+    for (int i = 0; i < f.n; i++)
+        if (t->match.target[i] >= 0)
+            f.of[i].target = declare(trace, t, t->match.target[i]);
+    dt_model_emit_outputs(t->o.model, input, t->match.n_inputs, training, output);
+    for (int i = 0; i < f.n; i++) {
+        f.of[i].prediction = dt_to_float32(output[i]);
+        if (c->output[i].loss.kind)
+            emit_loss(trace, t, i, training, &f.of[i]);
+    }
     return f;
 }
 
@@ -72,19 +92,93 @@ static dt_value sum_of_rows(dt_value rows)
     return dt_all_reduce(DT_SUM, dt_reduce_sum(rows, 0));
 }
 
+static void return_losses(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    const dt_compile_spec *c = t->o.compile;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].rows.trace)
+            dt_return(trace, dt_loss_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].rows));
+}
+
+static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    const dt_compile_spec *c = t->o.compile;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].weight.trace)
+            dt_return(trace, dt_weight_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].weight));
+}
+
 static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *f)
 {
+    const dt_compile_spec *c = t->o.compile;
     const char *before = dt_trace_path(trace, "metrics");
 
-    for (int i = 0; i < t->o.compile->n_metrics; i++) {
-        const dt_metric_use *m = &t->o.compile->metric[i];
+    for (int i = 0; i < c->n_metrics; i++) {
+        const dt_metric_use *m = &c->metric[i];
+        const term *x = &f->of[m->output];
         dt_value rows = dt_mean_per_example(
-            m->row->update(&(dt_loss_call_args){ .args = m->args, .target = f->target, .prediction = f->prediction }));
-        char name[32];
-        snprintf(name, sizeof name, "sums/%d", i);
-        dt_return(trace, name, sum_of_rows(rows));
+            m->row->update(&(dt_loss_call_args){ .args = m->args, .target = x->target, .prediction = x->prediction }));
+        dt_return(trace, dt_metric_result(dt_trace_arena(trace), c, i, 0), sum_of_rows(rows));
     }
     dt_trace_path(trace, before);
+}
+
+/* ---- the whole loss ---- */
+
+/* What gradients are taken of: a sum over this replica's rows; examples, which it is still to be divided by, with all replicas' rows. */
+typedef struct whole {
+    dt_value loss, examples;
+    bool divided; /* it has been, by what each output's loss is divided by; examples: how many there are */
+} whole;
+
+static dt_value times(dt_value x, double by)
+{
+    return by == 1 ? x : dt_multiply(x, dt_like(x, by));
+}
+
+static dt_value plus(dt_value a, dt_value b)
+{
+    return a.trace ? dt_add(a, b) : b;
+}
+
+/* Outputs whose losses are divided by the same number have one sum. */
+static bool share_divisor(const forward *f)
+{
+    const term *first = NULL;
+    bool same = true;
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].rows.trace) {
+            first = first ? first : &f->of[i];
+            same &= f->of[i].weight.trace == first->weight.trace && f->of[i].weight.node == first->weight.node;
+        }
+    return same;
+}
+
+static whole join_rows(const dt_trainer *t, const forward *f)
+{
+    dt_value rows = { 0 };
+    whole w = { 0 };
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].rows.trace) {
+            rows = plus(rows, times(f->of[i].rows, t->o.compile->output[i].loss_weight));
+            w.examples = w.examples.trace ? w.examples : count_of(&f->of[i]);
+        }
+    w.loss = dt_reduce_sum(rows, 0);
+    return w;
+}
+
+static whole join_means(const dt_trainer *t, const forward *f)
+{
+    whole w = { .divided = true };
+    for (int i = 0; i < f->n; i++)
+        if (f->of[i].rows.trace) {
+            dt_value mean = dt_divide(dt_reduce_sum(f->of[i].rows, 0), count_of(&f->of[i]));
+            w.loss = plus(w.loss, times(mean, t->o.compile->output[i].loss_weight));
+            w.examples = w.examples.trace ? w.examples : count_of(&(term){ .rows = f->of[i].rows });
+        }
+    return w;
 }
 
 /* Both sums of a gradient, over all replicas: of the losses' gradients, and of examples. */
@@ -97,16 +191,17 @@ static void sum_gradients(dt_trace *trace, const dt_trainer *t, const forward *f
 {
     const dt_variables *v = &t->o.model->trainable;
     dt_value *weight = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
-    dt_dtype dtype = dt_type_of_value(f->rows).dtype;
+    whole w = share_divisor(f) ? join_rows(t, f) : join_means(t, f);
 
     for (int i = 0; i < v->n; i++)
         weight[i] = dt_read(trace, v->v[i]);
-    dt_value loss = dt_optimizer_scale_loss(t->o.optimizer, dt_reduce_sum(f->rows, 0));
+    dt_value loss = dt_optimizer_scale_loss(t->o.optimizer, w.loss);
     s->gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
-    s->examples = count_of(f);
-    s->one_over = dt_divide(dt_scalar(trace, dtype, 1), s->examples);
-    s->divided = t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
-    dt_gradients_of(s->divided ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
+    s->examples = w.examples;
+    s->one_over = dt_divide(dt_like(w.examples, 1), w.examples);
+    bool now = !w.divided && t->o.model->precision == DT_POLICY_MIXED_FLOAT16; /* which gradients of a sum would leave: it ends at 65504 */
+    s->divided = w.divided || now;
+    dt_gradients_of(now ? dt_multiply(loss, s->one_over) : loss, weight, v->n, s->gradient);
     for (int i = 0; i < v->n; i++)
         if (s->gradient[i].trace)
             s->gradient[i] = dt_all_reduce(DT_SUM, s->gradient[i]);
@@ -159,6 +254,18 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const forwar
     dt_optimizer_add_sums(t->o.optimizer, trace, &t->o.model->trainable, s.gradient, s.examples);
 }
 
+/* What there is before anything is summed over replicas. */
+static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f)
+{
+    dt_arena *arena = dt_trace_arena(trace);
+
+    for (int i = 0; i < f->n; i++) {
+        dt_return(trace, dt_output_result(arena, &t->o.model->spec, i), f->of[i].prediction);
+        if (f->of[i].rows.trace)
+            dt_return(trace, dt_loss_result(arena, t->o.compile, i), f->of[i].rows);
+    }
+}
+
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 {
     static const char *const names[] = { "forward", "evaluate", "train", "accumulate" };
@@ -168,14 +275,12 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     dt_trace_set_logical(trace, t->o.strategy->logical);
     forward f = emit_forward(trace, t, kind != DT_STEP_EVALUATE);
     if (kind == DT_STEP_FORWARD) {
-        dt_return(trace, "prediction", f.prediction);
-        dt_return(trace, "loss", f.rows);
+        return_rows(trace, t, &f);
         return dt_trace_end(trace, out);
     }
-    dt_return(trace, "loss", sum_of_rows(f.rows));
+    return_losses(trace, t, &f);
     return_metrics(trace, t, &f);
-    if (f.weight.trace)
-        dt_return(trace, "weight", sum_of_rows(f.weight));
+    return_weights(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
         emit_update(trace, t, &f);
     if (kind == DT_STEP_ACCUMULATE)

@@ -21,8 +21,6 @@
 #include "strategy/strategy.h"
 #include "train/faults.h"
 
-#define DT_MAX_SUMS 32
-
 /* What a run does beside training: see callback.h. */
 typedef struct dt_callbacks {
     int n;
@@ -84,10 +82,10 @@ const dt_kind *const *dt_callback_kinds(int *n);
 /* Indices of the data set's elements. */
 typedef struct dt_match {
     int n_inputs, input[DT_MAX_INPUTS]; /* in the model's order */
-    int target;                  /* -1: not asked for */
+    int target[DT_MAX_OUTPUTS];  /* likewise; -1: not asked for */
 } dt_match;
-/* The elements of the Inputs' names, and the target: the one that compile.target names, or the only other one. Files need not be open. All faults:
- * ELEMENTS, placed at the name. compile NULL: the inputs alone. */
+/* The elements of the Inputs' names, and the targets: those that compile.target names, else the only other one, or of several outputs those of their
+ * names. Files need not be open. All faults: ELEMENTS, placed at the name. compile NULL: the inputs alone. */
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 /* That, then types: ELEMENTS where the model takes another shape, LABELS where loss or metrics do. */
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
@@ -137,17 +135,21 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_sp
  * allocated. 0: it is not known (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
 
-/* Sums over examples: how many, loss, metrics. */
+/* Sums over examples: how many, and what losses and metrics are functions of (results.h). */
 typedef struct dt_sums {
-    double examples, loss, metric[DT_MAX_SUMS];
-    double weight; /* what the examples count in the loss; 0: each 1 */
+    double examples;
+    int n;
+    double *v; /* [n] */
 } dt_sums;
+/* Makes all 0, and room for this trainer's in zeroed ones. */
+void dt_trainer_clear(const dt_trainer *t, dt_sums *s);
+void dt_sums_release(dt_sums *s);
 /* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false, of a trainer that accumulates: its gradients wait for
  * those of the next batch. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss) DT_MUST_USE;
-/* Loss and metrics of a part: of its first `batches` batches, 0: of all. */
+/* Loss and metrics of a part: of its first `batches` batches, 0: of all. s: zeroed or cleared. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
-/* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_SUMS + 1. */
+/* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_KEYS. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */

@@ -100,22 +100,16 @@ static dt_status *prepare_training(dt_trainer *t)
 }
 
 /* "loss", "accuracy"; "val_loss", "val_accuracy". */
-static dt_status *name_metrics(dt_trainer *t)
+static void name_metrics(dt_trainer *t)
 {
-    const dt_compile_spec *c = t->o.compile;
-    int sums = 0;
+    const char *key[DT_MAX_KEYS];
+    int n = dt_compile_keys(t->o.compile, key);
 
-    for (int i = 0; i < c->n_metrics; i++)
-        sums += c->metric[i].row->sums;
-    if (c->n_metrics > DT_MAX_SUMS || sums > DT_MAX_SUMS)
-        return dt_fail(DT_E_RANGE, &c->metric[0].at, "metrics must be at most %d, got %d", DT_MAX_SUMS, c->n_metrics);
     for (int v = 0; v < 2; v++) {
-        t->key[v] = dt_arena_array(t->arena, const char *, c->n_metrics + 1);
-        t->key[v][0] = v ? "val_loss" : "loss";
-        for (int i = 0; i < c->n_metrics; i++)
-            t->key[v][1 + i] = dt_arena_printf(t->arena, "%s%s", v ? "val_" : "", c->metric[i].key);
+        t->key[v] = dt_arena_array(t->arena, const char *, n);
+        for (int i = 0; i < n; i++)
+            t->key[v][i] = dt_arena_printf(t->arena, "%s%s", v ? "val_" : "", key[i]);
     }
-    return NULL;
 }
 
 /* Classes are those of examples. */
@@ -125,12 +119,28 @@ static dt_status *check_class_weight(const dt_trainer *t)
     const dt_element *element;
     if (!c || c->n == 0)
         return NULL;
+    const dt_place *at = c->at.source ? &c->at : NULL;
+    if (t->o.compile->n_outputs > 1)
+        return dt_fail(DT_E_LABELS, at, "class_weight is for models of one output; this one has %d", t->o.compile->n_outputs);
     dt_dataset_elements(t->o.data, &element);
-    const dt_type *target = &element[t->match.target].type;
-    if (target->rank <= 2)
+    const dt_element *target = &element[t->match.target[0]];
+    if (target->type.rank <= 2)
         return NULL;
-    return dt_fail(DT_E_LABELS, c->at.source ? &c->at : NULL, "class_weight is for one class an example; targets '%s' have %d dimensions",
-                   element[t->match.target].name, target->rank);
+    return dt_fail(DT_E_LABELS, at, "class_weight is for one class an example; targets '%s' have %d dimensions", target->name, target->type.rank);
+}
+
+/* Steps of both kinds return the same sums, and training perhaps more divisors. */
+static dt_status *lay_out(dt_trainer *t)
+{
+    const dt_compile_spec *c = t->o.compile;
+    const dt_graph *evaluate = dt_compiled_step(t->evaluate);
+
+    DT_TRY(dt_sum_layout_make(&t->layout, t->arena, c, evaluate));
+    dt_tally_make(&t->evaluation, t->arena, &t->layout, c, evaluate);
+    t->result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
+    if (t->train)
+        dt_tally_make(&t->training, t->arena, &t->layout, c, dt_compiled_step(t->train));
+    return NULL;
 }
 
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
@@ -141,15 +151,16 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
     t->offsets = dt_arena_array(t->arena, int32_t, o->strategy->replicas + 1);
     dt_trainer_set_batch(t);
-    s = name_metrics(t);
-    if (!s)
-        s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
+    name_metrics(t);
+    s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
         s = check_class_weight(t);
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
         s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);
+    if (!s)
+        s = lay_out(t);
     if (s) {
         dt_trainer_destroy(t);
         return s;
@@ -171,41 +182,37 @@ void dt_trainer_destroy(dt_trainer *t)
 
 /* ---- running ---- */
 
-static double value_at(const dt_view *v, int i)
+void dt_trainer_clear(const dt_trainer *t, dt_sums *s)
 {
-    return v->type.dtype == DT_FLOAT64 ? ((const double *)v->data)[i] : (double)((const float *)v->data)[i];
+    s->examples = 0;
+    s->n = t->layout.n;
+    if (!s->v)
+        s->v = dt_alloc((size_t)s->n * sizeof *s->v);
+    memset(s->v, 0, (size_t)s->n * sizeof *s->v);
 }
 
-static bool is_weighted(const dt_trainer *t, const dt_compiled *c)
+/* Of this batch alone. */
+static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result, int64_t rows)
 {
-    return t->o.class_weight && t->o.class_weight->n > 0 && c != t->evaluate;
-}
+    double sum[2 * DT_MAX_OUTPUTS + 1] = { 0 };
 
-/* Result 0 is the loss; each metric has `sums` numbers. */
-static void add_results(const dt_trainer *t, const dt_view *result, int64_t rows, dt_sums *s)
-{
-    int at = 0;
-
-    s->examples += (double)rows;
-    s->loss += value_at(&result[0], 0);
-    for (int i = 0; i < t->o.compile->n_metrics; i++)
-        for (int k = 0; k < t->o.compile->metric[i].row->sums; k++)
-            s->metric[at++] += value_at(&result[1 + i], k);
+    dt_tally_add(tally, result, rows, t->layout.n_losses, sum);
+    return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
 static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
 {
     const dt_graph *step = dt_compiled_step(c);
-    dt_view arg[DT_MAX_INPUTS + 1], result[2 + DT_MAX_SUMS];
+    const dt_tally *tally = c == t->evaluate ? &t->evaluation : &t->training;
+    dt_view arg[DT_MAX_INPUTS + DT_MAX_OUTPUTS];
 
     dt_match_views(t->o.data, batch, step, arg);
     dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
-    DT_TRY(dt_compiled_run(c, t->offsets, arg, result));
-    add_results(t, result, batch->rows, s);
-    double weight = is_weighted(t, c) ? value_at(&result[1 + t->o.compile->n_metrics], 0) : 0;
-    s->weight += weight;
+    DT_TRY(dt_compiled_run(c, t->offsets, arg, t->result));
+    dt_tally_add(tally, t->result, batch->rows, s->n, s->v);
+    s->examples += (double)batch->rows;
     if (loss)
-        *loss = value_at(&result[0], 0) / (weight > 0 ? weight : (double)batch->rows);
+        *loss = loss_of(t, tally, t->result, batch->rows);
     return NULL;
 }
 
@@ -220,7 +227,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
     dt_status *bad = NULL;
     dt_batch batch;
 
-    *s = (dt_sums){ 0 };
+    dt_trainer_clear(t, s);
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL }));
     for (int64_t done = 0; !bad && (batches == 0 || done < batches); done++) {
         bad = dt_feed_next(feed, &batch);
@@ -237,16 +244,12 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
 
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics)
 {
-    const dt_compile_spec *c = t->o.compile;
-    int at = 0;
+    double value[DT_MAX_KEYS];
+    int n = dt_sum_layout_values(&t->layout, t->o.compile, s, value);
 
-    metrics[0] = (dt_metric){ t->key[validation][0], s->loss / (s->weight > 0 ? s->weight : s->examples) };
-    for (int i = 0; i < c->n_metrics; i++) {
-        const dt_metric_row *row = c->metric[i].row;
-        metrics[1 + i] = (dt_metric){ t->key[validation][1 + i], row->result(c->metric[i].args, &s->metric[at], s->examples) };
-        at += row->sums;
-    }
-    return 1 + c->n_metrics;
+    for (int i = 0; i < n; i++)
+        metrics[i] = (dt_metric){ t->key[validation][i], value[i] };
+    return n;
 }
 
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)

@@ -2,7 +2,7 @@
 #ifndef DT_TRAIN_TRAINER_H
 #define DT_TRAIN_TRAINER_H
 
-#include "train/train.h"
+#include "train/results.h"
 
 struct dt_trainer {
     dt_arena *arena;
@@ -10,14 +10,17 @@ struct dt_trainer {
     dt_match match;
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     dt_compiled *accumulate;     /* NULL: every step updates */
-    const char **key[2];         /* [1 + metrics] history keys, plain and with val_ */
+    const char **key[2];         /* [DT_MAX_KEYS] history keys, plain and with val_ */
+    dt_sum_layout layout;            /* of sums */
+    dt_tally training, evaluation;
+    dt_view *result;             /* room for any step's */
     int32_t *offsets;            /* [replicas + 1] */
     dt_price price;              /* of a full training step */
     int64_t peak_bytes;
 };
 
 typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE } dt_step_kind;
-/* The step of one replica, traced: arguments are the input and the target elements; results "loss" and "sums/0", ... (one per metric): sums over all
+/* The step of one replica, traced: arguments are the input and the target elements; results, which results.h names, are sums over all
  * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
 

@@ -4,8 +4,9 @@
 static dt_status *read_compile(dt_arena *arena, const char *text, int outputs, dt_compile_spec *out)
 {
     dt_place at = { 0 };
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, outputs });
-    return dt_compile_read(arena, parse(arena, "job.yaml", text), &at, outputs ? &type : NULL, out);
+    const dt_output_spec output = { .name = "scores", .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, outputs }) };
+    const dt_model_spec model = { .n_outputs = 1, .output = &output };
+    return dt_compile_read(arena, parse(arena, "job.yaml", text), &at, outputs ? &model : NULL, out);
 }
 
 static void test_whole_compile(void **state)
@@ -21,14 +22,14 @@ static void test_whole_compile(void **state)
                     "target: label\n", 10, &c));
     assert_ptr_equal(c.optimizer.kind, &dt_optimizer_adam.kind);
     assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.01);
-    assert_ptr_equal(c.loss.kind, &dt_loss_sparse_categorical_crossentropy.kind);
+    assert_ptr_equal(c.output[0].loss.kind, &dt_loss_sparse_categorical_crossentropy.kind);
     assert_int_equal(c.n_metrics, 3);
     assert_ptr_equal(c.metric[0].row, &dt_metric_sparse_categorical_accuracy);
     assert_string_equal(c.metric[0].key, "accuracy");
     assert_string_equal(c.metric[1].key, "hits");
     assert_string_equal(c.metric[2].key, "sparse_categorical_accuracy");
-    assert_string_equal(c.target, "label");
-    assert_int_equal(c.target_at.line, 5);
+    assert_string_equal(c.output[0].target, "label");
+    assert_int_equal(c.output[0].target_at.line, 5);
     dt_arena_destroy(arena);
 }
 
@@ -40,7 +41,7 @@ static void test_keras_defaults(void **state)
     ok(read_compile(arena, "{optimizer: sgd, loss: mse}", 1, &c));
     assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.01);
     assert_int_equal(c.n_metrics, 0);
-    assert_null(c.target);
+    assert_null(c.output[0].target);
     ok(read_compile(arena, "{optimizer: Adam, loss: mae, metrics: null, precision: null}", 1, &c));
     assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.001);
     dt_arena_destroy(arena);
@@ -87,7 +88,7 @@ static void test_perplexity_follows_the_loss(void **state)
         dt_trace *t = dt_trace_create("metric");
         dt_type label = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH }), scores = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 });
         dt_value y = dt_trace_declare(t, "y", &label), p = dt_trace_declare(t, "p", &scores);
-        dt_value loss = ((const dt_loss_row *)c.loss.kind)->rows(&(dt_loss_call_args){ c.loss.args, y, p });
+        dt_value loss = ((const dt_loss_row *)c.output[0].loss.kind)->rows(&(dt_loss_call_args){ c.output[0].loss.args, y, p });
         dt_value value = c.metric[0].row->update(&(dt_loss_call_args){ c.metric[0].args, y, p });
         assert_int_equal(loss.node == value.node, rows[i].same);
         dt_return(t, "loss", loss);

@@ -35,9 +35,9 @@ static void test_layers_take_from_named_ones(void **state)
     }
     assert_int_equal(m.n_inputs, 2);
     assert_string_equal(m.input[1].name, "z");
-    assert_int_equal(m.last, 7);
+    assert_int_equal(m.output[0].layer, 7);
     dt_type out = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 });
-    assert_true(dt_type_equal(&m.output, &out));
+    assert_true(dt_type_equal(&m.output[0].type, &out));
     dt_arena_destroy(arena);
 }
 
@@ -51,7 +51,7 @@ static void test_sequential_is_the_special_case(void **state)
         dt_model_spec m;
         ok(read_model(arena, dt_arena_printf(arena, forms[f], layers), &m));
         assert_int_equal(m.n_layers, 4);
-        assert_int_equal(m.last, 3);
+        assert_int_equal(m.output[0].layer, 3);
         assert_int_equal(m.parameters, 4 * 3 + 3 + 3 * 2 + 2);
         for (int i = 1; i < 4; i++)
             assert_int_equal(m.layer[i].from[0], i - 1);
@@ -65,7 +65,7 @@ static void test_the_output_may_stand_anywhere(void **state)
     dt_arena *arena = dt_arena_create();
     dt_model_spec m;
     ok(read_model(arena, "{type: functional, outputs: [x], layers: [Input: {name: x, shape: [4]}]}", &m));
-    assert_int_equal(m.last, 0);
+    assert_int_equal(m.output[0].layer, 0);
     dt_arena_destroy(arena);
 }
 
@@ -92,7 +92,10 @@ static const struct bad {
     { HEAD "- Dense: {name: a, units: 3, inputs: image}", DT_E_MODEL_INPUTS, 4, 3, "no layer takes from 'hidden', and the output is 'a'", NULL },
     { HEAD "outputs: image", DT_E_MODEL_INPUTS, 4, 3, "no layer takes from 'hidden', and the output is 'image'", NULL },
     { HEAD "outputs: hiden", DT_E_MODEL_INPUTS, 5, 10, "the output is 'hiden', and there is no such layer", "did you mean 'hidden'?" },
-    { HEAD "outputs: [image, hidden]", DT_E_NOT_YET, 5, 10, "a model of 2 outputs is not implemented yet; name one layer", NULL },
+    { HEAD "outputs: [hidden, hidden]", DT_E_MODEL_INPUTS, 5, 19, "outputs names 'hidden' twice", NULL },
+    { HEAD "outputs: [image, hiden]", DT_E_MODEL_INPUTS, 5, 18, "the output is 'hiden', and there is no such layer", "did you mean 'hidden'?" },
+    { HEAD "- Dense: {name: a, units: 3, inputs: image}\noutputs: [image, a]", DT_E_MODEL_INPUTS, 4, 3,
+      "no layer takes from 'hidden', and it is none of the outputs", "add it to model.outputs, or leave it out" },
     { HEAD "outputs: []", DT_E_MODEL_INPUTS, 5, 10, "outputs names a layer, got an empty list", NULL },
     { HEAD "- Add: {inputs: [image, hidden]}", DT_E_MODEL_SHAPE, 5, 3, "Add cannot join 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
     { HEAD "- Reshape: {target_shape: [3, 1]}\n- Concatenate: {inputs: [image, reshape]}", DT_E_MODEL_SHAPE, 6, 3,

@@ -67,7 +67,7 @@ static void test_dense_takes_more_dimensions(void **state)
     dt_value y = dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
     dt_type is = dt_type_of_value(y), ought = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 5, 3 });
     assert_true(dt_type_equal(&is, &ought));
-    assert_true(dt_type_equal(&m->spec.output, &ought));
+    assert_true(dt_type_equal(&m->spec.output[0].type, &ought));
     dt_trace_destroy(t);
     model_free(m);
 }

@@ -16,7 +16,7 @@ static void describe(const dt_model_spec *m, dt_str *out)
         dt_shape_print(&m->weight[i]->type, out);
         dt_str_puts(out, m->weight[i]->trainable ? "\n" : " *\n");
     }
-    dt_shape_print(&m->output, out);
+    dt_shape_print(&m->output[0].type, out);
 }
 
 static void test_weights_are_keras(void **state)

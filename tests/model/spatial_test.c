@@ -20,7 +20,7 @@ static void describe(const char *shape, const char *layer, dt_str *out)
     dt_str text = { 0 };
     dt_str_printf(&text, "- Input: {shape: %s}\n- %s", shape, layer);
     dt_model *m = model_of(dt_str_text(&text), 0);
-    put_type(out, "", &m->spec.output);
+    put_type(out, "", &m->spec.output[0].type);
     for (int i = 0; i < m->n_weights; i++) {
         dt_str_putc(out, ' ');
         put_type(out, strrchr(m->weight[i]->path, '/') + 1, &m->weight[i]->type);

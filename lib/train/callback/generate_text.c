@@ -43,9 +43,9 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
 {
     const dt_model_spec *model = job->model;
     const dt_dataset_spec *data = job->data;
-    const dt_type *in = &model->input[0].type, *out = &model->output;
+    const dt_type *in = &model->input[0].type, *out = &model->output[0].type;
     bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
-    bool speaks = out->rank == 3 && dt_dtype_is_float(out->dtype) && out->dim[1] == in->dim[1];
+    bool speaks = model->n_outputs == 1 && out->rank == 3 && dt_dtype_is_float(out->dtype) && out->dim[1] == in->dim[1];
     if (!data->format->encode)
         return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText wants data of format text, which says what tokens mean, got %s",
                        data->format->kind.name);
@@ -73,7 +73,7 @@ static dt_status *open_generator(run *r, dt_callback *c)
     c->state = g;
     g->settings = x;
     g->length = r->model->spec.input[0].type.dim[1];
-    g->vocabulary = r->model->spec.output.dim[2];
+    g->vocabulary = r->model->spec.output[0].type.dim[2];
     g->token = dt_alloc((strlen(x->prompt) + (size_t)x->max_tokens) * sizeof *g->token);
     g->window = dt_arena_array(r->arena, int32_t, g->length);
     g->share = dt_arena_array(r->arena, double, g->vocabulary);

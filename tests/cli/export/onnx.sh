@@ -18,7 +18,7 @@ seq 400 | tr "\n" " " >"$TEST_DIR/text"
 TEXT=$TEST_DIR/text
 export TEXT
 "$python" tests/onnx/jobs.py "$DTRAIN" "$TEST_DIR" "$tiny" tests/jobs/attention.yaml tests/jobs/conv.yaml tests/jobs/default.yaml \
-    tests/jobs/functional.yaml tests/jobs/gpt.yaml tests/jobs/mirrored.yaml tests/jobs/sequence.yaml tests/jobs/spatial.yaml tests/jobs/steps.yaml \
+    tests/jobs/functional.yaml tests/jobs/gpt.yaml tests/jobs/mirrored.yaml tests/jobs/outputs.yaml tests/jobs/sequence.yaml tests/jobs/spatial.yaml tests/jobs/steps.yaml \
     tests/jobs/tiny_linear.yaml tests/jobs/tiny_mlp.yaml tests/jobs/tiny_one_hot.yaml tests/jobs/tiny_shards.yaml \
     "$tiny compile.precision=mixed_bfloat16" "$tiny compile.precision=mixed_float16" 'tests/jobs/conv.yaml compile.precision=mixed_bfloat16' \
     "configs/quickstart.yaml $(digits)" configs/resnet20.yaml \

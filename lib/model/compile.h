@@ -1,0 +1,34 @@
+/* Reading `compile`, from the inside: compile.c has its keys, compile_outputs.c what it says of each output, compile_metrics.c the metrics. */
+#ifndef DT_MODEL_COMPILE_H
+#define DT_MODEL_COMPILE_H
+
+#include "model/model.h"
+
+/* The model's; v NULL, n 0: it is faulty, and nobody knows their names. */
+typedef struct dt_outputs {
+    int n;
+    const dt_output_spec *v;
+} dt_outputs;
+
+/* Whether t is a mapping by outputs rather than {KIND: {...}}: it has another number of keys than one, or the key is an output, or no kind of these. */
+bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
+/* A mapping by outputs, or a list with an entry for each, taken apart: of[o->n], NULL where it says nothing. All faults, at the names. */
+dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what, const dt_tree **of) DT_MUST_USE;
+/* UNKNOWN_NAME at t's place, with the nearest. */
+dt_status *dt_no_output(const dt_outputs *o, const dt_place *at, const char *name) DT_MUST_USE;
+
+/* Trees of `compile` that are by outputs, as written; NULL: absent. */
+typedef struct dt_compile_trees {
+    const dt_tree *loss, *loss_weights, *target, *metrics, *weighted_metrics;
+} dt_compile_trees;
+/* out->output, all faults. */
+dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
+/* out->metric, all faults; losses are read. */
+dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
+
+static inline const dt_tree *dt_given(const dt_tree *t)
+{
+    return t && t->kind != DT_TREE_NULL ? t : NULL;
+}
+
+#endif

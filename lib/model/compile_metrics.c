@@ -1,0 +1,183 @@
+/*
+ * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the output's loss, and keeps its short name in
+ * the history. In a model of several outputs a metric's key begins with its output's name.
+ */
+#include <string.h>
+
+#include "model/compile.h"
+
+double dt_mean_of_sum(const void *args, const double *sum, double examples)
+{
+    (void)args;
+    return examples != 0 ? sum[0] / examples : 0;
+}
+
+/* What `accuracy` means: the loss says, else how many numbers an output has. */
+static const char *fitting_accuracy(const dt_named *loss, const dt_type *output)
+{
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    if (row && row->accuracy)
+        return row->accuracy;
+    bool one_number = output && output->rank > 1 && output->dim[output->rank - 1] == 1;
+    return one_number ? "BinaryAccuracy" : "CategoricalAccuracy";
+}
+
+static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out)
+{
+    int n;
+    const dt_kind *const *rows = dt_metrics(&n);
+    return dt_named_read(arena, rows, n, "metric", t, out);
+}
+
+/* The `name` argument, which most metrics have. */
+static const char *given_name(const dt_named *n)
+{
+    for (const dt_field *f = n->kind->fields; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "name") == 0)
+            return *(const char *const *)((const char *)n->args + f->offset);
+    return NULL;
+}
+
+/* fit adds up one number an example. */
+static dt_status *check_row(const dt_named *named)
+{
+    const dt_metric_row *row = (const dt_metric_row *)named->kind;
+    if (row->alone)
+        return dt_fail(DT_E_METRICS, &named->at, "%s has nothing to compare: it is for loops of your own", named->kind->name);
+    if (row->parts)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &named->at, "metric %s is not implemented for fit yet", named->kind->name),
+                          "dt_meter_create has it, for loops of your own");
+    return NULL;
+}
+
+/* Whether the loss has its `from_logits` set. */
+static bool takes_logits(const dt_named *loss)
+{
+    for (const dt_field *f = loss->kind ? loss->kind->fields : NULL; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "from_logits") == 0)
+            return *(const bool *)((const char *)loss->args + f->offset);
+    return false;
+}
+
+/* Whose metrics are read, and what they take over from the rest of `compile`. */
+typedef struct owner {
+    int output;
+    const char *prefix; /* "kind_"; "": there is one output */
+    const char *accuracy;
+    bool from_logits;
+} owner;
+
+static const char *key_of(dt_arena *arena, const dt_named *named, const owner *w)
+{
+    const char *key = given_name(named);
+    if (!key && named->kind == &dt_metric_accuracy.kind)
+        key = strcmp(named->written, "acc") == 0 ? "acc" : "accuracy";
+    if (!key)
+        key = dt_snake_case(arena, named->kind->name);
+    return *w->prefix && *key ? dt_arena_printf(arena, "%s%s", w->prefix, key) : key;
+}
+
+static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w, dt_metric_use *out)
+{
+    dt_named named;
+    DT_TRY(read_row(arena, t, &named));
+    DT_TRY(check_row(&named));
+    const char *key = key_of(arena, &named, w);
+    dt_place at = named.at;
+    if (named.kind == &dt_metric_accuracy.kind) {
+        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = w->accuracy, .at = at };
+        DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));
+    }
+    const dt_metric_row *row = (const dt_metric_row *)named.kind;
+    if (row->follow)
+        row->follow(named.args, w->from_logits);
+    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output };
+    return NULL;
+}
+
+static bool is_loss_key(const dt_compile_spec *c, const char *key)
+{
+    bool is = strcmp(key, "loss") == 0;
+    for (int i = 0; i < c->n_outputs; i++)
+        is |= c->output[i].loss_key && strcmp(c->output[i].loss_key, key) == 0;
+    return is;
+}
+
+static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(use[k].key, use[i].key) == 0)
+            return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", use[i].key, k);
+    if (is_loss_key(c, use[i].key) || strncmp(use[i].key, "val_", 4) == 0 || !*use[i].key)
+        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", use[i].key);
+    return NULL;
+}
+
+/* ---- lists ---- */
+
+typedef struct list {
+    dt_arena *arena;
+    dt_compile_spec *c;
+    dt_metric_use *use;
+} list;
+
+static dt_status *add_metric(const list *l, const dt_tree *t, const owner *w)
+{
+    dt_compile_spec *c = l->c;
+    if (c->n_metrics == DT_MAX_METRICS)
+        return dt_fail(DT_E_RANGE, &t->at, "metrics must be at most %d", DT_MAX_METRICS);
+    DT_TRY(read_metric(l->arena, t, w, &l->use[c->n_metrics]));
+    DT_TRY(check_key(c, l->use, c->n_metrics));
+    c->n_metrics++;
+    return NULL;
+}
+
+static dt_status *add_list(const list *l, const dt_tree *t, const owner *w)
+{
+    dt_status *faults = NULL;
+    if (t->kind != DT_TREE_LIST)
+        return add_metric(l, t, w);
+    for (int i = 0; i < t->n; i++)
+        dt_status_append(&faults, add_metric(l, t->item[i], w));
+    return faults;
+}
+
+static owner owner_of(const list *l, const dt_outputs *o, int i)
+{
+    const dt_named *loss = &l->c->output[i].loss;
+    return (owner){ .output = i, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
+                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = takes_logits(loss) };
+}
+
+static dt_status *add_by_output(const list *l, const dt_tree *t, const dt_outputs *o)
+{
+    const dt_tree *of[DT_MAX_OUTPUTS];
+    DT_TRY(dt_by_output(o, t, "metrics", of));
+    dt_status *faults = NULL;
+    for (int i = 0; i < o->n; i++) {
+        const owner w = owner_of(l, o, i);
+        if (dt_given(of[i]))
+            dt_status_append(&faults, add_list(l, of[i], &w));
+    }
+    return faults;
+}
+
+static dt_status *add_all(const list *l, const dt_tree *t, const dt_outputs *o)
+{
+    int n;
+    const dt_kind *const *rows = dt_metrics(&n);
+    if (o->n > 1 || (o->n == 1 && dt_is_by_output(o, t, rows, n)))
+        return add_by_output(l, t, o);
+    if (o->n == 0 && t->kind == DT_TREE_MAP)
+        return NULL; /* of a faulty model nobody knows the outputs */
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "metrics"));
+    const owner w = owner_of(l, o, 0);
+    return add_list(l, t, &w);
+}
+
+dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    const list l = { arena, out, dt_arena_array(arena, dt_metric_use, DT_MAX_METRICS) };
+    out->metric = l.use;
+    return dt_given(t->metrics) ? add_all(&l, t->metrics, o) : NULL;
+}

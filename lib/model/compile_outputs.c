@@ -1,0 +1,225 @@
+/*
+ * What `compile` says of each output: its loss, what that counts, the data element that holds its targets. A model of one output has one of each; of
+ * several they are mappings by output, or lists in the outputs' order, and one loss alone is that of all of them. null is no loss.
+ *
+ *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
+ *     loss_weights: {age: 0.1}
+ *     target: {kind: label}                   age's is the element `age`
+ */
+#include <string.h>
+
+#include "model/compile.h"
+
+/* ---- by output ---- */
+
+static int find_output(const dt_outputs *o, const char *name)
+{
+    for (int i = 0; i < o->n; i++)
+        if (strcmp(o->v[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool is_kind(const dt_kind *const *rows, int n, const char *name)
+{
+    bool is = false;
+    for (int i = 0; i < n; i++) {
+        is |= strcmp(rows[i]->name, name) == 0;
+        for (const char *const *a = rows[i]->aliases; a && *a; a++)
+            is |= strcmp(*a, name) == 0;
+    }
+    return is;
+}
+
+bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n)
+{
+    if (t->kind != DT_TREE_MAP)
+        return false;
+    return t->n != 1 || find_output(o, t->entry[0].key) >= 0 || (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
+}
+
+dt_status *dt_no_output(const dt_outputs *o, const dt_place *at, const char *name)
+{
+    const char *names[DT_MAX_OUTPUTS];
+    dt_str list = { 0 };
+    for (int i = 0; i < o->n; i++) {
+        names[i] = o->v[i].name;
+        dt_str_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = dt_nearest(name, names, o->n);
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, at, "the model has no output '%.80s'", name);
+    s = near ? dt_suggest(s, "did you mean '%s'?", near) : dt_suggest(s, "it has %s", dt_str_text(&list));
+    dt_str_release(&list);
+    return s;
+}
+
+static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree **of)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < t->n; i++) {
+        int k = find_output(o, t->entry[i].key);
+        if (k < 0)
+            dt_status_append(&faults, dt_no_output(o, &t->entry[i].key_at, t->entry[i].key));
+        else
+            of[k] = t->entry[i].value;
+    }
+    return faults;
+}
+
+dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what, const dt_tree **of)
+{
+    memset(of, 0, (size_t)o->n * sizeof *of);
+    if (t->kind == DT_TREE_MAP)
+        return take_map(o, t, of);
+    if (t->kind != DT_TREE_LIST)
+        return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s of a model of %d outputs: expected {OUTPUT: ...} or a list, got '%.80s'", what, o->n, t->text);
+    if (t->n != o->n)
+        return dt_suggest(dt_fail(DT_E_RANGE, &t->at, "%s is a list of %d, and the model has %d output%s", what, t->n, o->n, o->n == 1 ? "" : "s"),
+                          "write one for each, in the order of model.outputs, or a mapping by their names");
+    for (int i = 0; i < o->n; i++)
+        of[i] = t->item[i];
+    return NULL;
+}
+
+/* ---- losses ---- */
+
+/* fit divides sums over examples by their number: what is no such quotient is for loops of one's own. */
+static dt_status *check_loss(const dt_named *loss)
+{
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    int reduction = ((const dt_loss_head *)loss->args)->reduction;
+    const dt_tree *ignored = dt_tree_get(loss->tree, "ignore_class");
+    if (row->whole)
+        return dt_fail(DT_E_NOT_YET, &loss->at, "%s is one number for a batch; fit wants losses of single examples", loss->kind->name);
+    if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
+                                  dt_reductions[reduction]), "leave it out");
+    if (dt_given(ignored))
+        return dt_fail(DT_E_NOT_YET, &ignored->at, "ignore_class is not implemented for fit yet; dt_loss_call has it");
+    return NULL;
+}
+
+static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
+{
+    DT_TRY(dt_loss_read(arena, t, out));
+    return check_loss(out);
+}
+
+/* The same for all outputs. */
+static dt_status *share_loss(dt_arena *arena, const dt_tree *t, dt_compile_spec *out)
+{
+    dt_named loss;
+    dt_status *s = read_loss(arena, t, &loss);
+    for (int i = 0; i < out->n_outputs; i++)
+        out->output[i].loss = loss;
+    out->loss_at = loss.at;
+    return s;
+}
+
+static bool has_loss(const dt_compile_spec *c)
+{
+    bool has = false;
+    for (int i = 0; i < c->n_outputs; i++)
+        has |= c->output[i].loss.kind != NULL;
+    return has;
+}
+
+static dt_status *read_each_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    const dt_tree *of[DT_MAX_OUTPUTS];
+    dt_status *faults = dt_by_output(o, t, "loss", of);
+    if (faults)
+        return faults;
+    for (int i = 0; i < o->n; i++)
+        if (dt_given(of[i]))
+            dt_status_append(&faults, read_loss(arena, of[i], &out->output[i].loss));
+        else if (!of[i])
+            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_MISSING_KEY, &t->at, "loss says nothing of output '%s'", o->v[i].name),
+                                                 "'%s: null' trains it towards nothing", o->v[i].name));
+    if (!faults && !has_loss(out))
+        return dt_fail(DT_E_RANGE, &t->at, "no output has a loss: there is nothing to train");
+    return faults;
+}
+
+static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    int n;
+    const dt_kind *const *rows = dt_losses(&n);
+    bool each = t->kind == DT_TREE_LIST || dt_is_by_output(o, t, rows, n);
+    out->loss_at = t->at;
+    if (!each)
+        return share_loss(arena, t, out);
+    return o->n ? read_each_loss(arena, t, o, out) : NULL; /* of a faulty model nobody knows the names */
+}
+
+/* Keras' names: an output's own loss has one where there are several. */
+static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out)
+{
+    int n = 0;
+    for (int i = 0; i < o->n; i++)
+        n += out->output[i].loss.kind != NULL;
+    for (int i = 0; n > 1 && i < o->n; i++)
+        if (out->output[i].loss.kind)
+            out->output[i].loss_key = dt_arena_printf(arena, "%s_loss", o->v[i].name);
+}
+
+/* ---- what a loss counts ---- */
+
+static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out)
+{
+    DT_TRY(dt_tree_real(t, "loss_weights", &out->loss_weight));
+    return out->loss_weight >= 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "loss_weights must not be negative, got %s", t->text);
+}
+
+static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    const dt_tree *of[DT_MAX_OUTPUTS];
+    if (o->n == 0)
+        return NULL;
+    if (t->kind == DT_TREE_SCALAR && o->n == 1)
+        return read_loss_weight(t, &out->output[0]);
+    dt_status *faults = dt_by_output(o, t, "loss_weights", of);
+    for (int i = 0; !faults && i < o->n; i++)
+        if (dt_given(of[i]))
+            dt_status_append(&faults, read_loss_weight(of[i], &out->output[i]));
+    return faults;
+}
+
+/* ---- targets ---- */
+
+static dt_status *read_target(const dt_tree *t, dt_output_use *out)
+{
+    out->target_at = t->at;
+    return dt_tree_text(t, "target", &out->target);
+}
+
+static dt_status *read_targets(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    const dt_tree *of[DT_MAX_OUTPUTS];
+    if (t->kind == DT_TREE_SCALAR && out->n_outputs == 1)
+        return read_target(t, &out->output[0]);
+    if (o->n == 0)
+        return NULL;
+    dt_status *faults = dt_by_output(o, t, "target", of);
+    for (int i = 0; !faults && i < o->n; i++)
+        if (dt_given(of[i]))
+            dt_status_append(&faults, read_target(of[i], &out->output[i]));
+    return faults;
+}
+
+dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out)
+{
+    dt_status *faults = NULL;
+    out->n_outputs = o->n ? o->n : 1;
+    out->output = dt_arena_array(arena, dt_output_use, out->n_outputs);
+    for (int i = 0; i < out->n_outputs; i++)
+        out->output[i] = (dt_output_use){ .name = o->n ? o->v[i].name : NULL, .loss_weight = 1 };
+    if (dt_given(t->loss))
+        faults = read_losses(arena, t->loss, o, out);
+    name_losses(arena, o, out);
+    if (dt_given(t->loss_weights))
+        dt_status_append(&faults, read_loss_weights(t->loss_weights, o, out));
+    if (dt_given(t->target))
+        dt_status_append(&faults, read_targets(t->target, o, out));
+    return faults;
+}
