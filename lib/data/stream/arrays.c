@@ -99,9 +99,10 @@ static void close_archive(void *state)
 static dt_status *open_members(dt_stream_source *s, arrays *x)
 {
     x->array = dt_arena_array(s->arena, array, s->n);
-    for (; x->n < s->n; x->n++) {
-        array *a = &x->array[x->n];
-        dt_stored stored = {.name = s->element[x->n].name, .file = s->path};
+    x->n = s->n; /* of all, opened or not */
+    for (int e = 0; e < s->n; e++) {
+        array *a = &x->array[e];
+        dt_stored stored = {.name = s->element[e].name, .file = s->path};
         DT_TRY(dt_npz_open(s->arena, &stored, &a->file));
         a->path = stored.file;
     }
