@@ -3,6 +3,7 @@
 #   make              the program, the libraries
 #   make tests        the test programs            make test      builds and runs them, prints N passed, N failed
 #   make examples     the C examples and the sample digits
+#   make fuzz         fuzz targets, by clang: scripts/fuzz runs them
 #   make check        rooms, shell scripts, warnings are errors
 #   make bench        measures against the limits of this machine
 #   make install      PREFIX=/usr/local DESTDIR=; make uninstall takes it away
@@ -31,8 +32,15 @@ LDFLAGS += -fsanitize=address,undefined
 else ifeq ($(SAN),tsan)
 DTFLAGS += -fsanitize=thread
 LDFLAGS += -fsanitize=thread
+else ifeq ($(SAN),fuzz)
+$(BUILD)/tests/fuzz/%.o: DTFLAGS += -DDT_FUZZER
+DTFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=address,undefined
+else ifeq ($(SAN),cov)
+DTFLAGS += --coverage
+LDFLAGS += --coverage
 else ifneq ($(SAN),)
-$(error SAN is asan or tsan, not '$(SAN)')
+$(error SAN is asan, tsan, fuzz or cov, not '$(SAN)')
 endif
 ifeq ($(WERROR),1)
 DTFLAGS += -Werror
@@ -107,6 +115,9 @@ $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 
 WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 
+# What fuzzing found, once more.
+TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
+
 tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance)
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -121,6 +132,23 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 	$(AR) rcs $@ $^
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+# Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
+FUZZ_C  := $(call find_c,tests/fuzz)
+FUZZERS := $(patsubst %.c,build/fuzz/%,$(filter %_fuzz.c,$(FUZZ_C)))
+FUZZ_O  := $(FUZZ_C:%.c=$(BUILD)/%.o)
+.PHONY: fuzz
+fuzz:
+	$(MAKE) SAN=fuzz CC=clang CFLAGS='-O1 -g' $(FUZZERS)
+# The command line's readers, without its main.
+$(BUILD)/tests/fuzz/libverbs.a: $(filter-out $(BUILD)/cmd/main.o,$(CMD_O))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(filter-out %_fuzz.o %_test.o,$(FUZZ_O)) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
+	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+
 # A compiler plug-in that is none, for the driver's tests.
 $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
 	@mkdir -p $(@D)

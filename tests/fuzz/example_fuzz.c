@@ -1,0 +1,35 @@
+/* tf.Example messages by themselves, and their features as values. */
+#include <stdlib.h>
+
+#include "data/feature.h"
+#include "fuzz.h"
+
+static void take(const dt_parsed_example *x, const char *name)
+{
+    static const dt_dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_INT64, DT_UINT8};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        int64_t count;
+        dt_status *s = dt_feature_values(x, name, dtypes[i], &count);
+        if (!s) {
+            dt_type type = dt_type_of(dtypes[i], 1, &count);
+            void *out = dt_alloc((size_t)count * 8 + 1);
+            s = dt_feature_read(x, name, &type, out);
+            free(out);
+        }
+        fuzz_done(s);
+    }
+}
+
+FUZZ_TARGET(example)
+{
+    dt_parsed_example x = {0};
+    const char *why = "";
+    if (dt_parsed_example_read(&x, data, size, &why)) {
+        for (int i = 0; i < x.n && i < 8; i++)
+            FUZZ_CHECK(x.feature[i].size <= size && x.feature[i].name_size <= size, "a feature that is larger than its message");
+        take(&x, "x");
+        take(&x, "y");
+    }
+    dt_parsed_example_release(&x);
+    return 0;
+}

@@ -1,0 +1,153 @@
+/* See fuzz.h. */
+#define _GNU_SOURCE /* memfd_create */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "data/data.h"
+
+enum { MOST_BATCHES = 64, MOST_ADDED = 8 };
+
+_Noreturn void fuzz_fail(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+    abort();
+}
+
+static void put(int fd, const void *bytes, size_t n)
+{
+    FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, bytes, n, 0) == (ssize_t)n, "no room for the input");
+}
+
+const char *fuzz_file(const void *bytes, size_t n)
+{
+    static int fd = -1;
+    static char path[64];
+    if (fd < 0)
+        fd = memfd_create("input", 0);
+    put(fd, bytes, n);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/* ---- a folder ---- */
+
+static char folder[64], added[MOST_ADDED][512];
+static int n_added;
+
+static void empty_folder(void)
+{
+    while (n_added > 0)
+        unlink(added[--n_added]);
+}
+
+static void remove_folder(void)
+{
+    empty_folder();
+    rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    const char *memory = "/dev/shm/dtrain-fuzz-XXXXXX", *disk = "/tmp/dtrain-fuzz-XXXXXX";
+    strcpy(folder, access("/dev/shm", W_OK) == 0 ? memory : disk);
+    FUZZ_CHECK(mkdtemp(folder), "no folder for the input");
+    atexit(remove_folder);
+}
+
+void fuzz_folder_add(const char *name, const void *bytes, size_t n)
+{
+    FUZZ_CHECK(n_added < MOST_ADDED, "too many files");
+    char *path = added[n_added++];
+    snprintf(path, sizeof *added, "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    put(fd, bytes, n);
+    close(fd);
+}
+
+const char *fuzz_folder(const char *name, const void *bytes, size_t n)
+{
+    if (!*folder)
+        make_folder();
+    empty_folder();
+    fuzz_folder_add(name, bytes, n);
+    return folder;
+}
+
+const char *fuzz_string(const uint8_t *data, size_t size)
+{
+    static char *text;
+    free(text);
+    text = malloc(size + 1);
+    FUZZ_CHECK(text, "no memory for the input");
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
+/* ---- what is wrong with an error ---- */
+
+static bool is_documented(int code)
+{
+    static const int codes[] = {64, 65, 66, 69, 71, 73, 74, 75, 76, 77, 78, 79, 80};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
+static bool is_clean(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' && *text != '\n' && *text != '\t')
+            return false;
+    return true;
+}
+
+void fuzz_done(dt_status *s)
+{
+    char *text = dt_status_format(s);
+    for (const dt_status *at = s; at; at = dt_status_next(at))
+        FUZZ_CHECK(is_documented(dt_status_code(at)), text);
+    FUZZ_CHECK(!text || is_clean(text), "control characters in a message");
+    free(text);
+    dt_status_free(s);
+}
+
+/* ---- data sets ---- */
+
+static dt_status *read_batches(dt_dataset *d)
+{
+    dt_feed *feed = NULL;
+    dt_batch batch = {.rows = 1};
+    DT_TRY(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));
+    dt_status *s = NULL;
+    for (int i = 0; !s && batch.rows > 0 && i < MOST_BATCHES; i++)
+        s = dt_feed_next(feed, &batch);
+    dt_feed_close(feed);
+    return s;
+}
+
+void fuzz_dataset(const char *format, ...)
+{
+    dt_dataset *d = NULL;
+    dt_str text = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_status *s = dt_dataset_open(&d, "%s", dt_str_text(&text));
+    if (!s)
+        s = read_batches(d);
+    fuzz_done(s);
+    dt_dataset_unref(d);
+    dt_str_release(&text);
+}

@@ -1,0 +1,34 @@
+/* What the targets of pictures share. */
+#ifndef TESTS_FUZZ_IMAGE_H
+#define TESTS_FUZZ_IMAGE_H
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "data/image/image.h"
+#include "fuzz.h"
+
+/* Decoded as it says it is, if it is small, and as one of 5 x 7 pixels. The first byte says with how many channels. */
+static inline void fuzz_picture(const uint8_t *data, size_t size)
+{
+    static const int channels[] = {1, 3, 4};
+    if (size == 0)
+        return;
+    dt_image want = {.height = 5, .width = 7, .channels = channels[data[0] % 3], .path = "picture", .element = "x"};
+    uint8_t out[5 * 7 * 4];
+    const uint8_t *bytes = data + 1;
+    int64_t height, width, pixels;
+    size--;
+    fuzz_done(dt_image_decode(&want, bytes, size, out));
+    dt_status *s = dt_image_size(want.path, bytes, size, &height, &width);
+    if (!s && dt_mul_fits(height, width, &pixels) && pixels <= 1 << 16) {
+        want.height = height;
+        want.width = width;
+        uint8_t *picture = malloc((size_t)(pixels * want.channels));
+        s = dt_image_decode(&want, bytes, size, picture);
+        free(picture);
+    }
+    fuzz_done(s);
+}
+
+#endif

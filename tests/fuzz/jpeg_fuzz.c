@@ -1,0 +1,8 @@
+/* JPEG pictures. */
+#include "image.h"
+
+FUZZ_TARGET(jpeg)
+{
+    fuzz_picture(data, size);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* NPZ archives, as elements of a job's data set: the directory of a ZIP file, its members, their NPY headers. */
+#include "fuzz.h"
+#include "repair.h"
+
+FUZZ_TARGET(npz)
+{
+    fuzz_dataset("{format: npy, train: {x: %s}, global_batch_size: 4}", fuzz_file(data, size));
+    return 0;
+}
+
+#ifdef DT_FUZZER
+FUZZ_MUTATOR
+{
+    size = LLVMFuzzerMutate(data, size, most);
+    if (seed % 8 != 0)
+        repair_zip(data, size);
+    return size;
+}
+#endif

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""What fuzzing begins with: small good files of every kind, made here. Writes them to FOLDER/TARGET/NAME.
+
+    python3 tests/fuzz/seeds.py build/fuzz/work
+
+What was found from there on, cut down to what covers something of its own, is tests/fuzz/corpus.
+"""
+import gzip
+import hashlib
+import io
+import json
+import os
+import struct
+import sys
+import zipfile
+import zlib
+
+FOLDER = sys.argv[1]
+
+
+def put(target, name, data):
+    os.makedirs(os.path.join(FOLDER, target), exist_ok=True)
+    with open(os.path.join(FOLDER, target, name), "wb") as f:
+        f.write(data.encode() if isinstance(data, str) else data)
+
+
+# ---- arrays ----
+
+def npy(descr, shape, data, fortran=False, version=1):
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    pad = 64 - (len(header) + 11 if version == 1 else len(header) + 13) % 64
+    header = (header + " " * pad + "\n").encode()
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(header)) + header + data
+
+
+def npz(members, method=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as z:
+        for name, data in members.items():
+            z.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, compress_type=method)
+    return out.getvalue()
+
+
+def idx(code, shape, data):
+    return struct.pack(">HBB", 0, code, len(shape)) + b"".join(struct.pack(">I", n) for n in shape) + data
+
+
+TYPES = {"|u1": 1, "|i1": 1, "|b1": 1, "<i2": 2, ">i2": 2, "<u2": 2, "<i4": 4, ">u4": 4, "<i8": 8, "<u8": 8, "<f2": 2, "<f4": 4, ">f4": 4, "<f8": 8}
+for i, (descr, size) in enumerate(TYPES.items()):
+    rows = bytes(k % 2 if descr == "|b1" else 7 * k % 60 for k in range(6 * size))
+    put("npy", "type%d" % i, npy(descr, (3, 2), rows, i % 2 == 1, 1 + i % 3))
+    put("guess", "npy%d" % i, npy(descr, (3, 2), rows))
+for code, size in ((8, 1), (9, 1), (11, 2), (12, 4), (13, 4), (14, 8)):
+    data = idx(code, (3, 2), bytes(k % 50 for k in range(6 * size)))
+    put("idx", "type%d" % code, data)
+    put("idx", "gzip%d" % code, gzip.compress(data, mtime=0))
+for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    one = npz({"x.npy": npy("<f4", (3, 2), bytes(24))}, method)
+    two = npz({"y.npy": npy("<i4", (3,), bytes(12)), "x.npy": npy("<f4", (3, 2), bytes(24))}, method)
+    for target in ("npz", "zip", "weights", "guess"):
+        put(target, "one%d" % method, one)
+        put(target, "two%d" % method, two)
+put("zip", "empty", npz({}))
+
+# ---- records ----
+
+
+def crc32c(data):
+    c = 0xFFFFFFFF
+    for b in data:
+        c ^= b
+        for _ in range(8):
+            c = c >> 1 ^ (0x82F63B78 if c & 1 else 0)
+    c ^= 0xFFFFFFFF
+    return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def record(data):
+    head = struct.pack("<Q", len(data))
+    return head + struct.pack("<I", crc32c(head)) + data + struct.pack("<I", crc32c(data))
+
+
+def varint(x):
+    out = b""
+    x &= (1 << 64) - 1
+    while x > 127:
+        out += bytes([x & 127 | 128])
+        x >>= 7
+    return out + bytes([x])
+
+
+def field(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def feature(name, kind, values):
+    return field(1, field(1, name.encode()) + field(2, field(kind, values)))
+
+
+def example(i, packed):
+    floats = struct.pack("<4f", i, i + 1, i + 2, i + 3)
+    x = field(1, floats) if packed else b"".join(b"\x0d" + floats[4 * k:4 * k + 4] for k in range(4))
+    y = field(1, varint(i - 1)) if packed else b"\x08" + varint(i - 1)
+    p = field(1, b"".join(varint(k) for k in range(i + 1)))
+    return field(1, feature("x", 2, x) + feature("y", 3, y) + feature("raw", 1, field(1, bytes([i, i, i]))) + feature("p", 3, p))
+
+
+for packed in (False, True):
+    file = b"".join(record(example(i, packed)) for i in range(3))
+    put("example", "packed%d" % packed, example(2, packed))
+    put("tfrecord", "plain%d" % packed, file)
+    put("tfrecord", "gzip%d" % packed, gzip.compress(file, mtime=0))
+    put("tfrecord", "zlib%d" % packed, zlib.compress(file))
+    put("records", "tfrecord%d" % packed, b"\0" + file)
+    put("guess", "tfrecord%d" % packed, file)
+    put("stream", "tfrecord%d" % packed, file)
+for how in range(4):
+    put("records", "lines%d" % how, bytes([how]) + b"one\ntwo\r\n\nthree")
+    put("records", "gzip%d" % how, bytes([how]) + gzip.compress(b"one\ntwo\r\n\nthree", mtime=0))
+for how in range(32):
+    put("gzip", "how%02d" % how, bytes([how, 100]) + b"the same bytes, the same bytes, the same bytes")
+put("gzip", "file", b"\0\0" + gzip.compress(b"a" * 1000, mtime=0))
+put("gzip", "two", b"\0\0" + gzip.compress(b"a", mtime=0) + gzip.compress(b"b", mtime=0))
+put("gzip", "plain", b"\0\0plain")
+
+# ---- text ----
+CSV = ("a,b,c,d\n1,2,3,4\n5,-6.5,7,8\r\n\n\"1\",\"2\",3,4\n", "1,2,3\n4,5,\n\"6\",7,8", "a;b;c\n1;2;red\n3;4;\"green\"\n",
+       "a,b,c,d\n1,,3,4\n5,6,7,\n")
+for how, data in enumerate(CSV):
+    put("csv", "how%d" % how, bytes([how]) + data.encode())
+    put("csv", "mark%d" % how, bytes([how]) + b"\xef\xbb\xbf" + data.encode())
+    put("csv", "quotes%d" % how, bytes([how]) + data.replace("2", '"2""\n"').encode())
+    put("guess", "csv%d" % how, data)
+    put("stream", "csv%d" % how, data)
+put("text", "text", "To be, or not to be: äöü € \U0001F600\n" * 2)
+for i, line in enumerate(('{"x": [1, 2], "y": 3}', '{"y": 1, "x": [[1.5, 2e0]]}', '[1, 2, 3]', '[[1, 2], 3]')):
+    put("stream", "json%d" % i, line + "\n" + line + "\n")
+put("stream", "npy", npy("<f4", (3, 2), bytes(24)))
+put("stream", "npz", npz({"x.npy": npy("<f4", (3, 2), bytes(24)), "y.npy": npy("<f4", (3,), bytes(12))}))
+put("stream", "idx", idx(8, (3, 3), bytes(9)))
+
+# ---- pictures ----
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(color, depth, channels, interlace=0, more=b""):
+    bits = 7 * depth * channels
+    rows = b"".join(bytes([y % 5]) + bytes((y * 31 + k) % 256 for k in range((bits + 7) // 8)) for y in range(5 if not interlace else 20))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 7, 5, depth, color, 0, 0, interlace)) + more
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+PALETTE = chunk(b"PLTE", bytes(range(48)))
+for i, form in enumerate(((0, 8, 1), (0, 2, 1), (0, 16, 1), (2, 8, 3), (2, 16, 3), (4, 8, 2), (6, 8, 4), (6, 16, 4), (0, 8, 1, 1), (6, 8, 4, 1),
+                          (3, 4, 1, 0, PALETTE), (3, 4, 1, 0, PALETTE + chunk(b"tRNS", bytes(range(16)))), (0, 8, 1, 0, chunk(b"tRNS", b"\0\1")))):
+    for channels in range(3):
+        put("png", "form%02d-%d" % (i, channels), bytes([channels]) + png(*form))
+    put("stream", "png%02d" % i, png(*form))
+
+# Drawn like the PNGs, and written by libjpeg.
+JPEG = {
+    "grey":
+        "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d3c3933383740485c4e40445745373850"
+        "6d51575f626768673e4d71797064785c656763ffc0000b080005000701011100ffc40014000100000000000000000000000000000003ffc40020100000050305000000000000"
+        "000000000001020511130003041221223151ffda0008010100003f004b89d848c8b7b3e09a202f07d2ee600ef7f6bfffd9",
+    "colour":
+        "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d3c3933383740485c4e40445745373850"
+        "6d51575f626768673e4d71797064785c656763ffdb0043011112121815182f1a1a2f634238426363636363636363636363636363636363636363636363636363636363636363"
+        "636363636363636363636363636363636363ffc00011080005000703012200021101031101ffc4001500010100000000000000000000000000000002ffc4001e100002010305"
+        "000000000000000000000001020003041105123151a1ffc4001501010100000000000000000000000000000102ffc4001e110001030403000000000000000000000001000203"
+        "04112131516171ffda000c03010002110311003f00abe7a5a4284a16e8c7607cb744918f398888d24627883e4c9f4a8a8b441818362faecf2bffd9",
+    "progressive":
+        "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d3c3933383740485c4e40445745373850"
+        "6d51575f626768673e4d71797064785c656763ffc2000b080005000701011100ffc40014000100000000000000000000000000000002ffda00080101000000015fffc4001610"
+        "01010100000000000000000000000000030102ffda0008010100010502a7811fffc40017100100030000000000000000000000000011000102ffda0008010100063f02bd893f"
+        "ffc40017100003010000000000000000000000000000214131ffda0008010100013f2181f2ca7fffda00080101000000107fffc4001910000203010000000000000000000000"
+        "00013100112151ffda0008010100013f104e6b75601ef67fffd9",
+    "restarts":
+        "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d3c3933383740485c4e40445745373850"
+        "6d51575f626768673e4d71797064785c656763ffc0000b080005000c01011100ffc4001500010100000000000000000000000000000304ffc400221000000504010500000000"
+        "0000000000000102030511000412132221315161a1ffdd00040001ffda0008010100003f005337593333ab7fa376ac784e332600efd7cd7fffd08caf2e2b90864d64ad800230"
+        "4912880fbe523f6bffd9",
+    "print":
+        "ffd8ffe000104a46494600010100000100010000ffee000e41646f626500640000000000ffdb004300100b0c0e0c0a100e0d0e1211101318281a181616183123251d283a333d"
+        "3c3933383740485c4e404457453738506d51575f626768673e4d71797064785c656763ffc000140800050007044311004d11005911004b1100ffc40016000101010000000000"
+        "0000000000000000030204ffc400221000010402010403000000000000000000010203041105210012133151224181ffda000e0443004d0059004b00003f004731d0b0d857a7"
+        "f63bdda09f85f4dda80f3bf7c4cbca6f0329987122b4b5ada0e971db228950ae915ebcdfe732b79597916cb6ca9309a24e98042c8bb16abbd57d55ef92c467b2e9409f2dc792"
+        "91a4504a6f7be9142f677e79ffd9",
+}
+for name, data in JPEG.items():
+    put("stream", "jpeg-" + name, bytes.fromhex(data))
+    for channels in range(3):
+        put("jpeg", "%s%d" % (name, channels), bytes([channels]) + bytes.fromhex(data))
+
+# ---- weights and checkpoints ----
+
+
+def safetensors(header, data):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+GOOD = {"__metadata__": {"format": "pt"}, "x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+        "y": {"dtype": "I64", "shape": [], "data_offsets": [16, 24]}, "z": {"dtype": "BF16", "shape": [0], "data_offsets": [24, 24]}}
+for target in ("safetensors", "weights"):
+    put(target, "good", safetensors(GOOD, bytes(24)))
+    put(target, "one", safetensors({"x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}, bytes(16)))
+STATE = ('{"format":1,"generation":0,"step":3,"epoch":1,"epoch_step":1,"finished":false,"seed":"7","wall_s":1.5,"sums":[1,null,2.5],"files":'
+         '{"model.safetensors":"%s","optimizer.safetensors":"%s"},"weights_sha256":"%s","kernels":"none","job_sha256":"%s",'
+         '"job":"{\\"seed\\":7}"%s')
+for name, more in (("plain", ""), ("callbacks", ',"callbacks":"{}"')):
+    text = STATE % ("0" * 64, "1" * 64, "2" * 64, "3" * 64, more)
+    put("state", name, text + ',"sha256":"' + hashlib.sha256(text.encode()).hexdigest() + '"}\n')
+LINES = '{"epoch":1,"step":10,"loss":0.5,"accuracy":0.75}\n{"epoch":2,"step":20,"loss":null,"val_loss":1e-3}\n'
+put("history", "two", LINES)
+put("history", "torn", LINES + '{"epoch":3,"st')
+put("difference", "one", '{"seed":7,"model":{"layers":[{"Dense":{"units":4}}]},"fit":{"epochs":2}}\n{"seed":7,"model":{"layers":[{"Dense":{"units":5}}]}}')
+
+# ---- words ----
+for name in ("v3-8", "sim:v3-8", "v4:4x4x8_twisted", "v5e-256", "V5P:2x2x2", "v4:2x2x1_untwisted", "local", ""):
+    put("topology", name.replace(":", "-") or "none", name)
+for i, name in enumerate(("CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3")):
+    put("topology", "device%d" % i, name)
+for i, text in enumerate(("kill:core=5@step=120", "slow-link:x=1,y=2,z=0@step=50*4", "nan@step=7", "hbm=8GiB", "hbm=512.5MiB")):
+    put("inject", "form%d" % i, text)
+for i, text in enumerate(("val_accuracy>=0.94", " loss < 1e-3 ", "a==1", "b<=-2.5", "c>+3")):
+    put("expect", "form%d" % i, text)
+for i, text in enumerate(("*.npy\nx.npy", "train-{0,1{2,3}}-[a-z]?\ntrain-12-bc", "{a,b}{c,d}\nac", "model/*/kernel\nmodel/dense/kernel")):
+    put("glob", "form%d" % i, text)
+for i, text in enumerate(("2D/C + 3^2", "6NT/(C*mfu)", "min(a, b, ceil(1.5)) ** 2", "-sqrt(log2(8))", "max(1,floor(2.7))*peak")):
+    put("formula", "form%d" % i, text + "\n32 v4 chips, D=4096, 40% MFU, 6.3e24 FLOPs, N=70B, bf16, mesh X2 Y8, LLaMA 3 70B")
+for i, text in enumerate(("seed=3", "model.layers.1.Dense.units=64\nfit.epochs=", "compile.optimizer.Adam.learning_rate=0.01", "let.width=8",
+                          "dataset={format: npy}", "model.layers.0=[1, {a: 'b'}]", "fit.callbacks=[{EarlyStopping: {monitor: loss}}]")):
+    put("override", "form%d" % i, text)
+for i, text in enumerate(("run\nout/{name}\n4", "a\n${HOME:-x}/{name}\n{run_dir}/x", "n\n${X:-${Y:-{name}}}\n{width}", "x\n{{\n${")):
+    put("substitute", "form%d" % i, text)
+for i, text in enumerate(("fit\njob.yaml\n--steps\n5\n-n3\n--expect=loss<1", "plan\n--tpu\nv3-8\n--json", "data\nsynth\ndigits\n-o\nx", "evaluate\n-C\n.\nj",
+                          "fit\n--time\n1h30m\n--\n--x", "topology\n--tpu=v4:2x2x2\n--cores-per-chip\n2", "help\nfit")):
+    put("options", "form%d" % i, text)
+for i, text in enumerate(("1e-3", "-17", "+.5E+3", "9223372036854775807", "-9223372036854775808", "1e999", "4.9e-324", "0.1")):
+    put("number", "form%d" % i, text)
+ROW = {"id": "a-1", "kind": "worked_problem", "published": 1.5, "unit": "s", "metric": "step_time",
+       "config": {"inputs": {"D": 4096, "F": [1, 2]}, "formula": "2*D*F0/C", "question": "How long on 32 v4 chips?", "chip": "v4"}}
+put("rows", "one", json.dumps({"rows": [ROW]}))
+put("rows", "list", json.dumps([ROW, dict(ROW, id="b", kind="train_step")]))
+put("yaml", "forms", "a: &x [1, 'two', \"thr\\u00e9e\", ~]\nb: *x\nc: |\n  text\n  more\nd: >-\n  folded\n  text\ne: {f: 1e3, g: [], h: {}}\n")
+for root, _, names in os.walk("configs"):
+    for name in names:
+        path = os.path.join(root, name)
+        if name.endswith(".yaml") and os.path.getsize(path) <= 4096:
+            with open(path, "rb") as f:
+                data = f.read()
+            for target in ("job", "yaml"):
+                put(target, name, data)
