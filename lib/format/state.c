@@ -116,7 +116,7 @@ static dt_status *check_kind(const char *path, mode_t kind, dt_error missing)
     struct stat st;
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return dt_fail(missing, NULL, "%s: is missing", path);
+            return missing == DT_E_CHECKPOINT ? dt_fail(missing, NULL, "%s: is missing", path) : dt_fail_errno(missing, path);
         return dt_fail_errno(DT_E_IO, path);
     }
     if (S_ISLNK(st.st_mode))
