@@ -66,6 +66,8 @@ const dt_backend *const *dt_backends(int *n);
 
 dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_options *o) DT_MUST_USE;
 void dt_device_close(dt_device *d); /* takes NULL */
+/* DOES_NOT_FIT (78) where a core of d's simulated slice has less memory than a planned program takes. */
+dt_status *dt_device_holds(const dt_device *d, const dt_plan *p) DT_MUST_USE;
 /* *out is filled; release it with dt_executable_release. DOES_NOT_FIT (78) on a simulated slice. */
 dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable *out) DT_MUST_USE;
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;

@@ -46,16 +46,23 @@ static dt_price price_of(const dt_plan *p)
     return (dt_price){ .seconds = p->seconds, .infeed_s = p->infeed_s, .hbm_bytes = p->bytes.total, .hbm_usable = p->bytes.usable };
 }
 
+static int64_t usable(const dt_device *d, const dt_plan *p)
+{
+    return d->hbm > 0 && d->hbm < p->bytes.usable ? d->hbm : p->bytes.usable;
+}
+
+dt_status *dt_device_holds(const dt_device *d, const dt_plan *p)
+{
+    return p->bytes.total > usable(d, p) ? does_not_fit(p, usable(d, p), d->topology) : NULL;
+}
+
 static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executable *out)
 {
     dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = d->topology, .assignment = r->assignment });
-    dt_status *s = NULL;
+    dt_status *s = dt_device_holds(d, plan);
 
     out->price = price_of(plan);
-    if (d->hbm > 0 && d->hbm < out->price.hbm_usable)
-        out->price.hbm_usable = d->hbm;
-    if (out->price.hbm_bytes > out->price.hbm_usable)
-        s = does_not_fit(plan, out->price.hbm_usable, d->topology);
+    out->price.hbm_usable = usable(d, plan);
     dt_plan_destroy(plan);
     return s ? s : dt_cpu_compile(d, r, out);
 }

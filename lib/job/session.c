@@ -42,10 +42,33 @@ static void tell_trainer(const dt_job *j, dt_session *s)
     }
 }
 
+/* Larger weights are asked of the slice before this machine makes them. */
+enum { LARGE_WEIGHTS = 1 << 26 }; /* numbers */
+
+static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s)
+{
+    DT_TRY(dt_session_outline(j, 0, s));
+    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    DT_TRY(read_faults(j, o, s));
+    return dt_model_parameters(s->model) < LARGE_WEIGHTS ? NULL : dt_trainer_check_fits(s->trainer);
+}
+
+static dt_status *check_slice(dt_job *j, const dt_run_options *o)
+{
+    dt_session s = {0};
+    if (!j->strategy.resolver || !j->strategy.resolver->topology)
+        return NULL;
+    dt_status *bad = outline_fits(j, o, &s);
+    dt_session_close(&s);
+    return bad;
+}
+
 dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s)
 {
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_open_data(j));
+    if (training)
+        DT_TRY(check_slice(j, o));
     DT_TRY(dt_session_open_model(j, o, s));
     if (training)
         s->optimizer = dt_optimizer_compiled(&j->compile);

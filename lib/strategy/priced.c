@@ -35,16 +35,24 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
 
 /* ---- what would fit ---- */
 
-static bool fits(const dt_compiled *c, int64_t rows, const dt_device *d)
+static dt_status *check(const dt_compiled *c, int64_t rows, const dt_device *d)
 {
     dt_spmd *program = NULL;
-    dt_status *bad = dt_compiled_cut_for_pricing(c, rows, &program);
-    dt_plan *plan = bad ? NULL : dt_plan_create(&(dt_priced_program){ .program = program, .topology = d->topology, .assignment = c->strategy->assignment });
-    bool yes = plan && plan->bytes.total <= (d->hbm > 0 && d->hbm < plan->bytes.usable ? d->hbm : plan->bytes.usable);
+    DT_TRY(dt_compiled_cut_for_pricing(c, rows, &program));
+    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = program, .topology = d->topology, .assignment = c->strategy->assignment });
+    dt_status *s = dt_device_holds(d, plan);
 
-    dt_status_free(bad);
     dt_plan_destroy(plan);
     dt_spmd_destroy(program);
+    return s;
+}
+
+static bool fits(const dt_compiled *c, int64_t rows, const dt_device *d)
+{
+    dt_status *bad = check(c, rows, d);
+    bool yes = !bad;
+
+    dt_status_free(bad);
     return yes;
 }
 
@@ -78,4 +86,12 @@ dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_de
         if (fits(c, less, d))
             return dt_note(s, "a global batch of %lld in place of %lld would fit", (long long)less, (long long)rows);
     return s;
+}
+
+dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows)
+{
+    dt_device *device = NULL;
+    DT_TRY(dt_strategy_device_of(c->strategy, &device));
+    dt_status *s = device->topology ? check(c, rows, device) : NULL;
+    return s && dt_status_number(s) == DT_E_DOES_NOT_FIT ? dt_compiled_what_fits(c, rows, device, s) : s;
 }

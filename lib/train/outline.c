@@ -67,6 +67,12 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_sp
     return dt_compiled_priced(*c, step->rows, out);
 }
 
+dt_status *dt_trainer_check_fits(dt_trainer *t)
+{
+    DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
+    return dt_compiled_check_fits(t->train, dt_trainer_full_batch(t));
+}
+
 dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds)
 {
     const dt_strategy *s = t->o.strategy;

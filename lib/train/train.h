@@ -131,6 +131,8 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) DT_
 int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]);
 /* What a core does in that step: lent, made when first asked for. Replicas are an axis of its mesh wherever there are several. */
 dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out) DT_MUST_USE;
+/* DOES_NOT_FIT where a core of the slice has no room for a training step's full batch. Opens the engine. */
+dt_status *dt_trainer_check_fits(dt_trainer *t) DT_MUST_USE;
 /* Bytes that this machine allocates for a training step's full batch, as dt_trainer_peak_bytes has them, with so many shards (0: none): nothing is
  * allocated. 0: it is not known (dt_compiled_host_bytes). */
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) DT_MUST_USE;
