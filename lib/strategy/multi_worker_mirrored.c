@@ -5,6 +5,9 @@
  */
 #include "strategy/read.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct multi_worker {
     const dt_tree *devices;
     int64_t workers, replicas;
@@ -21,11 +24,27 @@ static const dt_field fields[] = {
     DT_END
 };
 
+/* What says that this process is one of several; "1" and nothing say that it is the only one. */
+static const char *const launchers[] = { "TF_CONFIG", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
+
+/* Each process would train all of the job by itself, and nobody would notice. */
+static dt_status *check_launchers(void)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *value = getenv(launchers[i]);
+        if (value && *value && strcmp(value, "1") != 0)
+            return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s is set, but workers in processes of their own are not implemented yet", launchers[i]),
+                              "'strategy.workers: 2' are virtual workers of one process; without %s they train", launchers[i]);
+    }
+    return NULL;
+}
+
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
 {
     const struct multi_worker *x = args;
     int listed = x->devices ? x->devices->n : 0;
 
+    DT_TRY(check_launchers());
     if (x->devices && x->has_replicas && x->replicas != listed)
         return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"), "%d device%s on each worker, but replicas: %lld", listed,
                        listed == 1 ? "" : "s", (long long)x->replicas);
