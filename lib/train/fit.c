@@ -10,6 +10,7 @@
 #include "train/callback.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,22 @@ static dt_status *check_loss(const run *r, double loss)
                               isnan(loss) ? "nan" : "inf"));
 }
 
+/* Said once a run. Small losses of good epochs vary by more than that, and stay below the first one of all. */
+static void watch_growth(run *r, double loss)
+{
+    if (r->loss_of_run == 0)
+        r->loss_of_run = loss;
+    if (r->loss_of_epoch == 0 || r->at.epoch_step == 1)
+        r->loss_of_epoch = loss;
+    if (r->grew || !(r->loss_of_run > 0 && loss > r->loss_of_run && loss > 1000 * r->loss_of_epoch))
+        return;
+    r->grew = true;
+    char text[160];
+    snprintf(text, sizeof text, "step %lld: the loss has grown from %.4g to %.4g within the epoch; a smaller learning_rate may help",
+             (long long)r->at.step, r->loss_of_epoch, loss);
+    dt_run_warn(r, text);
+}
+
 static dt_status *check_arrays(const run *r, const dt_arrays *a)
 {
     int64_t n;
@@ -216,7 +233,9 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     double loss;
 
     DT_TRY(dt_faults_meet(r, r->at.step + 1));
-    DT_TRY(dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &loss));
+    dt_status *bad = dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &loss);
+    if (bad)
+        return dt_note(bad, "in step %lld", (long long)r->at.step + 1);
     r->at.step++;
     r->at.epoch_step++;
     double seconds = dt_seconds_since(since);
@@ -225,6 +244,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_virtual_step(r, batch);
     dt_record_step(r->record, r, batch, loss, seconds);
     DT_TRY(check_loss(r, loss));
+    watch_growth(r, loss);
     emit_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)

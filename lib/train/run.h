@@ -51,6 +51,8 @@ typedef struct run {
     dt_said *said;
     struct dt_record *record;        /* see record.h; NULL: nothing is written */
     bool stop_training;              /* a callback wants no more epochs */
+    double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
+    bool grew;                       /* the loss, and that was said */
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
