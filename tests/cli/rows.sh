@@ -122,7 +122,7 @@ END
 }
 
 check_after() {
-    listed | cmp -s "$place.before" - || wrong "wrote outside of run: $(listed | diff "$place.before" - | head -n 3)"
+    listed | cmp -s "$place.before" - || wrong "written or gone outside of run: $(listed | diff "$place.before" - | sed -n 's/^[<>] \([^ ]*\).*/\1/p' | head -n 3)"
     while IFS= read -r command; do
         (cd "$place/work" && eval "$command") >"$place.after" 2>&1 || wrong "not so: $command: $(head -n 3 "$place.after")"
     done <<END
