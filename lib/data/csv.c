@@ -80,9 +80,11 @@ struct dt_examples {
     int64_t *offset;         /* [count] of the record in its file; kept: NULL */
     int64_t count;
     int cap;
-    int64_t bytes;           /* of an example, all elements */
     bool kept;
-    dt_str *rows;            /* [n] all examples */
+    dt_str *rows;            /* [n] all examples; of texts the bytes alone, one after the other, */
+    int64_t **text;          /* [n][count] which begin there; NULL: no texts */
+    int *text_cap;           /* [n] */
+    char *longest;           /* room for a text */
 };
 
 static int count_columns(const dt_examples *x)
@@ -151,14 +153,33 @@ static dt_status *drop_rows(dt_examples *x, const dt_csv *c)
     return NULL;
 }
 
+static dt_status *add_text(dt_examples *x, int e, const int *index, const dt_csv *c)
+{
+    DT_TRY(read_values(c, &x->element[e], index, x->longest));
+    if (!x->kept)
+        return NULL;
+    DT_GROW(x->text[e], x->text_cap[e], (int)x->count + 1);
+    x->text[e][x->count] = (int64_t)x->rows[e].size;
+    dt_str_add(&x->rows[e], x->longest, strlen(x->longest) + 1);
+    return NULL;
+}
+
+static int64_t bytes_kept(const dt_examples *x)
+{
+    int64_t bytes = 0;
+    for (int e = 0; e < x->n; e++)
+        bytes += (int64_t)x->rows[e].size;
+    return bytes;
+}
+
 static dt_status *add_example(dt_examples *x, int file, const dt_csv *c)
 {
     const int *index = x->index[file];
-    if (x->kept && (x->count + 1) * x->bytes > LARGEST_KEPT)
-        DT_TRY(drop_rows(x, c));
     DT_TRY(check_fields(x, file, c));
     for (int e = 0; e < x->n; index += x->element[e++].columns.n)
-        DT_TRY(read_values(c, &x->element[e], index, next_row(x, e)));
+        DT_TRY(x->element[e].text ? add_text(x, e, index, c) : read_values(c, &x->element[e], index, next_row(x, e)));
+    if (x->kept && bytes_kept(x) > LARGEST_KEPT)
+        DT_TRY(drop_rows(x, c));
     if (x->count == INT32_MAX)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", c->path, INT32_MAX);
     DT_GROW(x->offset, x->cap, (int)x->count + 1);
@@ -237,16 +258,20 @@ static dt_status *read_files(const dt_format_request *r, dt_examples *x)
 static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
 {
     const dt_tree *element = x->words->element;
+    int64_t longest = 1;
     x->stored = dt_arena_array(r->arena, dt_stored, element->n);
     x->element = dt_arena_array(r->arena, dt_csv_element, element->n);
     x->rows = dt_arena_array(r->arena, dt_str, element->n);
+    x->text = dt_arena_array(r->arena, int64_t *, element->n);
+    x->text_cap = dt_arena_array(r->arena, int, element->n);
     const char *file = dt_arena_strdup(r->arena, x->paths.v[0]);
     for (; x->n < element->n; x->n++) {
         dt_csv_element *e = &x->element[x->n];
         DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
-        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file};
-        x->bytes += dt_type_bytes(&e->type);
+        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text};
+        longest = e->text && e->type.dim[0] > longest ? e->type.dim[0] : longest;
     }
+    x->longest = dt_alloc((size_t)longest);
     return NULL;
 }
 
@@ -269,8 +294,11 @@ static void close_part(dt_examples *x)
         return;
     for (int i = 0; x->file && i < x->paths.n; i++)
         dt_inflow_close(x->file[i]);
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->n; e++) {
         dt_str_release(&x->rows[e]);
+        free(x->text[e]);
+    }
+    free(x->longest);
     dt_paths_release(&x->paths);
     free(x->offset);
 }
@@ -324,7 +352,7 @@ static int64_t classes(const dt_examples *x, int e)
 
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
-    *rows = x->kept ? dt_str_text(&x->rows[e]) : NULL;
+    *rows = x->kept && !x->element[e].text ? dt_str_text(&x->rows[e]) : NULL;
     return NULL;
 }
 
@@ -351,6 +379,10 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
     int file = 0;
     const int *index;
     dt_csv c = {0};
+    if (x->kept && x->element[e].text) {
+        strcpy(out, x->rows[e].data + x->text[e][row]);
+        return NULL;
+    }
     while (row >= x->first[file + 1])
         file++;
     index = x->index[file];

@@ -5,15 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/text_cell.h"
+
 /* ---- the job's words ---- */
 
-static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
+static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "string", NULL};
+enum { STRING = DT_FLOAT64 + 1 };
 
 struct words {
     const char *column;
     dt_texts columns, vocabulary;
     dt_ints shape;
     int dtype;
+    int64_t max_bytes;
     double default_value;
     bool has_default;
 };
@@ -22,7 +26,8 @@ static const dt_field fields[] = {
     DT_TEXT(struct words, column, .help = "the header's name of the column; its number from 0 where `header` is false"),
     DT_TEXTS(struct words, columns, .help = "several columns, whose values stand side by side"),
     DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "of one example; absent: [] of a column, [number of columns] of columns"),
-    DT_ENUM(struct words, dtype, dtype_names, .preset = "float32", .help = "of the values"),
+    DT_ENUM(struct words, dtype, dtype_names, .preset = "float32", .help = "of the values; string: text, of which map makes numbers"),
+    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "string: a longer text is an error"),
     DT_TEXTS(struct words, vocabulary, .help = "fields are these texts; the value is the text's place in the list, from 0"),
     DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
             .help = "value of empty fields; absent: an empty field is an error"),
@@ -44,13 +49,26 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_ele
         out->columns = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
         out->columns.v[0] = w->column;
     }
-    const int64_t n = out->columns.n;
-    out->type = w->shape.n > 0 ? dt_type_of((dt_dtype)w->dtype, w->shape.n, w->shape.v) : dt_type_of((dt_dtype)w->dtype, !one, &n);
+    const int64_t n = out->columns.n, bytes = w->max_bytes + 1;
+    out->text = w->dtype == STRING;
+    if (out->text)
+        out->type = dt_type_of(DT_UINT8, 1, &bytes);
+    else
+        out->type = w->shape.n > 0 ? dt_type_of((dt_dtype)w->dtype, w->shape.n, w->shape.v) : dt_type_of((dt_dtype)w->dtype, !one, &n);
+    return NULL;
+}
+
+static dt_status *check_text(const struct words *w, const dt_csv_element *e)
+{
+    if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
+        return wrong(e, "is a string: it has one 'column', and neither 'shape', 'vocabulary' nor 'default_value'");
     return NULL;
 }
 
 static dt_status *check_shape(const struct words *w, const dt_csv_element *e)
 {
+    if (e->text)
+        return check_text(w, e);
     if (w->shape.n > DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name, w->shape.n, DT_MAX_RANK - 1);
     if (dt_type_elements(&e->type) != e->columns.n)
@@ -185,10 +203,19 @@ static dt_status *put_word(const cell *c, void *out)
     return bad(c, "is not in the vocabulary", "");
 }
 
+static dt_status *put_text(const cell *c, char *out)
+{
+    const dt_csv_field *f = c->field;
+    const char *why = dt_text_put(f->text, f->size, &c->element->type, out);
+    return why ? bad(c, why, "") : NULL;
+}
+
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out)
 {
     const cell x = {c, f, e, e->columns.v[i]};
     char number[LONGEST_NUMBER + 1];
+    if (e->text)
+        return put_text(&x, out);
     if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default))
         return put_word(&x, out);
     if (!trim(f, number))

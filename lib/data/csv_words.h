@@ -4,6 +4,7 @@
  *     element:
  *       x:     {columns: [height, width], dtype: float32}
  *       label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
+ *       note:  {column: note, dtype: string}      # text, of which `map` makes numbers
  */
 #ifndef DT_DATA_CSV_WORDS_H
 #define DT_DATA_CSV_WORDS_H
@@ -19,6 +20,7 @@ typedef struct dt_csv_element {
     dt_texts vocabulary;   /* of texts, whose places are the values; none: fields are numbers */
     double default_value;  /* of empty fields */
     bool has_default;
+    bool text;             /* as dt_stored has it */
 } dt_csv_element;
 
 /* One entry of `element`. header: whether files have one. */

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "conf/conf.h"
+#include "data/learned.h"
 #include "graph/graph.h"
 
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
@@ -42,6 +43,7 @@ typedef struct dt_stored {
     dt_type type;
     dt_place at; /* of its path in the job file */
     const char *file; /* for messages */
+    bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
 } dt_stored;
 
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
@@ -97,6 +99,7 @@ typedef struct dt_dataset_spec {
     const void *format_args;
     const dt_tree *tree, *part[DT_PARTS]; /* part: NULL where not given */
     const dt_map *map;       /* steps per element */
+    const dt_learned *learned; /* what these learned in a run; NULL: they learn from the training part when it is opened */
     dt_place at;
     const char *directory;
     uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
@@ -156,6 +159,8 @@ int dt_dataset_find(const dt_dataset *d, const char *name);                 /* i
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
+/* What steps of `map` learned or were told, lent; n 0: none does. */
+const dt_learned *dt_dataset_learned(const dt_dataset *d);
 /* DATA unless every value of an integer element lies in [0, classes), every example of all parts: names file and row. */
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* What `auto_shard_policy` comes to for so many input workers: "sharded by file". An explicit `file` that they cannot follow is an error. */

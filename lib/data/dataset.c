@@ -97,12 +97,11 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
 {
     dt_status *s = NULL;
     int *index = dt_arena_array(d->arena, int, d->n);
-    r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
     r->index = index;
+    r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
     for (int e = 0; e < d->n; e++) {
         index[e] = find_stored(r, d->n, d->element[e].name);
-        const dt_stored *x = &r->stored[index[e]];
-        dt_status_append(&s, dt_map_plan_make(d->arena, d->spec.map, x->name, &x->type, x->file, &r->plan[e]));
+        dt_status_append(&s, dt_rows_plan(d, r, e));
     }
     return s;
 }
@@ -198,6 +197,7 @@ static dt_status *prepare(dt_dataset *d)
     dt_status *s = NULL;
     DT_TRY(open_parts(d));
     name_elements(d);
+    DT_TRY(split(d));
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x)
             dt_status_append(&s, plan_rows(d, &d->rows[p]));
@@ -209,7 +209,6 @@ static dt_status *prepare(dt_dataset *d)
             dt_status_append(&s, compare_types(d, &d->rows[p]));
     if (s)
         return s;
-    DT_TRY(split(d));
     keep_parts(d);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x)
@@ -221,6 +220,8 @@ dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec)
 {
     dt_dataset *d = dt_alloc(sizeof *d);
     *d = (dt_dataset){.refs = 1, .arena = dt_arena_create(), .spec = *spec};
+    if (spec->learned)
+        d->learned = *spec->learned;
     dt_status *s = prepare(d);
     if (s) {
         dt_dataset_unref(d);
@@ -347,6 +348,11 @@ void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out)
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
 {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
+}
+
+const dt_learned *dt_dataset_learned(const dt_dataset *d)
+{
+    return &d->learned;
 }
 
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d)

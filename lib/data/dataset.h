@@ -26,6 +26,7 @@ struct dt_dataset {
     int n;
     dt_element *element;         /* (n) in the order of train */
     dt_rows rows[DT_PARTS];
+    dt_learned learned;          /* by steps of `map` */
 };
 
 /* What dt_format_held takes as its args: a copy of the elements. */
@@ -37,6 +38,8 @@ dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, 
 dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) DT_MUST_USE;
 /* Bytes of a row of element e, as stored. */
 int64_t dt_rows_bytes(const dt_rows *r, int e);
+/* The steps of element e, for every part. A step that has to learn does so over the rows of train, which must be planned first. */
+dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) DT_MUST_USE;
 /* What steps like one_hot ask of their input, of every row. */
 dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) DT_MUST_USE;
 

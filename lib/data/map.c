@@ -127,13 +127,27 @@ dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
     return s;
 }
 
+bool dt_map_learns(const dt_map *m)
+{
+    bool learns = false;
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < m->chains[i].n; k++) {
+            const dt_named *named = &m->chains[i].step[k];
+            const dt_map_learning *how = steps[named->row]->learning;
+            learns |= how && how->wants(named->args);
+        }
+    return learns;
+}
+
 /* ---- plans ---- */
 
 struct dt_map_plan {
     dt_type type;
     int64_t in_bytes, widest; /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
+    bool text;                /* what comes last is text */
     int n, n_limits;
     dt_map_stage *stages;
+    const dt_map_stage *pending;
     dt_map_limit *limits;
 };
 
@@ -158,9 +172,11 @@ static bool is_redundant(const chain *c, int i)
     return is_float_cast(&c->step[i]) && i + 1 < c->n && steps[c->step[i + 1].row]->reads_float32;
 }
 
-static dt_status *check_input(const dt_map_stage *s)
+static dt_status *check_input(const dt_map_stage *s, bool is_text)
 {
     const char *name = s->step->kind.name;
+    if (is_text != (s->step->takes == DT_TAKES_TEXT))
+        return dt_fail(DT_E_DATA_TYPE, s->at, is_text ? "%s: %s takes numbers, got text" : "%s: %s takes text, got numbers", s->file, name);
     if (s->step->takes == DT_TAKES_INTEGERS && dt_dtype_is_float(s->in.dtype))
         return dt_fail(DT_E_DATA_TYPE, s->at, "%s: %s needs integers, got %s", s->file, name, dt_dtype_name(s->in.dtype));
     if (s->step->takes == DT_TAKES_IMAGES && s->in.rank != 2 && s->in.rank != 3)
@@ -191,38 +207,61 @@ static int64_t wider(int64_t widest, const dt_type *t)
     return bytes <= widest ? widest : bytes > INT64_MAX / 4 ? INT64_MAX / 4 : (bytes + 63) & ~(int64_t)63;
 }
 
+static const dt_lesson *find_lesson(const dt_map_request *q, const char *step)
+{
+    for (int i = 0; q->learned && i < q->learned->n; i++)
+        if (strcmp(q->learned->lesson[i].step, step) == 0)
+            return &q->learned->lesson[i];
+    return NULL;
+}
+
 /* Step number i of the element's list. */
-static dt_status *add_stage(dt_arena *arena, dt_map_plan *p, const chain *c, int i, const char *file)
+static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i, dt_map_plan *p)
 {
     const dt_named *named = &c->step[i];
     dt_map_stage *s = &p->stages[p->n];
-    *s = (dt_map_stage){.step = steps[named->row], .args = named->args, .at = &named->at, .file = file, .in = p->type, .out = p->type};
+    *s = (dt_map_stage){.step = steps[named->row], .args = named->args, .at = &named->at, .file = q->stored->file, .directory = q->directory,
+                        .in = p->type, .out = p->type};
     s->purpose = dt_arena_printf(arena, "map/%s/%s/%d", s->step->kind.name, c->name, i);
     s->values = dt_type_elements(&p->type);
-    DT_TRY(check_input(s));
+    DT_TRY(check_input(s, p->text));
+    if (s->step->learning && s->step->learning->wants(s->args)) {
+        s->learned = find_lesson(q, s->purpose);
+        p->pending = s->learned ? NULL : s;
+        if (p->pending)
+            return NULL;
+    }
     DT_TRY(s->step->infer(s, arena));
     DT_TRY(check_output(s));
     if (s->step->classes)
         add_limit(arena, p, s->step->classes(s->args));
     p->type = s->out;
+    p->text = false;
     p->widest = wider(p->widest, &p->type);
     p->n++;
     return NULL;
 }
 
-dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file,
-                            const dt_map_plan **out)
+dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out)
 {
-    const chain *c = find_chain(m, name);
+    const dt_stored *x = q->stored;
+    const chain *c = find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
-    *p = (dt_map_plan){.type = *in, .in_bytes = dt_type_bytes(in)};
+    *p = (dt_map_plan){.type = x->type, .in_bytes = dt_type_bytes(&x->type), .text = x->text};
     p->stages = dt_arena_array(arena, dt_map_stage, c->n);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->n && !p->pending; i++)
         if (!is_redundant(c, i))
-            DT_TRY(add_stage(arena, p, c, i, file));
+            DT_TRY(add_stage(arena, q, c, i, p));
+    if (p->text && !p->pending)
+        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: '%s' is text: 'map' must make numbers of it, with text_vectorization or string_lookup", x->file, x->name);
     *out = p;
     return NULL;
+}
+
+const dt_map_stage *dt_map_plan_pending(const dt_map_plan *p)
+{
+    return p->pending;
 }
 
 bool dt_map_plan_is_empty(const dt_map_plan *p)

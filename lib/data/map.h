@@ -17,10 +17,20 @@ bool dt_texts_have(const dt_texts *names, const char *name);
 /* Reads the mapping, NULL: no steps. Only elements in `names` may have steps. */
 dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names, const dt_map **out) DT_MUST_USE;
 
+/* Whether any step has to learn from the training part. */
+bool dt_map_learns(const dt_map *m);
+
 typedef struct dt_map_plan dt_map_plan;
-/* The steps of element `name` for examples of type `in`, `file` being for messages. */
-dt_status *dt_map_plan_make(dt_arena *arena, const dt_map *m, const char *name, const dt_type *in, const char *file,
-                            const dt_map_plan **out) DT_MUST_USE;
+typedef struct dt_map_request {
+    const dt_map *map;
+    const dt_stored *stored;      /* whose steps; its file is for messages */
+    const char *directory;        /* relative paths start here; NULL: where the program runs */
+    const dt_learned *learned;    /* so far; NULL: nothing */
+} dt_map_request;
+/* The steps of an element for examples as they are stored. Text must become numbers. */
+dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out) DT_MUST_USE;
+/* The first step that has nothing learned: the plan ends before it. NULL: the plan is whole. */
+const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 /* No steps: examples are as they are stored. */
 bool dt_map_plan_is_empty(const dt_map_plan *p);
 /* An example after all steps. */

@@ -19,7 +19,6 @@
 
 #include "data/data.h"
 #include "data/files.h"
-#include "data/image/image.h"
 #include "data/tfrecord_words.h"
 
 #define LARGEST_GZIP ((int64_t)1 << 30) /* decompressed records of a part */
@@ -206,31 +205,11 @@ static dt_status *verify(const dt_examples *x, int64_t row, const dt_bytes *byte
                    (long long)(row - x->first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
 }
 
-/* The only byte string of a feature, where its element is one that pictures are decoded for. */
-static bool find_file(const dt_examples *x, int e, const dt_parsed_example *parsed, dt_bytes *out)
-{
-    const dt_type *t = &x->stored[e].type;
-    const dt_feature *f = dt_parsed_example_find(parsed, x->feature[e].name);
-    const unsigned char *data;
-    int64_t channels = t->rank == 3 ? t->dim[2] : 1;
-    if (!f || f->kind != DT_FEATURE_BYTES || f->count != 1 || t->dtype != DT_UINT8 || (t->rank != 2 && t->rank != 3) ||
-        (channels != 1 && channels != 3 && channels != 4))
-        return false;
-    dt_feature_bytes(f, 0, &data, &out->n);
-    out->data = data;
-    return true;
-}
-
 static dt_status *decode_element(const dt_examples *x, int e, int64_t row, const dt_parsed_example *parsed, void *out)
 {
-    const dt_type *t = &x->stored[e].type;
-    const place *p = &x->place[row];
-    dt_bytes file;
-    if (!x->pictures[e] || !find_file(x, e, parsed, &file))
-        return dt_at(in_record(dt_tf_element_values(parsed, &x->feature[e], out), x, p, row), &x->stored[e].at);
-    const dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1, .path = x->feature[e].name,
-                           .element = x->stored[e].name};
-    return dt_at(in_record(dt_image_decode(&want, file.data, file.n, out), x, p, row), &x->stored[e].at);
+    const dt_tf_element *f = &x->feature[e];
+    dt_status *s = x->pictures[e] ? dt_tf_element_picture(parsed, f, out) : dt_tf_element_values(parsed, f, out);
+    return dt_at(in_record(s, x, &x->place[row], row), &x->stored[e].at);
 }
 
 /* What the first example has is what all have: a file of a picture may be as long as its pixels are. */
@@ -238,10 +217,9 @@ static void look_for_pictures(dt_examples *x, const dt_bytes *first)
 {
     dt_parsed_example parsed = {0};
     const char *why;
-    dt_bytes file;
     if (dt_parsed_example_read(&parsed, first->data, first->n, &why))
         for (int e = 0; e < x->n; e++)
-            x->pictures[e] = find_file(x, e, &parsed, &file) && dt_image_is(file.data, file.n);
+            x->pictures[e] = dt_tf_element_is_picture(&parsed, &x->feature[e]);
     dt_parsed_example_release(&parsed);
 }
 
@@ -307,6 +285,7 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
         dt_stored *s = &x->stored[x->n];
         DT_TRY(dt_tf_element_read(r->arena, e, &x->feature[x->n]));
         s->type = x->feature[x->n].type;
+        s->text = x->feature[x->n].text;
         s->name = e->key;
         s->at = e->value->at;
         s->file = dt_arena_strdup(r->arena, x->paths.v[0]);

@@ -12,11 +12,13 @@ typedef struct dt_tf_words {
     const char *feature;
     double padding_value, default_value;
     bool has_padding, has_default;
+    int64_t max_bytes;
 } dt_tf_words;
 
 typedef struct dt_tf_element {
-    const char *name; /* the feature's */
-    dt_type type;     /* of an example */
+    const char *element, *name; /* its own, the feature's */
+    dt_type type;               /* of an example */
+    bool text;                  /* as dt_stored has it */
     dt_tf_words words;
 } dt_tf_element;
 
@@ -24,5 +26,8 @@ typedef struct dt_tf_element {
 dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out) DT_MUST_USE;
 /* A feature's values, and what the element says of those that are not there. */
 dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f, void *out) DT_MUST_USE;
+/* Whether that is a byte string with a file of a picture, for pixels; and those pixels, decoded. What is no byte string is taken as it is. */
+bool dt_tf_element_is_picture(const dt_parsed_example *parsed, const dt_tf_element *f);
+dt_status *dt_tf_element_picture(const dt_parsed_example *parsed, const dt_tf_element *f, void *out) DT_MUST_USE;
 
 #endif

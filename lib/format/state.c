@@ -105,6 +105,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
         dt_json_string(&j, strings[i].key, *string_at(&s, i));
     if (s.callbacks)
         dt_json_string(&j, "callbacks", s.callbacks);
+    if (s.map)
+        dt_json_string(&j, "map", s.map);
     put_tail(&j);
 }
 
@@ -248,6 +250,16 @@ static dt_status *read_sums(const source *f, dt_arena *arena, dt_state_file *s)
     return NULL;
 }
 
+/* JSON in a string, which need not be there. */
+static dt_status *read_inner(const source *f, dt_state_read *r, const char *key, const char **out)
+{
+    const json_t *text = json_object_get(f->root, key);
+    if (text && !json_is_string(text))
+        return bad(f, "'%s' must be a string", key);
+    *out = text ? dt_arena_strdup(r->arena, json_string_value(text)) : NULL;
+    return NULL;
+}
+
 static dt_status *read_fields(const source *f, dt_state_read *r)
 {
     for (int i = 0; i < N_COUNTS; i++)
@@ -259,10 +271,8 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
             return bad(f, "'%s' must be a string", strings[i].key);
         *string_at(&r->state, i) = json_is_string(value) ? dt_arena_strdup(r->arena, json_string_value(value)) : NULL;
     }
-    const json_t *callbacks = json_object_get(f->root, "callbacks");
-    if (callbacks && !json_is_string(callbacks))
-        return bad(f, "'callbacks' must be a string");
-    r->state.callbacks = callbacks ? dt_arena_strdup(r->arena, json_string_value(callbacks)) : NULL;
+    DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
+    DT_TRY(read_inner(f, r, "map", &r->state.map));
     const json_t *finished = json_object_get(f->root, "finished");
     if (!json_is_boolean(finished))
         return bad(f, "'finished' must be true or false");

@@ -17,3 +17,15 @@ DT_API dt_status *dt_job_check_data(dt_job *j)
     DT_TRY(dt_job_open_data(j));
     return dt_match_data(j->data, &j->model, j->has_compile ? &j->compile : NULL, &ignored);
 }
+
+dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c)
+{
+    const dt_learned *learned;
+    DT_TRY(dt_learned_read(c, j->arena, &learned));
+    if (!learned)
+        return NULL;
+    j->dataset.learned = learned;
+    dt_dataset_unref(j->data); /* opened before with what the files say today */
+    j->data = NULL;
+    return NULL;
+}

@@ -83,6 +83,7 @@ static dt_status *export(exporting *e, const dt_run_options *o)
         [DT_EXPORT_ONNX] = write_onnx, [DT_EXPORT_SAFETENSORS] = write_safetensors, [DT_EXPORT_NPZ] = write_npz,
     };
     DT_TRY(dt_job_find_checkpoint(e->job, e->q->checkpoint, o, &e->checkpoint));
+    DT_TRY(dt_job_take_learned(e->job, &e->checkpoint));
     DT_TRY(dt_session_open_model(e->job, o, &e->session));
     DT_TRY(dt_job_load_weights(e->job, &e->checkpoint, &e->session));
     e->weights = dt_weights_digest(e->session.model);

@@ -92,6 +92,8 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
+/* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the training part say now. */
+dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c) DT_MUST_USE;
 
 /* ---- partition.c; its reading: job/partition.h ---- */
 

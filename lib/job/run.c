@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/map.h"
 #include "job/partition.h"
 #include "job/session.h"
 
@@ -171,6 +172,8 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(find_part(j, split, &part));
     dt_status *bad = dt_job_find_checkpoint(j, checkpoint, options, &c);
     if (!bad)
+        bad = dt_job_take_learned(j, &c);
+    if (!bad)
         bad = dt_session_open(j, options, false, &s);
     if (!bad)
         bad = dt_job_load_weights(j, &c, &s);
@@ -192,10 +195,23 @@ static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out
     return dt_stream_open(out, &(dt_stream_request){.path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
 }
 
-static dt_status *open_rows(dt_job *j, const dt_predict_request *q, dt_predict_rows *out)
+/* Where a file of weights does not say what steps of `map` learned, they learn it again. */
+static dt_status *learn_for_stream(dt_job *j)
 {
-    if (q->input)
+    if (j->dataset.learned || !dt_map_learns(j->dataset.map))
+        return NULL;
+    DT_TRY(dt_job_open_data(j));
+    j->dataset.learned = dt_dataset_learned(j->data);
+    return NULL;
+}
+
+static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_checkpoint *c, dt_predict_rows *out)
+{
+    DT_TRY(dt_job_take_learned(j, c));
+    if (q->input) {
+        DT_TRY(learn_for_stream(j));
         return open_stream(j, q->input, &out->stream);
+    }
     DT_TRY(find_part(j, q->split, &out->part));
     DT_TRY(dt_job_open_data(j));
     out->data = j->data;
@@ -208,21 +224,17 @@ static int64_t batch_of(const dt_job *j, const dt_model *m)
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
 }
 
-static dt_status *predict(dt_job *j, const dt_predict_request *q, const dt_run_options *o, dt_predict_rows *from)
+static dt_status *predict(dt_job *j, const dt_checkpoint *c, const dt_run_options *o, dt_predict_rows *from)
 {
     dt_session s = {0};
-    dt_checkpoint c = {0};
-    dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, o, &c);
+    dt_status *bad = dt_session_open_model(j, o, &s);
     if (!bad)
-        bad = dt_session_open_model(j, o, &s);
-    if (!bad)
-        bad = dt_job_load_weights(j, &c, &s);
+        bad = dt_job_load_weights(j, c, &s);
     if (!bad) {
         from->batch = batch_of(j, s.model);
         bad = dt_predict(s.model, from);
     }
     dt_session_close(&s);
-    dt_checkpoint_release(&c);
     return bad;
 }
 
@@ -256,10 +268,14 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
     dt_predict_rows from = {.rows = tell_rows, .user = &a};
-    dt_status *bad = open_rows(j, q, &from);
+    dt_checkpoint c = {0};
+    dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)
-        bad = predict(j, q, or_none(options), &from);
+        bad = open_rows(j, q, &c, &from);
+    if (!bad)
+        bad = predict(j, &c, or_none(options), &from);
     dt_stream_close(from.stream);
+    dt_checkpoint_release(&c);
     return out ? dt_gathered_take(&g, bad, out) : bad;
 }
 

@@ -29,6 +29,17 @@ static dt_status *same_steps(const run *r, const dt_checkpoint *c)
                               c->path), "with per_replica_batch_size the number of replicas must stay");
 }
 
+/* The training data says the same as it did then: other means, another vocabulary would be another job. */
+static dt_status *same_lessons(const run *r, const dt_checkpoint *c)
+{
+    const char *now = dt_learned_print(dt_dataset_learned(r->data), r->arena), *then = c->state.map;
+
+    if (strcmp(now ? now : "", then ? then : "") == 0)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "dataset.map learns otherwise from the training data than checkpoint %s has it", c->path),
+                      "the files have changed since: start over with --fresh, or put the old ones back");
+}
+
 static void take_position(run *r, const dt_state_file *state)
 {
     dt_sums *sums = &r->at.sums;
@@ -50,6 +61,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
 
     DT_TRY(same_job(r, c));
     DT_TRY(same_steps(r, c));
+    DT_TRY(same_lessons(r, c));
     DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
     DT_TRY(dt_callbacks_restore(r, c));
     take_position(r, &c->state);
@@ -216,6 +228,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
         .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
+        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);
 }

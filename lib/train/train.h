@@ -215,6 +215,11 @@ typedef struct dt_gathered {
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *gathered);
 dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MUST_USE;
 
+/* What steps of `map` learned, as checkpoints keep it (in the arena); NULL: none does. */
+const char *dt_learned_print(const dt_learned *l, dt_arena *arena);
+/* The way back, of a checkpoint; *out NULL: it has nothing of the kind. */
+dt_status *dt_learned_read(const dt_checkpoint *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
+
 /* The same for export: of one replica, from examples as the data set stores them, `map` being in it; data NULL: from what the model's Inputs take. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;
 /* The model's weights as `init_from` says, path being a whole one; what was drawn stays, and is a warning, only with skip_mismatch. Errors are at the

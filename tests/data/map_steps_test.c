@@ -24,7 +24,7 @@ static dt_status *make_plan(dt_arena *arena, const char *name, const char *steps
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
     DT_TRY(dt_map_read(arena, tree, &(dt_texts){1, &name}, &m));
-    return dt_map_plan_make(arena, m, name, in, "x.npy", out);
+    return dt_map_plan_make(arena, &(dt_map_request){.map = m, .stored = &(dt_stored){.name = name, .type = *in, .file = "x.npy"}}, out);
 }
 
 static mapped open_map(const char *name, const char *steps, const dt_type *in)

@@ -121,7 +121,7 @@ static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
     OK(dt_map_read(arena, tree, &(dt_texts){1, names}, &m));
-    OK(dt_map_plan_make(arena, m, "x", in, "x.npy", &p));
+    OK(dt_map_plan_make(arena, &(dt_map_request){.map = m, .stored = &(dt_stored){.name = "x", .type = *in, .file = "x.npy"}}, &p));
     return p;
 }
 

@@ -1,8 +1,9 @@
 /*
- * normalize: (x - mean) / deviation, Keras' Normalization with mean and variance given. Either may be one number or one for each feature, which are
- * the values of the last axis. Computed as Keras does: a float32 difference, divided by the root of the variance, which is at least 1e-7.
+ * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one number or one for each feature, which are
+ * the values of the last axis; or they are learned from the training part, for each feature, by Welford's sums in float64. Computed as Keras does: a float32 difference, divided by the root of the variance, which is at least 1e-7.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "data/cast.h"
 #include "data/map/step.h"
@@ -12,7 +13,7 @@ enum { LEAST_BLOCK = 64 }; /* values that are turned in one go: loops over few c
 struct normalize { dt_reals mean, variance, std; };
 
 static const dt_field fields[] = {
-    DT_REALS(struct normalize, mean, .required = true, .help = "subtracted: one number, or one for each feature (the last axis)"),
+    DT_REALS(struct normalize, mean, .help = "subtracted: one number, or one for each feature (the last axis); absent: learned from the training part"),
     DT_REALS(struct normalize, variance, .max = INFINITY, .help = "its root divides: one number, or one for each feature"),
     DT_REALS(struct normalize, std, .max = INFINITY, .help = "instead of variance: the standard deviation"),
     DT_END
@@ -27,8 +28,8 @@ typedef struct block {
 static dt_status *check(const void *args, const dt_place *at)
 {
     const struct normalize *a = args;
-    if ((a->variance.n > 0) == (a->std.n > 0))
-        return dt_fail(DT_E_DATASET_KEYS, at, "normalize takes 'mean' and one of 'variance' and 'std'");
+    if ((a->variance.n > 0) + (a->std.n > 0) != (a->mean.n > 0))
+        return dt_fail(DT_E_DATASET_KEYS, at, "normalize takes 'mean' and one of 'variance' and 'std', or none of them: then it learns");
     return NULL;
 }
 
@@ -38,6 +39,86 @@ static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_
         return NULL;
     return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: '%s' has %d numbers, examples have %lld feature%s (the last axis)", s->file, what, x->n,
                    (long long)features, features == 1 ? "" : "s");
+}
+
+/* ---- learning ---- */
+
+typedef struct moments {
+    int64_t features;
+    double *count, *mean, *squares; /* [features] squares: of differences from the mean, in all */
+} moments;
+
+static int64_t features_of(const dt_type *t)
+{
+    return t->rank > 0 ? t->dim[t->rank - 1] : 1;
+}
+
+static bool learns(const void *args)
+{
+    return ((const struct normalize *)args)->mean.n == 0;
+}
+
+static void *begin(const dt_map_stage *s)
+{
+    moments *m = dt_alloc(sizeof *m);
+    m->features = features_of(&s->in);
+    m->count = dt_alloc((size_t)m->features * 3 * sizeof *m->count);
+    m->mean = m->count + m->features;
+    m->squares = m->mean + m->features;
+    for (int64_t i = 0; i < 3 * m->features; i++)
+        m->count[i] = 0;
+    return m;
+}
+
+static void take(void *lesson, const dt_map_stage *s, const void *in)
+{
+    moments *m = lesson;
+    const size_t size = dt_dtype_size(s->in.dtype);
+    for (int64_t i = 0, f = 0; i < s->values; i++, f = f + 1 == m->features ? 0 : f + 1) {
+        double x;
+        dt_cast(s->in.dtype, DT_FLOAT64, (const char *)in + (size_t)i * size, &x, 1);
+        const double off = x - m->mean[f];
+        m->mean[f] += off / ++m->count[f];
+        m->squares[f] += off * (x - m->mean[f]);
+    }
+}
+
+static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
+{
+    moments *m = lesson;
+    (void)s;
+    if (arena) {
+        out->mean = (dt_reals){.n = (int)m->features, .v = dt_arena_copy(arena, m->mean, (size_t)m->features * sizeof *m->mean)};
+        out->variance = (dt_reals){.n = (int)m->features, .v = dt_arena_array(arena, double, m->features)};
+        for (int64_t i = 0; i < m->features; i++)
+            out->variance.v[i] = m->squares[i] / m->count[i];
+    }
+    free(m->count);
+    free(m);
+}
+
+static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+
+/* The arguments, with what was learned in the place of what they leave out. */
+static struct normalize settled(const dt_map_stage *s)
+{
+    struct normalize a = *(const struct normalize *)s->args;
+    if (s->learned) {
+        a.mean = s->learned->mean;
+        a.variance = s->learned->variance;
+    }
+    return a;
+}
+
+/* ---- turning ---- */
+
+static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a)
+{
+    for (int i = 0; s->learned && i < a->mean.n && i < a->variance.n; i++)
+        if (!isfinite(a->mean.v[i]) || !isfinite(a->variance.v[i]) || a->variance.v[i] < 0)
+            return dt_fail(DT_E_DATA_FILE, s->at, "%s: normalize learns a mean of %g and a variance of %g for feature %d: there are values that are no numbers",
+                           s->file, a->mean.v[i], a->variance.v[i], i);
+    return NULL;
 }
 
 static double pick(const dt_reals *x, int64_t i)
@@ -64,17 +145,23 @@ static const block *make_block(dt_arena *arena, const struct normalize *a, int64
     return b;
 }
 
+/* One mean and one deviation for all. */
+static bool are_alike(const struct normalize *a)
+{
+    return a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
+}
+
 static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 {
-    const struct normalize *a = s->args;
-    int64_t last = s->in.rank > 0 ? s->in.dim[s->in.rank - 1] : 1;
-    dt_status *bad = check_count(s, "mean", &a->mean, last);
-    dt_status_append(&bad, check_count(s, "variance", &a->variance, last));
-    dt_status_append(&bad, check_count(s, "std", &a->std, last));
+    const struct normalize a = settled(s);
+    int64_t last = features_of(&s->in);
+    dt_status *bad = check_count(s, "mean", &a.mean, last);
+    dt_status_append(&bad, check_count(s, "variance", &a.variance, last));
+    dt_status_append(&bad, check_count(s, "std", &a.std, last));
+    dt_status_append(&bad, check_learned(s, &a));
     if (bad)
         return bad;
-    bool alike = a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
-    s->made = make_block(arena, a, alike ? 1 : last);
+    s->made = make_block(arena, &a, are_alike(&a) ? 1 : last);
     s->out.dtype = DT_FLOAT32;
     return NULL;
 }
@@ -95,9 +182,9 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 /* The first features of a block are one period of it. */
 static dt_value emit(const dt_map_stage *s, dt_value x)
 {
-    const struct normalize *a = s->args;
+    const struct normalize a = settled(s);
     const block *b = s->made;
-    int64_t features = a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1 ? 1 : s->in.dim[s->in.rank - 1];
+    int64_t features = are_alike(&a) ? 1 : features_of(&s->in);
     dt_type line = dt_type_of(DT_FLOAT32, 1, &features), whole = dt_map_batch_type(&s->out);
     dt_value mean = dt_map_numbers(s, x, "mean", &line, b->mean), deviation = dt_map_numbers(s, x, "deviation", &line, b->deviation);
     x = dt_subtract(dt_convert(x, DT_FLOAT32), dt_broadcast_to(mean, &whole));
@@ -108,6 +195,7 @@ const dt_map_step dt_map_normalize = {
     .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
     .check = check,
     .reads_float32 = true,
+    .learning = &learning,
     .infer = infer,
     .run = run,
     .emit = emit,

@@ -15,7 +15,16 @@
 typedef struct dt_map_stage dt_map_stage;
 
 /* What a step takes; images are (rows, columns) or (rows, columns, channels). */
-typedef enum dt_map_takes { DT_TAKES_ANY, DT_TAKES_INTEGERS, DT_TAKES_IMAGES } dt_map_takes;
+typedef enum dt_map_takes { DT_TAKES_ANY, DT_TAKES_INTEGERS, DT_TAKES_IMAGES, DT_TAKES_TEXT } dt_map_takes;
+
+/* What a step learns of the training part, an example at a time, in order; Keras' `adapt`. */
+typedef struct dt_map_learning {
+    bool (*wants)(const void *args); /* false: the arguments say it all */
+    void *(*begin)(const dt_map_stage *s);
+    void (*take)(void *lesson, const dt_map_stage *s, const void *in);
+    /* Frees it. The arena keeps what was learned; NULL: nothing is wanted any more. */
+    void (*end)(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out);
+} dt_map_learning;
 
 typedef struct dt_map_step {
     dt_kind kind;
@@ -25,6 +34,7 @@ typedef struct dt_map_step {
     bool reads_float32;       /* any type is read as float32 */
     /* What arguments say of each other; the place is the step's. NULL: nothing. */
     dt_status *(*check)(const void *args, const dt_place *at);
+    const dt_map_learning *learning; /* NULL: nothing to learn */
     /* stage->out from stage->in, of which it is a copy; may make tables. */
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
@@ -39,6 +49,8 @@ struct dt_map_stage {
     const void *args;
     const dt_place *at;       /* the step's in the job file */
     const char *file;         /* for messages */
+    const char *directory;    /* see dt_map_request */
+    const dt_lesson *learned; /* NULL: nothing, and nothing is to be */
     const char *purpose;      /* of what it draws: the element's name and the step's place in the list are in it */
     dt_type in, out;
     int64_t values;           /* of in */

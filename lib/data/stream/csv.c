@@ -66,6 +66,7 @@ static dt_status *find_columns(dt_stream_source *s, table *t, bool header)
             return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, s->element[e].name);
         DT_TRY(dt_csv_element_read(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), header, &t->element[e]));
         s->element[e].stored = t->element[e].type;
+        s->element[e].text = t->element[e].text;
         t->index[e] = dt_arena_array(s->arena, int, t->element[e].columns.n);
         for (int i = 0; i < t->element[e].columns.n; i++)
             DT_TRY(find_column(s, t, &t->element[e], i, header));
@@ -88,8 +89,9 @@ static dt_status *take_in_order(dt_stream_source *s, table *t, bool header)
         return dt_fail(DT_E_ELEMENTS, NULL, "%s: %d column%s; the model takes %lld value%s a row", s->path, t->csv.n, t->csv.n == 1 ? "" : "s",
                        (long long)wanted, wanted == 1 ? "" : "s");
     for (int e = 0; e < s->n; e++) {
-        int n = (int)dt_type_elements(&s->element[e].stored);
-        t->element[e] = (dt_csv_element){.name = s->element[e].name, .type = s->element[e].stored,
+        const bool text = s->element[e].text;
+        int n = text ? 1 : (int)dt_type_elements(&s->element[e].stored);
+        t->element[e] = (dt_csv_element){.name = s->element[e].name, .type = s->element[e].stored, .text = text,
                                          .columns = {n, dt_arena_array(s->arena, const char *, n)}};
         t->index[e] = dt_arena_array(s->arena, int, n);
         for (int i = 0; i < n; i++, at++) {
@@ -173,4 +175,4 @@ static dt_status *next_record(dt_stream_source *s, void *state, void *const *row
     return NULL;
 }
 
-const dt_stream_kind dt_stream_csv = {.name = "csv", .is = is_csv, .open = open_table, .next = next_record, .holds = holds, .close = close_table};
+const dt_stream_kind dt_stream_csv = {.name = "csv", .texts = true, .is = is_csv, .open = open_table, .next = next_record, .holds = holds, .close = close_table};

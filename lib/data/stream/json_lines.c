@@ -9,6 +9,7 @@
 
 #include "data/record/record.h"
 #include "data/stream/stream.h"
+#include "data/text_cell.h"
 
 #define LONGEST ((size_t)64 << 20)
 
@@ -88,6 +89,10 @@ static dt_status *fill_element(const lines *l, const dt_stream_source *s, const 
     filler f = {.s = s, .e = e, .out = out, .most = dt_type_elements(&e->stored)};
     if (!x)
         return fail(l, s, e->name, "is missing");
+    if (e->text) {
+        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->stored, out) : "is no text";
+        return why ? fail(l, s, e->name, why) : NULL;
+    }
     if (fill(&f, x) && f.n < f.most)
         f.word = "has too few values";
     if (!f.word)
@@ -128,5 +133,5 @@ static dt_status *next_line(dt_stream_source *s, void *state, void *const *row, 
     return *more ? read_line(l, s, row) : NULL;
 }
 
-const dt_stream_kind dt_stream_json_lines = {.name = "json lines", .is = is_json, .open = open_lines, .next = next_line, .holds = holds,
+const dt_stream_kind dt_stream_json_lines = {.name = "json lines", .texts = true, .is = is_json, .open = open_lines, .next = next_line, .holds = holds,
                                              .close = close_lines};

@@ -8,6 +8,7 @@
 
 #include "data/array.h"
 #include "data/cast.h"
+#include "data/text_cell.h"
 
 #define DT_STREAM_ROW(name) extern const dt_stream_kind dt_stream_##name;
 #include "data/stream/kinds.h"
@@ -43,7 +44,7 @@ int64_t dt_stream_values(const dt_stream_source *s)
 {
     int64_t n = 0;
     for (int e = 0; e < s->n; e++)
-        n += dt_type_elements(&s->element[e].stored);
+        n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].stored);
     return n;
 }
 
@@ -94,9 +95,19 @@ static dt_status *find_kind(dt_stream *s, const unsigned char *first, int64_t n)
 }
 
 /* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told when the job was read. */
-static void read_words(const dt_tree *words, dt_type *t)
+static void read_words(const dt_tree *words, dt_stream_element *e)
 {
-    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype");
+    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"), *most = dt_tree_get(words, "max_bytes");
+    dt_type *t = &e->stored;
+    e->text = dtype && dtype->kind == DT_TREE_SCALAR && strcmp(dtype->text, "string") == 0;
+    if (e->text) {
+        int64_t bytes = DT_TEXT_BYTES;
+        if (most)
+            dt_status_free(dt_tree_int(most, "max_bytes", 1, 1e15, &bytes));
+        bytes++;
+        *t = dt_type_of(DT_UINT8, 1, &bytes);
+        return;
+    }
     if (shape && shape->kind == DT_TREE_LIST && shape->n < DT_MAX_RANK) {
         t->rank = shape->n;
         for (int i = 0; i < shape->n; i++)
@@ -116,7 +127,7 @@ static void guess_stored(const dt_stream_request *q, const dt_element *input, dt
     e->stored = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
     e->words = dt_tree_get(dt_tree_get(q->job->tree, "element"), input->name);
     if (e->words)
-        read_words(e->words, &e->stored);
+        read_words(e->words, e);
 }
 
 /* What is fed is converted to the Input's dtype; its sizes must be right. */
@@ -139,7 +150,13 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
 {
     const dt_stream_element *x = &s->source.element[e];
     track *t = &s->track[e];
-    DT_TRY(dt_map_plan_make(s->source.arena, s->source.job->map, x->name, &x->stored, s->source.path, &t->plan));
+    const dt_dataset_spec *job = s->source.job;
+    const dt_stored stored = {.name = x->name, .type = x->stored, .file = s->source.path, .text = x->text};
+    DT_TRY(dt_map_plan_make(s->source.arena, &(dt_map_request){.map = job->map, .stored = &stored, .directory = job->directory, .learned = job->learned},
+                            &t->plan));
+    if (dt_map_plan_pending(t->plan))
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: a step of 'map' for '%.80s' learns from the training part, and nothing is known of what it learned",
+                       s->source.path, x->name);
     const dt_type *after = dt_map_plan_type(t->plan);
     DT_TRY(check_shape(s, input, after));
     s->element[e] = (dt_element){.name = x->name, .type = input->type};
@@ -174,6 +191,9 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
     x->element = dt_arena_array(x->arena, dt_stream_element, q->n);
     for (x->n = 0; x->n < q->n; x->n++)
         guess_stored(q, &q->input[x->n], &x->element[x->n]);
+    for (int e = 0; e < x->n; e++)
+        if (x->element[e].text && !s->kind->texts)
+            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes '%.80s' as text, and there is none in %s", x->path, x->element[e].name, s->kind->name);
     DT_TRY(s->kind->open(x, &s->state));
     s->open = true;
     return plan_inputs(s, q);

@@ -38,6 +38,7 @@ typedef struct dt_stream_element {
     const char *name;
     const dt_tree *words;       /* its entry in the job's `element`; NULL: none */
     dt_type stored;             /* of an example, before `map`: as the job tells, unless the kind knows better */
+    bool text;                  /* a text: `stored` is its bytes */
 } dt_stream_element;
 
 /* What is being read. */
@@ -55,6 +56,7 @@ typedef struct dt_stream_source {
 
 typedef struct dt_stream_kind {
     const char *name;
+    bool texts;                       /* rows may hold texts */
     /* By the first bytes, at most DT_PEEK; n -1: a folder. */
     bool (*is)(const unsigned char *first, int64_t n);
     dt_status *(*open)(dt_stream_source *s, void **state);

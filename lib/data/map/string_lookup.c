@@ -1,0 +1,77 @@
+/* string_lookup: a text as its number in a vocabulary, from 1 on; 0: it is not there. Keras' StringLookup. */
+#include <string.h>
+
+#include "data/map/step.h"
+#include "data/map/words.h"
+
+enum { UNKNOWN, FIRST };
+
+struct string_lookup {
+    const dt_tree *vocabulary;
+    int64_t max_tokens;
+};
+
+static const dt_field fields[] = {
+    DT_TREE(struct string_lookup, vocabulary, .help = "the texts, or a file with one on each line; absent: learned from the training part, the most frequent first"),
+    DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864", .help = "numbers in all, that of unknown ones included"),
+    DT_ONLY("num_oov_indices", "1"),
+    DT_NOT_YET("mask_token"),
+    DT_END
+};
+
+/* ---- learning ---- */
+
+static bool learns(const void *args)
+{
+    return !((const struct string_lookup *)args)->vocabulary;
+}
+
+static void *begin(const dt_map_stage *s)
+{
+    (void)s;
+    return dt_word_counts_create();
+}
+
+static void take(void *lesson, const dt_map_stage *s, const void *in)
+{
+    (void)s;
+    if (*(const char *)in)
+        dt_word_counts_add(lesson, in, strlen(in));
+}
+
+static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
+{
+    if (arena)
+        out->words = dt_word_counts_list(lesson, ((const struct string_lookup *)s->args)->max_tokens - FIRST, arena);
+    dt_word_counts_destroy(lesson);
+}
+
+static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+
+/* ---- turning ---- */
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    const struct string_lookup *a = s->args;
+    dt_texts words = {0};
+    const dt_words *made;
+    DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - FIRST, arena, &words));
+    DT_TRY(dt_words_index(arena, &words, s->at, &made));
+    s->made = made;
+    s->out = dt_scalar_type(DT_INT32);
+    return NULL;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    (void)at;
+    *(int32_t *)out = FIRST + dt_words_find(s->made, in, strlen(in));
+}
+
+const dt_map_step dt_map_string_lookup = {
+    .kind = {"string_lookup", "the number of a text in a vocabulary, as Keras' StringLookup", fields, sizeof(struct string_lookup), NULL},
+    .takes = DT_TAKES_TEXT,
+    .learning = &learning,
+    .infer = infer,
+    .run = run,
+};

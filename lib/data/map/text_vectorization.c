@@ -1,0 +1,245 @@
+/*
+ * text_vectorization: a text as numbers of its words, Keras' TextVectorization.
+ *
+ *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
+ *
+ * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not; with multi_hot and count, a place for each
+ * word, unknown ones have place 0. The vocabulary is given, or learned from the training part: the most frequent words first, of those
+ * that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in Keras, whose strings are bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/map/step.h"
+#include "data/map/words.h"
+
+enum { LOWER_AND_STRIP, LOWER, STRIP, AS_IT_IS };
+enum { WHITESPACE, CHARACTER, WHOLE };
+enum { INT, MULTI_HOT, COUNT };
+static const char *const standards[] = {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none", NULL};
+static const char *const splits[] = {"whitespace", "character", "none", NULL};
+static const char *const modes[] = {"int", "multi_hot", "count", NULL};
+
+struct text_vectorization {
+    int standardize, split, output_mode;
+    int64_t max_tokens, ngrams, output_sequence_length;
+    bool has_max, has_length, pad_to_max_tokens;
+    const dt_tree *vocabulary;
+};
+
+#define SET(member) .set = 1 + offsetof(struct text_vectorization, member)
+
+static const dt_field fields[] = {
+    DT_INT(struct text_vectorization, max_tokens, .min = 3, .max = 1 << 26, .preset = "67108864", SET(has_max),
+           .help = "numbers in all, those of padding and unknown words included"),
+    DT_ENUM(struct text_vectorization, standardize, standards, .help = "what is done to a text first; ASCII letters and punctuation"),
+    DT_ENUM(struct text_vectorization, split, splits, .help = "what a word is"),
+    DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1", .help = "runs of up to so many words count as words, too"),
+    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: numbers in the text's order; multi_hot, count: a place for each word"),
+    DT_INT(struct text_vectorization, output_sequence_length, .min = 1, .max = 1 << 20, SET(has_length),
+           .help = "int: numbers of an example; longer texts are cut, shorter ones filled up with 0"),
+    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "multi_hot, count: max_tokens places, however many words there are"),
+    DT_TREE(struct text_vectorization, vocabulary, .help = "the words, or a file with one on each line; absent: learned from the training part"),
+    DT_NOT_YET("ragged"), DT_NOT_YET("idf_weights"),
+    DT_END
+};
+
+static dt_status *check(const void *args, const dt_place *at)
+{
+    const struct text_vectorization *a = args;
+    if (a->has_length != (a->output_mode == INT))
+        return dt_fail(DT_E_DATASET_KEYS, at, a->has_length ? "output_sequence_length goes with output_mode int"
+                                                            : "text_vectorization lacks 'output_sequence_length': every example has so many numbers");
+    if (a->pad_to_max_tokens && (a->output_mode == INT || !a->has_max))
+        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens goes with max_tokens and output_mode multi_hot or count");
+    return NULL;
+}
+
+/* The number of the first word. */
+static int first_word(const struct text_vectorization *a)
+{
+    return a->output_mode == INT ? 2 : 1;
+}
+
+/* ---- words of a text ---- */
+
+typedef struct span {
+    size_t at, size;
+} span;
+
+typedef struct reading {
+    const struct text_vectorization *a;
+    void (*take)(void *user, const char *word, size_t n);
+    void *user;
+    dt_str text;
+    span *word; /* [n] */
+    int n, cap;
+} reading;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void standardize(const struct text_vectorization *a, const char *text, dt_str *out)
+{
+    const bool lowers = a->standardize == LOWER_AND_STRIP || a->standardize == LOWER, strips = a->standardize == LOWER_AND_STRIP || a->standardize == STRIP;
+    for (; *text; text++) {
+        const char c = *text;
+        if (!strips || !strchr("!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'", c))
+            dt_str_putc(out, lowers && c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+    }
+}
+
+static void add_word(reading *r, size_t at, size_t size)
+{
+    DT_GROW(r->word, r->cap, r->n + 1);
+    r->word[r->n++] = (span){at, size};
+}
+
+static void split_at_blanks(reading *r)
+{
+    const char *text = dt_str_text(&r->text);
+    size_t at = 0, end;
+    for (;; at = end) {
+        while (is_blank(text[at]))
+            at++;
+        for (end = at; text[end] && !is_blank(text[end]);)
+            end++;
+        if (end == at)
+            return;
+        add_word(r, at, end - at);
+    }
+}
+
+/* A byte that begins no UTF-8 character is one by itself. */
+static void split_characters(reading *r)
+{
+    const char *text = dt_str_text(&r->text);
+    uint32_t code;
+    for (size_t at = 0, n; at < r->text.size; at += n) {
+        n = dt_utf8_next(text + at, r->text.size - at, &code);
+        n = n ? n : 1;
+        add_word(r, at, n);
+    }
+}
+
+/* Runs of words with one blank between each two, the shorter runs first. */
+static void take_runs(reading *r)
+{
+    const char *text = dt_str_text(&r->text);
+    dt_str run = {0};
+    for (int width = 1; width <= r->a->ngrams; width++)
+        for (int i = 0; i + width <= r->n; i++) {
+            dt_str_clear(&run);
+            for (int k = i; k < i + width; k++) {
+                dt_str_puts(&run, k > i ? " " : "");
+                dt_str_add(&run, text + r->word[k].at, r->word[k].size);
+            }
+            r->take(r->user, dt_str_text(&run), run.size);
+        }
+    dt_str_release(&run);
+}
+
+static void read_text(const struct text_vectorization *a, const char *text, void (*take)(void *user, const char *word, size_t n), void *user)
+{
+    reading r = {.a = a, .take = take, .user = user};
+    standardize(a, text, &r.text);
+    if (a->split == WHITESPACE)
+        split_at_blanks(&r);
+    else if (a->split == CHARACTER)
+        split_characters(&r);
+    else
+        add_word(&r, 0, r.text.size);
+    take_runs(&r);
+    dt_str_release(&r.text);
+    free(r.word);
+}
+
+/* ---- learning ---- */
+
+static bool learns(const void *args)
+{
+    return !((const struct text_vectorization *)args)->vocabulary;
+}
+
+static void *begin(const dt_map_stage *s)
+{
+    (void)s;
+    return dt_word_counts_create();
+}
+
+static void count_word(void *user, const char *word, size_t n)
+{
+    if (n > 0)
+        dt_word_counts_add(user, word, n);
+}
+
+static void take(void *lesson, const dt_map_stage *s, const void *in)
+{
+    read_text(s->args, in, count_word, lesson);
+}
+
+static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
+{
+    const struct text_vectorization *a = s->args;
+    if (arena)
+        out->words = dt_word_counts_list(lesson, a->max_tokens - first_word(a), arena);
+    dt_word_counts_destroy(lesson);
+}
+
+static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
+
+/* ---- turning ---- */
+
+static dt_status *infer(dt_map_stage *s, dt_arena *arena)
+{
+    const struct text_vectorization *a = s->args;
+    const dt_words *made;
+    dt_texts words = {0};
+    DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - first_word(a), arena, &words));
+    DT_TRY(dt_words_index(arena, &words, s->at, &made));
+    const int64_t places = a->pad_to_max_tokens ? a->max_tokens : words.n + first_word(a);
+    s->made = made;
+    s->out = a->output_mode == INT ? dt_type_of(DT_INT32, 1, &a->output_sequence_length) : dt_type_of(DT_FLOAT32, 1, &places);
+    return NULL;
+}
+
+typedef struct answer {
+    const dt_map_stage *s;
+    void *out;
+    int64_t n;
+} answer;
+
+/* An empty word is padding, as in Keras. */
+static void put_number(void *user, const char *word, size_t n)
+{
+    answer *x = user;
+    if (x->n < x->s->out.dim[0])
+        ((int32_t *)x->out)[x->n++] = n == 0 ? 0 : 2 + dt_words_find(x->s->made, word, n);
+}
+
+static void put_place(void *user, const char *word, size_t n)
+{
+    answer *x = user;
+    const struct text_vectorization *a = x->s->args;
+    float *place = (float *)x->out + 1 + dt_words_find(x->s->made, word, n);
+    *place = a->output_mode == COUNT ? *place + 1 : 1;
+}
+
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
+{
+    const struct text_vectorization *a = s->args;
+    (void)at;
+    memset(out, 0, (size_t)dt_type_bytes(&s->out));
+    read_text(a, in, a->output_mode == INT ? put_number : put_place, &(answer){.s = s, .out = out});
+}
+
+const dt_map_step dt_map_text_vectorization = {
+    .kind = {"text_vectorization", "numbers of a text's words, as Keras' TextVectorization", fields, sizeof(struct text_vectorization), NULL},
+    .takes = DT_TAKES_TEXT,
+    .learning = &learning,
+    .check = check,
+    .infer = infer,
+    .run = run,
+};

@@ -1,0 +1,226 @@
+/* Open addressing over one block of bytes, which holds all words one after the other, each with a NUL behind it. */
+#include "data/map/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define LARGEST_FILE ((size_t)64 << 20)
+
+enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
+
+static uint32_t hash_of(const char *word, size_t n)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)word[i]) * 16777619u;
+    return h;
+}
+
+/* ---- counting ---- */
+
+typedef struct counted {
+    size_t at, size;
+    int64_t times;
+} counted;
+
+struct dt_word_counts {
+    dt_str bytes;
+    counted *word;   /* [n] in the order in which they came */
+    int n, cap;
+    uint32_t *slot;  /* [slots] a word's index + 1; 0: free */
+    uint32_t slots;  /* a power of two, more than 1.5 n */
+};
+
+dt_word_counts *dt_word_counts_create(void)
+{
+    dt_word_counts *c = dt_alloc(sizeof *c);
+    *c = (dt_word_counts){.slots = FIRST_SLOTS, .slot = dt_alloc(FIRST_SLOTS * sizeof *c->slot)};
+    memset(c->slot, 0, FIRST_SLOTS * sizeof *c->slot);
+    return c;
+}
+
+void dt_word_counts_destroy(dt_word_counts *c)
+{
+    if (!c)
+        return;
+    dt_str_release(&c->bytes);
+    free(c->word);
+    free(c->slot);
+    free(c);
+}
+
+static bool is_word(const dt_word_counts *c, uint32_t index, const char *word, size_t n)
+{
+    const counted *w = &c->word[index];
+    return w->size == n && memcmp(c->bytes.data + w->at, word, n) == 0;
+}
+
+static uint32_t *find_slot(const dt_word_counts *c, const char *word, size_t n)
+{
+    uint32_t i = hash_of(word, n) & (c->slots - 1);
+    while (c->slot[i] && !is_word(c, c->slot[i] - 1, word, n))
+        i = (i + 1) & (c->slots - 1);
+    return &c->slot[i];
+}
+
+static void grow(dt_word_counts *c)
+{
+    free(c->slot);
+    c->slots *= 2;
+    c->slot = dt_alloc(c->slots * sizeof *c->slot);
+    memset(c->slot, 0, c->slots * sizeof *c->slot);
+    for (int i = 0; i < c->n; i++)
+        *find_slot(c, c->bytes.data + c->word[i].at, c->word[i].size) = (uint32_t)i + 1;
+}
+
+/* Words beyond the most that are counted are passed over: they are the last ones to come. */
+void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n)
+{
+    uint32_t *slot = find_slot(c, word, n);
+    if (*slot) {
+        c->word[*slot - 1].times++;
+        return;
+    }
+    if (c->n == MOST_WORDS)
+        return;
+    DT_GROW(c->word, c->cap, c->n + 1);
+    c->word[c->n] = (counted){c->bytes.size, n, 1};
+    dt_str_add(&c->bytes, word, n);
+    dt_str_putc(&c->bytes, '\0');
+    *slot = (uint32_t)++c->n;
+    if ((uint32_t)c->n > c->slots / 3 * 2)
+        grow(c);
+}
+
+typedef struct ranked {
+    const char *word;
+    int64_t times;
+} ranked;
+
+static int compare(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->times != y->times ? (x->times < y->times) - (x->times > y->times) : strcmp(y->word, x->word);
+}
+
+dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena)
+{
+    dt_texts out = {0};
+    ranked *rank = dt_alloc(((size_t)c->n + 1) * sizeof *rank);
+    for (int i = 0; i < c->n; i++)
+        rank[i] = (ranked){c->bytes.data + c->word[i].at, c->word[i].times};
+    qsort(rank, (size_t)c->n, sizeof *rank, compare);
+    out.n = most >= 0 && most < c->n ? (int)most : c->n;
+    out.v = dt_arena_array(arena, const char *, out.n);
+    for (int i = 0; i < out.n; i++)
+        out.v[i] = dt_arena_strdup(arena, rank[i].word);
+    free(rank);
+    return out;
+}
+
+/* ---- vocabularies that are given ---- */
+
+static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out)
+{
+    out->v = dt_arena_array(arena, const char *, t->n);
+    for (int i = 0; i < t->n; i++)
+        DT_TRY(dt_tree_text(t->item[i], "a word of 'vocabulary'", &out->v[out->n++]));
+    return NULL;
+}
+
+/* The lines of a file, in its own memory: line ends become NULs. */
+static void cut_lines(dt_arena *arena, char *text, dt_texts *out)
+{
+    int lines = 1;
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    out->v = dt_arena_array(arena, const char *, lines);
+    while (*text) {
+        char *end = text + strcspn(text, "\n"), *next = *end ? end + 1 : end;
+        if (end > text && end[-1] == '\r')
+            end--;
+        *end = '\0';
+        out->v[out->n++] = text;
+        text = next;
+    }
+}
+
+static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
+{
+    char *path = dt_path_join(directory, t->text);
+    dt_str text = {0};
+    dt_status *s = dt_file_read(path, LARGEST_FILE, &text);
+    if (!s && strlen(dt_str_text(&text)) != text.size)
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a vocabulary is text, a word a line; there is a NUL", path);
+    if (!s)
+        cut_lines(arena, dt_arena_copy(arena, dt_str_text(&text), text.size + 1), out);
+    dt_str_release(&text);
+    free(path);
+    return dt_at(s, &t->at);
+}
+
+/* "" and "[UNK]" may stand first, as in what Keras' get_vocabulary gives. */
+static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
+{
+    *out = (dt_texts){0};
+    DT_TRY(t->kind == DT_TREE_LIST ? read_list(arena, t, out) : dt_tree_expect(t, DT_TREE_SCALAR, "vocabulary"));
+    if (t->kind == DT_TREE_SCALAR)
+        DT_TRY(read_file(arena, t, directory, out));
+    static const char *const special[] = {"", "[UNK]"};
+    for (int i = 0; i < 2 && out->n > 0; i++)
+        if (strcmp(out->v[0], special[i]) == 0) {
+            out->v++;
+            out->n--;
+        }
+    return NULL;
+}
+
+dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most, dt_arena *arena, dt_texts *out)
+{
+    *out = vocabulary ? (dt_texts){0} : s->learned->words;
+    if (vocabulary)
+        DT_TRY(read_words(arena, vocabulary, s->directory, out));
+    if (out->n > most)
+        return dt_fail(DT_E_DATASET_KEYS, vocabulary ? &vocabulary->at : s->at, "the vocabulary has %d words; with max_tokens there is room for %lld", out->n,
+                       (long long)most);
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+struct dt_words {
+    dt_texts list;
+    uint32_t *slot, mask; /* [mask + 1] a word's number + 1; 0: free */
+};
+
+static uint32_t *look_up(const dt_words *w, const char *word, size_t n)
+{
+    uint32_t i = hash_of(word, n) & w->mask;
+    while (w->slot[i] && (strncmp(w->list.v[w->slot[i] - 1], word, n) != 0 || w->list.v[w->slot[i] - 1][n] != '\0'))
+        i = (i + 1) & w->mask;
+    return &w->slot[i];
+}
+
+dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_place *at, const dt_words **out)
+{
+    dt_words *w = dt_arena_new(arena, dt_words);
+    uint32_t slots = 16;
+    while (slots < 2 * (uint32_t)list->n)
+        slots *= 2;
+    *w = (dt_words){.list = *list, .mask = slots - 1, .slot = dt_arena_array(arena, uint32_t, slots)};
+    for (int i = 0; i < list->n; i++) {
+        uint32_t *slot = look_up(w, list->v[i], strlen(list->v[i]));
+        if (*slot)
+            return dt_fail(DT_E_DATASET_KEYS, at, "'%.*s' stands in the vocabulary twice", SHOWN, list->v[i]);
+        *slot = (uint32_t)i + 1;
+    }
+    *out = w;
+    return NULL;
+}
+
+int dt_words_find(const dt_words *w, const char *word, size_t n)
+{
+    return (int)*look_up(w, word, n) - 1;
+}
