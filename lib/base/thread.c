@@ -126,7 +126,7 @@ dt_status *dt_pool_create(dt_pool **out, int n)
         p->lanes[p->n] = (lane){.pool = p, .number = p->n};
         int error = start_lane(&p->lanes[p->n]);
         if (error) {
-            dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "cannot start thread %d of %d: %s", p->n + 1, n, strerror(error));
+            dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "cannot start thread %d of %d: the system has none left", p->n + 1, n);
             dt_pool_destroy(p);
             return s;
         }

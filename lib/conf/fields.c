@@ -166,9 +166,11 @@ static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree 
     return fault;
 }
 
-/* A preset that its own field refuses is a fault of the table. */
+/* A preset that its own field refuses is a fault of the table; that there is no memory to read it is none. */
 static dt_status *wrong_table(const dt_field *f, dt_status *fault)
 {
+    if (dt_status_number(fault) == DT_E_NO_MEMORY)
+        return fault;
     dt_status *s = dt_fail(DT_E_INTERNAL, NULL, "default of '%s': %s", f->name, dt_status_text(fault));
     dt_status_free(fault);
     return s;

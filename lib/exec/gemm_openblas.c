@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/library.h"
 #include "base/str.h"
 #include "exec/gemm.h"
 #include "exec/instructions.h"
@@ -41,8 +42,8 @@ static void set(variable *v, const char *value)
 {
     const char *told = getenv(v->name);
     v->before = told ? dt_strdup(told) : NULL;
-    if (value)
-        setenv(v->name, value, 1);
+    if (value && setenv(v->name, value, 1) != 0)
+        dt_out_of_memory(); /* it would count on other threads, or other kernels */
 }
 
 static void set_back(variable *v)
@@ -57,15 +58,13 @@ static void set_back(variable *v)
 /* Never unloaded: engines come and go, and its buffers with them would. */
 static void *load(void)
 {
-    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
+    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
     const dt_instructions *most = dt_instructions_limit();
     variable threads = { .name = "OPENBLAS_NUM_THREADS" }, core = { .name = "OPENBLAS_CORETYPE" };
-    void *library = NULL;
 
     set(&threads, "1");
     set(&core, most ? most->openblas : NULL);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     set_back(&core);
     set_back(&threads);
     return library;

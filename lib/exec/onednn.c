@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/library.h"
 #include "exec/instructions.h"
 
 enum { CPU = 1, IN_ORDER = 1, SCRATCHPAD_OF_USER = 1 };
@@ -78,12 +79,8 @@ static bool bind_all(dt_dnnl_api *a)
 
 static void *open_any(void)
 {
-    static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so" };
-    void *library = NULL;
-
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
+    static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL };
+    return dt_library_open(names, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* Taken before its first primitive, refused afterwards, when it holds already: the environment says the same all along. */

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/json_load.h"
+
 enum {
     DEEPEST = 64,
     LIST_BYTES = 240,  /* jansson 2.14: an object with its table of 8 buckets, allocator's overhead included */
@@ -77,8 +79,6 @@ static dt_status *explain(const dt_json_text *t, const json_error_t *error)
 {
     if (json_error_code(error) == json_error_duplicate_key)
         return twice(t, (size_t)error->position);
-    if (json_error_code(error) == json_error_out_of_memory)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: no memory to read %s", t->path, t->part);
     return dt_fail(t->fault, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part, error->position, error->text);
 }
 
@@ -92,7 +92,7 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
     if (w.bytes > heaviest)
         return dt_fail(t->fault, NULL, "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu", t->path, t->part,
                        w.bytes >> 20, heaviest >> 20);
-    json_t *root = json_loadb(t->text, t->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *root = dt_json_load(t->text, t->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root)
         return explain(t, &error);
     if (!json_is_object(root)) {

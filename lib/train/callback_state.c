@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_load.h"
+
 void dt_keep_number(dt_json *j, const char *key, double x)
 {
     if (isfinite(x))
@@ -90,7 +92,7 @@ dt_arrays dt_callbacks_arrays(const run *r)
 
 dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c)
 {
-    json_t *root = c->state.callbacks ? json_loads(c->state.callbacks, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    json_t *root = c->state.callbacks ? dt_json_load(c->state.callbacks, strlen(c->state.callbacks), JSON_REJECT_DUPLICATES, NULL) : NULL;
     double rate;
     if (c->state.callbacks && !json_is_object(root)) {
         json_decref(root);

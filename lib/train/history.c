@@ -1,10 +1,10 @@
 /* History: Keras' keys by epoch, in memory and as lines of history.jsonl. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_load.h"
 #include "train/train.h"
 
 typedef struct row {
@@ -110,7 +110,7 @@ int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metr
         const char *end = text.data + text.size - 1, *start = end;
         while (start > text.data && start[-1] != '\n')
             start--;
-        json_t *line = json_loadb(start, (size_t)(end - start), 0, NULL);
+        json_t *line = dt_json_load(start, (size_t)(end - start), 0, NULL);
         if (line)
             n = read_metrics(line, arena, metrics, most);
         json_decref(line);

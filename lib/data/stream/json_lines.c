@@ -3,10 +3,10 @@
  * shape is, or in another way: their values are taken in order, and must be as many. Other keys are passed over, so that what predict
  * wrote beside them does no harm.
  */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_load.h"
 #include "data/record/record.h"
 #include "data/stream/stream.h"
 #include "data/text_cell.h"
@@ -105,7 +105,7 @@ static dt_status *fill_element(const lines *l, const dt_stream_source *s, const 
 static dt_status *read_line(const lines *l, const dt_stream_source *s, void *const *row)
 {
     json_error_t why;
-    json_t *line = json_loadb(dt_str_text(&l->line), l->line.size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     if (!line)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%d: not JSON: %s", s->path, (long long)l->records.number,
                        why.column > 0 ? why.column : 1, why.text);
