@@ -44,6 +44,8 @@ dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
 
 dt_status *dt_dir_make(const char *path) DT_MUST_USE;   /* with its parents, mode 0755 at most; fine if it is there */
 dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
+/* A descriptor of a directory, for fdopendir or fsync; -1 with errno. A symbolic link of that name is refused unless `follow`. */
+int dt_dir_open(const char *path, bool follow);
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
 /* Removes a directory of plain files (no recursion into sub-directories, no following of links); fine if it is not there. */
 dt_status *dt_dir_remove(const char *path) DT_MUST_USE;

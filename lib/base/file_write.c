@@ -270,10 +270,19 @@ dt_status *dt_dir_make(const char *path)
     return s ? s : make_one(path);
 }
 
+int dt_dir_open(const char *path, bool follow)
+{
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 dt_status *dt_dir_sync(const char *path)
 {
     const char *name = *path ? path : ".";
-    int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = dt_dir_open(name, true);
     if (fd < 0)
         return dt_fail_errno(DT_E_IO, name);
     dt_status *s = sync_fd(fd, name);
@@ -303,7 +312,7 @@ static dt_status *remove_entries(DIR *dir, const char *path)
 
 dt_status *dt_dir_remove(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = dt_dir_open(path, false);
     if (fd < 0 && errno == ENOENT)
         return NULL;
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);

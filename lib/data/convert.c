@@ -46,16 +46,12 @@ static void release(dt_sink *s)
     *s = (dt_sink){0};
 }
 
-static dt_status *rename_sink(const dt_sink *s)
+static dt_status *adopt(const dt_sink *s)
 {
     dt_str temporary = {0};
-    char *directory = dt_path_dir(s->path);
     dt_str_printf(&temporary, "%s.tmp", s->path);
-    dt_status *bad = dt_rename(dt_str_text(&temporary), s->path);
-    if (!bad)
-        bad = dt_dir_sync(*directory ? directory : ".");
+    dt_status *bad = dt_file_adopt(dt_str_text(&temporary), s->path);
     dt_str_release(&temporary);
-    free(directory);
     return bad;
 }
 
@@ -65,7 +61,7 @@ dt_status *dt_sink_commit(dt_sink *s)
     DT_TRY(dt_writer_sync(&s->w));
     DT_TRY(dt_writer_close(&s->w));
     s->open = false;
-    DT_TRY(rename_sink(s));
+    DT_TRY(adopt(s));
     release(s);
     return NULL;
 }

@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static bool is_temporary(dt_arena *arena, const char *name, int64_t *step)
 /* The directory, or NULL with no error where there is none. */
 static dt_status *open_directory(const char *ckpt, DIR **out)
 {
-    int fd = open(ckpt, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = dt_dir_open(ckpt, false);
     *out = fd < 0 ? NULL : fdopendir(fd);
     if (*out || (fd < 0 && errno == ENOENT))
         return NULL;
