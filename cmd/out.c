@@ -2,6 +2,7 @@
 #include "out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,10 @@ dt_status *out_open(struct out *out, const struct common *common)
     };
     if (!common->log_file)
         return NULL;
-    out->log = fopen(common->log_file, "ae");
-    if (!out->log)
+    out->log = open(common->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+    if (out->log < 0)
         return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", common->log_file, system_text(errno).text);
+    out->log_file = common->log_file;
     return NULL;
 }
 
@@ -123,10 +125,20 @@ static void write_out(struct out *out, const char *bytes)
 
 static void write_log(struct out *out, const char *bytes)
 {
-    if (out->log) {
-        fputs(bytes, out->log);
-        fflush(out->log);
+    size_t left = strlen(bytes);
+    while (out->log_file && !out->log_error && left > 0) {
+        ssize_t n = write(out->log, bytes, left);
+        if (n < 0 && errno != EINTR)
+            out->log_error = errno;
+        bytes += n > 0 ? n : 0;
+        left -= n > 0 ? (size_t)n : 0;
     }
+}
+
+static void close_log(struct out *out)
+{
+    if (out->log_file && close(out->log) != 0 && errno != EINTR && !out->log_error)
+        out->log_error = errno;
 }
 
 /* Takes the bar off the terminal, so that a line can stand in its place. */
@@ -313,15 +325,17 @@ int out_result(struct out *out, dt_status *s, char *text)
 
 int out_close(struct out *out, int code)
 {
+    int failed = 0;
     wipe(out);
     errno = 0;
     check(out, fflush(stdout) == 0);
-    if (out->error) {
-        dt_status *s = dt_status_create(ERROR_STDOUT, "standard output: %s", system_text(out->error).text);
-        int failed = out_error(out, s);
-        code = code ? code : failed;
+    if (out->error)
+        failed = out_error(out, dt_status_create(ERROR_STDOUT, "standard output: %s", system_text(out->error).text));
+    close_log(out);
+    if (out->log_error) {
+        const char *path = out->log_file;
+        out->log_file = NULL; /* this goes where people still look */
+        failed = out_error(out, dt_status_create(ERROR_IO, "--log-file %s: %s", path, system_text(out->log_error).text));
     }
-    if (out->log)
-        fclose(out->log);
-    return code;
+    return code ? code : failed;
 }

@@ -2,8 +2,8 @@
  * What dtrain says. Results go to standard output, everything else to standard error, and whole lines also to --log-file.
  *
  * All lines pass through here, so that three things hold everywhere: control characters of names and paths never reach a
- * terminal, the line that is redrawn (the bar) never mixes with others, and a failed write to standard output is
- * remembered rather than fatal: the run goes on, and ends with exit code 74.
+ * terminal, the line that is redrawn (the bar) never mixes with others, and a failed write to standard output or to
+ * the log is remembered rather than fatal: the run goes on, and ends with exit code 74.
  */
 #ifndef CMD_OUT_H
 #define CMD_OUT_H
@@ -15,7 +15,9 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct common;
 
 struct out {
-    FILE *log;    /* NULL: none */
+    const char *log_file; /* NULL: none */
+    int log;      /* its descriptor */
+    int log_error; /* as `error`, of the log */
     bool quiet, verbose;
     bool redraws; /* standard output is a terminal that can redraw a line */
     bool color, color_errors;
@@ -26,7 +28,7 @@ struct out {
 
 /* Looks at terminal, locale and environment, opens the log file. */
 dt_status *out_open(struct out *out, const struct common *common);
-/* The exit code to end with: `code`, or 74 where that is 0 and standard output could not be written. */
+/* The exit code to end with: `code`, or 74 where that is 0 and standard output or the log could not be written. */
 int out_close(struct out *out, int code);
 
 /* Standard output: a line; "label    line" with the label bold in colour; text of many lines, as it is; bytes that the caller made fit. */
