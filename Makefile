@@ -118,7 +118,7 @@ WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 # What fuzzing found, once more.
 TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 
-tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance)
+tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(BUILD)/tests/faults/shim.so)
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -154,6 +154,11 @@ $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BU
 	@mkdir -p $(@D)
 	$(CC) -shared $(DTFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 $(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
+
+# What makes calls of a program fail, for scripts/soak: a plain library, also beside sanitizers.
+$(BUILD)/tests/faults/shim.so: tests/faults/shim.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) -shared -std=gnu17 $(WARN) -fPIC $(if $(filter 1,$(WERROR)),-Werror) $(CFLAGS) -o $@ $< -ldl -lpthread
 
 test: tests $(if $(WHOLE),all examples)
 	BUILD=$(BUILD) scripts/run-tests $(TESTS)

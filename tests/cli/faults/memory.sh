@@ -1,0 +1,7 @@
+#!/bin/sh
+# A sample of what scripts/soak tries in full: allocations fail, in readers of all formats, plans, checkpoints and steps. Exit 71 and one line.
+. tests/cli/setup.sh
+n=8
+grep -q '__[at]san_init' "$DTRAIN" && n=2
+SOAK_DIR=$TEST_DIR scripts/soak memory $n >"$TEST_DIR/log" || grep -v ' allocations, ' "$TEST_DIR/log"
+grep -c ' allocations, ' "$TEST_DIR/log"
