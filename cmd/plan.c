@@ -1,9 +1,9 @@
 /* dtrain plan: what a job needs of its slice, before anybody books it. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "env.h"
+#include "tpu.h"
 #include "verb.h"
 
 enum { EXIT_DOES_NOT_FIT = 78 };
@@ -24,47 +24,15 @@ struct jobs {
     int n;
 };
 
-/* Overrides of the command line, those of --tpu, and one more. */
-static void add_overrides(const struct call *call, const char *more, dt_job_source *source, const char **word, char *slice, size_t size)
-{
-    const struct plan *my = call->settings;
-    int n = source->n_overrides;
-    memcpy(word, source->overrides, (size_t)n * sizeof *word);
-    if (my->tpu) {
-        snprintf(slice, size, "strategy.cluster_resolver.tpu=%s%s", strncmp(my->tpu, "sim:", 4) == 0 || !*my->tpu ? "" : "sim:", my->tpu);
-        word[n++] = "strategy.type=tpu";
-        word[n++] = slice;
-    }
-    if (more)
-        word[n++] = more;
-    source->overrides = word;
-    source->n_overrides = n;
-}
-
 static dt_status *with_source(const struct call *call, const char *more, dt_status *(*use)(const dt_job_source *source, void *user), void *user)
 {
     const struct plan *my = call->settings;
-    dt_job_source source;
-    char slice[256];
-    dt_status *s = take_job(call, &my->place, &source);
-    if (s)
-        return s;
-    const char **word = malloc(((size_t)source.n_overrides + 4) * sizeof *word);
-    if (!word)
-        return dt_status_create(ERROR_NO_MEMORY, "no memory for the command line");
-    add_overrides(call, more, &source, word, slice, sizeof slice);
-    source.purpose = DT_FOR_PLAN;
-    s = use(&source, user);
-    free(word);
-    return s;
-}
-
-/* A slice that there is not is the command line's fault, not the job's. */
-static dt_status *check_tpu(const struct plan *my)
-{
-    char *text = NULL;
-    dt_status *s = my->tpu ? dt_topology_text(&(dt_topology_request){.tpu = my->tpu, .json = true}, &text) : NULL;
-    free(text);
+    struct tpu_job job;
+    dt_status *s = tpu_take_job(call, &my->place, my->tpu, more, &job);
+    job.source.purpose = DT_FOR_PLAN;
+    if (!s)
+        s = use(&job.source, user);
+    tpu_release(&job);
     return s;
 }
 
@@ -75,7 +43,7 @@ static dt_status *check_options(const struct call *call)
         return usage_error(call, "--svg draws one plan; it goes with none of --search, --json, --what-if, --check-with-libtpu");
     if (my->search && (my->what_if.n || my->libtpu))
         return usage_error(call, "--search goes with neither --what-if nor --check-with-libtpu");
-    return check_tpu(my);
+    return tpu_check(my->tpu);
 }
 
 static dt_status *open_one(const dt_job_source *source, void *user)

@@ -1,43 +1,71 @@
-/* dtrain trace: one virtual step of a job, for trace viewers. */
+/* dtrain trace: what threads did in real steps of a run, or what cores would do in a virtual step of a job, for trace viewers. */
+#include <sys/stat.h>
+
+#include "tpu.h"
 #include "verb.h"
 
 struct trace {
     struct common common;
     struct place place;
+    const char *tpu;
 };
 
-static dt_status *trace(const struct call *call, char **text)
+static bool names_run(const struct call *call)
+{
+    struct stat about;
+    return call->operands.n > 0 && stat(call->operands.at[0], &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static dt_status *trace_run(const struct call *call, char **text)
 {
     const struct trace *my = call->settings;
-    dt_job_source source;
+    if (call->operands.n > 1)
+        return usage_error(call, "a run stands alone, got '%s' after it", cut_word(call->operands.at[1]).text);
+    if (my->tpu)
+        return usage_error(call, "--tpu is for jobs; a run has been where it was");
+    return dt_run_trace_text(call->operands.at[0], text);
+}
+
+static dt_status *trace_job(const struct call *call, char **text)
+{
+    const struct trace *my = call->settings;
+    struct tpu_job source;
     dt_job *job = NULL;
-    dt_status *s = take_job(call, &my->place, &source);
-    source.purpose = DT_FOR_PLAN;
+    dt_status *s = tpu_take_job(call, &my->place, my->tpu, NULL, &source);
+    source.source.purpose = DT_FOR_PLAN;
     if (!s)
-        s = dt_job_open(&job, &source);
+        s = tpu_check(my->tpu);
+    if (!s)
+        s = dt_job_open(&job, &source.source);
     if (!s)
         s = dt_plan_text(&(dt_plan_request){.jobs = &job, .labels = (const char *const[]){""}, .n_jobs = 1, .form = DT_PLAN_TRACE}, text, NULL);
     dt_job_unref(job);
+    tpu_release(&source);
     return s;
 }
 
 static int run(const struct call *call)
 {
     char *text = NULL;
-    dt_status *s = trace(call, &text);
+    dt_status *s = names_run(call) ? trace_run(call, &text) : trace_job(call, &text);
     return out_result(call->out, s, text);
 }
 
 static const struct option options[] = {
+    MAYBE(struct trace, tpu, "tpu", "TYPE", "of a job: on that slice instead of its own: v3-32, v4-128, v5p:8x8x8"),
     PLACE_OPTIONS(struct trace),
     OPTIONS_END
 };
 const struct verb verb_trace = {
     .name = "trace",
     .group = "Look",
-    .line = "one virtual step of a job on all cores, as a file for trace viewers",
-    .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain trace job.yaml > step.json     open it in Perfetto or chrome://tracing\n",
+    .line = "real steps of a run by thread, or a virtual step of a job on all cores, for trace viewers",
+    .operands = "RUN | JOB [key.path=value...]",
+    .examples = "  dtrain fit job.yaml 'output.trace={steps: [10, 12]}'    records what the threads of this machine do in three steps\n"
+                "  dtrain trace runs/job > steps.json                      what was recorded; open it in Perfetto or chrome://tracing\n"
+                "  dtrain trace job.yaml > step.json                       a step on the job's slice, by the plan's clock\n"
+                "  dtrain trace job.yaml --tpu v4-128 > step.json          on another slice\n",
+    .more = "RUN is the directory that output.dir names. docs/trace.md says what is in the files.\n",
     .options = options,
     .size = sizeof(struct trace),
     .run = run,

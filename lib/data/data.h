@@ -15,6 +15,7 @@
 #define DT_DATA_DATA_H
 
 #include "base/file.h"
+#include "base/recorder.h"
 #include "conf/conf.h"
 #include "data/learned.h"
 #include "graph/graph.h"
@@ -186,6 +187,7 @@ typedef struct dt_feed_options {
     bool shuffle;        /* as the spec says, and part is train */
     int threads;         /* that read ahead; 0: as the spec says, or as many as are needed, up to one per core */
     bool looks;          /* not to train: `map` draws nothing, of the training part either */
+    dt_recorder *recorder; /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
 } dt_feed_options;
 
 /* What preparing a batch consists of. */
@@ -207,6 +209,7 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;
 /* Nanoseconds that dt_feed_next has waited so far. */
 int64_t dt_feed_waited_ns(const dt_feed *f);
 int dt_feed_threads(const dt_feed *f); /* that were started so far */
+int dt_feed_ready(const dt_feed *f);   /* batches that can be had without waiting */
 void dt_feed_close(dt_feed *f); /* takes NULL; ends the threads */
 /* Batches of one epoch over n examples. */
 int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last);

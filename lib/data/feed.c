@@ -51,17 +51,25 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
 
 /* ---- filling ---- */
 
+/* As fit counts steps, from 1. */
+static int64_t number_of(const dt_feed *f, int64_t batch)
+{
+    return f->o.epoch * f->steps + f->o.first_step + batch + 1;
+}
+
 /* A free slot for that batch; with the ring full, not before it is half empty. False: stop. */
 static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch)
 {
     uint32_t b = (uint32_t)batch, taken = atomic_load(&f->taken);
     if (b - taken >= f->depth) {
+        int64_t since = dt_span_begin(r->track);
         atomic_store(&r->wants, batch - f->depth / 2);
         atomic_fetch_add(&f->sleepers, 1);
         while (taken = atomic_load(&f->taken), b - taken > f->depth / 2 && !atomic_load(&f->stop))
             dt_futex_wait(&f->taken, taken);
         atomic_fetch_sub(&f->sleepers, 1);
         atomic_store(&r->wants, DT_FEED_AWAKE);
+        dt_span_end(r->track, f->room_mark, since, (dt_numbers){{number_of(f, batch)}});
     }
     return !atomic_load(&f->stop);
 }
@@ -76,6 +84,18 @@ static void publish(dt_feed *f, dt_slot *s, int64_t batch)
         dt_futex_wake(&s->ready);
 }
 
+static void fill(dt_feed *f, dt_reader *r, int64_t batch, int k)
+{
+    dt_slot *s = &f->slots[batch % f->depth];
+    dt_piece p = piece_of(f, batch, k, s);
+    int64_t since = dt_span_begin(r->track), *ns = s->piece[k].spent_ns;
+    s->piece[k] = (dt_outcome){0};
+    s->piece[k].error = dt_filler_run(r->filler, &p, ns);
+    dt_span_end(r->track, f->fill_mark, since,
+                (dt_numbers){{number_of(f, batch), k, ns[DT_SPENT_READING], ns[DT_SPENT_DECODING], ns[DT_SPENT_MAP]}});
+    publish(f, s, batch);
+}
+
 static void *thread_main(void *argument)
 {
     dt_reader *r = argument;
@@ -85,11 +105,7 @@ static void *thread_main(void *argument)
         int k = (int)(number % f->pieces);
         if (batch >= f->batches || !wait_for_room(f, r, batch))
             return NULL;
-        dt_slot *s = &f->slots[batch % f->depth];
-        dt_piece p = piece_of(f, batch, k, s);
-        s->piece[k] = (dt_outcome){0};
-        s->piece[k].error = dt_filler_run(r->filler, &p, s->piece[k].spent_ns);
-        publish(f, s, batch);
+        fill(f, r, batch, k);
     }
 }
 
@@ -106,10 +122,17 @@ static dt_status *start_thread(dt_reader *r)
     return failed ? dt_fail(DT_E_NO_MEMORY, NULL, "cannot start the thread that reads data: the system has none left") : NULL;
 }
 
+static dt_track *reader_track(const dt_feed *f)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s data %d", dt_part_name(f->o.part), f->n_threads + 1);
+    return dt_recorder_track(f->o.recorder, name, DT_FEED_SPANS);
+}
+
 dt_status *dt_feed_add_thread(dt_feed *f)
 {
     dt_reader *r = &f->readers[f->n_threads];
-    *r = (dt_reader){.feed = f, .wants = DT_FEED_AWAKE};
+    *r = (dt_reader){.feed = f, .wants = DT_FEED_AWAKE, .track = reader_track(f)};
     DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
     dt_status *s = start_thread(r);
@@ -163,6 +186,8 @@ static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready)
         dt_futex_wait(&s->ready, seen);
     atomic_store(&f->caller_waits, 0);
     int64_t waited = dt_now_ns() - from;
+    if (dt_is_recording(f->caller))
+        dt_span_end(f->caller, f->wait_mark, from, (dt_numbers){{number_of(f, f->at - 1)}});
     f->waited_ns += waited;
     if (first)
         f->waited_first_ns = waited;
@@ -212,6 +237,14 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
 int64_t dt_feed_waited_ns(const dt_feed *f)
 {
     return f->waited_ns;
+}
+
+int dt_feed_ready(const dt_feed *f)
+{
+    int64_t n = 0;
+    while (n < f->depth && f->at + n < f->batches && atomic_load(&f->slots[(f->at + n) % f->depth].ready) == (uint32_t)(f->at + n + 1))
+        n++;
+    return (int)n;
 }
 
 int dt_feed_threads(const dt_feed *f)

@@ -7,7 +7,7 @@
 
 #include "data/fill.h"
 
-enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8 };
+enum { DT_FEED_MOST_THREADS = 64, DT_FEED_MOST_PIECES = 8, DT_FEED_SPANS = 1 << 13 };
 
 #define DT_FEED_AWAKE INT64_MAX
 
@@ -28,6 +28,7 @@ typedef struct dt_reader {
     struct dt_feed *feed;
     dt_filler *filler;
     pthread_t thread;
+    dt_track *track;         /* NULL: nobody listens */
     _Atomic int64_t wants;   /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
 } dt_reader;
 
@@ -54,6 +55,8 @@ struct dt_feed {
     void *memory;
     dt_feed_options o;
     const dt_rows *rows;
+    dt_track *caller;         /* where the caller tells that it waits; NULL: nobody listens */
+    int fill_mark, room_mark, wait_mark;
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
     int64_t most_rows;        /* of a batch */
     dt_order order;

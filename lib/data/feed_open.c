@@ -127,11 +127,22 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o)
                              d->spec.reshuffle);
 }
 
+/* What is told of a recording is called. */
+static void make_marks(dt_feed *f)
+{
+    dt_recorder *r = f->o.recorder;
+    f->caller = dt_recorder_track(r, "main", DT_FEED_SPANS);
+    f->fill_mark = dt_recorder_mark(r, &(dt_mark){"prepare data", "data", NULL, {"batch", "piece", "reading_ns", "decoding_ns", "map_ns"}});
+    f->room_mark = dt_recorder_mark(r, &(dt_mark){"wait for room", "wait", NULL, {"batch"}});
+    f->wait_mark = dt_recorder_mark(r, &(dt_mark){"wait for data", "wait", NULL, {"batch"}});
+}
+
 static dt_status *prepare(dt_feed *f)
 {
     if (f->count == 0)
         return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part", dt_part_name(f->o.part));
     DT_TRY(allocate(f));
+    make_marks(f);
     for (int n = choose_threads(f); f->n_threads < n;)
         DT_TRY(dt_feed_add_thread(f));
     return NULL;

@@ -101,6 +101,10 @@ DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within
 /* The weights of one as a file, which its suffix tells: .safetensors or .npz. */
 DT_API dt_status *dt_checkpoint_convert(const char *from, const char *to) DT_CHECKED;
 
+/* What the threads of a run did in the steps that its output.trace names, as a Trace Event file. The caller frees *text. NotFoundError: there is none;
+ * DataLossError: it is damaged. */
+DT_API dt_status *dt_run_trace_text(const char *run, char **text) DT_CHECKED;
+
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 

@@ -79,6 +79,7 @@ void dt_engine_close(dt_engine *e)
         e->gemm.close(&e->gemm);
     if (e->second.close)
         e->second.close(&e->second);
+    free(e->track);
     free(e->description);
     free(e);
 }

@@ -8,6 +8,7 @@
 #ifndef DT_EXEC_EXEC_H
 #define DT_EXEC_EXEC_H
 
+#include "base/recorder.h"
 #include "base/thread.h"
 #include "pass/pass.h"
 
@@ -26,6 +27,9 @@ void dt_engine_close(dt_engine *e); /* takes NULL */
 int dt_engine_threads(const dt_engine *e);
 /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
+/* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by piece, and waiting for each other. Lane 0 tells on the track
+ * "main". The recorder outlives that; NULL ends it. Not while something runs. */
+void dt_engine_record(dt_engine *e, dt_recorder *r);
 
 /* ---- executables ---- */
 

@@ -15,6 +15,10 @@ struct dt_engine {
     dt_kernels kernels;     /* who chose it */
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
+    dt_recorder *recorder;  /* NULL: nobody listens */
+    dt_track **track;       /* (lanes), with a recorder */
+    int recordings;         /* how often one was given: executables make their marks anew */
+    int wait_mark, wake_mark; /* waiting for other lanes; starting them */
 };
 
 /* exec/product.c: a product and who makes it. plan NULL: none. */
@@ -72,6 +76,7 @@ struct dt_step {
     int node, pieces_of;  /* pieces_of: the node whose pieces the step's are */
     void *state;
     size_t scratch, kept, kept_at;
+    int mark;             /* what it is called in a recording */
 };
 
 typedef struct dt_group {
@@ -111,6 +116,10 @@ struct dt_exec {
     char *memory, *scratch;
     const dt_env *env;    /* of the current run */
     uint32_t run;         /* counts runs */
+    dt_track *const *track; /* (lanes) of the current run; NULL: nothing is recorded */
+    int marked;           /* the engine's recording that steps have marks of */
+    int run_mark;
+    int64_t since_ns;     /* of a recorded run: when lane 0 began to wake the others, later when its own part was done */
 };
 
 /* The kernel for a node: a fitting row of the table, or the op's eval. */
@@ -128,6 +137,11 @@ static inline float *dt_floats(const dt_exec *x, int node)
 {
     return x->at[node];
 }
+
+/* ---- what is recorded (record.c) ---- */
+
+/* Before a run: sets x->track, and makes the marks of x where they are wanted. */
+void dt_exec_listen(dt_exec *x);
 
 /* ---- fused steps (strip_program.c) ---- */
 

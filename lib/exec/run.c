@@ -167,6 +167,8 @@ static dt_status *allocate(dt_exec *x)
 static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
 {
     const dt_group *group = &x->group[t->group];
+    dt_track *track = x->track ? x->track[lane] : NULL;
+    int64_t since = dt_span_begin(track);
     dt_kernel_call c = { .x = x, .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
 
     for (int i = 0; i < group->n_steps; i++) {
@@ -175,13 +177,27 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
         if (group->node >= 0)
             dt_part_rows(x->p, c.step->pieces_of, t->unit, group->units, &c.lo, &c.hi);
         c.step->kernel->run(&c);
+        if (track)
+            since = dt_span_end(track, c.step->mark, since, (dt_numbers){{ t->unit, c.lo, c.hi }});
     }
+}
+
+/* All lanes come here between segments. */
+static void join_lanes(dt_exec *x, int lane, int segment)
+{
+    int64_t since = x->track ? dt_span_begin(x->track[lane]) : 0;
+
+    dt_pool_join(x->engine->pool);
+    if (x->track)
+        dt_span_end(x->track[lane], x->engine->wait_mark, since, (dt_numbers){{ segment }});
 }
 
 static void run_lane(int lane, void *user)
 {
     dt_exec *x = user;
 
+    if (x->track && lane == 0)
+        dt_span_end(x->track[0], x->engine->wake_mark, x->since_ns, (dt_numbers){{ 0 }});
     for (int i = x->n_alone; i < x->n_segments; i++) {
         dt_segment *s = &x->segment[i];
         for (int k = 0; k < s->n_tasks; k++) {
@@ -190,8 +206,10 @@ static void run_lane(int lane, void *user)
                 run_task(x, t, lane);
         }
         if (i + 1 < x->n_segments)
-            dt_pool_join(x->engine->pool);
+            join_lanes(x, lane, i);
     }
+    if (x->track && lane == 0)
+        x->since_ns = dt_span_begin(x->track[0]);
 }
 
 /* Arguments, and what a reshape makes of them. */
@@ -226,19 +244,27 @@ static void run_segments(dt_exec *x)
 {
     for (int i = 0; i < x->n_alone; i++)
         run_task(x, &x->segment[i].task[0], 0);
-    if (x->n_alone < x->n_segments)
-        dt_pool_run(x->engine->pool, run_lane, x);
+    if (x->n_alone == x->n_segments)
+        return;
+    x->since_ns = x->track ? dt_span_begin(x->track[0]) : 0;
+    dt_pool_run(x->engine->pool, run_lane, x);
+    if (x->track)
+        dt_span_end(x->track[0], x->engine->wait_mark, x->since_ns, (dt_numbers){{ x->n_segments - 1 }});
 }
 
 dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result)
 {
     if (!x->memory)
         DT_TRY(allocate(x));
+    dt_exec_listen(x);
+    int64_t since = x->track ? dt_span_begin(x->track[0]) : 0;
     place_arguments(x, arg);
     keep_old_values(x);
     x->env = env;
     x->run++;
     run_segments(x);
+    if (x->track)
+        dt_span_end(x->track[0], x->run_mark, since, (dt_numbers){{ x->p->batch }});
     for (int i = 0; i < x->g->n_results; i++) {
         int node = x->g->result[i].node;
         result[i] = (dt_view){ .type = x->type[node], .data = (void *)dt_final_value(x, node) };

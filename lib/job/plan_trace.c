@@ -23,7 +23,7 @@ static void put_name(dt_json *j, int pid, int tid, const char *what, const char 
 static void put_device(dt_json *j, const dt_job_plan *p, int d)
 {
     dt_str name = { 0 };
-    dt_str_printf(&name, "replica %d, logical device %d", d / p->logical, d % p->logical);
+    dt_str_printf(&name, "plan (virtual time): replica %d, logical device %d", d / p->logical, d % p->logical);
     put_name(j, d, 0, "process_name", dt_str_text(&name));
     put_name(j, d, 0, "thread_name", "kernels");
     put_name(j, d, 1, "thread_name", "links");

@@ -58,7 +58,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     if (!bad)
         bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
                                        .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .told = told, .seed = j->seed, .run = o,
-                                       .called_ns = called_ns, .faults = s->faults});
+                                       .called_ns = called_ns, .faults = s->faults, .trace = j->trace});
     free(config);
     free((char *)begin.path);
     free(resume);

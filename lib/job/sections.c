@@ -157,7 +157,7 @@ struct output {
 static const dt_field output_fields[] = {
     DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "all that the run writes lies below it"),
     DT_FLAG(struct output, tensorboard, .help = "event files for TensorBoard"),
-    DT_TREE(struct output, trace, .help = "none, or {steps: [first, last]}"),
+    DT_TREE(struct output, trace, .help = "none, or {steps: [first, last]}: what threads do in these steps, into trace.json.gz"),
     DT_TREE(struct output, report, .help = "none or html"),
     DT_END
 };
@@ -179,6 +179,25 @@ static dt_status *check_dir(const char *dir, const dt_place *at)
     return NULL;
 }
 
+struct traced { dt_ints steps; };
+static const dt_field trace_fields[] = {
+    DT_INTS(struct traced, steps, .min = 1, .max = INFINITY, .required = true, .help = "[first, last], counted from 1"),
+    DT_END
+};
+
+static dt_status *read_trace(dt_job *j, const dt_tree *t)
+{
+    struct traced x;
+    if (is_none(t))
+        return NULL;
+    DT_TRY(dt_fields_read(j->arena, trace_fields, t, &t->at, "output.trace", &x));
+    if (x.steps.n != 2 || x.steps.v[0] > x.steps.v[1])
+        return dt_suggest(dt_fail(DT_E_RANGE, dt_job_place(t, "steps"), "steps must be the first and the last step, at least 1, in this order"),
+                          "steps: [10, 12]");
+    j->trace = (dt_steps_recorded){x.steps.v[0], x.steps.v[1]};
+    return NULL;
+}
+
 static dt_status *read_output(dt_job *j, const dt_tree *t)
 {
     struct output x;
@@ -189,8 +208,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
         dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
     if (x.tensorboard && j->has_fit)
         dt_status_append(&faults, dt_callbacks_add_tensorboard(j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
-    if (!is_none(x.trace))
-        dt_status_append(&faults, not_yet(t, "trace", "output.trace other than none"));
+    dt_status_append(&faults, read_trace(j, x.trace));
     if (!is_none(x.report))
         dt_status_append(&faults, not_yet(t, "report", "output.report other than none"));
     return faults;

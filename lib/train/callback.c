@@ -1,5 +1,6 @@
 /* The list of callbacks: read, checked, and asked in its order. See callback.h. */
 #include "train/callback.h"
+#include "train/recording.h"
 
 #include <string.h>
 
@@ -93,7 +94,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
     bool leaves = *path == '/';
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
-    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl", "record.jsonl", "report.html" };
+    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl", "record.jsonl", "report.html", DT_RECORDING_FILE };
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
             return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is the run's own", argument, taken[i]);
@@ -233,6 +234,7 @@ dt_status *dt_callbacks_open(run *r)
         dt_callback *c = &r->callback[i];
         *c = (dt_callback){ .row = row_of(all, i), .named = &all->named[i] };
         c->key = key_of(r, i);
+        c->mark = dt_recording_callback(r, c->named->kind->name);
         r->n_callbacks++; /* one that is opened by half is closed */
         if (c->row->open)
             DT_TRY(c->row->open(r, c));
@@ -243,19 +245,22 @@ dt_status *dt_callbacks_open(run *r)
 /* Asks all that have the hook; c is the one at hand. */
 #define FOR_ALL(hook, arguments) \
     for (dt_callback *c = r->callback; c < r->callback + r->n_callbacks; c++) \
-        if (c->row->hook) \
-            DT_TRY(c->row->hook arguments)
+        if (c->row->hook) { \
+            int64_t since = dt_recording_since(r); \
+            DT_TRY(c->row->hook arguments); \
+            dt_recording_span(r, c->mark, since); \
+        }
 
 dt_status *dt_callbacks_begin(run *r)
 {
-    FOR_ALL(begin, (r, c));
+    FOR_ALL(begin, (r, c))
     dt_callbacks_tell(r);
     return NULL;
 }
 
 dt_status *dt_callbacks_epoch_begin(run *r)
 {
-    FOR_ALL(epoch_begin, (r, c));
+    FOR_ALL(epoch_begin, (r, c))
     dt_callbacks_tell(r);
     return NULL;
 }
@@ -264,7 +269,7 @@ dt_status *dt_callbacks_batch(run *r)
 {
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric) };
-    FOR_ALL(batch, (r, c, &logs));
+    FOR_ALL(batch, (r, c, &logs))
     return NULL;
 }
 
@@ -272,32 +277,32 @@ dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
 {
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, sums, false, metric) };
-    FOR_ALL(test, (r, c, &logs));
+    FOR_ALL(test, (r, c, &logs))
     return NULL;
 }
 
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
 {
-    FOR_ALL(epoch, (r, c, logs));
+    FOR_ALL(epoch, (r, c, logs))
     return NULL;
 }
 
 dt_status *dt_callbacks_step(run *r)
 {
-    FOR_ALL(step, (r, c));
+    FOR_ALL(step, (r, c))
     dt_callbacks_tell(r);
     return NULL;
 }
 
 dt_status *dt_callbacks_saved(run *r)
 {
-    FOR_ALL(saved, (r, c));
+    FOR_ALL(saved, (r, c))
     return NULL;
 }
 
 dt_status *dt_callbacks_end(run *r)
 {
-    FOR_ALL(end, (r, c));
+    FOR_ALL(end, (r, c))
     for (dt_said *s = r->said; s && r->at.epoch_step == 0; s = s->next)
         s->epoch = r->at.epoch; /* the one that has just ended */
     dt_callbacks_tell(r);

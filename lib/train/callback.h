@@ -24,6 +24,7 @@ typedef struct dt_callback {
     const dt_named *named;
     const char *key;                 /* "EarlyStopping", of a second one "EarlyStopping_1": what checkpoints call it */
     void *state;                     /* its own, in the run's arena */
+    int mark;                        /* in a recording */
 } dt_callback;
 
 /* Keras' logs: "loss", "accuracy", "val_loss", ... */

@@ -8,6 +8,7 @@
  * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
+#include "train/recording.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,8 +98,10 @@ static bool validation_due(const run *r)
 static dt_status *validate(run *r, dt_metric *out, int *n)
 {
     dt_sums *sums = &r->validation;
+    int64_t since = dt_recording_since(r);
 
     DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums));
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
     *n = dt_trainer_metrics(r->q->trainer, sums, true, out);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n });
@@ -120,9 +123,11 @@ static dt_status *write_history(run *r)
 
     if (!r->writes)
         return NULL;
+    int64_t since = dt_recording_since(r);
     dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
     dt_status *s = dt_writer_put(&r->history, line.data, line.size);
     dt_str_release(&line);
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_HISTORY], since);
     return s;
 }
 
@@ -293,7 +298,9 @@ static dt_status *save(run *r)
     if (!r->writes)
         return NULL;
     DT_TRY(dt_record_flush(r->record, r));
+    int64_t since = dt_recording_since(r);
     DT_TRY(dt_run_save(r));
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_CHECKPOINT], since);
     DT_TRY(dt_callbacks_saved(r));
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
                                 .weights_sha256 = r->saved.hex });
@@ -317,30 +324,46 @@ static bool is_training(const run *r)
     return r->at.step < r->steps && !r->stop_training;
 }
 
+static dt_status *train_step(run *r, dt_feed *feed)
+{
+    int64_t since = dt_now_ns();
+    dt_batch batch;
+
+    if (r->at.epoch_step == 0)
+        DT_TRY(dt_callbacks_epoch_begin(r));
+    DT_TRY(dt_feed_next(feed, &batch));
+    if (batch.rows == 0)
+        return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
+    DT_TRY(train_batch(r, &batch, since));
+    DT_TRY(dt_callbacks_step(r));
+    return dt_record_flush_late(r->record);
+}
+
+static dt_status *save_or_stop(run *r)
+{
+    int due = what_is_due(r);
+    if (due & SAVE && !(due & STOP && at_once(r)))
+        DT_TRY(save(r));
+    return due & STOP && is_training(r) ? stopped(r) : NULL;
+}
+
 static dt_status *train(run *r, dt_feed *feed)
 {
     const volatile int *stop = r->q->run->stop;
-    dt_batch batch;
+    dt_status *s = NULL;
 
     if (stop && *stop)
         return stopped(r); /* nothing has been trained that is not saved */
-    while (is_training(r)) {
-        int64_t since = dt_now_ns();
-        if (r->at.epoch_step == 0)
-            DT_TRY(dt_callbacks_epoch_begin(r));
-        DT_TRY(dt_feed_next(feed, &batch));
-        if (batch.rows == 0)
-            return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
-        DT_TRY(train_batch(r, &batch, since));
-        DT_TRY(dt_callbacks_step(r));
-        DT_TRY(dt_record_flush_late(r->record));
-        int due = what_is_due(r);
-        if (due & SAVE && !(due & STOP && at_once(r)))
-            DT_TRY(save(r));
-        if (due & STOP && is_training(r))
-            return stopped(r);
+    while (!s && is_training(r)) {
+        int64_t since = dt_recording_step_begin(r);
+        s = train_step(r, feed);
+        if (!s)
+            s = save_or_stop(r);
+        dt_recording_step_end(r, feed, since);
+        if (!s && dt_recording_is_over(r))
+            s = dt_recording_save(r);
     }
-    return NULL;
+    return s;
 }
 
 static dt_status *train_from_here(run *r)
@@ -352,11 +375,15 @@ static dt_status *train_from_here(run *r)
         return NULL;
     DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = r->at.epoch, .first_step = r->at.epoch_step,
                                                             .epochs = r->epochs - r->at.epoch, .batch = r->batch, .last = spec->last_batch,
-                                                            .shuffle = spec->shuffle }));
+                                                            .shuffle = spec->shuffle, .recorder = r->recording.recorder }));
     r->saved_ns = dt_now_ns();
     dt_status *s = train(r, feed);
     dt_feed_close(feed);
-    return s;
+    if (s && dt_status_number(s) != DT_E_STOPPED)
+        return s;
+    dt_status *bad = dt_recording_save(r);
+    dt_status_free(bad ? s : NULL);
+    return bad ? bad : s;
 }
 
 /* ---- the whole ---- */
@@ -409,6 +436,7 @@ static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
     DT_TRY(share(r));
+    DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
     DT_TRY(dt_run_open(r));
     emit_start(r);
@@ -447,6 +475,7 @@ dt_status *dt_fit(const dt_fit_request *q)
         dt_record_tell(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
     dt_callbacks_close(&r);
+    dt_recording_close(&r);
     s = first_fault(s, dt_record_close(r.record, &r, s));
     dt_sums_release(&r.at.sums);
     dt_sums_release(&r.validation);

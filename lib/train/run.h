@@ -25,6 +25,17 @@ typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
+/* What output.trace records; zeros: nothing. */
+enum { DT_RECORDED_STEP, DT_RECORDED_VALIDATION, DT_RECORDED_CHECKPOINT, DT_RECORDED_HISTORY, DT_RECORDED };
+typedef struct recording {
+    dt_recorder *recorder;
+    dt_engine *engine;
+    dt_track *main;
+    int mark[DT_RECORDED];
+    int64_t first, last;             /* steps recorded so far */
+    bool saved;
+} recording;
+
 typedef struct dt_said dt_said;      /* by a callback, to be told */
 
 /* An epoch's logs: all metrics of both parts, and what callbacks add. */
@@ -44,6 +55,7 @@ typedef struct run {
     dt_sums validation;              /* of the last one */
     virtual_time virtual_time;
     data_wait data_wait;
+    recording recording;
     dt_metric last[DT_MAX_LOGS];     /* of the last epoch */
     int n_last;
     int n_callbacks;                 /* opened so far */

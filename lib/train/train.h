@@ -153,6 +153,8 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, d
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_KEYS. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
+/* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */
+void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
@@ -164,6 +166,9 @@ dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, do
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) DT_MUST_USE;
 
 /* ---- a run: fit with checkpoints, history, signals ---- */
+
+/* Steps whose threads are recorded, counted from 1; zeros: none. */
+typedef struct dt_steps_recorded { int64_t first, last; } dt_steps_recorded;
 
 typedef struct dt_fit_request {
     dt_trainer *trainer;
@@ -179,6 +184,7 @@ typedef struct dt_fit_request {
     const dt_run_options *run;
     int64_t called_ns;           /* when the run was asked for, for run->max_seconds; 0: now */
     dt_faults faults;            /* to be met; checked */
+    dt_steps_recorded trace;     /* into trace.json.gz below the directory */
     dt_history *history;         /* filled when not NULL */
 } dt_fit_request;
 dt_status *dt_fit(const dt_fit_request *r) DT_MUST_USE;

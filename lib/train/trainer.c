@@ -228,7 +228,8 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
     dt_batch batch;
 
     dt_trainer_clear(t, s);
-    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL }));
+    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL, .looks = true,
+                                                            .recorder = t->recorder }));
     for (int64_t done = 0; !bad && (batches == 0 || done < batches); done++) {
         bad = dt_feed_next(feed, &batch);
         if (!bad && batch.rows == 0)
@@ -238,6 +239,11 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
     }
     dt_feed_close(feed);
     return bad;
+}
+
+void dt_trainer_record(dt_trainer *t, dt_recorder *r)
+{
+    t->recorder = r;
 }
 
 /* ---- answers ---- */

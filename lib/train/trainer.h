@@ -17,6 +17,7 @@ struct dt_trainer {
     int32_t *offsets;            /* [replicas + 1] */
     dt_price price;              /* of a full training step */
     int64_t peak_bytes;
+    dt_recorder *recorder;       /* NULL: nobody listens */
 };
 
 typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE } dt_step_kind;

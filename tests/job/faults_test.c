@@ -188,7 +188,7 @@ static const fault_case training_cases[] = {
     {"", 21, "fit: {epochs: 2, gradient_accumulation_steps: 0}", 78, 21, 47, "gradient_accumulation_steps must be in [1, 1000000], got 0", NULL},
     {"", 21, "fit: {epochs: 2, validation_steps: 0}", 78, 21, 36, "validation_steps must be in [1, 1e+15], got 0", NULL},
     {"", 21, "fit: {epochs: 2, batch_size: 5}", 78, 21, 18, "unknown key 'batch_size' in fit", "write dataset.global_batch_size"},
-    {"", 23, "output: {trace: {steps: [1, 2]}}", 78, 23, 17, "output.trace other than none is not implemented yet", NULL},
+    {"", 23, "output: {trace: {steps: [2, 1]}}", 78, 23, 25, "steps must be the first and the last step, at least 1, in this order", "steps: [10, 12]"},
     {"", 23, "output: {report: html}", 78, 23, 18, "output.report other than none is not implemented yet", NULL},
     {"", 23, "output: {dir: \"runs/{nmae}\"}", 78, 23, 15, "unknown substitution '{nmae}'", "did you mean '{name}'?"},
 };

@@ -1,0 +1,51 @@
+/* What a run has recorded of its steps, for `dtrain trace RUN`. */
+#include <stdlib.h>
+
+#include "data/gzip.h"
+#include "format/recording.h"
+#include "job/job.h"
+
+enum { PART = 1 << 20, LARGEST = 1 << 30 };
+
+static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
+{
+    char *part = dt_alloc(PART);
+    dt_status *s = NULL;
+    for (int64_t got = PART; !s && got == PART;) {
+        s = dt_inflow_read(f, part, PART, &got);
+        if (!s && out->size + (size_t)got > LARGEST)
+            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d MiB", path, LARGEST >> 20);
+        if (!s)
+            dt_str_add(out, part, (size_t)got);
+    }
+    free(part);
+    return s;
+}
+
+static dt_status *read_file(const char *path, dt_str *out)
+{
+    dt_inflow *f = NULL;
+    dt_status *s = dt_inflow_open(&f, path);
+    if (!s)
+        s = read_all(f, path, out);
+    dt_inflow_close(f);
+    return s;
+}
+
+DT_API dt_status *dt_run_trace_text(const char *run, char **text)
+{
+    dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(run, "dt_run_trace_text", "run"));
+    DT_TRY(dt_want(text, "dt_run_trace_text", "place for the text"));
+    char *path = dt_path_join(run, DT_RECORDING_FILE);
+    dt_status *s = read_file(path, &out);
+    if (s && dt_status_number(s) == DT_E_NO_INPUT)
+        s = dt_suggest(s, "a run has it that was trained with 'output.trace={steps: [10, 12]}'");
+    free(path);
+    if (s)
+        dt_str_release(&out);
+    else
+        *text = dt_str_take(&out);
+    return s;
+}
