@@ -22,7 +22,7 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j)
     if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n))
         dt_json_int(j, key, n);
     else if (look == DT_LOOKS_REAL && dt_parse_double(t->text, &x))
-        dt_json_double(j, key, x);
+        dt_json_double(j, key, x + 0.0); /* -0.0 is 0, as -0 is */
     else if (!t->quoted && (strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0))
         dt_json_bool(j, key, *t->text == 't');
     else
