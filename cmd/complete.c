@@ -123,7 +123,7 @@ static char *values_of(const dt_job_key *k)
 /* Entries of lists have no name that a shell could know, and mappings are set key by key. */
 static bool is_set_by_name(const dt_job_key *k)
 {
-    return !strpbrk(k->path, "[*") && strcmp(k->type, "mapping") != 0 && strcmp(k->type, "list") != 0;
+    return !strpbrk(k->path, "[*") && strncmp(k->type, "mapping", 7) != 0 && strncmp(k->type, "list", 4) != 0;
 }
 
 static bool has(const struct keys *keys, const char *path)
@@ -137,7 +137,7 @@ static bool has(const struct keys *keys, const char *path)
 static void add_key(const dt_job_key *k, void *user)
 {
     struct keys *keys = user;
-    if (!is_set_by_name(k) || has(keys, k->path))
+    if (k->refused || !is_set_by_name(k) || has(keys, k->path))
         return;
     assert(keys->n < MOST_KEYS);
     keys->at[keys->n++] = (struct key){text_copy(k->path), values_of(k), text_copy(k->help ? k->help : "")};

@@ -167,6 +167,8 @@ static void put_limits(FILE *to, const dt_job_key *k)
 static void put_key(const dt_job_key *k, void *user)
 {
     FILE *to = user;
+    if (k->refused)
+        return;
     fputs(".TP\n\\fB", to);
     put_roff(to, k->path);
     fprintf(to, "\\fR %s", k->type);

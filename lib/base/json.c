@@ -93,3 +93,9 @@ void dt_json_null(dt_json *j, const char *key)
     begin(j, key);
     dt_str_puts(j->out, "null");
 }
+
+void dt_json_raw(dt_json *j, const char *key, const char *json)
+{
+    begin(j, key);
+    dt_str_puts(j->out, json);
+}

@@ -23,5 +23,6 @@ void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);
 void dt_json_null(dt_json *j, const char *key);
+void dt_json_raw(dt_json *j, const char *key, const char *json); /* a value that is JSON already */
 
 #endif

@@ -83,7 +83,10 @@ typedef enum dt_field_kind {
     DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_REALS /* dt_reals */,
     DT_FIELD_TEXTS /* dt_texts */,
     DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */,
-    DT_FIELD_INSTEAD /* no field: a key that people try */
+    DT_FIELD_INSTEAD /* no field: a key that people try */,
+    /* in `forms` alone: */
+    DT_FIELD_LIST /* of items that are one of `forms` */, DT_FIELD_MAP /* of any keys, whose values are */,
+    DT_FIELD_NAMED /* a thing of a job file: its name, or a mapping of its name to its arguments */
 } dt_field_kind;
 
 typedef struct dt_ints {
@@ -119,6 +122,9 @@ typedef struct dt_field {
     dt_tree_kind as;            /* TREE: the kind it must have; DT_TREE_NULL: any */
     const char *instead;        /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone is taken */
     int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
+    const struct dt_field *forms; /* TREE: what it may be, for those who list keys, since its reader is code; one of these fields without names. None at
+                                     all: it can only be left out. NULL: anything. LIST, MAP: what is in it; TABLE: what other keys may have */
+    const char *pattern;        /* TEXT of forms: a regular expression of JSON Schema that it matches */
 } dt_field;
 
 #define DT_FIELD(kind_, type_, member_, ...) { .kind = (kind_), .name = #member_, .offset = offsetof(type_, member_), __VA_ARGS__ }
@@ -139,6 +145,11 @@ typedef struct dt_field {
 /* An argument of Keras that dtrain does not have yet: known, so that the message can say more than "unknown key"; null is no wish. */
 #define DT_NOT_YET(key_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
 #define DT_END { .kind = DT_FIELD_END }
+/* Forms: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE, .table = fields), DT_NAMED("layer"), by its sort. */
+#define DT_FORM(...) { .name = "", .kind = __VA_ARGS__ }
+#define DT_WORDS(choices_) DT_FORM(DT_FIELD_ENUM, .choices = (choices_))
+extern const dt_field dt_no_forms[]; /* only left out */
+#define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
 
 /* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).
  * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Arrays and strings go into the arena. All faults are

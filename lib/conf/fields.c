@@ -9,6 +9,8 @@
 
 enum { MAX_FIELDS = 64 };
 
+const dt_field dt_no_forms[] = {DT_END};
+
 static dt_limits limits_of(const dt_field *f)
 {
     return (dt_limits){f->min, f->max, f->above_min, f->below_max};

@@ -22,7 +22,7 @@ struct words {
     bool has_default;
 };
 
-static const dt_field fields[] = {
+const dt_field dt_csv_element_fields[] = {
     DT_TEXT(struct words, column, .help = "the header's name of the column; its number from 0 where `header` is false"),
     DT_TEXTS(struct words, columns, .help = "several columns, whose values stand side by side"),
     DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "of one example; absent: [] of a column, [number of columns] of columns"),
@@ -94,7 +94,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, 
     struct words w;
     *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
+    DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
     DT_TRY(set_columns(arena, &w, out));
     DT_TRY(check_shape(&w, out));
     out->vocabulary = w.vocabulary;

@@ -23,6 +23,8 @@ typedef struct dt_csv_element {
     bool text;             /* as dt_stored has it */
 } dt_csv_element;
 
+/* The keys of an entry of `element`. */
+extern const dt_field dt_csv_element_fields[];
 /* One entry of `element`. header: whether files have one. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out) DT_MUST_USE;
 /* Every name of the header at hand stands there once. */

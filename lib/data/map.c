@@ -20,6 +20,24 @@ static const dt_map_step *const steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps, MOST_BRIEF = 2 };
 
+const dt_kind *const *dt_map_kinds(int *n)
+{
+    static const dt_kind *const rows[] = {
+#define DT_MAP_ROW(name) &dt_map_##name.kind,
+#include "data/map/steps.h"
+#undef DT_MAP_ROW
+    };
+    *n = STEPS;
+    return rows;
+}
+
+const char *const *dt_map_brief(const dt_kind *step, bool *list)
+{
+    const dt_map_step *row = (const dt_map_step *)step; /* it begins with its kind */
+    *list = row->takes_list;
+    return row->brief;
+}
+
 #define LARGEST_EXAMPLE ((int64_t)1 << 32)
 
 /* ---- reading ---- */

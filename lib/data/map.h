@@ -13,6 +13,10 @@
 
 #include "data/data.h"
 
+/* The rows of steps, and the arguments of one that a bare value, or a list of as many, stands for: at most two, NULL behind the last. *list: a list is
+ * the value of the first. */
+const dt_kind *const *dt_map_kinds(int *n);
+const char *const *dt_map_brief(const dt_kind *step, bool *list);
 bool dt_texts_have(const dt_texts *names, const char *name);
 /* Reads the mapping, NULL: no steps. Only elements in `names` may have steps. */
 dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names, const dt_map **out) DT_MUST_USE;

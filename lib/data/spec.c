@@ -18,7 +18,7 @@ static const dt_format *const formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-#define LARGEST_BATCH (1 << 24)
+enum { LARGEST_BATCH = 1 << 24, MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
 static const char *const policies[] = {"auto", "file", "data", "off", "hint", NULL};
@@ -36,15 +36,42 @@ struct dataset {
     { .kind = DT_FIELD_TREE, .name = name_, .offset = offsetof(struct dataset, part) + (index) * sizeof(dt_tree *), __VA_ARGS__ }
 #define SET(member) .set = 1 + offsetof(struct dataset, member)
 
+struct shuffle {
+    int64_t buffer_size, seed;
+    bool reshuffle_each_iteration, has_seed;
+};
+
+static const dt_field shuffle_fields[] = {
+    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted; the whole epoch is permuted all the same"),
+    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "false: every epoch has the first one's order"),
+    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed),
+           .help = "the job's seed when absent"),
+    DT_END
+};
+
+static const char *const auto_words[] = {"auto", NULL};
+static const dt_field file_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
+static const dt_field part_forms[] = {
+    DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12), DT_FORM(DT_FIELD_MAP, .forms = file_forms), DT_END
+};
+static const dt_field step_forms[] = {DT_NAMED("step"), DT_END};
+static const dt_field steps_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = step_forms), DT_END};
+static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms), DT_END};
+static const dt_field shuffle_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields), DT_END};
+static const dt_field cache_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_END};
+static const dt_field prefetch_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PREFETCH), DT_END};
+static const dt_field parallel_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PARALLEL), DT_END};
+static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
+
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .required = true, .help = "kind of the files: csv, idx, npy, tfrecord, text, image_folder; or synthetic"),
-    PART("train", DT_PART_TRAIN, .help = "element: file, for each element"),
-    PART("validation", DT_PART_VALIDATION, .help = "the same elements, evaluated after each epoch"),
-    PART("test", DT_PART_TEST, .help = "the same elements, for evaluate --split test"),
+    DT_TREE(struct dataset, format, .forms = format_forms, .required = true, .help = "kind of the files: csv, idx, npy, tfrecord, text, image_folder; or synthetic"),
+    PART("train", DT_PART_TRAIN, .forms = part_forms, .help = "element: file, for each element"),
+    PART("validation", DT_PART_VALIDATION, .forms = part_forms, .help = "the same elements, evaluated after each epoch"),
+    PART("test", DT_PART_TEST, .forms = part_forms, .help = "the same elements, for evaluate --split test"),
     DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
             .help = "the last part of `train`, before shuffling, is kept for validation"),
-    DT_TREE(struct dataset, map, .help = "steps per element: cast, rescale, normalize, one_hot, resize, random_crop, random_flip, ..."),
-    DT_TREE(struct dataset, shuffle, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
+    DT_TREE(struct dataset, map, .forms = map_forms, .help = "steps per element: cast, rescale, normalize, one_hot, resize, random_crop, random_flip, ..."),
+    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
     DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
            .help = "examples of a step, over all replicas"),
     DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_per_replica),
@@ -55,9 +82,9 @@ static const dt_field common[] = {
             .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
     DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
     DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
-    DT_TREE(struct dataset, cache, .help = "keeps decoded examples in memory: true or false; absent: where they fit (256 MiB)"),
-    DT_TREE(struct dataset, prefetch, .help = "batches read ahead: auto or a number"),
-    DT_TREE(struct dataset, num_parallel_calls, .help = "threads that read ahead: auto (as many as are needed, up to one per core) or a number"),
+    DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keeps decoded examples in memory: true or false; absent: where they fit (256 MiB)"),
+    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms, .help = "batches read ahead: auto or a number"),
+    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms, .help = "threads that read ahead: auto (as many as are needed, up to one per core) or a number"),
     DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how workers share the data"),
     DT_END
 };
@@ -170,19 +197,6 @@ static dt_status *check_batch(const dt_tree *t, const struct dataset *d)
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
     return NULL;
 }
-
-struct shuffle {
-    int64_t buffer_size, seed;
-    bool reshuffle_each_iteration, has_seed;
-};
-
-static const dt_field shuffle_fields[] = {
-    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted; the whole epoch is permuted all the same"),
-    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "false: every epoch has the first one's order"),
-    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed),
-           .help = "the job's seed when absent"),
-    DT_END
-};
 
 static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out)
 {
@@ -297,8 +311,8 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     dt_status_append(&s, check_batch(t, &d));
     dt_status_append(&s, check_split(t, &d));
     dt_status_append(&s, read_shuffle(arena, given(d.shuffle), out));
-    dt_status_append(&s, read_auto(given(d.prefetch), "prefetch", 1024, &out->prefetch));
-    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", 64, &out->parallel));
+    dt_status_append(&s, read_auto(given(d.prefetch), "prefetch", MOST_PREFETCH, &out->prefetch));
+    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", MOST_PARALLEL, &out->parallel));
     dt_status_append(&s, read_cache(given(d.cache), &out->cache));
     if (out->format)
         dt_status_append(&s, check_parts(arena, out, &names));

@@ -28,13 +28,6 @@ struct synthetic {
     const dt_tree *element;
 };
 
-static const dt_field fields[] = {
-    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "examples of the training part"),
-    DT_TREE(struct synthetic, element, .required = true,
-            .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
-    DT_END
-};
-
 /* ---- elements ---- */
 
 static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
@@ -51,6 +44,16 @@ static const dt_field element_fields[] = {
     DT_ENUM(struct element, dtype, dtype_names, .preset = "float32", .set = 1 + offsetof(struct element, has_dtype),
             .help = "float32, or int32 for labels, when absent"),
     DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it a label in [0, num_classes)"),
+    DT_END
+};
+
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = element_fields), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+
+static const dt_field fields[] = {
+    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "examples of the training part"),
+    DT_TREE(struct synthetic, element, .forms = element_forms, .required = true,
+            .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
     DT_END
 };
 

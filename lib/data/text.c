@@ -27,12 +27,6 @@ struct text {
     const dt_tree *element, *tokenizer;
 };
 
-static const dt_field fields[] = {
-    DT_TREE(struct text, element, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters an example"),
-    DT_TREE(struct text, tokenizer, .help = "{type: char}: the file's characters in code order"),
-    DT_END
-};
-
 static const char *const dtype_names[] = {"int32", NULL}, *const tokenizer_names[] = {"char", NULL};
 
 struct tokens {
@@ -52,6 +46,17 @@ struct tokenizer {
 
 static const dt_field tokenizer_fields[] = {
     DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "how text becomes tokens"),
+    DT_END
+};
+
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = token_fields), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+
+static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields), DT_END};
+
+static const dt_field fields[] = {
+    DT_TREE(struct text, element, .forms = element_forms, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters an example"),
+    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms, .help = "{type: char}: the file's characters in code order"),
     DT_END
 };
 

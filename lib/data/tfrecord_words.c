@@ -12,7 +12,7 @@
 static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "string", NULL};
 enum { STRING = DT_FLOAT64 + 1 };
 
-static const dt_field fields[] = {
+const dt_field dt_tf_element_fields[] = {
     DT_INTS(dt_tf_words, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
     DT_ENUM(dt_tf_words, dtype, dtype_names, .preset = "float32",
             .help = "integers of int64_list, floats of float_list, uint8 also of a byte string; string: that is text, of which map makes numbers"),
@@ -28,7 +28,7 @@ dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element 
 {
     dt_tf_words *x = &out->words;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, x));
+    DT_TRY(dt_fields_read(arena, dt_tf_element_fields, e->value, &e->value->at, e->key, x));
     if (x->shape.n > DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d", e->key, x->shape.n, DT_MAX_RANK - 1);
     const int64_t bytes = x->max_bytes + 1;

@@ -22,6 +22,8 @@ typedef struct dt_tf_element {
     dt_tf_words words;
 } dt_tf_element;
 
+/* The keys of an entry of `element`. */
+extern const dt_field dt_tf_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out) DT_MUST_USE;
 /* A feature's values, and what the element says of those that are not there. */

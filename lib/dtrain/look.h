@@ -73,16 +73,21 @@ DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **tex
 /* A key of job files, as its reader knows it. Lent until the call ends. */
 typedef struct dt_job_key {
     const char *path;           /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units", of an entry of a list */
-    const char *type;           /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping", "list", "scalar", "any" */
+    const char *type;           /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping", "list", "scalar", "any",
+                                   "layer" (or another sort), "list of TYPE", "mapping of TYPE", "TYPE or TYPE" */
     const char *help;           /* NULL: none */
-    const char *preset;         /* the default, as in a job file; NULL: nothing, 0, false or the first choice */
+    const char *preset;         /* the default, as in a job file; NULL: none; of a refused key: the value that is taken, null being its absence */
     const char *const *choices; /* ends with NULL; NULL: none. Of other types than "name": names that it may be, or be a mapping of */
-    const char *kind, *about;   /* the kind whose key it is, "Adam", and a line about it; NULL: a section's */
+    const char *sort, *kind, *about; /* the kind whose key it is, "optimizer" and "Adam", and a line about it; NULL: a section's */
+    bool refused;               /* known, so that `help` can say what to write or what is missing; type is empty where it can be nothing at all */
     bool required, has_min, has_max, above_min, below_max; /* above_min, below_max: the limits themselves are excluded */
     double min, max;            /* of numbers; of text: its characters; of lists of texts: how many */
 } dt_job_key;
 /* All keys, in the order of sections, then of kinds: what completions, manual pages and schemas are made of. */
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user);
+
+/* All of that as a JSON Schema (2020-12) of job files, which editors complete and check by. The caller frees *json. */
+DT_API dt_status *dt_job_schema(char **json) DT_CHECKED;
 
 /* Checkpoints as they lie on disk, without their job. A path names a checkpoint, a run's directory (its newest checkpoint) or a safetensors or NPZ file.
  * Damaged ones: DataLossError (65), naming file and place. The caller frees *text; with json it is one object a line. */

@@ -76,6 +76,8 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
 /* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told after them, to *missing. */
 void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing);
+/* Whether a job for this purpose has the key. */
+bool dt_job_needs(const char *key, dt_purpose purpose);
 /* The tables of the top level and of sections that this room reads. */
 const dt_field *dt_job_fields(void);
 const dt_field *dt_backend_fields(void);

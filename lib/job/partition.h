@@ -69,4 +69,10 @@ const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *
 /* All faults of the names: none of the data, of layers, of values within layers. */
 dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;
 
+/* The reserved keys; *others: what the others may have. */
+const dt_field *dt_partition_fields(const dt_field **others);
+
+/* The reserved keys; *others: what the others may have. */
+const dt_field *dt_partition_fields(const dt_field **others);
+
 #endif

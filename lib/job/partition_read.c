@@ -21,6 +21,8 @@ struct lying {
     DT_FLAG(struct lying, replicate, .help = "true: whole on every logical device")
 
 static const dt_field value_fields[] = { LYING_FIELDS, DT_END };
+static const char *const replicate_words[] = {"replicate", NULL};
+static const dt_field value_forms[] = {DT_WORDS(replicate_words), DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
 static const dt_field rule_fields[] = {
     DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true, .help = "paths of weights: *, ?, [...], {a,b}"),
     LYING_FIELDS,
@@ -107,8 +109,10 @@ struct reserved {
     int64_t micro_batches;
 };
 static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL}; /* dt_over_replicas */
+static const dt_field rule_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = rule_fields), DT_END};
+static const dt_field rules_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = rule_forms), DT_END};
 static const dt_field reserved_fields[] = {
-    DT_TREE(struct reserved, weights, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first rule that matches a path"),
+    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first rule that matches a path"),
     DT_ENUM(struct reserved, over_replicas, over_replicas, .help = "what replicas keep in parts: none, optimizer or weights"),
     DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "parts of a batch in a pipeline of layers"),
     DT_END
@@ -172,4 +176,10 @@ dt_status *dt_job_partition_read(dt_arena *arena, const dt_tree *t, const dt_pla
     dt_status_append(&faults, read_reserved(arena, t, p));
     *out = p;
     return faults;
+}
+
+const dt_field *dt_partition_fields(const dt_field **others)
+{
+    *others = value_forms;
+    return reserved_fields;
 }

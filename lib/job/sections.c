@@ -14,12 +14,16 @@ struct top {
 
 #define SECTION(member, help_) DT_TREE(struct top, member, .as = DT_TREE_MAP, .help = help_)
 
+static const dt_field name_forms[] = {DT_FORM(DT_FIELD_TEXT, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"), DT_END};
+static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
+static const dt_field let_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
+
 static const dt_field top_fields[] = {
     DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "of the job file's form: 1"),
-    DT_TREE(struct top, name, .as = DT_TREE_SCALAR, .help = "letters, digits, '.', '_', '-'; the file's name when absent"),
+    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR, .help = "letters, digits, '.', '_', '-'; the file's name when absent"),
     DT_INT(struct top, seed, .max = INFINITY, .help = "of initial weights, shuffling and drawn data"),
-    SECTION(let, "{word: value}: what '{word}' stands for in the job's texts"),
-    DT_TREE(struct top, extends, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
+    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "{word: value}: what '{word}' stands for in the job's texts"),
+    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
     SECTION(backend, "who computes: {type: cpu}; the strategy says it as well"),
     SECTION(strategy, "how many replicas, on which devices"),
     SECTION(partition, "how values lie on the logical devices of a replica"),
@@ -54,7 +58,7 @@ static dt_status *not_yet(const dt_tree *map, const char *key, const char *what)
 
 /* ---- the top ---- */
 
-static bool is_needed(const char *key, dt_purpose purpose)
+bool dt_job_needs(const char *key, dt_purpose purpose)
 {
     static const struct {
         const char *key;
@@ -74,7 +78,7 @@ static dt_status *read_top(dt_job *j, struct top *x)
     dt_field fields[TOP_FIELDS];
     memcpy(fields, top_fields, sizeof fields);
     for (dt_field *f = fields; f->kind != DT_FIELD_END; f++)
-        f->required |= is_needed(f->name, j->purpose);
+        f->required |= dt_job_needs(f->name, j->purpose);
     dt_status *faults = dt_fields_read(j->arena, fields, j->tree, &j->at, NULL, x);
     if (x->version > 1)
         dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
@@ -93,7 +97,7 @@ enum { CPU, SIM, PJRT };
 static const char *const backends[] = {"cpu", "sim", "pjrt", NULL};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "cpu, sim or pjrt"),
-    DT_TREE(struct backend, plugin, .help = "of pjrt: the plug-in's file"),
+    DT_TREE(struct backend, plugin, .forms = dt_no_forms, .help = "of pjrt: the plug-in's file"),
     DT_END
 };
 
@@ -154,11 +158,20 @@ struct output {
     bool tensorboard;
     const dt_tree *trace, *report;
 };
+struct traced { dt_ints steps; };
+static const dt_field trace_fields[] = {
+    DT_INTS(struct traced, steps, .min = 1, .max = INFINITY, .required = true, .help = "[first, last], counted from 1"),
+    DT_END
+};
+
+static const char *const none_words[] = {"none", NULL};
+static const dt_field none_forms[] = {DT_WORDS(none_words), DT_END};
+static const dt_field trace_forms[] = {DT_WORDS(none_words), DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
 static const dt_field output_fields[] = {
     DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "all that the run writes lies below it"),
     DT_FLAG(struct output, tensorboard, .help = "event files for TensorBoard"),
-    DT_TREE(struct output, trace, .help = "none, or {steps: [first, last]}: what threads do in these steps, into trace.json.gz"),
-    DT_TREE(struct output, report, .help = "none or html"),
+    DT_TREE(struct output, trace, .forms = trace_forms, .help = "none, or {steps: [first, last]}: what threads do in these steps, into trace.json.gz"),
+    DT_TREE(struct output, report, .forms = none_forms, .help = "none or html"),
     DT_END
 };
 
@@ -178,12 +191,6 @@ static dt_status *check_dir(const char *dir, const dt_place *at)
     }
     return NULL;
 }
-
-struct traced { dt_ints steps; };
-static const dt_field trace_fields[] = {
-    DT_INTS(struct traced, steps, .min = 1, .max = INFINITY, .required = true, .help = "[first, last], counted from 1"),
-    DT_END
-};
 
 static dt_status *read_trace(dt_job *j, const dt_tree *t)
 {

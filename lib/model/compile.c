@@ -10,19 +10,51 @@ struct compile {
 };
 #define BY_OUTPUT(key_, ...) { .kind = DT_FIELD_TREE, .name = #key_, .offset = offsetof(struct compile, by_output.key_), __VA_ARGS__ }
 
+struct loss_scale {
+    double initial_scale;
+    int64_t dynamic_growth_steps;
+};
+
+static const dt_field loss_scale_fields[] = {
+    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100, .help = "the first scale"),
+    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53, .help = "good steps in a row after which it doubles"),
+    DT_END
+};
+
+static const dt_field optimizer_forms[] = { DT_NAMED("optimizer"), DT_END };
+static const dt_field none_or_loss[] = { DT_NAMED("loss"), DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END };
+static const dt_field loss_forms[] = {
+    DT_NAMED("loss"), DT_FORM(DT_FIELD_MAP, .forms = none_or_loss), DT_FORM(DT_FIELD_LIST, .forms = none_or_loss), DT_END
+};
+static const dt_field metric_forms[] = { DT_NAMED("metric"), DT_END };
+static const dt_field metric_items[] = {
+    DT_NAMED("metric"), DT_FORM(DT_FIELD_LIST, .forms = metric_forms), DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END
+};
+static const dt_field metrics_forms[] = { DT_FORM(DT_FIELD_LIST, .forms = metric_items), DT_FORM(DT_FIELD_MAP, .forms = metric_items), DT_END };
+static const dt_field target_of[] = { DT_FORM(DT_FIELD_TEXT), DT_END };
+static const dt_field target_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END };
+static const dt_field weight_of[] = { DT_FORM(DT_FIELD_REAL), DT_END };
+static const dt_field loss_weights_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_of), DT_FORM(DT_FIELD_LIST, .forms = weight_of), DT_END };
+static const dt_field precision_forms[] = { DT_WORDS(dt_policies), DT_END };
+static const dt_field loss_scale_forms[] = {
+    DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_FORM(DT_FIELD_TABLE, .table = loss_scale_fields), DT_END
+};
+
 static const dt_field fields[] = {
-    DT_TREE(struct compile, optimizer, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
-    BY_OUTPUT(loss, .required = true, .help = "CategoricalCrossentropy, ...; of several outputs {OUTPUT: LOSS, OUTPUT: LOSS}, null for none"),
-    BY_OUTPUT(metrics, .help = "a list: [accuracy]; of several outputs {OUTPUT: [accuracy]}"),
-    DT_TREE(struct compile, precision, .help = "what layers compute in: float32, mixed_bfloat16, mixed_float16"),
-    BY_OUTPUT(target, .help = "the data element that holds the targets; by default the one that is no Input, of several outputs those of their names"),
-    BY_OUTPUT(loss_weights, .help = "what each output's loss counts in the whole: {OUTPUT: 0.5}; 1 by default"),
+    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    BY_OUTPUT(loss, .forms = loss_forms, .required = true,
+              .help = "CategoricalCrossentropy, ...; of several outputs {OUTPUT: LOSS, OUTPUT: LOSS}, null for none"),
+    BY_OUTPUT(metrics, .forms = metrics_forms, .help = "a list: [accuracy]; of several outputs {OUTPUT: [accuracy]}"),
+    DT_TREE(struct compile, precision, .forms = precision_forms, .help = "what layers compute in: float32, mixed_bfloat16, mixed_float16"),
+    BY_OUTPUT(target, .forms = target_forms,
+              .help = "the data element that holds the targets; by default the one that is no Input, of several outputs those of their names"),
+    BY_OUTPUT(loss_weights, .forms = loss_weights_forms, .help = "what each output's loss counts in the whole: {OUTPUT: 0.5}; 1 by default"),
     DT_NOT_YET("weighted_metrics"),
     DT_NOT_YET("run_eagerly"),
     DT_NOT_YET("steps_per_execution"),
     DT_NOT_YET("jit_compile"),
     DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "mixed_float16: a scale of the loss that moves"),
-    DT_TREE(struct compile, loss_scale, .help = "that scale, {initial_scale: 32768, dynamic_growth_steps: 2000}; a number stays as it is"),
+    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms, .help = "that scale, {initial_scale: 32768, dynamic_growth_steps: 2000}; a number stays as it is"),
     DT_END
 };
 
@@ -54,17 +86,6 @@ static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out)
         }
     return unknown_precision(t, word);
 }
-
-struct loss_scale {
-    double initial_scale;
-    int64_t dynamic_growth_steps;
-};
-
-static const dt_field loss_scale_fields[] = {
-    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100, .help = "the first scale"),
-    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53, .help = "good steps in a row after which it doubles"),
-    DT_END
-};
 
 /* A number that stays is the optimizer's own loss_scale_factor. */
 static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out)

@@ -56,6 +56,9 @@ struct dt_initializer {
     void (*facts)(const void *args, const dt_draw *d, dt_json *j); /* entries that say what is drawn from; NULL: the arguments do */
 };
 const dt_kind *const *dt_initializers(int *n);
+/* What arguments may be that a table reads as trees. */
+extern const dt_field dt_initializer_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
+extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
 /* What the row's check says of a variable of that type. */
@@ -97,7 +100,7 @@ dt_dtype dt_policy_dtype(int policy);
 #define DT_LAYER_FIELDS(type) \
     DT_NAME_FIELD(type), \
     DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .help = "of a functional model: the layer, or the list of layers, that it takes from"), \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms, .help = "of a functional model: the layer, or the list of layers, that it takes from"), \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype), \
                   .help = "a policy of its own: float32 under a mixed one")
 
@@ -186,6 +189,8 @@ typedef struct dt_layer {
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
 dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */
 const dt_kind *const *dt_layers(int *n);
+/* What stands beside them in a list of layers. */
+const dt_kind *const *dt_repeats(int *n);
 
 /* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph with default arguments; dt_activation_call
  * takes arguments too. */
@@ -406,7 +411,7 @@ typedef struct dt_optimizer_head {
 #define DT_HEAD_SET(type, flag) .set = 1 + offsetof(type, head.flag)
 #define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
 #define DT_OPTIMIZER_FIELDS_DECAYING(type, decay) \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .help = "step size, above 0, or a schedule"), \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .forms = dt_learning_rate_forms, .help = "step size, above 0, or a schedule"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY, DT_HEAD_SET(type, has_decay), \
                   .help = "shrinks weights by this times the rate, each step"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue), .help = "cuts every gradient element to +- this"), \

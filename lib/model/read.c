@@ -226,14 +226,22 @@ struct model {
 };
 static const char *const types[] = { "sequential", "functional", NULL };
 static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL };
+static const dt_field init_fields[] = {
+    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights"),
+    DT_FLAG(dt_init_from, skip_mismatch, .help = "weights that are not there, or of another shape, are drawn, with a warning each"),
+    DT_END
+};
+static const dt_field init_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TABLE, .table = init_fields), DT_END };
+
 static const dt_field fields[] = {
     DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional: layers name their inputs"),
-    DT_TREE(struct model, layers, .help = "a list; the first is an Input"),
-    DT_TREE(struct model, outputs, .help = "of a functional model: the layer that is the output, or a list of them; the last one by default"),
+    DT_TREE(struct model, layers, .forms = dt_layers_forms, .help = "a list; the first is an Input"),
+    DT_TREE(struct model, outputs, .forms = dt_names_forms,
+            .help = "of a functional model: the layer that is the output, or a list of them; the last one by default"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
-    DT_TREE(struct model, keras_config, .help = "a model that Keras wrote, instead of layers"),
-    DT_TREE(struct model, init_from, .help = "weights to begin with: a checkpoint, a run or a file; {path, skip_mismatch: true} draws those that do not fit"),
+    DT_TREE(struct model, keras_config, .forms = dt_no_forms, .help = "not implemented yet: a model that Keras wrote, instead of layers"),
+    DT_TREE(struct model, init_from, .forms = init_forms, .help = "weights to begin with: a checkpoint, a run or a file; {path, skip_mismatch: true} draws those that do not fit"),
     DT_END
 };
 
@@ -243,12 +251,6 @@ static dt_status *not_yet(const dt_tree *value, const char *key)
 }
 
 /* ---- init_from ---- */
-
-static const dt_field init_fields[] = {
-    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights"),
-    DT_FLAG(dt_init_from, skip_mismatch, .help = "weights that are not there, or of another shape, are drawn, with a warning each"),
-    DT_END
-};
 
 /* A path, or {path: ..., skip_mismatch: true}. */
 static dt_status *read_init_from(dt_arena *arena, const dt_tree *t, dt_init_from *out)

@@ -25,10 +25,14 @@ struct repeat {
     const dt_tree *variables, *layers;
 };
 
+static const dt_field any[] = { DT_FORM(DT_FIELD_TREE), DT_END };
+static const dt_field variable_values[] = { DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_VALUES), DT_FORM(DT_FIELD_LIST, .forms = any), DT_END };
+static const dt_field variable_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = variable_values), DT_END };
+
 static const dt_field fields[] = {
-    { .kind = DT_FIELD_TREE, .name = "for", .offset = offsetof(struct repeat, variables), .as = DT_TREE_MAP, .required = true,
+    { .kind = DT_FIELD_TREE, .name = "for", .offset = offsetof(struct repeat, variables), .as = DT_TREE_MAP, .forms = variable_forms, .required = true,
       .help = "{variable: [value, ...]}: lists of one length; a number N: 0 to N - 1" },
-    DT_TREE(struct repeat, layers, .as = DT_TREE_LIST, .required = true, .help = "what is repeated, with {variable} in its texts"),
+    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true, .help = "what is repeated, with {variable} in its texts"),
     DT_END
 };
 
@@ -240,4 +244,12 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
     free(e.turn);
     free(e.item);
     return s;
+}
+
+const dt_kind *const *dt_repeats(int *n)
+{
+    static const dt_kind repeat = { "Repeat", "layers that are written once and stand many times", fields, sizeof(struct repeat), NULL };
+    static const dt_kind *const rows[] = { &repeat };
+    *n = 1;
+    return rows;
 }

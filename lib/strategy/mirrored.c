@@ -11,7 +11,7 @@ struct mirrored {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct mirrored, devices, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: virtual CPU devices, as many as named"),
+    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: virtual CPU devices, as many as named"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "short for that many CPU devices"),
     DT_INSTEAD("cross_device_ops", "not implemented yet"),

@@ -16,7 +16,7 @@ struct multi_worker {
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "virtual workers of this process"),
-    DT_TREE(struct multi_worker, devices, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: of each worker"),
+    DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: of each worker"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "short for that many CPU devices on each worker"),
     DT_INSTEAD("cluster_resolver", "workers in processes of their own are not implemented yet; 'workers: 2' are virtual ones"),

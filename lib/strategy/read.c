@@ -37,8 +37,9 @@ struct common {
     bool verify_replicas;
 };
 
+static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
+    DT_TREE(struct common, type, .forms = type_forms, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
     DT_FLAG(struct common, verify_replicas, .help = "true copies of the weights on each replica, compared"),
     DT_END
 };
@@ -188,6 +189,9 @@ void dt_strategy_spec_release(dt_strategy_spec *spec)
 }
 
 /* ---- devices ---- */
+
+const dt_field dt_device_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_END };
+const dt_field dt_devices_forms[] = { DT_FORM(DT_FIELD_TEXTS), DT_END };
 
 /* All of them one by one, so that each fault has the place of its device. */
 static dt_status *parse_names(const dt_tree *devices, dt_device_name *out)

@@ -44,9 +44,11 @@ static const dt_field assignment_fields[] = {
     DT_END
 };
 
+static const dt_field assignment_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = assignment_fields), DT_END };
+
 static const dt_field fields[] = {
     DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "which slice"),
-    DT_TREE(struct tpu, device_assignment, .as = DT_TREE_MAP, .help = "where replicas lie; one on each core when absent"),
+    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP, .help = "where replicas lie; one on each core when absent"),
     DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over the logical devices of a replica"),
     DT_INSTEAD("tpu", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("topology", "write cluster_resolver: {tpu: ...}"),

@@ -26,21 +26,26 @@ enum { MOST_CLASS_WEIGHTS = 1000 };
 
 #define SET(member) .set = 1 + offsetof(struct fit, member)
 
+static const dt_field callback_forms[] = { DT_NAMED("callback"), DT_END };
+static const dt_field callbacks_forms[] = { DT_FORM(DT_FIELD_LIST, .forms = callback_forms), DT_END };
+static const dt_field weight_forms[] = { DT_FORM(DT_FIELD_REAL, .max = INFINITY), DT_END };
+static const dt_field class_weight_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_forms), DT_END };
+
 static const dt_field fit_fields[] = {
     DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "passes over the training data; or steps"),
     DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "training steps in all; or epochs"),
     DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
     DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update; an epoch's last update takes those that are left"),
-    DT_TREE(struct fit, callbacks, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
+    DT_TREE(struct fit, callbacks, .forms = callbacks_forms, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
-    DT_TREE(struct fit, steps_per_epoch, .help = "not implemented yet"),
+    DT_TREE(struct fit, steps_per_epoch, .forms = dt_no_forms, .help = "not implemented yet"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
     DT_INSTEAD("validation_split", "write dataset.validation_split"),
     DT_INSTEAD("validation_data", "write dataset.validation"),
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
-    DT_TREE(struct fit, class_weight, .as = DT_TREE_MAP, .help = "what examples of a class count in the loss while training: {0: 1, 1: 5}; others 1"),
+    DT_TREE(struct fit, class_weight, .forms = class_weight_forms, .as = DT_TREE_MAP, .help = "what examples of a class count in the loss while training: {0: 1, 1: 5}; others 1"),
     DT_NOT_YET("sample_weight"),
     DT_END
 };
@@ -116,10 +121,15 @@ struct checkpoint {
     int64_t max_to_keep;
 };
 
+static const char *const save_words[] = { "epoch", NULL };
+static const dt_field save_forms[] = {
+    DT_WORDS(save_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_FORM(DT_FIELD_TEXT, .pattern = "^[0-9.eE+-]+[smh]$"), DT_END
+};
+
 static const dt_field checkpoint_fields[] = {
-    DT_TREE(struct checkpoint, save_freq, .preset = "epoch", .help = "epoch, a number of steps, or a time: 30s, 10m, 2h"),
+    DT_TREE(struct checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "epoch, a number of steps, or a time: 30s, 10m, 2h"),
     DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "older ones are deleted"),
-    DT_TREE(struct checkpoint, resume, .preset = "auto", .help = "auto, never, must, or a checkpoint's path"),
+    DT_TREE(struct checkpoint, resume, .forms = dt_text_forms, .preset = "auto", .help = "auto, never, must, or a checkpoint's path"),
     DT_END
 };
 

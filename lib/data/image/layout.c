@@ -16,7 +16,7 @@ struct element {
     int64_t num_classes; /* 0: the picture */
 };
 
-static const dt_field element_fields[] = {
+const dt_field dt_image_element_fields[] = {
     DT_INTS(struct element, shape, .min = 1, .max = 1 << 24,
             .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
     DT_ENUM(struct element, dtype, dtype_names, .set = 1 + offsetof(struct element, has_dtype), .help = "of a picture"),
@@ -53,7 +53,7 @@ static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, d
     const dt_entry *e = &element->entry[i];
     struct element x;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
+    DT_TRY(dt_fields_read(arena, dt_image_element_fields, e->value, &e->value->at, e->key, &x));
     if (x.num_classes > 0 && x.shape.n > 0)
         return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has a shape, so it is the picture, and num_classes, so it is the label", e->key);
     if (x.num_classes > 0) {

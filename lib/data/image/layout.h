@@ -15,6 +15,8 @@ typedef struct dt_image_layout {
     int64_t num_classes;
 } dt_image_layout;
 
+/* The keys of an entry of `element`. */
+extern const dt_field dt_image_element_fields[];
 /* All faults. */
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out) DT_MUST_USE;
 

@@ -28,7 +28,7 @@ typedef struct dt_map_learning {
 
 typedef struct dt_map_step {
     dt_kind kind;
-    const char *brief[2];     /* arguments that a bare value, or a list of as many, stands for; NULL: none */
+    const char *brief[3];     /* arguments that a bare value, or a list of as many, stands for; NULL: none, the last is NULL */
     bool takes_list;          /* a bare list is brief[0] itself */
     dt_map_takes takes;
     bool reads_float32;       /* any type is read as float32 */

@@ -16,7 +16,7 @@ struct dot {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct dot, axes, .required = true, .help = "to sum over: one for both layers, or one for each, [2, 1]"),
+    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true, .help = "to sum over: one for both layers, or one for each, [2, 1]"),
     DT_FLAG(struct dot, normalize, .help = "divides by the lengths first"),
     DT_LAYER_FIELDS(struct dot),
     DT_END

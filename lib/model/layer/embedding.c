@@ -11,7 +11,7 @@ struct embedding {
 static const dt_field fields[] = {
     DT_INT(struct embedding, input_dim, .min = 1, .max = 0x1p31, .required = true, .help = "rows: the largest number is one less"),
     DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a row"),
-    DT_TREE(struct embedding, embeddings_initializer, .help = "default uniform, in [-0.05, 0.05]"),
+    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .help = "default uniform, in [-0.05, 0.05]"),
     DT_LAYER_FIELDS(struct embedding),
     DT_ONLY("mask_zero", "false"),
     DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),

@@ -25,8 +25,8 @@ static const dt_field fields[] = {
     DT_REAL(struct group_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
     DT_FLAG(struct group_normalization, center, .preset = "true", .help = "adds beta"),
     DT_FLAG(struct group_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
-    DT_TREE(struct group_normalization, beta_initializer, .help = "default zeros"),
-    DT_TREE(struct group_normalization, gamma_initializer, .help = "default ones"),
+    DT_TREE(struct group_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
+    DT_TREE(struct group_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
     DT_LAYER_FIELDS(struct group_normalization),
     DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
     DT_END

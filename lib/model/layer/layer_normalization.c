@@ -14,13 +14,13 @@ struct layer_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct layer_normalization, axis, .preset = "-1", .help = "what is normalised over; a number or a list"),
+    DT_TREE(struct layer_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "what is normalised over; a number or a list"),
     DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
     DT_FLAG(struct layer_normalization, center, .preset = "true", .help = "adds beta"),
     DT_FLAG(struct layer_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
     DT_FLAG(struct layer_normalization, rms_scaling, .help = "scales alone; RMSNormalization is the better one"),
-    DT_TREE(struct layer_normalization, beta_initializer, .help = "default zeros"),
-    DT_TREE(struct layer_normalization, gamma_initializer, .help = "default ones"),
+    DT_TREE(struct layer_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
+    DT_TREE(struct layer_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
     DT_LAYER_FIELDS(struct layer_normalization),
     DT_NOT_YET("beta_regularizer"), DT_NOT_YET("gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
     DT_END

@@ -38,7 +38,7 @@ struct attention {
     ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, \
          .help = "waves in the length below, of those that stay"), \
     ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1, .max = INFINITY, .help = "of which the two speak"), \
-    DT_TREE(type, kernel_initializer, .help = "default glorot_uniform"), \
+    DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
     DT_LAYER_FIELDS(type), \
     DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
 

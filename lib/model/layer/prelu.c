@@ -8,8 +8,8 @@ struct prelu {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct prelu, alpha_initializer, .help = "default zeros"),
-    DT_TREE(struct prelu, shared_axes, .help = "along which one alpha serves all; counted from 1"),
+    DT_TREE(struct prelu, alpha_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
+    DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms, .help = "along which one alpha serves all; counted from 1"),
     DT_LAYER_FIELDS(struct prelu),
     DT_NOT_YET("alpha_regularizer"), DT_NOT_YET("alpha_constraint"),
     DT_END

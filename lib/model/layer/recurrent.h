@@ -31,9 +31,9 @@ typedef struct dt_recurrent {
     DT_FLAG(dt_recurrent, return_sequences, .help = "the output of every step, not only of the last"), \
     DT_FLAG(dt_recurrent, go_backwards, .help = "from the last step to the first"), \
     DT_FLAG(dt_recurrent, unroll, .help = "steps are always written out, whatever this says"), \
-    DT_TREE(dt_recurrent, kernel_initializer, .help = "default glorot_uniform"), \
-    DT_TREE(dt_recurrent, recurrent_initializer, .help = "default orthogonal"), \
-    DT_TREE(dt_recurrent, bias_initializer, .help = "default zeros"), \
+    DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
+    DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "default orthogonal"), \
+    DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
     DT_LAYER_FIELDS(dt_recurrent), \
     DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("zero_output_for_mask", "false"), DT_ONLY("dropout", "0"), \
     DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_NOT_YET("kernel_regularizer"), \

@@ -24,8 +24,8 @@ static const dt_field fields[] = {
     DT_REAL(struct transformer, dropout, .min = 0, .max = 1, .help = "share of scores, and of what both halves add, that is 0 while training"),
     DT_ENUM(struct transformer, activation, dt_activations, .preset = "relu", .help = "f, between the two products of the second half"),
     DT_REAL(struct transformer, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to variances"),
-    DT_TREE(struct transformer, kernel_initializer, .help = "default glorot_uniform"),
-    DT_TREE(struct transformer, bias_initializer, .help = "default zeros"),
+    DT_TREE(struct transformer, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
+    DT_TREE(struct transformer, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
     DT_FLAG(struct transformer, normalize_first, .help = "normalises what each half is given, not what it leaves"),
     DT_LAYER_FIELDS(struct transformer),
     DT_END

@@ -12,7 +12,7 @@ struct scheduler {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct scheduler, schedule, .required = true, .help = "a learning rate schedule whose steps are epochs"),
+    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true, .help = "a learning rate schedule whose steps are epochs"),
     DT_INT(struct scheduler, verbose, .max = 2, .help = "what a callback does is always told"),
     DT_END
 };

@@ -19,13 +19,16 @@ struct model_checkpoint {
     const dt_tree *save_freq;
 };
 
+static const char *const save_words[] = { "epoch", NULL };
+static const dt_field save_forms[] = { DT_WORDS(save_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END };
+
 static const dt_field fields[] = {
     DT_TEXT(struct model_checkpoint, filepath, .min = 1, .max = 1000, .required = true,
             .help = "below output.dir; {epoch:02d}, {batch} and {val_loss:.2f} stand for their values"),
     DT_MONITOR_FIELDS(struct model_checkpoint),
     DT_FLAG(struct model_checkpoint, save_best_only, .help = "only when the metric is better than ever"),
     DT_FLAG(struct model_checkpoint, save_weights_only, .help = "weights alone, to a .safetensors file"),
-    DT_TREE(struct model_checkpoint, save_freq, .preset = "epoch", .help = "epoch, or a number of steps"),
+    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "epoch, or a number of steps"),
     DT_REAL(struct model_checkpoint, initial_value_threshold, .set = 1 + offsetof(struct model_checkpoint, has_threshold),
             .help = "only what is better than this counts as best"),
     DT_END

@@ -27,9 +27,12 @@ struct tensorboard {
     bool write_steps_per_second;
 };
 
+static const char *const update_words[] = { "epoch", "batch", NULL };
+static const dt_field update_forms[] = { DT_WORDS(update_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END };
+
 static const dt_field fields[] = {
     DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb", .help = "below output.dir"),
-    DT_TREE(struct tensorboard, update_freq, .preset = "epoch", .help = "epoch, batch, or a number of steps: how often steps are told too"),
+    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch", .help = "epoch, batch, or a number of steps: how often steps are told too"),
     DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX, .help = "epochs between two histograms of all weights; 0: none"),
     DT_FLAG(struct tensorboard, write_steps_per_second, .help = "how fast training is"),
     DT_ONLY("write_graph", "false"), DT_ONLY("write_images", "false"), DT_ONLY("profile_batch", "0"), DT_ONLY("embeddings_freq", "0"),

@@ -1,0 +1,28 @@
+/* dtrain config schema: what a job file may say, for editors and other programs. */
+#include "verb.h"
+
+struct config_schema {
+    struct common common;
+};
+
+static int run(const struct call *call)
+{
+    char *text = NULL;
+    dt_status *s = call->operands.n ? usage_error(call, "no operands expected, got '%s'", cut_word(call->operands.at[0]).text) : dt_job_schema(&text);
+    return out_result(call->out, s, text);
+}
+
+static const struct option options[] = {OPTIONS_END};
+const struct verb verb_config_schema = {
+    .name = "config schema",
+    .group = "Look",
+    .line = "print a JSON Schema of job files, for editors",
+    .operands = "",
+    .examples = "  dtrain config schema > dtrain.schema.json\n",
+    .more = "JSON Schema 2020-12, made of the tables that job files are read by. A job file whose first line is\n"
+            "    # yaml-language-server: $schema=dtrain.schema.json\n"
+            "is completed, explained and checked by editors that use the YAML language server (VS Code, Neovim, Emacs, ...).\n",
+    .options = options,
+    .size = sizeof(struct config_schema),
+    .run = run,
+};

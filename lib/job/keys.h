@@ -1,0 +1,37 @@
+/* The tables that job files are read by, as lists: what completions, manual pages, the reference and the schema are made of. For this room only. */
+#ifndef DT_JOB_KEYS_H
+#define DT_JOB_KEYS_H
+
+#include "job/job.h"
+
+typedef struct dt_section {
+    const char *name;
+    const dt_field *(*fields)(void);
+} dt_section;
+
+/* A thing that a job file can name. name NULL: there are no more. */
+typedef struct dt_job_kind {
+    const dt_kind *row;
+    const char *name, *about;
+    const dt_field *fields;
+    const char *const *aliases; /* may be NULL */
+} dt_job_kind;
+
+typedef struct dt_sort {
+    const char *noun; /* "layer": forms name a sort by it */
+    const char *key;  /* that names one; NULL: a kind's keys are told behind its stem alone */
+    const char *stem; /* where the keys of a kind stand, below its name; beside: without it */
+    bool beside;
+    dt_job_kind (*at)(int i);
+    const char *const *(*brief)(const dt_kind *row, bool *list); /* see dt_map_brief; NULL: no kind has such arguments */
+} dt_sort;
+
+const dt_section *dt_sections(int *n);
+const dt_sort *dt_sorts(int *n);
+const dt_sort *dt_sort_named(const char *noun);
+/* The default as it would be written in a job file; NULL: there is none. */
+const char *dt_field_default(const dt_field *f);
+bool dt_field_has_min(const dt_field *f);
+bool dt_field_has_max(const dt_field *f);
+
+#endif
