@@ -125,32 +125,46 @@ static char *host_of_device(const char *device)
     return dt_str_take(&host);
 }
 
-/* Neighbours mostly share a host, so the search begins with the replica before. */
-static int find_host(const dt_strategy *s, int replica, const char *name)
-{
-    int last = replica > 0 ? s->host_of[replica - 1] : 0;
+typedef struct placed {
+    char *host;
+    int replica;
+} placed;
 
-    if (s->hosts > 0 && strcmp(s->host_name[last], name) == 0)
-        return last;
-    for (int h = 0; h < s->hosts; h++)
-        if (strcmp(s->host_name[h], name) == 0)
-            return h;
-    return s->hosts;
+static int by_host(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+    return order ? order : x->replica - y->replica;
 }
 
+/* Into s->host_of[r], for now, the first replica of r's host: there may be as many hosts as replicas, so that a search for each would take minutes. */
+static void find_first(dt_strategy *s, placed *p)
+{
+    for (int r = 0; r < s->replicas; r++)
+        p[r] = (placed){ host_of_device(s->device_name[r]), r };
+    qsort(p, (size_t)s->replicas, sizeof *p, by_host);
+    for (int i = 0; i < s->replicas; i++)
+        s->host_of[p[i].replica] = i > 0 && strcmp(p[i].host, p[i - 1].host) == 0 ? s->host_of[p[i - 1].replica] : p[i].replica;
+}
+
+/* Hosts are numbered as replicas come to them. */
 void dt_place_hosts(dt_strategy *s)
 {
     int cap = 0;
+    placed *p = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *p));
 
     s->host_of = dt_alloc(dt_size_mul((size_t)s->replicas + 1, sizeof *s->host_of));
+    find_first(s, p);
     for (int r = 0; r < s->replicas; r++) {
-        char *name = host_of_device(s->device_name[r]);
-        s->host_of[r] = find_host(s, r, name);
-        if (s->host_of[r] < s->hosts) {
-            free(name);
+        if (s->host_of[r] < r) {
+            s->host_of[r] = s->host_of[s->host_of[r]];
             continue;
         }
         DT_GROW(s->host_name, cap, s->hosts + 1);
-        s->host_name[s->hosts++] = name;
+        s->host_name[s->hosts] = host_of_device(s->device_name[r]);
+        s->host_of[r] = s->hosts++;
     }
+    for (int i = 0; i < s->replicas; i++)
+        free(p[i].host);
+    free(p);
 }
