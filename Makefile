@@ -99,6 +99,13 @@ $(BUILD)/%.$(1).o: %.c $(BUILD)/flags
 endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 
+# Texts that are compiled in: each line of FILE as a string, for `#include "ROOM/FILE.inc"` between braces.
+$(BUILD)/embedded/%.inc: lib/%
+	@mkdir -p $(@D)
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+$(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
+$(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
+
 # A change of flags rebuilds everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)

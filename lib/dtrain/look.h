@@ -110,6 +110,16 @@ DT_API dt_status *dt_checkpoint_convert(const char *from, const char *to) DT_CHE
  * DataLossError: it is damaged. */
 DT_API dt_status *dt_run_trace_text(const char *run, char **text) DT_CHECKED;
 
+typedef struct dt_run_report_request {
+    const char *const *runs;   /* directories that output.dir named */
+    int n_runs;
+    const char *output;        /* the file; "-": *text is the page; NULL: report.html in the first run */
+} dt_run_report_request;
+/* One HTML page that needs nothing else about one run, or about several side by side: curves, times, memory, placement, the job, machine and hashes. *text:
+ * the file's path; the caller frees it. A run that was killed, whose files are cut or torn, is told as far as it can be read. NotFoundError: no such directory,
+ * or no run's. */
+DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
+
 /* Draws sample data: kind "digits". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 

@@ -1,0 +1,52 @@
+/* dtrain report: one HTML page about runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "verb.h"
+
+struct report {
+    struct common common;
+    const char *output;
+};
+
+static dt_status *write_page(const struct call *call, char **text)
+{
+    const struct report *my = call->settings;
+    if (call->operands.n == 0)
+        return usage_error(call, "run missing: the directory that output.dir names");
+    if (my->output && !*my->output)
+        return usage_error(call, "-o: expected a file, or - for standard output");
+    return dt_run_report(&(dt_run_report_request){.runs = call->operands.at, .n_runs = call->operands.n, .output = my->output}, text);
+}
+
+static int run(const struct call *call)
+{
+    const struct report *my = call->settings;
+    char *text = NULL;
+    dt_status *s = write_page(call, &text);
+    if (!s && my->output && strcmp(my->output, "-") == 0)
+        out_text(call->out, text);
+    else if (!s && !call->out->quiet)
+        out_field(call->out, "report", "%s", text);
+    free(text);
+    return out_error(call->out, s);
+}
+
+static const struct option options[] = {
+    TEXT(struct report, output, "output", "FILE", "write the page there, - for standard output; not given: report.html in the first run", .letter = 'o'),
+    OPTIONS_END
+};
+const struct verb verb_report = {
+    .name = "report",
+    .group = "Look",
+    .line = "one HTML page about a run, or about several side by side",
+    .operands = "RUN...",
+    .examples = "  dtrain report runs/quickstart                     runs/quickstart/report.html\n"
+                "  dtrain report runs/a runs/b runs/c -o ab.html     curves over each other, what their jobs say otherwise\n",
+    .more = "The page needs nothing else: no network, no other file, and its curves no script. It tells outcome, curves, learning rate, times, memory,\n"
+            "placement, the job with the origin of its values, hashes, the machine, checkpoints and warnings. A run that goes on, or was killed, is told as\n"
+            "far as it got. Exit codes: 66 no such directory or no run's, 73 and 74 the page cannot be written.\n",
+    .options = options,
+    .size = sizeof(struct report),
+    .run = run,
+};

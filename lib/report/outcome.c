@@ -1,0 +1,56 @@
+/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint. */
+#include <string.h>
+
+#include "report/run.h"
+
+enum { DIVERGED = 79, STOPPED = 75 };
+
+static bool is_finished(const dt_report_run *r)
+{
+    for (int i = r->checkpoints.n - 1; i >= 0; i--)
+        if (!r->checkpoints.item[i].damage)
+            return r->checkpoints.item[i].state.finished;
+    return false;
+}
+
+dt_outcome dt_report_outcome(const dt_report_run *r)
+{
+    const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
+    if (r->running)
+        return (dt_outcome){"running", "fair"};
+    if (!a)
+        return is_finished(r) ? (dt_outcome){"completed", "good"} : (dt_outcome){"not recorded", "plain"};
+    if (!a->ended)
+        return (dt_outcome){"interrupted", "bad"};
+    if (a->exit == DIVERGED)
+        return (dt_outcome){"diverged", "bad"};
+    if (a->exit == STOPPED)
+        return (dt_outcome){"stopped", "fair"};
+    if (a->exit != 0)
+        return (dt_outcome){"failed", "bad"};
+    return a->stopped_early ? (dt_outcome){"stopped early", "good"} : (dt_outcome){"completed", "good"};
+}
+
+int dt_report_resumed(const dt_report_run *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->n_attempts; i++)
+        n += r->attempt[i].resumed && r->attempt[i].to > r->attempt[i].from;
+    return n;
+}
+
+void dt_report_explain(const dt_report_run *r, dt_str *out)
+{
+    const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
+    int resumed = dt_report_resumed(r);
+    if (a && a->error)
+        dt_str_puts(out, a->error);
+    else if (r->running)
+        dt_str_puts(out, "a process is training it right now; this is how far it had come");
+    else if (a && !a->ended)
+        dt_str_printf(out, "killed, or the machine stopped, after step %lld; the same command goes on from the newest checkpoint", (long long)a->to);
+    else if (a && a->stopped_early)
+        dt_str_printf(out, "a callback ended it after step %lld", (long long)a->to);
+    if (resumed > 0)
+        dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed, resumed == 1 ? "" : "s");
+}

@@ -1,0 +1,194 @@
+/* A run's directory, read. */
+#define _GNU_SOURCE /* F_OFD_GETLK */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "format/json_read.h"
+#include "report/run.h"
+#include "train/record.h"
+
+enum { LARGEST = 128 << 20 };
+
+void dt_report_remark(dt_report_run *r, const char *format, ...)
+{
+    dt_str text = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    DT_GROW(r->remark, r->cap_remarks, r->n_remarks + 1);
+    r->remark[r->n_remarks++] = dt_arena_strdup(r->arena, dt_str_text(&text));
+    dt_str_release(&text);
+}
+
+/* ---- files of lines ---- */
+
+typedef bool take_line(dt_report_run *r, json_t *line);
+
+/* False: no JSON, or none of ours. */
+static bool read_line(dt_report_run *r, const char *name, const char *text, size_t n, take_line *take)
+{
+    const dt_json_text t = {name, "a line", "key", text, n, DT_E_CHECKPOINT};
+    json_t *line = NULL;
+    dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
+    bool good = line && take(r, line);
+    json_decref(line);
+    return good;
+}
+
+static void read_lines(dt_report_run *r, const char *name, const dt_str *all, take_line *take)
+{
+    const char *at = dt_str_text(all), *end = at + all->size;
+    int bad = 0;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((newline ? newline : end) - at);
+        bad += n > 0 && !read_line(r, name, at, n, take);
+        if (!newline)
+            dt_report_remark(r, "%s ends within a line, as it does when a run is killed while it writes", name);
+        at += n + 1;
+    }
+    if (bad > 0)
+        dt_report_remark(r, "%s: %d line%s could not be read and %s left out", name, bad, bad == 1 ? "" : "s", bad == 1 ? "is" : "are");
+}
+
+/* *there: the file is. One that is too large is a remark. */
+static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there)
+{
+    dt_str all = {0};
+    char *path = dt_path_join(r->path, name);
+    dt_status *s = dt_file_read(path, LARGEST, &all);
+    *there = !s || dt_status_code(s) != 66;
+    if (!s)
+        read_lines(r, name, &all, take);
+    else if (dt_status_number(s) == DT_E_TOO_LARGE)
+        dt_report_remark(r, "%s", dt_status_text(s));
+    if (s && (!*there || dt_status_number(s) == DT_E_TOO_LARGE)) {
+        dt_status_free(s);
+        s = NULL;
+    }
+    free(path);
+    dt_str_release(&all);
+    return s;
+}
+
+/* An attempt that left older state behind and has no checkpoint yet writes its history beside the old one. */
+static dt_status *read_history(dt_report_run *r, bool *there)
+{
+    const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
+    *there = false;
+    if (r->start)
+        DT_TRY(read_file(r, beside, dt_report_history_line, there));
+    return *there ? NULL : read_file(r, "history.jsonl", dt_report_history_line, there);
+}
+
+/* ---- checkpoints, lock, job ---- */
+
+static dt_status *read_checkpoints(dt_report_run *r, bool is_run)
+{
+    dt_status *s = dt_listing_read(&r->checkpoints, r->path);
+    if (s && is_run && dt_status_code(s) == 66) {
+        dt_status_free(s); /* what else there is will do */
+        s = NULL;
+    }
+    for (int i = 0; !s && i < r->checkpoints.n; i++)
+        if (r->checkpoints.item[i].damage)
+            dt_report_remark(r, "damaged checkpoint: %s", dt_status_text(r->checkpoints.item[i].damage));
+    return s;
+}
+
+static bool is_locked(const char *directory)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    char *path = dt_path_join(directory, ".lock");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return held;
+}
+
+static const dt_listed *newest(const dt_report_run *r)
+{
+    const dt_listed *found = NULL;
+    for (int i = 0; i < r->checkpoints.n; i++)
+        if (!r->checkpoints.item[i].damage)
+            found = &r->checkpoints.item[i];
+    return found;
+}
+
+static void take_job(dt_report_run *r)
+{
+    const dt_listed *c = newest(r);
+    const char *text = r->start ? dt_report_text(r->start, "job") : c ? c->state.job : NULL;
+    const dt_json_text t = {r->path, "the job", "key", text, text ? strlen(text) : 0, DT_E_CHECKPOINT};
+    dt_status *s = text ? dt_json_parse(&t, &r->job) : NULL;
+    if (s)
+        dt_report_remark(r, "the job that was recorded cannot be read: %s", dt_status_text(s));
+    dt_status_free(s);
+    r->job_sha256 = r->start ? dt_report_text(r->start, "job_sha256") : c ? c->state.job_sha256 : NULL;
+    if (!r->weights_sha256 && c)
+        r->weights_sha256 = c->state.weights_sha256;
+}
+
+static void take_label(dt_report_run *r)
+{
+    const char *name = r->start ? dt_report_text(r->start, "name") : r->job ? dt_report_text(r->job, "name") : NULL;
+    size_t n = strlen(r->path);
+    while (n > 1 && r->path[n - 1] == '/')
+        n--;
+    const char *whole = dt_arena_printf(r->arena, "%.*s", (int)n, r->path), *slash = strrchr(whole, '/');
+    r->label = name && *name ? dt_arena_strdup(r->arena, name) : slash && slash[1] ? slash + 1 : whole;
+}
+
+/* ---- all ---- */
+
+static dt_status *read_all(dt_report_run *r)
+{
+    struct stat st;
+    bool record, history;
+    if (stat(r->path, &st) != 0)
+        return dt_fail_errno(DT_E_NO_INPUT, r->path);
+    DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
+    DT_TRY(read_history(r, &history));
+    DT_TRY(read_checkpoints(r, record || history));
+    r->running = is_locked(r->path);
+    take_job(r);
+    take_label(r);
+    if (!record)
+        dt_report_remark(r, "there is no " DT_RECORD_FILE ": times, memory, the machine and warnings are not known");
+    return NULL;
+}
+
+dt_status *dt_report_run_read(dt_report_run *r, const char *path)
+{
+    *r = (dt_report_run){.arena = dt_arena_create()};
+    r->path = dt_arena_strdup(r->arena, path);
+    dt_status *s = read_all(r);
+    if (s)
+        dt_report_run_release(r);
+    return s;
+}
+
+void dt_report_run_release(dt_report_run *r)
+{
+    dt_series_release(&r->by_epoch);
+    dt_series_release(&r->by_step);
+    dt_series_release(&r->of_epochs);
+    dt_listing_release(&r->checkpoints);
+    json_decref(r->start);
+    json_decref(r->end);
+    json_decref(r->job);
+    free(r->attempt);
+    free(r->said);
+    free(r->remark);
+    if (r->arena)
+        dt_arena_destroy(r->arena);
+    *r = (dt_report_run){0};
+}

@@ -1,0 +1,174 @@
+/* Lines of record.jsonl, in their order: each start takes back what a killed attempt had done beyond it. See train/record.h. */
+#include <string.h>
+
+#include "report/run.h"
+
+const char *dt_report_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* Counts, all of them; more than this is nobody's, and no double. */
+static const int64_t largest = (int64_t)1 << 53;
+
+int64_t dt_report_int(const json_t *object, const char *key)
+{
+    int64_t x = json_integer_value(json_object_get(object, key));
+    return x > largest ? largest : x < 0 ? 0 : x;
+}
+
+double dt_report_number(const json_t *object, const char *key)
+{
+    const json_t *x = json_object_get(object, key);
+    return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
+static const char *kept_text(dt_report_run *r, const json_t *line, const char *key)
+{
+    const char *text = dt_report_text(line, key);
+    return text ? dt_arena_strdup(r->arena, text) : NULL;
+}
+
+/* ---- attempts ---- */
+
+static dt_attempt *attempt_of(dt_report_run *r)
+{
+    return r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
+}
+
+static void void_lines(dt_report_run *r, double step)
+{
+    dt_series_cut(&r->by_step, step);
+    dt_series_cut(&r->of_epochs, step);
+}
+
+static void start(dt_report_run *r, json_t *line)
+{
+    int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
+    if (generation != r->generation)
+        r->n_said = 0;
+    void_lines(r, generation == r->generation ? (double)step : -1);
+    r->generation = generation;
+    DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
+    r->attempt[r->n_attempts++] = (dt_attempt){.began = kept_text(r, line, "time"), .from = step, .to = step,
+                                               .resumed = json_is_true(json_object_get(line, "resumed"))};
+    json_decref(r->start);
+    json_decref(r->end);
+    r->start = json_incref(line);
+    r->end = NULL;
+    r->weights_sha256 = NULL;
+}
+
+static void take_peak(dt_report_run *r, const json_t *line)
+{
+    r->peak_rss = fmax(r->peak_rss, (double)dt_report_int(line, "peak_rss_bytes"));
+}
+
+static void end(dt_report_run *r, json_t *line)
+{
+    dt_attempt *a = attempt_of(r);
+    if (!a)
+        return;
+    a->ended = kept_text(r, line, "time");
+    a->exit = (int)dt_report_int(line, "exit");
+    a->error = kept_text(r, line, "error");
+    a->finished = json_is_true(json_object_get(line, "finished"));
+    a->stopped_early = json_is_true(json_object_get(line, "stopped_early"));
+    a->to = dt_report_int(line, "step");
+    r->weights_sha256 = kept_text(r, line, "weights_sha256");
+    take_peak(r, line);
+    json_decref(r->end);
+    r->end = json_incref(line);
+}
+
+/* ---- what was measured ---- */
+
+static void steps(dt_report_run *r, json_t *line)
+{
+    static const char *const same[] = {"loss", "loss_min", "loss_max", "learning_rate"};
+    double step = (double)dt_report_int(line, "step"), n = (double)dt_report_int(line, "n");
+    double seconds = dt_report_number(line, "seconds"), waited = dt_report_number(line, "waited_s"), slice = dt_report_number(line, "virtual_s");
+    if (!(n > 0))
+        return;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        dt_series_add(dt_series_of(&r->by_step, same[i]), step, dt_report_number(line, same[i]));
+    dt_series_add(dt_series_of(&r->by_step, "step_ms"), step, 1e3 * seconds / n);
+    dt_series_add(dt_series_of(&r->by_step, "waiting"), step, seconds > 0 ? 100 * waited / seconds : 0);
+    dt_series_add(dt_series_of(&r->by_step, "examples_per_s"), step, seconds > 0 ? (double)dt_report_int(line, "examples") / seconds : (double)NAN);
+    if (slice > 0)
+        dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
+}
+
+static void epoch(dt_report_run *r, json_t *line)
+{
+    static const char *const keys[] = {"epoch", "wall_s", "examples", "examples_per_s", "idle", "waited_s", "peak_rss_bytes"};
+    double step = (double)dt_report_int(line, "step");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        dt_series_add(dt_series_of(&r->of_epochs, keys[i]), step, dt_report_number(line, keys[i]));
+    take_peak(r, line);
+}
+
+static void eval(dt_report_run *r, json_t *line)
+{
+    const char *key;
+    json_t *value;
+    double step = (double)dt_report_int(line, "step");
+    json_object_foreach(json_object_get(line, "metrics"), key, value)
+        dt_series_add(dt_series_of(&r->by_step, key), step, json_is_number(value) ? json_number_value(value) : (double)NAN);
+}
+
+static void said(dt_report_run *r, json_t *line)
+{
+    const char *text = kept_text(r, line, "text");
+    if (!text)
+        return;
+    DT_GROW(r->said, r->cap_said, r->n_said + 1);
+    r->said[r->n_said++] = (dt_said_line){.kind = kept_text(r, line, "event"), .who = kept_text(r, line, "callback"), .text = text,
+                                          .step = dt_report_int(line, "step"), .epoch = dt_report_int(line, "epoch")};
+}
+
+static void nothing(dt_report_run *r, json_t *line)
+{
+    (void)r, (void)line; /* the directory of checkpoints tells itself what is there */
+}
+
+static const struct {
+    const char *event;
+    void (*take)(dt_report_run *r, json_t *line);
+} kinds[] = {
+    {"start", start}, {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"end", end}, {"checkpoint", nothing},
+    {"warning", said}, {"callback", said}, {"fault", said}, {"text", said},
+};
+
+bool dt_report_record_line(dt_report_run *r, json_t *line)
+{
+    const char *event = dt_report_text(line, "event");
+    for (size_t i = 0; event && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].event, event) == 0) {
+            kinds[i].take(r, line);
+            dt_attempt *a = attempt_of(r);
+            double t = dt_report_number(line, "t");
+            if (a && t >= 0)
+                a->seconds = t;
+            if (a && dt_report_int(line, "step") > a->to)
+                a->to = dt_report_int(line, "step");
+            return true;
+        }
+    return false;
+}
+
+/* ---- history.jsonl ---- */
+
+bool dt_report_history_line(dt_report_run *r, json_t *line)
+{
+    const char *key;
+    json_t *value;
+    int64_t x;
+    if (!json_is_integer(json_object_get(line, "epoch")) || !json_is_integer(json_object_get(line, "step")))
+        return false;
+    x = dt_report_int(line, "epoch");
+    json_object_foreach(line, key, value)
+        if (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0)
+            dt_series_add(dt_series_of(&r->by_epoch, key), (double)x, json_is_number(value) ? json_number_value(value) : (double)NAN);
+    return true;
+}

@@ -1,0 +1,105 @@
+/*
+ * A run as its directory tells it, for the sections of a report:
+ *
+ *     record.jsonl     what happened, attempt by attempt (train/record.h): steps, times, memory, machine, warnings
+ *     history.jsonl    the metrics of each epoch
+ *     ckpt/            checkpoints, whose newest has the job and the weights' hash
+ *
+ * Any of them may be missing, cut or torn: what cannot be read is said in `remark`, the rest is told.
+ */
+#ifndef DT_REPORT_RUN_H
+#define DT_REPORT_RUN_H
+
+#include <jansson.h>
+#include <math.h>
+
+#include "base/arena.h"
+#include "format/contents.h"
+
+typedef struct dt_point {
+    double x, y; /* y not finite: a gap, and a mark where it is */
+} dt_point;
+
+/* Values under one name, x rising. */
+typedef struct dt_series {
+    const char *name;
+    int n, cap;
+    dt_point *p;
+} dt_series;
+
+typedef struct dt_series_list {
+    int n, cap;
+    dt_series *v;
+} dt_series_list;
+/* NULL: none of that name. */
+const dt_series *dt_series_find(const dt_series_list *l, const char *name);
+/* The series of that name, made where there is none; good until the next one is made. */
+dt_series *dt_series_of(dt_series_list *l, const char *name);
+/* A point behind the others; one at the same x takes the place of the last. */
+void dt_series_add(dt_series *s, double x, double y);
+/* Points beyond x go. */
+void dt_series_cut(dt_series_list *l, double x);
+void dt_series_release(dt_series_list *l);
+
+/* What was said while it ran. */
+typedef struct dt_said_line {
+    const char *kind;         /* "warning", "callback", "fault", "text" */
+    const char *who, *text;   /* who: a callback; NULL: the run */
+    int64_t step, epoch;      /* 0: not known */
+} dt_said_line;
+
+/* From a start to its end. */
+typedef struct dt_attempt {
+    const char *began, *ended; /* "2026-11-22T11:03:10Z"; ended NULL: it was killed, or is not over */
+    int64_t from, to;          /* steps */
+    double seconds;            /* to the last line of it */
+    int exit;
+    const char *error;
+    bool resumed, finished, stopped_early;
+} dt_attempt;
+
+typedef struct dt_report_run {
+    dt_arena *arena;
+    const char *path, *label;  /* label: its name, told apart from the others' */
+    dt_series_list by_epoch;   /* history's metrics; x: epochs */
+    dt_series_list by_step;    /* loss, loss_min, loss_max, learning_rate, step_ms, virtual_ms, waiting, examples_per_s, and validation's val_... */
+    dt_series_list of_epochs;  /* epoch, wall_s, examples_per_s, idle, waited_s, peak_rss_bytes; x: steps */
+    dt_listing checkpoints;
+    json_t *start, *end;       /* the last lines of these kinds; NULL: none */
+    json_t *job;               /* as it was resolved; NULL: not known */
+    const char *weights_sha256, *job_sha256; /* NULL: not known */
+    int64_t generation;
+    double peak_rss;           /* bytes; 0: not known */
+    bool running;              /* somebody holds its lock */
+    int n_attempts, cap_attempts;
+    dt_attempt *attempt;
+    int n_said, cap_said;
+    dt_said_line *said;
+    int n_remarks, cap_remarks;
+    const char **remark;
+} dt_report_run;
+
+/* NO_INPUT: no such directory, or no run's. */
+dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
+void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
+void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
+
+/* read_record.c, read_history.c: a line each; false: it is none of ours. */
+bool dt_report_record_line(dt_report_run *r, json_t *line);
+bool dt_report_history_line(dt_report_run *r, json_t *line);
+
+/* Members of a line: of another type, or absent, they are NULL, 0, not a number. */
+const char *dt_report_text(const json_t *object, const char *key);
+int64_t dt_report_int(const json_t *object, const char *key);
+double dt_report_number(const json_t *object, const char *key);
+
+/* How it ended, in a word for a badge ("completed", "stopped early", "diverged", "stopped", "failed", "running", "interrupted", "not recorded"), and a
+ * sentence about it. */
+typedef struct dt_outcome {
+    const char *word, *tone;  /* tone: "good", "fair", "bad", "plain" */
+} dt_outcome;
+dt_outcome dt_report_outcome(const dt_report_run *r);
+void dt_report_explain(const dt_report_run *r, dt_str *out);
+int dt_report_resumed(const dt_report_run *r); /* how often it went on */
+
+#endif

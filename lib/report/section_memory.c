@@ -1,0 +1,61 @@
+/* Memory: what was planned for a step, and what the whole process had at its peak. */
+#include "report/report.h"
+
+static void put_planned(const dt_report_run *r, dt_str *out)
+{
+    if (r->start)
+        dt_html_bytes(out, (double)dt_report_int(r->start, "peak_bytes"));
+}
+
+static void put_parameters(const dt_report_run *r, dt_str *out)
+{
+    if (r->start)
+        dt_html_bytes(out, 4.0 * (double)dt_report_int(r->start, "parameters"));
+}
+
+static void put_peak(const dt_report_run *r, dt_str *out)
+{
+    if (r->peak_rss > 0)
+        dt_html_bytes(out, r->peak_rss);
+}
+
+static void put_machine(const dt_report_run *r, dt_str *out)
+{
+    int64_t bytes = r->start ? dt_report_int(json_object_get(r->start, "host"), "memory_bytes") : 0;
+    if (bytes > 0)
+        dt_html_bytes(out, (double)bytes);
+}
+
+/* Both as bars of one scale; words beside them say the same. */
+static void put_bars(const dt_report_run *r, dt_str *out)
+{
+    double planned = (double)dt_report_int(r->start, "peak_bytes"), most = fmax(planned, r->peak_rss);
+    const struct {
+        const char *label;
+        double bytes;
+    } rows[] = {{"planned for a step", planned}, {"process at its peak", r->peak_rss}};
+    if (!(most > 0))
+        return;
+    dt_str_puts(out, "<div class=\"bars\" aria-hidden=\"true\">");
+    for (size_t i = 0; i < 2; i++)
+        dt_str_printf(out, "<span>%s</span><span class=\"bar\"><span class=\"c%zu\" style=\"width:%.2f%%\"></span></span>", rows[i].label, i,
+                      100 * rows[i].bytes / most);
+    dt_str_puts(out, "</div>\n");
+}
+
+static void put(const dt_report_pages *p, dt_str *out)
+{
+    static const dt_fact facts[] = {
+        {"planned for a training step", put_planned}, {"weights, as float32", put_parameters}, {"measured: the process at its peak", put_peak},
+        {"the machine has", put_machine},
+    };
+    size_t before = out->size;
+    dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);
+    if (p->n == 1 && p->run[0].start)
+        put_bars(&p->run[0], out);
+    if (out->size > before)
+        dt_str_puts(out, "<p class=\"note\">Planned are the tensors of a step, weights and optimizer state not counted. Measured is all of the process: program, libraries, "
+                         "data that is kept, weights, steps.</p>\n");
+}
+
+const dt_report_section dt_report_memory = {"memory", "Memory", put};

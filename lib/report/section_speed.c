@@ -1,0 +1,104 @@
+/* How fast: learning rate, examples a second, time of a step and what of it was waiting for data; on a simulated slice its clock too. */
+#include "report/report.h"
+
+static void put_chart(const dt_report_pages *p, const dt_chart *like, const char *name, dt_str *out)
+{
+    dt_chart c = *like;
+    for (int i = 0; i < p->n; i++)
+        dt_chart_add(&c, &(dt_curve){.label = p->n == 1 ? c.title : p->run[i].label, .colour = i % DT_REPORT_COLOURS,
+                                     .line = dt_series_find(&p->run[i].by_step, name)});
+    dt_chart_put(&c, out);
+}
+
+static void put_charts(const dt_report_pages *p, dt_str *out)
+{
+    static const struct {
+        const char *series;
+        dt_chart chart;
+    } rows[] = {
+        {"learning_rate", {.id = "learning-rate", .title = "learning rate", .x = "step", .from_zero = true}},
+        {"examples_per_s", {.id = "throughput", .title = "examples per second", .x = "step", .from_zero = true,
+                            .note = "Of training steps with their waits for data; compiling, checkpoints and validation are not in it."}},
+        {"step_ms", {.id = "step-time", .title = "time of a step, ms", .x = "step", .from_zero = true}},
+        {"waiting", {.id = "waiting", .title = "waiting for data, % of a step", .x = "step", .from_zero = true}},
+        {"virtual_ms", {.id = "virtual", .title = "time of a step on the simulated slice, ms", .x = "step", .from_zero = true,
+                        .note = "By the model's clock; this machine needs the time above for it."}},
+    };
+    dt_str all = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        put_chart(p, &rows[i].chart, rows[i].series, &all);
+    if (all.size > 0)
+        dt_str_printf(out, "<div class=\"charts\">%s</div>\n", dt_str_text(&all));
+    dt_str_release(&all);
+}
+
+/* ---- facts ---- */
+
+static double sum_of(const dt_report_run *r, const char *name)
+{
+    const dt_series *s = dt_series_find(&r->of_epochs, name);
+    double sum = 0;
+    for (int i = 0; s && i < s->n; i++)
+        sum += isfinite(s->p[i].y) ? s->p[i].y : 0;
+    return sum;
+}
+
+/* Of whole epochs: what a killed one did has no line. */
+static void put_throughput(const dt_report_run *r, dt_str *out)
+{
+    double seconds = sum_of(r, "wall_s"), examples = sum_of(r, "examples");
+    if (seconds > 0)
+        dt_html_number(out, examples / seconds);
+}
+
+static void put_step(const dt_report_run *r, dt_str *out)
+{
+    const dt_series *s = dt_series_find(&r->by_step, "step_ms");
+    double sum = 0;
+    for (int i = 0; s && i < s->n; i++)
+        sum += s->p[i].y;
+    if (s && s->n > 0)
+        dt_html_seconds(out, sum / s->n / 1e3);
+}
+
+static void put_virtual(const dt_report_run *r, dt_str *out)
+{
+    const dt_series *s = dt_series_find(&r->by_step, "virtual_ms");
+    if (s && s->n > 0)
+        dt_html_seconds(out, s->p[s->n - 1].y / 1e3);
+}
+
+static void put_waiting(const dt_report_run *r, dt_str *out)
+{
+    double waited = sum_of(r, "waited_s"), seconds = sum_of(r, "wall_s");
+    if (seconds <= 0)
+        return;
+    dt_html_seconds(out, waited);
+    dt_str_printf(out, " <small>%.0f %%</small>", 100 * waited / seconds);
+}
+
+static void put_trained(const dt_report_run *r, dt_str *out)
+{
+    double seconds = sum_of(r, "wall_s");
+    if (seconds > 0)
+        dt_html_seconds(out, seconds);
+}
+
+static void put_rate(const dt_report_run *r, dt_str *out)
+{
+    const dt_series *s = dt_series_find(&r->by_step, "learning_rate");
+    if (s && s->n > 0)
+        dt_html_number(out, s->p[s->n - 1].y);
+}
+
+static void put(const dt_report_pages *p, dt_str *out)
+{
+    static const dt_fact facts[] = {
+        {"examples per second", put_throughput}, {"time of a step", put_step}, {"of it on the simulated slice", put_virtual},
+        {"time in training steps", put_trained}, {"waiting for data", put_waiting}, {"last learning rate", put_rate},
+    };
+    dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);
+    put_charts(p, out);
+}
+
+const dt_report_section dt_report_speed = {"speed", "Learning rate, throughput, time", put};
