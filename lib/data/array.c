@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 /* Decoded bytes of one file. */
-#define LARGEST_WHOLE ((int64_t)256 << 20)
+#define LARGEST_WHOLE DT_LARGEST_REORDERED
 #define LARGEST_GZIP ((int64_t)1 << 30)
 
 enum {
@@ -191,31 +191,12 @@ static void *allocate_rows(int64_t bytes)
     return p;
 }
 
-/* Values from Fortran's order, where the first index runs fastest, into C's, where the last does. in, out: the same shape's values. */
-static void reorder(const dt_type *t, const char *in, char *out)
-{
-    const size_t size = dt_dtype_size(t->dtype);
-    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK], n = dt_type_elements(t), from = 0;
-    for (int d = 0; d < t->rank; d++)
-        stride[d] = d ? stride[d - 1] * t->dim[d - 1] : 1;
-    for (int64_t i = 0; i < n; i++, out += size) {
-        memcpy(out, in + from * (int64_t)size, size);
-        for (int d = t->rank - 1; d >= 0; d--) {
-            from += stride[d];
-            if (++index[d] < t->dim[d])
-                break;
-            from -= stride[d] * t->dim[d];
-            index[d] = 0;
-        }
-    }
-}
-
 /* Takes the rows, gives them in C's order; NULL: out of memory. */
 static char *into_c_order(const dt_type *t, char *rows)
 {
     char *out = allocate_rows(dt_type_bytes(t));
     if (out)
-        reorder(t, rows, out);
+        dt_reorder(t, rows, out);
     free(rows);
     return out;
 }

@@ -106,3 +106,23 @@ bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad)
             out[i] = out[i] != 0;
     return h->wire != DT_WIRE_U64 || all_fit_int64(out, n, bad);
 }
+
+void dt_reorder(const dt_type *t, const void *values, void *reordered)
+{
+    const char *in = values;
+    char *out = reordered;
+    const size_t size = dt_dtype_size(t->dtype);
+    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK], n = dt_type_elements(t), from = 0;
+    for (int d = 0; d < t->rank; d++)
+        stride[d] = d ? stride[d - 1] * t->dim[d - 1] : 1;
+    for (int64_t i = 0; i < n; i++, out += size) {
+        memcpy(out, in + from * (int64_t)size, size);
+        for (int d = t->rank - 1; d >= 0; d--) {
+            from += stride[d];
+            if (++index[d] < t->dim[d])
+                break;
+            from -= stride[d] * t->dim[d];
+            index[d] = 0;
+        }
+    }
+}

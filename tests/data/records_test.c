@@ -126,7 +126,7 @@ typedef struct bad {
 static const bad bad_files[] = {
     {"D60", 5, 0, "", "x.tfrecord: cut inside the header of record 0 at offset 0"},
     {"D61", 35 + 12 + 2, 0, "", "x.tfrecord: record 2 at offset 35 cut: has 2 of 5 bytes"},
-    {"footer cut", 35 + 12 + 5 + 3, 0, "", "x.tfrecord: record 2 at offset 35 cut: has 5 of 5 bytes"},
+    {"footer cut", 35 + 12 + 5 + 3, 0, "", "x.tfrecord: record 2 at offset 35 cut inside its checksum"},
     {"D62", 0, 35 + 9, "", "x.tfrecord: record 2 at offset 35: length checksum mismatch"},
     {"length", 0, 35 + 1, "", "x.tfrecord: record 2 at offset 35: length checksum mismatch"},
     {"D63", 0, 35 + 12, "", "x.tfrecord: record 2 at offset 35: data checksum mismatch"},

@@ -86,6 +86,8 @@ static dt_status *check_length(const dt_records *r, uint64_t length)
 
 static dt_status *cut(const dt_records *r, int64_t has, int64_t length)
 {
+    if (has >= length)
+        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut inside its checksum", r->path, (long long)r->number, (long long)r->offset);
     return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut: has %lld of %lld bytes", r->path, (long long)r->number,
                    (long long)r->offset, (long long)has, (long long)length);
 }

@@ -1,6 +1,6 @@
 /*
  * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an array for each. Headers say how many rows there
- * are; what comes is held to it.
+ * are; what comes is held to it. In Fortran's order the first row ends where the array does: such an array is read whole and turned round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@ typedef struct array {
     dt_inflow *file;
     const char *path;
     int64_t values;  /* of a row */
+    char *whole;     /* Fortran's order: all rows; NULL: not read yet */
 } array;
 
 typedef struct arrays {
@@ -92,8 +93,10 @@ static dt_status *open_idx(dt_stream_source *s, void **state)
 static void close_archive(void *state)
 {
     arrays *x = state;
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->n; e++) {
         dt_inflow_close(x->array[e].file);
+        free(x->array[e].whole);
+    }
 }
 
 static dt_status *open_members(dt_stream_source *s, arrays *x)
@@ -135,27 +138,61 @@ static dt_status *check_end(const array *a)
     return got == 0 ? NULL : dt_fail(DT_E_DATA_SIZE, NULL, "%s: bytes after the end of the data", a->path);
 }
 
-static dt_status *read_row(const dt_stream_source *s, const array *a, void *row)
+/* The next n values, in our types. */
+static dt_status *read_values(const dt_stream_source *s, const array *a, int64_t n, void *out)
 {
     int64_t size = dt_wire_size(a->header.type.dtype, a->header.wire), ours = (int64_t)dt_dtype_size(a->header.type.dtype);
-    int64_t wanted = a->values * size, got, bad;
-    DT_TRY(dt_inflow_read(a->file, (char *)row + a->values * (ours - size), wanted, &got));
+    int64_t wanted = n * size, got, bad;
+    DT_TRY(dt_inflow_read(a->file, (char *)out + n * (ours - size), wanted, &got));
     if (got < wanted)
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld rows present", a->path, (long long)s->row, (long long)s->count);
-    if (!dt_unwire(&a->header, row, a->values, &bad))
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path, (long long)s->row);
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld rows present", a->path, (long long)(s->row + got / (a->values * size)), (long long)s->count);
+    if (!dt_unwire(&a->header, out, n, &bad))
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path,
+                       (long long)(a->header.fortran ? bad % s->count : s->row));
+    return NULL;
+}
+
+/* All rows, turned round. */
+static dt_status *load(const dt_stream_source *s, array *a)
+{
+    int64_t bytes;
+    if (!dt_mul_fits(s->count, a->values * (int64_t)dt_dtype_size(a->header.type.dtype), &bytes) || bytes > DT_LARGEST_REORDERED)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes", a->path, (long long)DT_LARGEST_REORDERED);
+    char *read = dt_try_alloc((size_t)bytes);
+    a->whole = dt_try_alloc((size_t)bytes);
+    dt_status *bad = read && a->whole ? read_values(s, a, s->count * a->values, read)
+                                      : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)bytes);
+    if (!bad)
+        dt_reorder(&a->header.type, read, a->whole);
+    free(read);
+    return bad;
+}
+
+static dt_status *read_row(const dt_stream_source *s, array *a, void *row)
+{
+    const size_t bytes = (size_t)a->values * dt_dtype_size(a->header.type.dtype);
+    if (!a->header.fortran)
+        return read_values(s, a, a->values, row);
+    if (!a->whole)
+        DT_TRY(load(s, a));
+    memcpy(row, a->whole + (size_t)s->row * bytes, bytes);
     return NULL;
 }
 
 static dt_status *next(dt_stream_source *s, void *state, void *const *row, bool *more)
 {
-    const arrays *x = state;
+    arrays *x = state;
     *more = s->row < s->count;
     for (int e = 0; e < x->n; e++)
         DT_TRY(*more ? read_row(s, &x->array[e], row[e]) : check_end(&x->array[e]));
     return NULL;
 }
 
-const dt_stream_kind dt_stream_npy = {.name = "npy", .is = is_npy, .open = open_npy, .next = next};
+static void close_one(void *state)
+{
+    free(((arrays *)state)->array->whole); /* the file is the stream's */
+}
+
+const dt_stream_kind dt_stream_npy = {.name = "npy", .is = is_npy, .open = open_npy, .next = next, .close = close_one};
 const dt_stream_kind dt_stream_idx = {.name = "idx", .is = is_idx, .open = open_idx, .next = next};
 const dt_stream_kind dt_stream_npz = {.name = "npz", .is = is_npz, .open = open_npz, .next = next, .close = close_archive};

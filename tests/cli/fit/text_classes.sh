@@ -45,7 +45,7 @@ output: {dir: run}
 END
 "$DTRAIN" validate job.yaml
 "$DTRAIN" fit job.yaml --expect 'val_accuracy>=0.9' >log 2>&1 || { echo "exit $?"; cat log; }
-value() { "$DTRAIN" evaluate job.yaml --json "$@" | sed -n 's/.*"val_loss":\([0-9.e-]*\).*/\1/p;s/.*"loss":\([0-9.e-]*\).*/\1/p' | head -n 1; }
+value() { "$DTRAIN" evaluate job.yaml --json | sed -n 's/.*"val_loss":\([0-9.e-]*\).*/\1/p;s/.*"loss":\([0-9.e-]*\).*/\1/p' | head -n 1; }
 was=$(value)
 printf 'review,stars\n"GREAT, lovely film! zzz",110\nAn awful story,100\n' >asked.csv
 printf '{"stars": [110], "review": "GREAT, lovely film! zzz"}\n{"review": "An awful story", "stars": [100]}\n' >asked.jsonl

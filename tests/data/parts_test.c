@@ -1,0 +1,177 @@
+/* What every format must do alike: validation_split keeps the last part of train's rows, each row once; last_batch drops, keeps or pads; take. */
+#define _GNU_SOURCE
+#define HERE "build/tmp/data-parts"
+#include "files.h"
+#include "records.h"
+
+#include "pictures.h"
+
+enum { EXAMPLES = 10, BATCH = 4 };
+
+/* ---- ten examples in every format ---- */
+
+static void write_arrays(void)
+{
+    float x[EXAMPLES * 2];
+    for (int i = 0; i < EXAMPLES * 2; i++)
+        x[i] = (float)i;
+    write_npy("x.npy", "<f4", "(10, 2)", x, sizeof x);
+    write_idx("x.idx", 2, (uint32_t[]){EXAMPLES, 3});
+}
+
+static void write_records(void)
+{
+    dt_str csv = {0}, records = {0};
+    dt_str_puts(&csv, "x,s\n");
+    for (int i = 0; i < EXAMPLES; i++) {
+        dt_str features = {0};
+        const float x[2] = {(float)i, (float)-i};
+        dt_str_printf(&csv, "%d,t%d\n", i, i % 3);
+        add_floats(&features, "x", x, 2);
+        add_example(&records, &features);
+    }
+    write_str("x.csv", &csv);
+    write_str("x.tfrecord", &records);
+}
+
+static void write_pictures(void)
+{
+    for (int i = 0; i < EXAMPLES; i++) {
+        char name[64];
+        dt_str png = draw_png(&forms[5], i);
+        snprintf(name, sizeof name, "pictures/%c/%d.png", 'a' + i % 2, i);
+        OK(dt_dir_make(i % 2 ? HERE "/pictures/b" : HERE "/pictures/a"));
+        write_str(name, &png);
+    }
+}
+
+typedef struct format_case {
+    const char *name, *keys;
+    bool spread; /* classes are spread over the examples, so that a split has some of each: another order */
+} format_case;
+
+static const format_case formats[] = {
+    {"npy", "format: npy, train: {x: " HERE "/x.npy}", false},
+    {"idx", "format: idx, train: {x: " HERE "/x.idx}", false},
+    {"csv", "format: csv, train: " HERE "/x.csv, element: {x: {column: x}}", false},
+    {"csv, text", "format: csv, train: " HERE "/x.csv, element: {x: {column: s, dtype: string}}, map: {x: [string_lookup]}", false},
+    {"tfrecord", "format: tfrecord, train: " HERE "/x.tfrecord, element: {x: {shape: [2]}}", false},
+    {"image_folder", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 2}}", true},
+    {"text", "format: text, train: " HERE "/x.txt, element: {tokens: {shape: [3], dtype: int32}}", false},
+    {"synthetic", "format: synthetic, examples: 10, element: {x: {shape: [2]}, y: {num_classes: 3}}", false},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int write_all(void **state)
+{
+    (void)state;
+    OK(dt_dir_make(HERE));
+    write_arrays();
+    write_records();
+    write_pictures();
+    write_file("x.txt", "the cat sat on the mat. dog sits", 31);
+    return 0;
+}
+
+/* ---- rows ---- */
+
+/* Every row of a part, all elements of it one after the other; and the rows of each batch. */
+static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *rows, int64_t *batches, int *n)
+{
+    dt_feed *f = NULL;
+    dt_batch b;
+    *n = 0;
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = part, .batch = BATCH, .last = last}));
+    while (OK(dt_feed_next(f, &b)), b.rows > 0) {
+        batches[(*n)++] = b.rows;
+        for (int64_t i = 0; i < b.rows; i++)
+            for (int e = 0; e < b.n; e++) {
+                const size_t bytes = (size_t)(dt_type_bytes(&b.element[e].type) / b.rows);
+                dt_str_add(rows, (const char *)b.element[e].data + (size_t)i * bytes, bytes);
+            }
+    }
+    dt_feed_close(f);
+}
+
+static dt_dataset *open_format(const format_case *c, const char *more)
+{
+    dt_dataset *d = NULL;
+    OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 4%s}", c->keys, more), "%s", c->name));
+    return d;
+}
+
+static int compare_rows(const void *a, const void *b, void *size)
+{
+    return memcmp(a, b, *(const size_t *)size);
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FORMATS; i++) {
+        dt_dataset *all = open_format(&formats[i], ""), *cut = open_format(&formats[i], ", validation_split: 0.25");
+        dt_str want = {0}, got = {0};
+        int64_t batches[8];
+        int n;
+        assert_int_equal(dt_dataset_count(all, DT_PART_TRAIN), EXAMPLES);
+        assert_int_equal(dt_dataset_count(all, DT_PART_VALIDATION), 0);
+        assert_int_equal(dt_dataset_count(cut, DT_PART_TRAIN), 7); /* floor(10 * 0.75) */
+        assert_int_equal(dt_dataset_count(cut, DT_PART_VALIDATION), 3);
+        take_part(all, DT_PART_TRAIN, DT_LAST_PARTIAL, &want, batches, &n);
+        take_part(cut, DT_PART_TRAIN, DT_LAST_PARTIAL, &got, batches, &n);
+        take_part(cut, DT_PART_VALIDATION, DT_LAST_PARTIAL, &got, batches, &n);
+        assert_int_equal(got.size, want.size);
+        size_t size = want.size / EXAMPLES;
+        if (formats[i].spread) {
+            qsort_r(want.data, EXAMPLES, size, compare_rows, &size);
+            qsort_r(got.data, EXAMPLES, size, compare_rows, &size);
+        }
+        if (memcmp(got.data, want.data, want.size) != 0)
+            fail_msg("%s: the parts are not the whole", formats[i].name);
+        dt_str_release(&want);
+        dt_str_release(&got);
+        dt_dataset_unref(all);
+        dt_dataset_unref(cut);
+    }
+}
+
+/* pad: as partial here, the step fills up where shapes are static. */
+static void test_last_batch(void **state)
+{
+    (void)state;
+    static const struct { dt_last_batch last; int n; int64_t rows[3]; } cases[] = {
+        {DT_LAST_PARTIAL, 3, {4, 4, 2}}, {DT_LAST_DROP, 2, {4, 4}}, {DT_LAST_PAD, 3, {4, 4, 2}},
+    };
+    for (int i = 0; i < FORMATS; i++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            dt_dataset *d = open_format(&formats[i], "");
+            dt_str rows = {0};
+            int64_t batches[8];
+            int n;
+            take_part(d, DT_PART_TRAIN, cases[k].last, &rows, batches, &n);
+            assert_int_equal(n, cases[k].n);
+            assert_int_equal(n, dt_steps_per_epoch(EXAMPLES, BATCH, cases[k].last));
+            for (int b = 0; b < n; b++)
+                assert_int_equal(batches[b], cases[k].rows[b]);
+            dt_str_release(&rows);
+            dt_dataset_unref(d);
+        }
+}
+
+/* The first examples, of which the split keeps the last part. */
+static void test_take_and_split(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FORMATS; i++) {
+        dt_dataset *d = open_format(&formats[i], ", take: 6, validation_split: 0.5");
+        assert_int_equal(dt_dataset_count(d, DT_PART_TRAIN), 3);
+        assert_int_equal(dt_dataset_count(d, DT_PART_VALIDATION), 3);
+        dt_dataset_unref(d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch), cmocka_unit_test(test_take_and_split)};
+    return cmocka_run_group_tests_name("parts of every format", tests, write_all, NULL);
+}

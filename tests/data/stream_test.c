@@ -1,0 +1,104 @@
+/* Rows for `predict` are those that the same files give as a data set: NPZ, TFRecords with values, with pictures and with texts, folders of pictures and one picture. */
+#define HERE "build/tmp/data-stream"
+#include "files.h"
+#include "records.h"
+
+#include "data/stream/stream.h"
+#include "pictures.h"
+
+enum { EXAMPLES = 5, MOST_BYTES = 1 << 16 };
+
+static int write_all(void **state)
+{
+    dt_str values = {0}, encoded = {0}, texts = {0};
+    (void)state;
+    OK(dt_dir_make(HERE "/pictures/a"));
+    for (int i = 0; i < EXAMPLES; i++) {
+        char name[64];
+        dt_str png = draw_png(&forms[5], i), features = {0};
+        const float x[2] = {(float)i, (float)-i};
+        add_floats(&features, "feature/x", x, i == 3 ? 1 : 2); /* one is short: it is padded */
+        add_example(&values, &features);
+        add_string(&features, "x", png.data, png.size);
+        add_example(&encoded, &features);
+        add_string(&features, "x", i % 2 ? "The CAT!" : "a dog", i % 2 ? 8 : 5);
+        add_example(&texts, &features);
+        snprintf(name, sizeof name, "pictures/a/%d.png", i);
+        write_str(name, &png);
+    }
+    write_str("values.tfrecord", &values);
+    write_str("encoded.tfrecord", &encoded);
+    write_str("texts.tfrecord", &texts);
+    return 0;
+}
+
+typedef struct stream_case {
+    const char *id, *element, *dataset, *path;
+    int rows;
+} stream_case;
+
+#define WORDS "map: {x: [text_vectorization: {vocabulary: [cat, dog], output_sequence_length: 3}]}"
+static const stream_case cases[] = {
+    {"npz", "f64_fortran", "format: npy, train: {f64_fortran: tests/golden/data/deflated.npz}", "tests/golden/data/deflated.npz", 6},
+    {"npz as it lies", "f32", "format: npy, train: {f32: tests/golden/data/streamed.npz}", "tests/golden/data/streamed.npz", 6},
+    {"big-endian npz", "u16_big_fortran", "format: npy, train: {u16_big_fortran: tests/golden/data/stored.npz}", "tests/golden/data/stored.npz", 6},
+    {"tfrecord", "x", "format: tfrecord, train: " HERE "/values.tfrecord, element: {x: {shape: [2], feature: feature/x, padding_value: 7}},"
+                 " map: {x: [rescale: {scale: 2}]}", HERE "/values.tfrecord", EXAMPLES},
+    {"pictures in records", "x", "format: tfrecord, train: " HERE "/encoded.tfrecord, element: {x: {shape: [5, 7, 3], dtype: uint8}}", HERE "/encoded.tfrecord", EXAMPLES},
+    {"texts in records", "x", "format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS, HERE "/texts.tfrecord", EXAMPLES},
+    {"folder", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}},"
+               " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
+    {"picture", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
+};
+
+static void check_case(const stream_case *c)
+{
+    dt_dataset *d = NULL;
+    dt_stream *s = NULL;
+    dt_type t;
+    int64_t got;
+    static char rows[MOST_BYTES];
+    OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 2}", c->dataset), "%s", c->id));
+    const int x = dt_dataset_find(d, c->element);
+    const dt_element *all;
+    dt_dataset_elements(d, &all);
+    char *want = read_all(d, x, &t);
+    const dt_stream_request q = {.path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1};
+    OK(dt_note(dt_stream_open(&s, &q), "%s", c->id));
+    OK(dt_stream_next(s, EXAMPLES + 2, (void *[]){rows}, &got));
+    assert_int_equal(got, c->rows);
+    if (memcmp(rows, want, (size_t)(dt_type_bytes(&t) / t.dim[0] * got)) != 0)
+        fail_msg("%s: other rows", c->id);
+    OK(dt_stream_next(s, 1, (void *[]){rows}, &got));
+    assert_int_equal(got, 0);
+    dt_stream_close(s);
+    free(want);
+    dt_dataset_unref(d);
+}
+
+static void test_the_same_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_case(&cases[i]);
+}
+
+/* An archive holds no texts. */
+static void test_texts_of_other_files(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_stream *s = NULL;
+    const dt_element *all;
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS ", global_batch_size: 1}"));
+    dt_dataset_elements(d, &all);
+    expect_fault("picture", dt_stream_open(&s, &(dt_stream_request){.path = HERE "/pictures/a/0.png", .job = dt_dataset_spec_of(d), .input = all, .n = 1}),
+                 DT_E_ELEMENTS, 78, "the model takes 'x' as text, and there is none in");
+    dt_dataset_unref(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files)};
+    return cmocka_run_group_tests_name("streams", tests, write_all, NULL);
+}
