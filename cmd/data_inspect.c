@@ -32,6 +32,7 @@ const struct verb verb_data_inspect = {
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data inspect job.yaml            what the model gets, after `map`\n"
                 "  dtrain data inspect train.csv           a file by itself: csv, npy, npz, idx, tfrecord, by its contents\n"
+                "  dtrain data inspect slides/train        a folder of pictures, a folder a class: how many, their sizes, broken ones\n"
                 "  dtrain data inspect image=train-images-idx3-ubyte label=train-labels-idx1-ubyte --json\n",
     .more = "All values are read once. Of a file by itself, elements are what it has: arrays, columns, features. Columns of texts are numbers by their\n"
             "places in a vocabulary, empty fields and lists of several lengths are filled with 0; both are said.\n",

@@ -8,14 +8,16 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "data/record/csv.h"
+#include "data/csv_words.h"
 
 enum { MOST_WORDS = 250, MOST_COLUMNS = 1000, TOLD = 8 }; /* a mapping has 10,000 nodes at most */
 
 typedef struct column {
     char *name;
     bool integers, numbers; /* so far */
-    int64_t empty;
+    int64_t fields, empty;
+    int64_t texts;          /* fields that are no numbers; the first of them */
+    char *text;
     char **word;            /* [words] sorted; of columns of texts */
     int words, cap;
     bool overflow;          /* there are more */
@@ -75,6 +77,9 @@ static void note_field(column *c, const dt_csv_field *f)
         return;
     }
     const bool number = is_number(f, &integer);
+    c->fields++;
+    if (!number && c->texts++ == 0)
+        c->text = dt_strdup(f->text);
     c->integers &= integer;
     c->numbers &= number;
     if (!c->overflow)
@@ -98,6 +103,8 @@ static dt_status *begin(table *t, const dt_csv *c)
     if (c->n > MOST_COLUMNS)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %d columns; at most %d are looked at without a job", c->path, c->n, MOST_COLUMNS);
     t->header = is_header(c);
+    if (t->header)
+        DT_TRY(dt_csv_check_header(c));
     t->n = c->n;
     t->v = dt_alloc((size_t)t->n * sizeof *t->v);
     for (int i = 0; i < t->n; i++) {
@@ -185,6 +192,11 @@ static void put_words(const column *c, const dt_guessing *g)
         dt_str_escaped(g->notes, c->word[i], strlen(c->word[i]), 40);
     }
     dt_str_puts(g->notes, c->words > TOLD ? ", ...\n" : "\n");
+    if (c->texts == c->fields)
+        return;
+    dt_str_printf(g->notes, "'%s': %lld of %lld fields are no numbers, '", c->name, (long long)c->texts, (long long)c->fields);
+    dt_str_escaped(g->notes, c->text, strlen(c->text), 40);
+    dt_str_puts(g->notes, "' for one, so numbers are taken as texts, too\n");
 }
 
 /* pandas writes its index without a name. */
@@ -225,6 +237,7 @@ static void release(table *t)
         while (t->v[i].words > 0)
             free(t->v[i].word[--t->v[i].words]);
         free(t->v[i].word);
+        free(t->v[i].text);
         free(t->v[i].name);
     }
     free(t->v);

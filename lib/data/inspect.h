@@ -15,6 +15,9 @@ typedef struct dt_inspection {
 /* All values are read once. Appends lines, or one JSON object. */
 dt_status *dt_dataset_inspect(const dt_inspection *q, dt_str *out) DT_MUST_USE;
 
+/* A folder with a folder of pictures for each class: classes, sizes, and what cannot be read. */
+dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MUST_USE;
+
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;

@@ -1,6 +1,7 @@
 /* Looking at data: a job's, or files by themselves, of which is guessed what a job would say. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "data/guess.h"
 #include "data/inspect.h"
@@ -77,10 +78,32 @@ static dt_status *end(opened *x, dt_status *s, dt_str *out, char **text)
     return s;
 }
 
+static bool is_folder(const dt_data_request *q)
+{
+    struct stat st;
+    return q && !q->job && q->n_files == 1 && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static dt_status *inspect_folder(const dt_data_request *q, char **text)
+{
+    dt_str out = {0};
+    DT_TRY(dt_want(text, "dt_data_inspect", "place for the text"));
+    *text = NULL;
+    dt_status *s = dt_pictures_inspect(q->files[0], q->json, &out);
+    if (s)
+        dt_str_release(&out);
+    else
+        *text = dt_str_take(&out);
+    return s;
+}
+
 DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, char **text)
 {
     opened x;
     dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    if (is_folder(q))
+        return inspect_folder(q, text);
     dt_status *s = begin(q, text, "dt_data_inspect", &x);
     if (!s)
         s = dt_dataset_inspect(&(dt_inspection){.data = x.data, .part = x.part, .title = x.title, .notes = dt_str_text(&x.guess.notes), .records = records,

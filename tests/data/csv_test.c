@@ -75,6 +75,7 @@ typedef struct bad_case {
 static const bad_case bad_cases[] = {
     {"D40", AB, "a,b\n1,2\n3,4\n5,6\n7\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:2: 1 field, expected 2"},
     {"D40 more", AB, "a,b\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:5: 3 fields, expected 2"},
+    {"CR alone", AB, "a,b\r1,2\r3,4\r", 0, DT_E_DATA_FILE, 65, "x.csv:1:4: a carriage return without a line feed"},
     {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:3: column 'b': 'abc' is no int32"},
     {"D41 real", AB, "a,b\n1,2\n1,2\n \"abc\",1\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:2: a quote inside a field that does not begin with one"},
     {"D41 number", AB, "a,b\nabc,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'abc' is not a number"},

@@ -124,6 +124,8 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f)
             return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
         if (*k->p == '\0')
             return dt_csv_fail(k->c, k->line, k->col, "NUL byte");
+        if (*k->p == '\r')
+            return dt_csv_fail(k->c, k->line, k->col, "a carriage return without a line feed: lines end with LF or CRLF");
     }
     f->size = (size_t)(k->p - f->text);
     return NULL;

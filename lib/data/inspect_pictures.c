@@ -1,0 +1,202 @@
+/*
+ * A folder of pictures by itself: classes, how many pictures each has, their sizes, and what is broken. Every picture is decoded whole, as training would.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "data/image/image.h"
+#include "data/inspect.h"
+#include "data/record/record.h"
+
+#define LARGEST_FILE ((size_t)256 << 20)
+#define LARGEST_PICTURE ((int64_t)1 << 30)
+
+enum { TOLD = 8 };
+
+typedef struct class {
+    const char *name;
+    int64_t pictures;
+} class;
+
+typedef struct size {
+    int64_t height, width, pictures;
+} size;
+
+typedef struct look {
+    dt_arena *arena;
+    class *classes; /* [n] */
+    int n, cap;
+    size *sizes;    /* [n_sizes] the most frequent first, in the end */
+    int n_sizes, cap_sizes;
+    int64_t pictures, broken;
+    dt_str faults;  /* lines, of the first few */
+} look;
+
+/* ---- pictures ---- */
+
+static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width)
+{
+    int64_t pixels;
+    DT_TRY(dt_image_size(path, file->data, file->size, height, width));
+    if (*height < 1 || *width < 1 || !dt_mul_fits(*height, *width, &pixels) || pixels > LARGEST_PICTURE / 3)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld; at most %lld bytes are decoded", path, (long long)*height, (long long)*width,
+                       (long long)LARGEST_PICTURE);
+    uint8_t *out = dt_try_alloc((size_t)pixels * 3);
+    if (!out)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);
+    const dt_image want = {.height = *height, .width = *width, .channels = 3, .path = path, .element = "image"};
+    dt_status *s = dt_image_decode(&want, file->data, file->size, out);
+    free(out);
+    return s;
+}
+
+static void count_size(look *l, int64_t height, int64_t width)
+{
+    int i = 0;
+    while (i < l->n_sizes && (l->sizes[i].height != height || l->sizes[i].width != width))
+        i++;
+    if (i == l->n_sizes) {
+        DT_GROW(l->sizes, l->cap_sizes, l->n_sizes + 1);
+        l->sizes[l->n_sizes++] = (size){height, width, 0};
+    }
+    l->sizes[i].pictures++;
+}
+
+static void note_fault(look *l, dt_status *s)
+{
+    if (l->broken++ < TOLD)
+        dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
+    dt_status_free(s);
+}
+
+static void look_at(look *l, const char *path)
+{
+    dt_str file = {0};
+    int64_t height, width;
+    dt_status *s = dt_file_read(path, LARGEST_FILE, &file);
+    if (!s)
+        s = decode(path, &file, &height, &width);
+    if (s)
+        note_fault(l, s);
+    else
+        count_size(l, height, width);
+    dt_str_release(&file);
+}
+
+/* ---- folders ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static dt_status *look_through(look *l, const char *folder)
+{
+    dt_paths files = {0};
+    dt_status *s = dt_paths_list(&files, folder);
+    DT_GROW(l->classes, l->cap, l->n + 1);
+    l->classes[l->n++] = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
+    for (int i = 0; !s && i < files.n; i++)
+        look_at(l, files.v[i]);
+    l->pictures += files.n;
+    dt_paths_release(&files);
+    return s;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const size *x = a, *y = b;
+    if (x->pictures != y->pictures)
+        return (x->pictures < y->pictures) - (x->pictures > y->pictures);
+    return x->height != y->height ? (x->height > y->height) - (x->height < y->height) : (x->width > y->width) - (x->width < y->width);
+}
+
+static dt_status *look_at_all(look *l, const char *folder)
+{
+    dt_paths entries = {0};
+    dt_status *s = dt_paths_list(&entries, folder);
+    for (int i = 0; !s && i < entries.n; i++)
+        if (is_folder(entries.v[i]))
+            s = look_through(l, entries.v[i]);
+    dt_paths_release(&entries);
+    if (!s && l->pictures == 0)
+        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: a class is a folder of them in this one", folder);
+    if (!s && l->n_sizes > 0)
+        qsort(l->sizes, (size_t)l->n_sizes, sizeof *l->sizes, compare_sizes);
+    return s;
+}
+
+/* ---- telling ---- */
+
+static void put_count(dt_str *out, size_t from, int64_t n)
+{
+    dt_str_pad(out, from, 24);
+    dt_str_grouped(out, n);
+    dt_str_putc(out, '\n');
+}
+
+static void put_text(const look *l, const char *folder, dt_str *out)
+{
+    dt_str_printf(out, "%s   image_folder   ", folder);
+    dt_str_grouped(out, l->pictures);
+    dt_str_printf(out, " picture%s in %d class%s\n\nclass                   pictures\n", l->pictures == 1 ? "" : "s", l->n, l->n == 1 ? "" : "es");
+    for (int i = 0; i < l->n; i++) {
+        const size_t from = out->size;
+        dt_str_escaped(out, l->classes[i].name, strlen(l->classes[i].name), 22);
+        put_count(out, from, l->classes[i].pictures);
+    }
+    dt_str_puts(out, "\nrows x columns          pictures\n");
+    for (int i = 0; i < l->n_sizes && i < TOLD; i++) {
+        const size_t from = out->size;
+        dt_str_printf(out, "%lld x %lld", (long long)l->sizes[i].height, (long long)l->sizes[i].width);
+        put_count(out, from, l->sizes[i].pictures);
+    }
+    if (l->n_sizes > TOLD)
+        dt_str_printf(out, "and %d other sizes\n", l->n_sizes - TOLD);
+    if (l->broken == 0)
+        dt_str_puts(out, "\nall pictures can be read\n");
+    else
+        dt_str_printf(out, "\n%lld cannot be read\n%s%s", (long long)l->broken, dt_str_text(&l->faults), l->broken > TOLD ? "...\n" : "");
+}
+
+static void put_json(const look *l, const char *folder, dt_str *out)
+{
+    dt_json j = {.out = out};
+    dt_json_open(&j, NULL, '{');
+    dt_json_int(&j, "v", 1);
+    dt_json_string(&j, "title", folder);
+    dt_json_string(&j, "format", "image_folder");
+    dt_json_int(&j, "examples", l->pictures);
+    dt_json_int(&j, "broken", l->broken);
+    dt_json_open(&j, "classes", '{');
+    for (int i = 0; i < l->n; i++)
+        dt_json_int(&j, l->classes[i].name, l->classes[i].pictures);
+    dt_json_close(&j, '}');
+    dt_json_open(&j, "sizes", '[');
+    for (int i = 0; i < l->n_sizes; i++) {
+        dt_json_open(&j, NULL, '{');
+        dt_json_int(&j, "rows", l->sizes[i].height);
+        dt_json_int(&j, "columns", l->sizes[i].width);
+        dt_json_int(&j, "pictures", l->sizes[i].pictures);
+        dt_json_close(&j, '}');
+    }
+    dt_json_close(&j, ']');
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out)
+{
+    look l = {.arena = dt_arena_create()};
+    dt_status *s = look_at_all(&l, folder);
+    if (!s)
+        (json ? put_json : put_text)(&l, folder, out);
+    free(l.classes);
+    free(l.sizes);
+    dt_str_release(&l.faults);
+    dt_arena_destroy(l.arena);
+    return s;
+}
