@@ -121,8 +121,8 @@ static const struct {
     {0, "done"}, {64, "the command line is wrong"}, {65, "data or a checkpoint is malformed, or of another job"}, {66, "an input is missing"},
     {69, "a device, back end or library is not there"}, {70, "an internal error"}, {71, "no memory, threads or descriptors"},
     {73, "an output cannot be created, or the run is in use"}, {74, "reading or writing failed"},
-    {75, "stopped with the state saved: run it again to go on"}, {77, "permission denied"},
-    {78, "the job is invalid, or does not fit"}, {79, "diverged: the loss or a weight is not finite"}, {80, "--expect was not met"},
+    {75, "stopped with the state saved: run it again to go on"}, {76, "workers disagree"}, {77, "permission denied"},
+    {78, "the job is invalid, or does not fit"}, {79, "diverged: the loss or a weight is not finite"}, {80, "--expect was not met"}, {130, "ended by a second SIGINT"}, {143, "ended by a second SIGTERM"},
 };
 
 static void put_verbs(FILE *to)

@@ -144,14 +144,23 @@ static void tell_forms(const telling *t, const char *path, const dt_field *forms
     }
 }
 
+/* An optimizer's learning rate is the row's unless the job says one. */
+static const char *preset_of(const telling *t, const dt_field *f, char buffer[32])
+{
+    bool rate = t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
+    if (rate)
+        snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of->row)->rate);
+    return rate ? buffer : dt_field_default(f);
+}
+
 static void tell_field(const telling *t, const char *stem, const dt_field *f)
 {
-    char path[LONGEST_PATH];
+    char path[LONGEST_PATH], preset[32];
     const char *names[MOST_KINDS];
     dt_str type = {0};
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
     put_type(f, &type);
-    dt_job_key key = {.path = path, .type = dt_str_text(&type), .help = f->help, .preset = dt_field_default(f), .choices = names_of(f, path, names),
+    dt_job_key key = {.path = path, .type = dt_str_text(&type), .help = f->help, .preset = preset_of(t, f, preset), .choices = names_of(f, path, names),
                       .required = f->required, .refused = f->forms && f->forms->kind == DT_FIELD_END};
     if (t->of)
         key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;

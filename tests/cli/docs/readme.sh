@@ -1,7 +1,8 @@
 #!/bin/sh
-# What README.md and docs/*.md show is what happens: every `$ command` of their ``` blocks runs, in order, and must print the lines below
-# it. Free to differ, for other machines have other cores and kernel libraries: digits after a decimal point, by a hundredth; numbers on the
-# lines about cores and memory, or that a plan models; hashes, but one hash of the text is one hash of the run wherever it stands.
+# What README.md and docs/*.md show is what happens: every `$ command` of their ``` blocks, with the `> ` lines that go on with it, runs,
+# in order, and must print the lines below it. Free to differ, for other machines have other cores and kernel libraries: digits after a decimal point, by a
+# hundredth; numbers on the lines about cores and memory, or that a plan models; hashes, but one hash of the text is one hash of the run
+# wherever it stands.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 needs_digits
@@ -16,8 +17,9 @@ PATH=$TEST_DIR/bin:$PATH
 # shellcheck disable=SC2016
 awk -v to="$TEST_DIR" '
     /^ *```/ { inside = !inside; name = "" }
-    inside && /^\$ / { name = sprintf("%s/%03d", to, ++n); print substr($0, 3) > (name ".command"); printf "" > (name ".want"); next }
-    inside && name != "" && !/^ *```/ { print > (name ".want") }
+    inside && /^\$ / { name = sprintf("%s/%03d", to, ++n); print substr($0, 3) > (name ".command"); printf "" > (name ".want"); going = 1; next }
+    inside && name != "" && /^> / && going { print substr($0, 3) > (name ".command"); next }
+    inside && name != "" && !/^ *```/ { print > (name ".want"); going = 0 }
 ' README.md docs/*.md
 
 cat >"$TEST_DIR/compare.awk" <<'AWK'

@@ -1,0 +1,354 @@
+/*
+ * dtrain config reference: all that a job file may say, as Markdown: docs/job-file.md, made of the tables that job files are read by. Of what tables do not
+ * know, an example for each section, all of them together are one job.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+#include "verb.h"
+
+struct config_reference {
+    struct common common;
+};
+
+/* ---- all keys ---- */
+
+struct row {
+    char *path, *type, *help, *preset, *choices, *sort, *kind, *about;
+    bool refused, required, has_min, has_max, above_min, below_max;
+    double min, max;
+};
+enum { MOST_ROWS = 8000, MOST_SHOWN = 300 /* characters of names: only activations are as many */ };
+struct rows {
+    int n;
+    struct row at[MOST_ROWS];
+};
+
+static char *copy(const char *text)
+{
+    return text_copy(text ? text : "");
+}
+
+static char *join(const char *const *words)
+{
+    struct text t;
+    text_open(&t);
+    for (int i = 0; words && words[i]; i++)
+        fprintf(t.to, "%s`%s`", i ? ", " : "", words[i]);
+    char *all = text_copy(text_bytes(&t));
+    text_close(&t);
+    return all;
+}
+
+static void add(const dt_job_key *k, void *user)
+{
+    struct rows *all = user;
+    assert(all->n < MOST_ROWS);
+    all->at[all->n++] = (struct row){
+        .path = copy(k->path), .type = copy(k->type), .help = copy(k->help), .preset = copy(k->preset), .choices = join(k->choices),
+        .sort = copy(k->sort), .kind = copy(k->kind), .about = copy(k->about), .refused = k->refused, .required = k->required,
+        .has_min = k->has_min, .has_max = k->has_max, .above_min = k->above_min, .below_max = k->below_max, .min = k->min, .max = k->max,
+    };
+}
+
+static void release(const struct rows *all)
+{
+    for (int i = 0; i < all->n; i++) {
+        const struct row *r = &all->at[i];
+        char *const texts[] = {r->path, r->type, r->help, r->preset, r->choices, r->sort, r->kind, r->about};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            free(texts[k]);
+    }
+}
+
+/* ---- cells ---- */
+
+static void put_cell(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '<' || *text == '*')
+            fputc('\\', to);
+        fputc(*text, to);
+    }
+}
+
+static void put_range(FILE *to, const struct row *r)
+{
+    if (r->has_min && r->has_max)
+        fprintf(to, "%s%.10g to %s%.10g", r->above_min ? "above " : "", r->min, r->below_max ? "below " : "", r->max);
+    else if (r->has_min)
+        fprintf(to, "%s%.10g", r->above_min ? "above " : "at least ", r->min);
+}
+
+static void put_row(FILE *to, const struct row *r, const char *name)
+{
+    fprintf(to, "| `%s` | ", name);
+    put_cell(to, r->type);
+    fputs(r->required ? " | required | " : *r->preset ? " | `" : " | | ", to);
+    if (!r->required && *r->preset)
+        fprintf(to, "%s` | ", r->preset);
+    put_range(to, r);
+    fputs(" | ", to);
+    put_cell(to, *r->help ? r->help : "as in Keras");
+    if (strlen(r->choices) > MOST_SHOWN)
+        fputs(": [one of these](#activations)", to);
+    else if (strstr(r->type, "name"))
+        fprintf(to, "%s%s", *r->choices ? ": " : "", r->choices);
+    fputs(" |\n", to);
+}
+
+static void put_head(FILE *to)
+{
+    fputs("\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n", to);
+}
+
+/* ---- tables ---- */
+
+/* A run of rows: those of one section, or of one kind. `stem` bytes of each path are left out. */
+struct stretch {
+    const struct row *at;
+    int n;
+    size_t stem;
+};
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* Keys that people try: what to write, or that it is to come. */
+static void put_refused(FILE *to, const struct stretch *s)
+{
+    bool later = false;
+    for (int i = 0; i < s->n; i++)
+        if (s->at[i].refused && same(s->at[i].help, "not implemented yet")) {
+            fprintf(to, "%s`%s`", later ? ", " : "\nNot implemented yet: ", s->at[i].path + s->stem);
+            later = true;
+        }
+    fputs(later ? ".\n" : "", to);
+    bool any = false;
+    for (int i = 0; i < s->n; i++) {
+        if (!s->at[i].refused || same(s->at[i].help, "not implemented yet"))
+            continue;
+        fprintf(to, "%s`%s`: ", any ? "; " : "\nRefused, with a word on what to do: ", s->at[i].path + s->stem);
+        put_cell(to, s->at[i].help);
+        any = true;
+    }
+    fputs(any ? ".\n" : "", to);
+}
+
+static void put_table(FILE *to, const struct stretch *s, bool (*leave_out)(const struct rows *all, const struct row *r), const struct rows *all)
+{
+    bool head = false;
+    for (int i = 0; i < s->n; i++) {
+        const struct row *r = &s->at[i];
+        if (r->refused || strlen(r->path) <= s->stem || (leave_out && leave_out(all, r)))
+            continue;
+        if (!head)
+            put_head(to);
+        head = true;
+        put_row(to, r, r->path + s->stem);
+    }
+    put_refused(to, s);
+}
+
+/* ---- sections ---- */
+
+static const struct {
+    const char *name, *example;
+} sections[] = {
+    {"", "version: 1\nname: flowers\nseed: 42\nlet: {width: 32}\n"},
+    {"backend", NULL},
+    {"strategy", "strategy: {type: mirrored, replicas: 2}\n"},
+    {"partition", NULL},
+    {"reproducible", "reproducible: {shards: 8}\n"},
+    {"dataset", "dataset:\n  format: csv\n  train: flowers.csv\n  element:\n    x: {columns: [length, width], dtype: float32}\n"
+                "    label: {column: kind, dtype: int32, vocabulary: [round, long]}\n  map: {x: [normalize: {mean: 3, std: 2}]}\n"
+                "  validation_split: 0.2\n  shuffle: true\n  global_batch_size: 32\n"},
+    {"model", "model:\n  type: sequential\n  layers:\n    - Input: {name: x, shape: [2]}\n    - Dense: {units: \"{width}\", activation: relu}\n"
+              "    - Dropout: {rate: 0.1}\n    - Dense: {units: 2, name: logits}\n"},
+    {"compile", "compile:\n  optimizer: {Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 0.01, decay_steps: 1000}}}}\n"
+                "  loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n  metrics: [accuracy]\n"},
+    {"fit", "fit:\n  epochs: 10\n  callbacks:\n    - EarlyStopping: {monitor: val_loss, patience: 3}\n    - CSVLogger: {filename: log.csv}\n"},
+    {"checkpoint", "checkpoint: {save_freq: 100, max_to_keep: 2}\n"},
+    {"output", "output: {dir: \"runs/{name}\", tensorboard: true}\n"},
+};
+
+static struct stretch section_rows(const struct rows *all, const char *name)
+{
+    struct stretch s = {NULL, 0, *name ? strlen(name) + 1 : 0};
+    for (int i = 0; i < all->n; i++) {
+        const struct row *r = &all->at[i];
+        bool is = !*r->kind && (*name ? strncmp(r->path, name, s.stem - 1) == 0 && r->path[s.stem - 1] == '.' : !strpbrk(r->path, ".["));
+        if (is && !s.n)
+            s.at = r;
+        s.n += is;
+    }
+    return s;
+}
+
+static void put_section(FILE *to, const struct rows *all, int i)
+{
+    const struct stretch s = section_rows(all, sections[i].name);
+    if (*sections[i].name)
+        fprintf(to, "\n## %s\n", sections[i].name);
+    else
+        fputs("\n## The top level\n", to);
+    put_table(to, &s, NULL, all);
+    if (sections[i].example)
+        fprintf(to, "\n```yaml\n%s```\n", sections[i].example);
+}
+
+/* ---- kinds ---- */
+
+static const struct {
+    const char *sort, *title, *text;
+} sorts[] = {
+    {"strategy", "Strategies", "Keys that stand in `strategy`, beside `type`."},
+    {"format", "Formats of data", "Keys that stand in `dataset`, beside `format`. [data.md](data.md) tells more."},
+    {"step", "Steps of map", "In `dataset.map`, by element, a list: `image: [cast: float32, rescale: {scale: 0.5}]`."},
+    {"layer", "Layers", "Entries of `model.layers`: a name, `Flatten`, or `{Dense: {units: 10}}`."},
+    {"repeat", "Repeat", "An entry of `model.layers`, too: `Repeat: {for: {i: 3}, layers: [...]}`, with `\"{i}\"` in the texts of its layers."},
+    {"initializer", "Initialisers", "Values of `kernel_initializer` and its like."},
+    {"optimizer", "Optimizers", "Values of `compile.optimizer`."},
+    {"schedule", "Learning rate schedules", "Values of an optimizer's `learning_rate`, in place of a number."},
+    {"loss", "Losses", "Values of `compile.loss`; of a model of several outputs a mapping of their names to them."},
+    {"metric", "Metrics", "Entries of `compile.metrics`. `accuracy` is the accuracy that fits the loss."},
+    {"callback", "Callbacks", "Entries of `fit.callbacks`. [callbacks.md](callbacks.md) tells more."},
+};
+enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };
+
+/* The rows of the kind that row `first` belongs to. */
+static struct stretch kind_rows(const struct rows *all, int first)
+{
+    const struct row *r = &all->at[first];
+    const char *name = strstr(r->path, r->kind);
+    bool beside = !name || same(r->sort, "strategy") || same(r->sort, "format");
+    struct stretch s = {r, 0, beside ? strcspn(r->path, ".") + 1 : (size_t)(name - r->path) + strlen(r->kind) + 1};
+    while (first + s.n < all->n && same(all->at[first + s.n].sort, r->sort) && same(all->at[first + s.n].kind, r->kind))
+        s.n++;
+    return s;
+}
+
+static const char *leaf(const struct row *r)
+{
+    const char *dot = strrchr(r->path, '.');
+    return dot ? dot + 1 : r->path;
+}
+
+static int count_kinds(const struct rows *all, const char *sort)
+{
+    int n = 0;
+    for (int i = 0; i < all->n; i++)
+        n += same(all->at[i].sort, sort) && (i == 0 || !same(all->at[i - 1].sort, sort) || !same(all->at[i - 1].kind, all->at[i].kind));
+    return n;
+}
+
+static bool is_alike(const struct row *a, const struct row *b)
+{
+    return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
+}
+
+/* Nearly all kinds of the sort have it, with the same words: told once. */
+static bool is_common(const struct rows *all, const struct row *r)
+{
+    int n = 0, kinds = count_kinds(all, r->sort);
+    for (int i = 0; i < all->n; i++)
+        n += !all->at[i].refused && same(all->at[i].sort, r->sort) && is_alike(&all->at[i], r);
+    return kinds > 4 && n * 3 >= kinds * 2;
+}
+
+static void put_common(FILE *to, const struct rows *all, const char *sort)
+{
+    bool head = false;
+    for (int i = 0; i < all->n; i++) {
+        const struct row *r = &all->at[i];
+        bool told = false;
+        if (!same(r->sort, sort) || r->refused || !is_common(all, r))
+            continue;
+        for (int k = 0; k < i; k++)
+            told |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
+        if (told)
+            continue;
+        if (!head) {
+            fputs("\nNearly all have:\n", to);
+            put_head(to);
+        }
+        head = true;
+        put_row(to, r, leaf(r));
+    }
+}
+
+static void put_sort(FILE *to, const struct rows *all, int i)
+{
+    fprintf(to, "\n## %s\n\n%s\n", sorts[i].title, sorts[i].text);
+    put_common(to, all, sorts[i].sort);
+    for (int k = 0; k < all->n; k++) {
+        const struct row *r = &all->at[k];
+        if (!same(r->sort, sorts[i].sort) || (k && same(all->at[k - 1].sort, r->sort) && same(all->at[k - 1].kind, r->kind)))
+            continue;
+        const struct stretch s = kind_rows(all, k);
+        fprintf(to, "\n### %s\n\n", r->kind);
+        put_cell(to, r->about);
+        fputc('\n', to);
+        put_table(to, &s, is_common, all);
+    }
+}
+
+static void put_activations(FILE *to, const struct rows *all)
+{
+    for (int i = 0; i < all->n; i++)
+        if (same(all->at[i].path, "model.layers[].Dense.activation"))
+            fprintf(to, "\n## Activations\n\nValues of `activation`: %s.\n", all->at[i].choices);
+}
+
+/* ---- the verb ---- */
+
+static void put_all(FILE *to, const struct rows *all)
+{
+    fputs("# The job file\n\nEvery key, made by `dtrain config reference` from the tables that job files are read by; `man dtrain-job` has the same, and\n"
+          "`dtrain config schema` prints it for editors: a job whose first line is `# yaml-language-server: $schema=dtrain.schema.json` is completed and\n"
+          "checked as it is typed.\n\nA job is one YAML file. The key gives a value its type: integers are digits or an exact `1e3`, booleans `true` and `false`, a quoted\n"
+          "value is text. `null` is as if the key were not there. Unknown keys are errors. Paths are relative to the file that holds them, `output.dir` to the\n"
+          "working directory. Every key may be set on the command line, `dtrain fit job.yaml fit.epochs=3`; entries of lists by number:\n"
+          "`model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`, `${VARIABLE:-default}` and words of `let` stand for their values in all texts.\n"
+          "The examples of the sections are, one behind the other, a whole job.\n", to);
+    for (int i = 0; i < SECTIONS; i++)
+        put_section(to, all, i);
+    for (int i = 0; i < SORTS; i++) {
+        put_sort(to, all, i);
+        if (same(sorts[i].sort, "repeat"))
+            put_activations(to, all);
+    }
+}
+
+static int run(const struct call *call)
+{
+    struct text t;
+    if (call->operands.n)
+        return out_error(call->out, usage_error(call, "no operands expected, got '%s'", cut_word(call->operands.at[0]).text));
+    struct rows all;
+    all.n = 0;
+    text_open(&t);
+    dt_job_keys(add, &all);
+    put_all(t.to, &all);
+    out_text(call->out, text_bytes(&t));
+    text_close(&t);
+    release(&all);
+    return 0;
+}
+
+static const struct option options[] = {OPTIONS_END};
+const struct verb verb_config_reference = {
+    .name = "config reference",
+    .group = "Look",
+    .line = "print the reference of job files as Markdown: every key, layer, optimizer, loss, ...",
+    .operands = "",
+    .examples = "  dtrain config reference > docs/job-file.md\n",
+    .more = "Made of the tables that job files are read by, as manual pages (dtrain-job.5) and the schema are.\n",
+    .options = options,
+    .size = sizeof(struct config_reference),
+    .run = run,
+};
