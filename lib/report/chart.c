@@ -335,9 +335,9 @@ static bool can_smooth(const dt_chart *c)
     return false;
 }
 
-static void put_switch(dt_str *out, const char *class, const char *word)
+static void put_switch(dt_str *out, const char *class, const char *word, bool on)
 {
-    dt_str_printf(out, "<label class=\"switch\"><input type=\"checkbox\" class=\"%s\"> %s</label>", class, word);
+    dt_str_printf(out, "<label class=\"switch\"><input type=\"checkbox\" class=\"%s\"%s> %s</label>", class, on ? " checked" : "", word);
 }
 
 static void put_caption(const dt_chart *c, bool log, dt_str *out)
@@ -346,13 +346,13 @@ static void put_caption(const dt_chart *c, bool log, dt_str *out)
     dt_html_tag(out, "h3", "", c->title);
     dt_str_puts(out, "<span class=\"switches\">");
     if (can_smooth(c))
-        put_switch(out, "smooth", "smooth");
+        put_switch(out, "smooth", "smooth", c->smoothed);
     if (log)
-        put_switch(out, "logarithmic", "log");
+        put_switch(out, "logarithmic", "log", false);
     dt_str_puts(out, "</span></div>");
     if (c->note)
         dt_html_tag(out, "p", " class=\"note\"", c->note);
-    dt_str_puts(out, "<ul class=\"legend\">");
+    dt_str_printf(out, "<ul class=\"legend%s\">", c->n == 1 && strcmp(c->curve[0].label, c->title) == 0 ? " alone" : "");
     for (int i = 0; i < c->n; i++) {
         dt_str_printf(out, "<li class=\"c%d%s\">", c->curve[i].colour, c->curve[i].dashed ? " dashed" : "");
         dt_html_text(out, c->curve[i].label);
@@ -371,7 +371,7 @@ void dt_chart_put(const dt_chart *c, dt_str *out)
     if (!(y.most >= y.least))
         y = (range){0, 1, INFINITY}; /* nothing but gaps */
     bool log = wants_log(&y);
-    dt_str_puts(out, "<figure class=\"chart\" id=\"chart-");
+    dt_str_printf(out, "<figure class=\"chart%s\" id=\"chart-", c->wide ? " wide" : "");
     dt_html_text(out, c->id);
     dt_str_puts(out, "\">");
     put_caption(c, log, out);

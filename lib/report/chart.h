@@ -27,6 +27,8 @@ typedef struct dt_chart {
     const char *id, *title, *x;   /* x: "epoch", "step" */
     const char *note;             /* a line under the title; NULL: none */
     bool from_zero;               /* the axis begins there */
+    bool wide;                    /* as wide as the page */
+    bool smoothed;                /* to begin with, where there is something to smooth */
     int n;
     dt_curve curve[DT_CHART_CURVES];
 } dt_chart;

@@ -85,16 +85,12 @@ static void end(dt_report_run *r, json_t *line)
 
 static void steps(dt_report_run *r, json_t *line)
 {
-    static const char *const same[] = {"loss", "loss_min", "loss_max", "learning_rate"};
-    double step = (double)dt_report_int(line, "step"), n = (double)dt_report_int(line, "n");
-    double seconds = dt_report_number(line, "seconds"), waited = dt_report_number(line, "waited_s"), slice = dt_report_number(line, "virtual_s");
-    if (!(n > 0))
+    static const char *const keys[] = {"loss", "loss_min", "loss_max", "learning_rate", "n", "examples", "seconds", "waited_s"};
+    double step = (double)dt_report_int(line, "step"), slice = dt_report_number(line, "virtual_s");
+    if (dt_report_int(line, "n") == 0)
         return;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        dt_series_add(dt_series_of(&r->by_step, same[i]), step, dt_report_number(line, same[i]));
-    dt_series_add(dt_series_of(&r->by_step, "step_ms"), step, 1e3 * seconds / n);
-    dt_series_add(dt_series_of(&r->by_step, "waiting"), step, seconds > 0 ? 100 * waited / seconds : 0);
-    dt_series_add(dt_series_of(&r->by_step, "examples_per_s"), step, seconds > 0 ? (double)dt_report_int(line, "examples") / seconds : (double)NAN);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        dt_series_add(dt_series_of(&r->by_step, keys[i]), step, dt_report_number(line, keys[i]));
     if (slice > 0)
         dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }

@@ -62,7 +62,7 @@ typedef struct dt_report_run {
     dt_arena *arena;
     const char *path, *label;  /* label: its name, told apart from the others' */
     dt_series_list by_epoch;   /* history's metrics; x: epochs */
-    dt_series_list by_step;    /* loss, loss_min, loss_max, learning_rate, step_ms, virtual_ms, waiting, examples_per_s, and validation's val_... */
+    dt_series_list by_step;    /* of the steps up to each x: n, examples, seconds, waited_s, loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
     dt_series_list of_epochs;  /* epoch, wall_s, examples_per_s, idle, waited_s, peak_rss_bytes; x: steps */
     dt_listing checkpoints;
     json_t *start, *end;       /* the last lines of these kinds; NULL: none */

@@ -63,7 +63,7 @@ static const dt_series_list *validated(const dt_report_run *r)
 
 static void put_loss(const dt_report_pages *p, dt_arena *arena, dt_str *out)
 {
-    dt_chart c = {.id = "loss-step", .title = "loss by step", .x = "step"};
+    dt_chart c = {.id = "loss-step", .title = "loss by step", .x = "step", .wide = true, .smoothed = p->n > 1};
     for (int i = 0; i < p->n; i++) {
         const dt_report_run *r = &p->run[i];
         const dt_series *line = dt_series_find(&r->by_step, "loss");

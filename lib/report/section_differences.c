@@ -28,7 +28,7 @@ static bool is_leaf(const json_t *t)
 
 static void add(flat *f, const char *path, const json_t *t)
 {
-    char *text = json_dumps(t, JSON_ENCODE_ANY);
+    char *text = json_dumps(t, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     const char *plain = json_is_string(t) ? json_string_value(t) : text ? text : "";
     DT_GROW(f->pair, f->cap, f->n + 1);
     f->pair[f->n++] = (dt_pair){path, dt_arena_strdup(f->arena, plain)};

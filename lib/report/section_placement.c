@@ -47,6 +47,8 @@ static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment
         *out = dt_assignment_each_core(t);
         return NULL;
     }
+    for (int i = 0; i < 4; i++)
+        stride[i] = stride[i] > 0 ? stride[i] : 1; /* none was said */
     return dt_device_assignment_build(out, t, &(dt_device_assignment_options){
         .computation_shape = shape, .shape_rank = 4, .computation_stride = stride, .stride_rank = 4,
         .num_replicas = (int)dt_report_int(start, "replicas"), .device_order_mode = order <= DT_ORDER_MESH ? (dt_device_order)order : DT_ORDER_AUTO});

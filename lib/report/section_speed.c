@@ -1,34 +1,63 @@
 /* How fast: learning rate, examples a second, time of a step and what of it was waiting for data; on a simulated slice its clock too. */
+#include <stdlib.h>
+
 #include "report/report.h"
 
-static void put_chart(const dt_report_pages *p, const dt_chart *like, const char *name, dt_str *out)
+enum { BINS = 120 };
+
+/* A curve: factor * sum of `above` / sum of `below` over bins of neighbouring points, so that many short steps are no hedge. below NULL: `above` as it is. */
+typedef struct ratio {
+    const char *above, *below;
+    double factor;
+    dt_chart chart;
+} ratio;
+
+static void divide(const dt_report_run *r, const ratio *q, dt_series *out)
 {
-    dt_chart c = *like;
-    for (int i = 0; i < p->n; i++)
+    const dt_series *a = dt_series_find(&r->by_step, q->above), *b = dt_series_find(&r->by_step, q->below);
+    int each = a ? (a->n + BINS - 1) / BINS : 1;
+    for (int i = 0; a && b && i < a->n && i < b->n; i += each) {
+        double above = 0, below = 0;
+        int k = i;
+        for (; k < i + each && k < a->n && k < b->n; k++) {
+            above += a->p[k].y;
+            below += b->p[k].y;
+        }
+        dt_series_add(out, a->p[k - 1].x, below > 0 ? q->factor * above / below : (double)NAN);
+    }
+}
+
+static void put_chart(const dt_report_pages *p, const ratio *q, dt_str *out)
+{
+    dt_chart c = q->chart;
+    dt_series *made = dt_alloc((size_t)p->n * sizeof *made);
+    for (int i = 0; i < p->n; i++) {
+        if (q->below)
+            divide(&p->run[i], q, &made[i]);
         dt_chart_add(&c, &(dt_curve){.label = p->n == 1 ? c.title : p->run[i].label, .colour = i % DT_REPORT_COLOURS,
-                                     .line = dt_series_find(&p->run[i].by_step, name)});
+                                     .line = q->below ? &made[i] : dt_series_find(&p->run[i].by_step, q->above)});
+    }
     dt_chart_put(&c, out);
+    for (int i = 0; i < p->n; i++)
+        free(made[i].p);
+    free(made);
 }
 
 static void put_charts(const dt_report_pages *p, dt_str *out)
 {
-    static const struct {
-        const char *series;
-        dt_chart chart;
-    } rows[] = {
-        {"learning_rate", {.id = "learning-rate", .title = "learning rate", .x = "step", .from_zero = true}},
-        {"examples_per_s", {.id = "throughput", .title = "examples per second", .x = "step", .from_zero = true,
-                            .note = "Of training steps with their waits for data; compiling, checkpoints and validation are not in it."}},
-        {"step_ms", {.id = "step-time", .title = "time of a step, ms", .x = "step", .from_zero = true}},
-        {"waiting", {.id = "waiting", .title = "waiting for data, % of a step", .x = "step", .from_zero = true}},
-        {"virtual_ms", {.id = "virtual", .title = "time of a step on the simulated slice, ms", .x = "step", .from_zero = true,
-                        .note = "By the model's clock; this machine needs the time above for it."}},
+    static const ratio rows[] = {
+        {"learning_rate", NULL, 1, {.id = "learning-rate", .title = "learning rate", .x = "step", .from_zero = true}},
+        {"examples", "seconds", 1, {.id = "throughput", .title = "examples per second", .x = "step", .from_zero = true}},
+        {"seconds", "n", 1e3, {.id = "step-time", .title = "time of a step, ms", .x = "step", .from_zero = true}},
+        {"waited_s", "seconds", 100, {.id = "waiting", .title = "waiting for data, % of a step", .x = "step", .from_zero = true}},
+        {"virtual_ms", NULL, 1, {.id = "virtual", .title = "time of a step on the simulated slice, ms", .x = "step", .from_zero = true}},
     };
     dt_str all = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        put_chart(p, &rows[i].chart, rows[i].series, &all);
+        put_chart(p, &rows[i], &all);
     if (all.size > 0)
-        dt_str_printf(out, "<div class=\"charts\">%s</div>\n", dt_str_text(&all));
+        dt_str_printf(out, "<p class=\"note\">Times are those of training steps with their waits for data; compiling, checkpoints and validation are not in them."
+                           "</p>\n<div class=\"charts\">%s</div>\n", dt_str_text(&all));
     dt_str_release(&all);
 }
 
@@ -51,14 +80,20 @@ static void put_throughput(const dt_report_run *r, dt_str *out)
         dt_html_number(out, examples / seconds);
 }
 
-static void put_step(const dt_report_run *r, dt_str *out)
+static double sum_of_steps(const dt_report_run *r, const char *name)
 {
-    const dt_series *s = dt_series_find(&r->by_step, "step_ms");
+    const dt_series *s = dt_series_find(&r->by_step, name);
     double sum = 0;
     for (int i = 0; s && i < s->n; i++)
-        sum += s->p[i].y;
-    if (s && s->n > 0)
-        dt_html_seconds(out, sum / s->n / 1e3);
+        sum += isfinite(s->p[i].y) ? s->p[i].y : 0;
+    return sum;
+}
+
+static void put_step(const dt_report_run *r, dt_str *out)
+{
+    double n = sum_of_steps(r, "n");
+    if (n > 0)
+        dt_html_seconds(out, sum_of_steps(r, "seconds") / n);
 }
 
 static void put_virtual(const dt_report_run *r, dt_str *out)

@@ -58,12 +58,12 @@ static void put_metric(const dt_series *s, dt_str *out)
     dt_str below = {0};
     open_tile(out, s->name);
     dt_html_number(out, last->y);
-    if (best && best != last) {
+    if (best && best->y != last->y) {
         dt_str_puts(&below, "best ");
         dt_put_number(&below, best->y);
         dt_str_printf(&below, " in epoch %.0f", best->x);
     } else if (best && s->n > 1)
-        dt_str_puts(&below, "the best so far");
+        dt_str_puts(&below, "its best");
     close_tile(out, dt_str_text(&below));
     dt_str_release(&below);
 }

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Runs that were killed, cut or spoilt by others are told as far as they can be read, with a word about it; what is hostile in them stays text.
+. tests/cli/setup.sh
+write_tiny
+run=$TEST_DIR/run
+page=$TEST_DIR/page.html
+"$DTRAIN" fit "$tiny" >/dev/null
+cp -r "$run" "$TEST_DIR/whole"
+
+# again: the run as it was.
+again() {
+    rm -rf "$run" && cp -r "$TEST_DIR/whole" "$run"
+}
+report() {
+    "$DTRAIN" report "$run" -o "$page" -q || echo "exit $?"
+}
+
+# Killed while it wrote: half a line at the end, and no end of the attempt.
+grep -v '"event": "end"' "$TEST_DIR/whole/record.jsonl" | head -c -40 >"$run/record.jsonl"
+report
+has "$page" '>interrupted</span>'
+has "$page" 'ends within a line'
+has "$page" 'id="chart-loss-epoch"'
+
+# Lines of somebody else, and one that is none.
+again
+printf '%s\n' 'no JSON' '{"event": "unheard of"}' '[]' '{"a": 1, "a": 2}' >>"$run/record.jsonl"
+head -c 300 /dev/urandom | tr -d '\n' >>"$run/history.jsonl"
+report
+has "$page" 'record.jsonl: 4 lines could not be read and are left out'
+has "$page" 'history.jsonl ends within a line'
+
+# Older runs have no record; those without a checkpoint no ckpt/.
+again
+rm "$run/record.jsonl"
+report
+has "$page" 'there is no record.jsonl'
+has "$page" '>completed</span>'
+again
+rm -r "$run/ckpt"
+report
+again
+rm -r "$run/ckpt" "$run/history.jsonl"
+report
+has "$page" 'id="chart-loss-step"'
+again
+echo '{}' >"$run/ckpt/step-00000012/state.json"
+report
+has "$page" 'damaged checkpoint'
+
+# Numbers that nobody could draw.
+again
+cat >>"$run/history.jsonl" <<'END'
+{"epoch": 3, "step": 18, "loss": null, "accuracy": 1e308, "val_loss": -1e308}
+{"epoch": 9007199254740993, "step": 24, "loss": 1e-320, "accuracy": "text", "val_loss": 5}
+END
+report
+has "$page" 'NaN at epoch 3'
+lacks "$page" 'inf'
+
+# Markup in names of runs, metrics and folders, and letters that turn the direction of reading.
+again
+sed 's/"name": "tiny"/"name": "<script>alert(1)<\/script>\\u202e\\u0007"/; s/"strategy": "mirrored"/"strategy": "\\"><img src=x onerror=alert(2)>"/' \
+    "$TEST_DIR/whole/record.jsonl" >"$run/record.jsonl"
+sed 's/"accuracy"/"<b onclick=x>"/' "$TEST_DIR/whole/history.jsonl" >"$run/history.jsonl"
+odd="$TEST_DIR/<img src=x>'\"&"
+cp -r "$run" "$odd"
+"$DTRAIN" report "$odd" -o "$page" -q
+grep -oE '<(img|b)[ >][^>]*>' "$page" | sort | uniq -c | grep -v '<b>'
+echo "scripts: $(grep -c '<script>' "$page")"
+has "$page" '&lt;script&gt;alert(1)&lt;/script&gt;\u202e\u0007'
+has "$page" '&lt;img src=x&gt;&#39;&quot;&amp;'
