@@ -19,7 +19,9 @@ FUZZ_TARGET(override)
     for (char *at = strtok_r(text, "\n", &rest); at && n < MOST_OVERRIDES; at = strtok_r(NULL, "\n", &rest))
         line[n++] = at;
     dt_job_source source = {.path = fuzz_file(job_text, strlen(job_text)), .overrides = line, .n_overrides = n};
-    fuzz_done(dt_job_open(&job, &source));
+    dt_status *s = dt_job_open(&job, &source);
+    FUZZ_CHECK(!s || n > 0, "the job is wrong without overrides");
+    fuzz_done(s);
     dt_job_unref(job);
     return 0;
 }

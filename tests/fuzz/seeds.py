@@ -213,7 +213,7 @@ STATE = ('{"format":1,"generation":0,"step":3,"epoch":1,"epoch_step":1,"finished
          '"job":"{\\"seed\\":7}"%s')
 for name, more in (("plain", ""), ("callbacks", ',"callbacks":"{}"')):
     text = STATE % ("0" * 64, "1" * 64, "2" * 64, "3" * 64, more)
-    put("state", name, text + ',"sha256":"' + hashlib.sha256(text.encode()).hexdigest() + '"}\n')
+    put("state", name, text + ', "sha256": "' + hashlib.sha256(text.encode()).hexdigest() + '"}\n')
 LINES = '{"epoch":1,"step":10,"loss":0.5,"accuracy":0.75}\n{"epoch":2,"step":20,"loss":null,"val_loss":1e-3}\n'
 put("history", "two", LINES)
 put("history", "torn", LINES + '{"epoch":3,"st')
@@ -246,6 +246,16 @@ ROW = {"id": "a-1", "kind": "worked_problem", "published": 1.5, "unit": "s", "me
        "config": {"inputs": {"D": 4096, "F": [1, 2]}, "formula": "2*D*F0/C", "question": "How long on 32 v4 chips?", "chip": "v4"}}
 put("rows", "one", json.dumps({"rows": [ROW]}))
 put("rows", "list", json.dumps([ROW, dict(ROW, id="b", kind="train_step")]))
+PUBLISHED = "../shared/validation-shared.json"
+if os.path.exists(PUBLISHED):
+    with open(PUBLISHED) as f:
+        rows = json.load(f)["rows"]
+    for i, row in enumerate(sorted(rows, key=lambda r: len(json.dumps(r)))[::max(1, len(rows) // 200)]):
+        put("rows", "published%d" % i, json.dumps({"rows": [row]}))
+put("json", "deep", "{\"a\":" + "[" * 80 + "]" * 80 + "}")
+put("json", "twice", '{"a":1,"a":2}')
+put("json", "inner", '{"b":{"a\\"":1,"a\\"":2}}')
+put("json", "list", "[1]")
 put("yaml", "forms", "a: &x [1, 'two', \"thr\\u00e9e\", ~]\nb: *x\nc: |\n  text\n  more\nd: >-\n  folded\n  text\ne: {f: 1e3, g: [], h: {}}\n")
 for root, _, names in os.walk("configs"):
     for name in names:
@@ -255,3 +265,7 @@ for root, _, names in os.walk("configs"):
                 data = f.read()
             for target in ("job", "yaml"):
                 put(target, name, data)
+for i in range(4):
+    put("words", "learned%d" % i, bytes([i]) + b"x\nTo be, or not to be\n\"that is, the question\"\nto\n")
+put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
+put("learned", "two", '{"x.0":{"mean":[1,2.5],"variance":[0.5,1e-9]},"y.1":{"words":["to","be"]}}')

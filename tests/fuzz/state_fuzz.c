@@ -30,7 +30,7 @@ FUZZ_TARGET(state)
 /* The last key is the SHA-256 of all before it. */
 FUZZ_MUTATOR
 {
-    static const char key[] = ",\"sha256\":\"";
+    static const char key[] = ", \"sha256\": \"";
     size = LLVMFuzzerMutate(data, size, most);
     for (size_t at = size; seed % 8 != 0 && at-- > 0;)
         if (size - at >= sizeof key - 1 + 64 && memcmp(data + at, key, sizeof key - 1) == 0) {

@@ -41,10 +41,13 @@ FUZZ_TARGET(substitute)
     dt_str_puts(&text, "}\nlet:\n  units: 4\n");
     put(&text, "  word: ", part[3]);
     put(&text, "  other: ", part[2]);
-    put(&text, "model:\n  type: sequential\n  layers:\n    - Input: {name: image, shape: [8]}\n    - Repeat: {for: {i: 2}, layers: [Dense: {units: '{units}', name: h_{i}}]}\n"
-               "    - Dense:\n        units: 3\n        name: ", part[2]);
+    dt_str_puts(&text, "model:\n  type: sequential\n  layers:\n    - Input: {name: image, shape: [8]}\n"
+                       "    - Repeat: {for: {i: 2}, layers: [Dense: {units: '{units}', name: 'h_{i}'}]}\n"
+                       "    - Dense: {units: 3, name: 'o{other}{word}'}\n");
     dt_job_source source = {.path = fuzz_file(dt_str_text(&text), text.size)};
-    fuzz_done(dt_job_open(&job, &source));
+    dt_status *s = dt_job_open(&job, &source);
+    FUZZ_CHECK(!s || strcmp(part[0], "n") != 0 || strcmp(part[1], "d") != 0 || *part[2] || *part[3], "the job is wrong without substitutions");
+    fuzz_done(s);
     dt_job_unref(job);
     dt_str_release(&text);
     return 0;

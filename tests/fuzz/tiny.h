@@ -3,6 +3,7 @@
 #define TESTS_FUZZ_TINY_H
 
 #define TINY_BODY                                                                                            \
+    "version: 1\n"                                                                                           \
     "seed: 7\n"                                                                                              \
     "strategy: {type: mirrored, replicas: 2}\n"                                                              \
     "dataset:\n"                                                                                             \

@@ -1,4 +1,4 @@
-/* Weights that somebody else has written (`init_from`, --ckpt FILE), safetensors or NPZ: held against a model's. The first byte: skip_mismatch. */
+/* Weights that somebody else has written (`init_from`, --ckpt FILE), safetensors or NPZ: held against a model's, strictly and with skip_mismatch. */
 #include "format/format.h"
 #include "fuzz.h"
 #include "repair.h"
