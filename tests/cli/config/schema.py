@@ -1,8 +1,8 @@
-"""The schema of job files against the reader of job files: schema.py DTRAIN DIRECTORY JOB...
+"""The schema of job files against the reader of job files: schema.py DTRAIN DIRECTORY JOB... PAGE.md...
 
 The schema is itself valid; jobs that `dtrain validate` takes are valid by it; and of jobs that are changed at one place, by a key that nobody knows, a
 value of another type, a number beyond its limits, both say the same. Jobs that only one of them refuses are printed: always where it is the schema, and
-where it is the reader when it says so with an error that a schema can express.
+where it is the reader when it says so with an error that a schema can express. Parts of jobs on pages of the documentation are valid, too.
 """
 import copy
 import json
@@ -60,6 +60,16 @@ def validate(paths):
     return codes
 
 
+def check_page(path, validator):
+    """The YAML on a page: sections of jobs, the rest of which stands elsewhere. What is set in is less than a section."""
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    for block in re.findall(r"^```yaml\n(\S.*?)^```", page, re.S | re.M):
+        job = {"extends": "the rest", **value_of(yaml.compose(block))}
+        for error in validator.iter_errors(job):
+            print(f"{path}: {list(error.absolute_path)}: {error.message[:200]}")
+
+
 # ---- jobs that are changed at one place ----
 
 def places(value, path=()):
@@ -108,7 +118,11 @@ def main():
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
 
-    jobs = {path: read(path) for path in sys.argv[3:]}
+    for path in sys.argv[3:]:
+        if path.endswith(".md"):
+            check_page(path, validator)
+
+    jobs = {path: read(path) for path in sys.argv[3:] if not path.endswith(".md")}
     codes = validate(list(jobs))
     sound = [path for path in jobs if not codes[path]]
     for path in sound:
