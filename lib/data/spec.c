@@ -65,9 +65,11 @@ static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
 
 static const dt_field common[] = {
     DT_TREE(struct dataset, format, .forms = format_forms, .required = true, .help = "kind of the files: csv, idx, npy, tfrecord, text, image_folder; or synthetic"),
-    PART("train", DT_PART_TRAIN, .forms = part_forms, .help = "element: file, for each element"),
-    PART("validation", DT_PART_VALIDATION, .forms = part_forms, .help = "the same elements, evaluated after each epoch"),
-    PART("test", DT_PART_TEST, .forms = part_forms, .help = "the same elements, for evaluate --split test"),
+    PART("train", DT_PART_TRAIN, .forms = part_forms,
+         .help = "what to train on: {element: file} of idx and npy; a file, a pattern or a list of csv and tfrecord; a text; a folder of pictures"),
+    PART("validation", DT_PART_VALIDATION, .forms = part_forms,
+         .help = "the same, evaluated after each epoch; of synthetic data how many examples"),
+    PART("test", DT_PART_TEST, .forms = part_forms, .help = "the same, for evaluate --split test"),
     DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
             .help = "the last part of `train`, before shuffling, is kept for validation"),
     DT_TREE(struct dataset, map, .forms = map_forms, .help = "steps per element: cast, rescale, normalize, one_hot, resize, random_crop, random_flip, ..."),
