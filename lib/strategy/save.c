@@ -51,9 +51,8 @@ static dt_status *write_beside(const dt_tensor *t, const char *temporary, const 
     if (!s)
         s = write_parts(&w, t);
     if (!s)
-        s = dt_rename(temporary, path);
-    if (s)
-        dt_writer_abandon(&w);
+        return dt_file_adopt(temporary, path);
+    dt_writer_abandon(&w);
     return s;
 }
 

@@ -164,7 +164,7 @@ static dt_status *commit(dt_row_writer *w)
 {
     DT_TRY(dt_writer_sync(&w->file));
     DT_TRY(dt_writer_close(&w->file));
-    DT_TRY(dt_rename(w->temporary, w->path));
+    DT_TRY(dt_file_adopt(w->temporary, w->path));
     free(w->temporary);
     w->temporary = NULL;
     return NULL;

@@ -176,15 +176,9 @@ static dt_status *save_weights(run *r, const char *path)
 {
     const dt_arrays model = dt_model_arrays(r->model, r->arena);
     const char *temporary = dt_arena_printf(r->arena, "%s.tmp", path);
-    char *folder = dt_path_dir(path);
     dt_digest digest;
-    dt_status *s = dt_safetensors_write(temporary, &model, &digest);
-    if (!s)
-        s = dt_rename(temporary, path);
-    if (!s)
-        s = dt_dir_sync(folder);
-    free(folder);
-    return s;
+    DT_TRY(dt_safetensors_write(temporary, &model, &digest));
+    return dt_file_adopt(temporary, path);
 }
 
 static dt_status *save_model(run *r, const char *path)
