@@ -14,8 +14,10 @@ static dt_status *convert(const struct call *call)
     const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
     if (call->operands.n != 1)
         return usage_error(call, "one run, checkpoint or file expected, got %d", call->operands.n);
-    if (!suffix || (strcmp(suffix, ".npz") != 0 && strcmp(suffix, ".safetensors") != 0))
+    if (!my->output)
         return usage_error(call, "-o FILE.npz or -o FILE.safetensors is missing");
+    if (!suffix || (strcmp(suffix, ".npz") != 0 && strcmp(suffix, ".safetensors") != 0))
+        return usage_error(call, "-o '%.80s' ends neither in .npz nor in .safetensors", my->output);
     return dt_checkpoint_convert(call->operands.at[0], my->output);
 }
 

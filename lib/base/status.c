@@ -260,7 +260,7 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path)
     int number = errno;
     dt_str text = {0};
     add_system_text(&text, number);
-    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", path, dt_str_text(&text));
+    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''", dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }

@@ -119,7 +119,7 @@ static dt_status *check_kind(const char *path, mode_t kind, dt_error missing)
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT || errno == ENOTDIR)
             return missing == DT_E_CHECKPOINT ? dt_fail(missing, NULL, "%s: is missing", path) : dt_fail_errno(missing, path);
-        return dt_fail_errno(DT_E_IO, path);
+        return dt_fail_errno(missing == DT_E_CHECKPOINT ? DT_E_IO : missing, path);
     }
     if (S_ISLNK(st.st_mode))
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: is a symbolic link; refused", path);

@@ -83,6 +83,8 @@ static void set_environment(void)
 static dt_status *load(dt_pjrt *p)
 {
     const dt_pjrt_api *(*get)(void) = NULL;
+    if (!*p->path) /* which dlopen takes for this program itself */
+        return dt_fail(DT_E_PLUGIN, NULL, "cannot open the compiler plug-in: its path is empty");
     set_environment();
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
