@@ -112,6 +112,19 @@ static void name_metrics(dt_trainer *t)
     }
 }
 
+/* Of a model that scores classes, none but those. */
+static dt_status *check_classes(const dt_trainer *t, const dt_class_weights *c, const dt_place *at)
+{
+    const dt_type *scores = &t->o.model->spec.output[0].type;
+    const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[0].loss.kind;
+    int64_t classes = scores->dim[scores->rank - 1];
+
+    for (int i = 0; loss && loss->sparse && i < c->n; i++)
+        if (c->number[i] >= classes)
+            return dt_fail(DT_E_RANGE, at, "class_weight: class %lld is outside [0, %lld)", (long long)c->number[i], (long long)classes);
+    return NULL;
+}
+
 /* Classes are those of examples. */
 static dt_status *check_class_weight(const dt_trainer *t)
 {
@@ -125,7 +138,7 @@ static dt_status *check_class_weight(const dt_trainer *t)
     dt_dataset_elements(t->o.data, &element);
     const dt_element *target = &element[t->match.target[0]];
     if (target->type.rank <= 2)
-        return NULL;
+        return check_classes(t, c, at);
     return dt_fail(DT_E_LABELS, at, "class_weight is for one class an example; targets '%s' have %d dimensions", target->name, target->type.rank);
 }
 
