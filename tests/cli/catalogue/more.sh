@@ -1,0 +1,5 @@
+#!/bin/sh
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+. tests/cli/rows.sh
+rows tests/cli/catalogue/more.rows
