@@ -12,7 +12,7 @@
 #   F09 see tests/cli/fit/full.sh             is shown there
 #
 # Whatever a row says, these hold for all: nothing is written but the run directory (run/), and that not by what is refused before the first
-# step, which also takes less than 2 s and 256 MiB; errors have their form and number; standard error is 64 KiB at most, of characters that
+# step, which also takes less than 2 s (of the processor) and 256 MiB; errors have their form and number; standard error is 64 KiB at most, of characters that
 # any terminal shows.
 # shellcheck shell=sh
 . tests/cli/make.sh
@@ -52,9 +52,7 @@ row() {
     [ -n "$id" ] || return 0
     codes=${words%% *} words=${words#"${words%% *}"}
     : "${words:= fit job.yaml -q}"
-    wrongs=''
-    # shellcheck disable=SC2119 # the row's words, not this shell's
-    as=''
+    wrongs='' as=''
     case $codes in
     user)
         ran=$((ran + 1)) words=${words# }
@@ -117,7 +115,7 @@ check_said() {
     while IFS= read -r piece; do
         [ -z "$piece" ] || grep -q -e "$piece" "$place.err" || wrong "not said: '$piece' but: $(grep error: "$place.err" | head -n 3 | cut -c1-300)"
     done <<END
-$(echo "$said" | sed 's/[][\\.^$]/\\&/g; s/\*/.*/g')
+$(printf '%s' "$said" | sed 's/[][\\.^$]/\\&/g; s/\*/.*/g')
 END
 }
 
