@@ -113,25 +113,6 @@ static dt_status *find_columns(dt_examples *x, int file, const dt_csv *c)
     return s;
 }
 
-static dt_status *check_fields(const dt_examples *x, int file, const dt_csv *c)
-{
-    const int wanted = x->fields[file];
-    if (c->n == wanted)
-        return NULL;
-    const bool more = c->n > wanted;
-    return dt_csv_fail(c, more ? c->field[wanted].line : c->field[c->n - 1].line, more ? c->field[wanted].col : c->end_col,
-                       "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", wanted);
-}
-
-/* The values of element e, which are where `index` says. */
-static dt_status *read_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out)
-{
-    const size_t size = dt_dtype_size(e->type.dtype);
-    for (int i = 0; i < e->columns.n; i++, out += size)
-        DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
-    return NULL;
-}
-
 /* Room for one more example of element e, at the end of those that are kept, or always the same. */
 static char *next_row(dt_examples *x, int e)
 {
@@ -158,7 +139,7 @@ static dt_status *drop_rows(dt_examples *x, const dt_csv *c)
 
 static dt_status *add_text(dt_examples *x, int e, const int *index, const dt_csv *c)
 {
-    DT_TRY(read_values(c, &x->element[e], index, x->longest));
+    DT_TRY(dt_csv_values(c, &x->element[e], index, x->longest));
     if (!x->kept)
         return NULL;
     DT_GROW(x->text[e], x->text_cap[e], (int)x->count + 1);
@@ -178,9 +159,9 @@ static int64_t bytes_kept(const dt_examples *x)
 static dt_status *add_example(dt_examples *x, int file, const dt_csv *c)
 {
     const int *index = x->index[file];
-    DT_TRY(check_fields(x, file, c));
+    DT_TRY(dt_csv_check_fields(c, x->fields[file]));
     for (int e = 0; e < x->n; index += x->element[e++].columns.n)
-        DT_TRY(x->element[e].text ? add_text(x, e, index, c) : read_values(c, &x->element[e], index, next_row(x, e)));
+        DT_TRY(x->element[e].text ? add_text(x, e, index, c) : dt_csv_values(c, &x->element[e], index, next_row(x, e)));
     if (x->kept && bytes_kept(x) > LARGEST_KEPT)
         DT_TRY(drop_rows(x, c));
     if (x->count == INT32_MAX)
@@ -393,7 +374,7 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
         index += x->element[i].columns.n;
     dt_status *s = reread(x, file, row, &c);
     if (!s)
-        s = read_values(&c, &x->element[e], index, out);
+        s = dt_csv_values(&c, &x->element[e], index, out);
     dt_csv_close(&c);
     return dt_at(s, &x->stored[e].at);
 }

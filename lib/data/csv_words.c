@@ -222,3 +222,20 @@ dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const d
         return bad(&x, "is not a number", "");
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }
+
+dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out)
+{
+    const size_t size = dt_dtype_size(e->type.dtype);
+    for (int i = 0; i < e->columns.n; i++, out += size)
+        DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
+    return NULL;
+}
+
+dt_status *dt_csv_check_fields(const dt_csv *c, int wanted)
+{
+    if (c->n == wanted)
+        return NULL;
+    const bool more = c->n > wanted;
+    const dt_csv_field *f = &c->field[more ? wanted : c->n - 1];
+    return dt_csv_fail(c, f->line, more ? f->col : c->end_col, "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", wanted);
+}

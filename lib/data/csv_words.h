@@ -33,5 +33,9 @@ dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
 dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to) DT_MUST_USE;
 /* A record's field as value i of an element. */
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out) DT_MUST_USE;
+/* All values of an element, whose fields stand where `index` says. */
+dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out) DT_MUST_USE;
+/* The record at hand has as many fields as the first one. */
+dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;
 
 #endif

@@ -147,15 +147,6 @@ static bool holds(const void *state)
     return t->first || (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-static dt_status *check_fields(const table *t)
-{
-    const dt_csv *c = &t->csv;
-    if (c->n == t->fields)
-        return NULL;
-    const dt_csv_field *f = &c->field[c->n > t->fields ? t->fields : c->n - 1];
-    return dt_csv_fail(c, f->line, c->n > t->fields ? f->col : c->end_col, "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", t->fields);
-}
-
 static dt_status *next_record(dt_stream_source *s, void *state, void *const *row, bool *more)
 {
     table *t = state;
@@ -165,13 +156,9 @@ static dt_status *next_record(dt_stream_source *s, void *state, void *const *row
     t->first = false;
     if (!*more)
         return NULL;
-    DT_TRY(check_fields(t));
-    for (int e = 0; e < s->n; e++) {
-        const dt_csv_element *x = &t->element[e];
-        size_t size = dt_dtype_size(x->type.dtype);
-        for (int i = 0; i < x->columns.n; i++)
-            DT_TRY(dt_csv_value(&t->csv, x, i, &t->csv.field[t->index[e][i]], (char *)row[e] + (size_t)i * size));
-    }
+    DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
+    for (int e = 0; e < s->n; e++)
+        DT_TRY(dt_csv_values(&t->csv, &t->element[e], t->index[e], row[e]));
     return NULL;
 }
 
