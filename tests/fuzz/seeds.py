@@ -266,6 +266,6 @@ for root, _, names in os.walk("configs"):
             for target in ("job", "yaml"):
                 put(target, name, data)
 for i in range(4):
-    put("words", "learned%d" % i, bytes([i]) + b"x\nTo be, or not to be\n\"that is, the question\"\nto\n")
+    put("words", "learned%d" % i, bytes([i]) + b"x\nTo be or not to be\n\"that is, the question\"\nto\n")
 put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
 put("learned", "two", '{"x.0":{"mean":[1,2.5],"variance":[0.5,1e-9]},"y.1":{"words":["to","be"]}}')
