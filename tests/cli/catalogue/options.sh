@@ -26,7 +26,7 @@ operands() {
     'data convert') echo "$tiny -o x.csv" ;;
     'ckpt diff') echo "$TEST_DIR/run $TEST_DIR/run" ;;
     'ckpt convert') echo "$TEST_DIR/run -o x.npz" ;;
-    ckpt*) echo "$TEST_DIR/run" ;;
+    ckpt* | report) echo "$TEST_DIR/run" ;;
     export) echo "$tiny -o x.onnx" ;;
     plan | topology | trace) echo "$slice" ;;
     'config show') echo "$tiny" ;;
@@ -45,7 +45,7 @@ try() {
     case $code in 0) return ;; 64 | 65 | 66 | 69 | 73 | 78) ;; *) echo "$1 $2=$shown: exit $code" ;; esac
     grep -q ' \[DT[0-9]*\]$' "$TEST_DIR/err" || echo "$1 $2=$shown: no error: $(head -n 1 "$TEST_DIR/err" | cut -c1-200)"
     grep -qF "$escape" "$TEST_DIR/err" && echo "$1 $2=$shown: sent to the terminal"
-    grep -qF -e "$2" -e "''" -e empty -e 'is missing' -e xyzzy -e '\x1b' -e 99999999 "$TEST_DIR/err" || echo "$1 $2=$shown: not named: $(head -n 1 "$TEST_DIR/err" | cut -c1-200)"
+    grep -qF -e "$2" -e "''" -e empty -e missing -e expected -e xyzzy -e '\x1b' -e 99999999 "$TEST_DIR/err" || echo "$1 $2=$shown: not named: $(head -n 1 "$TEST_DIR/err" | cut -c1-200)"
 }
 
 tried=0
