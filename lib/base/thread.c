@@ -187,7 +187,7 @@ int dt_cores(void)
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         cpu_set_t *set = CPU_ALLOC((size_t)room);
         if (!set)
-            return 1;
+            dt_out_of_memory();
         size_t size = CPU_ALLOC_SIZE((size_t)room);
         int failed = sched_getaffinity(0, size, set);
         int n = failed ? 0 : CPU_COUNT_S(size, set);
