@@ -149,6 +149,7 @@ static dt_status *lay_out(dt_trainer *t)
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
 
     DT_TRY(dt_sum_layout_make(&t->layout, t->arena, c, evaluate));
+    dt_trainer_plan_evaluation(t);
     dt_tally_make(&t->evaluation, t->arena, &t->layout, c, evaluate);
     t->result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
     if (t->train)
@@ -213,14 +214,15 @@ static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view 
     return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
-static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
+dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
 {
     const dt_graph *step = dt_compiled_step(c);
     const dt_tally *tally = c == t->evaluate ? &t->evaluation : &t->training;
+    int64_t full = c == t->evaluate ? t->evaluation_rows : dt_dataset_batch_size(t->o.data);
     dt_view arg[DT_MAX_INPUTS + DT_MAX_OUTPUTS];
 
     dt_match_views(t->o.data, batch, step, arg);
-    dt_cut_rows(batch->rows, dt_dataset_batch_size(t->o.data), t->o.strategy->replicas, t->offsets);
+    dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
     DT_TRY(dt_compiled_run(c, t->offsets, arg, t->result));
     dt_tally_add(tally, t->result, batch->rows, s->n, s->v);
     s->examples += (double)batch->rows;
@@ -231,27 +233,7 @@ static dt_status *run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch
 
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)
 {
-    return run_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch, s, loss);
-}
-
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s)
-{
-    dt_feed *feed = NULL;
-    dt_status *bad = NULL;
-    dt_batch batch;
-
-    dt_trainer_clear(t, s);
-    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = dt_dataset_batch_size(t->o.data), .last = DT_LAST_PARTIAL, .looks = true,
-                                                            .recorder = t->recorder }));
-    for (int64_t done = 0; !bad && (batches == 0 || done < batches); done++) {
-        bad = dt_feed_next(feed, &batch);
-        if (!bad && batch.rows == 0)
-            break;
-        if (!bad)
-            bad = run_batch(t, t->evaluate, &batch, s, NULL);
-    }
-    dt_feed_close(feed);
-    return bad;
+    return dt_trainer_run_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch, s, loss);
 }
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r)

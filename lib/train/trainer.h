@@ -17,6 +17,7 @@ struct dt_trainer {
     int32_t *offsets;            /* [replicas + 1] */
     dt_price price;              /* of a full training step */
     int64_t peak_bytes;
+    int64_t evaluation_rows;     /* of a piece: see evaluate.c */
     dt_recorder *recorder;       /* NULL: nobody listens */
 };
 
@@ -27,6 +28,10 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 
 /* Traced and compiled for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
+/* A batch through one of its steps. *s adds up; *loss (may be NULL) is this batch's. */
+dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
+/* Decides how many examples are evaluated at a time. */
+void dt_trainer_plan_evaluation(dt_trainer *t);
 /* The global batch that the data set asks for, with replicas known. */
 void dt_trainer_set_batch(const dt_trainer *t);
 /* Rows of a full training batch: less than asked for where there is less data. */

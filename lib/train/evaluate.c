@@ -1,0 +1,78 @@
+/*
+ * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in which
+ * they are formed, and products may round otherwise where they have other rows beside them. So examples come in pieces of as many rows as the model alone
+ * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps.
+ */
+#include "strategy/compiled.h"
+#include "train/trainer.h"
+
+enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece */ };
+
+/* Whether a value has rows, and what one of them takes. */
+static int64_t row_bytes(const dt_type *t)
+{
+    const dt_type one = dt_type_at(t, 1), two = dt_type_at(t, 2);
+    return dt_type_bytes(&one) == dt_type_bytes(&two) ? 0 : dt_type_bytes(&one);
+}
+
+static int64_t largest_row(const dt_graph *g)
+{
+    int64_t most = 1;
+    for (int i = 0; i < g->n_nodes; i++) {
+        int64_t bytes = row_bytes(&g->node[i].type);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* Where devices of a chip compute, each has its part of the job's own batch, and other numbers. */
+void dt_trainer_plan_evaluation(dt_trainer *t)
+{
+    int64_t row = largest_row(dt_compiled_step(t->evaluate));
+    t->evaluation_rows = MOST_ROWS;
+    while (t->evaluation_rows > 1 && t->evaluation_rows > MOST_BYTES / row)
+        t->evaluation_rows /= 2;
+    if (dt_compiled_is_chip(t->evaluate))
+        t->evaluation_rows = dt_dataset_batch_size(t->o.data);
+}
+
+/* The first rows of a batch. */
+static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows)
+{
+    dt_view *element = dt_arena_copy(t->arena, batch->element, (size_t)batch->n * sizeof *element);
+    for (int e = 0; e < batch->n; e++)
+        element[e].type.dim[0] = rows;
+    batch->element = element;
+    batch->rows = rows;
+}
+
+/* At most `left` rows. */
+static dt_status *evaluate(dt_trainer *t, dt_feed *feed, int64_t left, dt_sums *s)
+{
+    dt_batch batch;
+    while (left > 0) {
+        DT_TRY(dt_feed_next(feed, &batch));
+        if (batch.rows == 0)
+            break;
+        if (batch.rows > left)
+            shorten(t, &batch, left);
+        DT_TRY(dt_trainer_run_batch(t, t->evaluate, &batch, s, NULL));
+        left -= batch.rows;
+    }
+    return NULL;
+}
+
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s)
+{
+    int64_t left = INT64_MAX;
+    dt_feed *feed = NULL;
+
+    if (batches > 0 && !dt_mul_fits(batches, dt_dataset_batch_size(t->o.data), &left))
+        left = INT64_MAX;
+    dt_trainer_clear(t, s);
+    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
+                                                            .recorder = t->recorder }));
+    dt_status *bad = evaluate(t, feed, left, s);
+    dt_feed_close(feed);
+    return bad;
+}
