@@ -78,23 +78,12 @@ static void close_jobs(struct jobs *jobs)
     free(jobs->label);
 }
 
-/* "16GiB", "512MiB", "17179869184" */
 static dt_status *read_budget(const struct call *call, int64_t *bytes)
 {
-    static const struct { const char *name; double size; } units[] = { { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 }, { "B", 1 }, { "", 1 } };
     const struct plan *my = call->settings;
-    char *end = NULL;
-    double n = my->budget ? strtod(my->budget, &end) : 0;
     *bytes = 0;
-    if (!my->budget)
+    if (!my->budget || dt_bytes_of(my->budget, bytes))
         return NULL;
-    while (end > my->budget && *end == ' ')
-        end++;
-    for (size_t i = 0; end > my->budget && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0 && n * units[i].size >= 1 && n * units[i].size < 0x1p62) {
-            *bytes = (int64_t)(n * units[i].size);
-            return NULL;
-        }
     return usage_error(call, "--budget wants a size like 16GiB, got '%s'", cut_word(my->budget).text);
 }
 

@@ -31,6 +31,9 @@ typedef enum dt_plan_form {
     DT_PLAN_SVG,   /* a picture of the first job: memory, the step's time line, layers */
     DT_PLAN_TRACE, /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
 } dt_plan_form;
+/* "16GiB", "1.5 MiB", "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB and TiB. False: it is none. */
+DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
+
 typedef struct dt_plan_request {
     dt_job *const *jobs;       /* the job as it is, then as it would be; opened for training, with slices */
     const char *const *labels; /* [n_jobs]: what each is called */

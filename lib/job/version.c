@@ -1,7 +1,14 @@
-/* The version, which the Makefile knows. */
+/* The version, which the Makefile knows; sizes as they are written on command lines. */
 #include "dtrain.h"
+
+#include "base/size.h"
 
 DT_API const char *dt_version(void)
 {
     return DT_VERSION;
+}
+
+DT_API bool dt_bytes_of(const char *text, int64_t *bytes)
+{
+    return text && bytes && dt_parse_bytes(text, bytes);
 }

@@ -4,8 +4,9 @@
  */
 #include "train/faults.h"
 
+#include "base/size.h"
+
 #include <ctype.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,24 +118,11 @@ static dt_status *read_keys(reading *r)
     return NULL;
 }
 
-/* 8GiB, 512MiB, 1.5GiB, 1000000 */
 static dt_status *read_size(reading *r)
 {
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    char *end;
-    const char *from = r->at;
-    double x = isdigit((unsigned char)*r->at) ? strtod(r->at, &end) : 0, unit = *from ? 1 : 0;
-    r->at = x > 0 ? end : r->at;
-    for (int i = 0; i < 5 && *r->at; i++)
-        if (strcmp(r->at, units[i]) == 0) {
-            unit = ldexp(1, 10 * i);
-            r->at += strlen(units[i]);
-        }
-    if (!(x * unit >= 1 && x * unit < 0x1p62) || *r->at) {
-        r->at = from;
+    if (!dt_parse_bytes(r->at, &r->out->bytes))
         return bad(r, "expected a size in B, KiB, MiB, GiB or TiB");
-    }
-    r->out->bytes = (int64_t)(x * unit);
+    r->at += strlen(r->at);
     return NULL;
 }
 
