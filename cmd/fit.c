@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "again.h"
 #include "env.h"
 #include "expect.h"
 #include "stop.h"
@@ -83,22 +84,12 @@ static dt_status *train(struct training *t)
     return dt_job_fit(t->job, &options);
 }
 
-/* The command that goes on, as the user would type it. */
+/* The command that goes on, as the user would type it: from the newest checkpoint, wherever this one began. */
 static void tell_how_to_go_on(const struct training *t)
 {
     struct text command;
     text_open(&command);
-    fputs("dtrain fit ", command.to);
-    if (t->source.directory) {
-        fputs("-C ", command.to);
-        put_word(command.to, t->source.directory);
-        fputc(' ', command.to);
-    }
-    put_word(command.to, t->source.path);
-    for (int i = 0; i < t->source.n_overrides; i++) {
-        fputc(' ', command.to);
-        put_word(command.to, t->source.overrides[i]);
-    }
+    put_again(command.to, t->call);
     out_note(t->call->out, "to go on: %s", text_bytes(&command));
     text_close(&command);
 }
@@ -154,13 +145,13 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n'),
-    TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says"),
-    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved"),
+    FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
+    TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says", .once = true),
+    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved", .once = true),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
     SECONDS(struct fit, time, "time", "TIME", "after so long (90s, 55m, 1h30m) save, stop after the step at hand, and exit with 75"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
-    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB"),
+    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB", .once = true),
     FLAG(struct fit, json, "json", "print JSON lines, one an event"),
     FLAG(struct fit, every_step, "every-step", "with --json: every step, not about two a second"),
     COMPUTE_OPTIONS(struct fit),

@@ -67,6 +67,7 @@ struct option {
     const char *name, *value, *help; /* "steps", "N", "stop after N steps" */
     char letter;                     /* 'n' for -n; 0: none */
     bool env;                        /* DTRAIN_NAME in the environment stands for it */
+    bool once;                       /* not for the same command given again: see again.h */
     enum option_kind kind;
     size_t at; /* offset in the verb's struct */
     int64_t min, max, fallback;

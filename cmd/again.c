@@ -1,0 +1,90 @@
+/* See again.h. Values are those that options have, so what the environment says is written out as well. */
+#include "again.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "text.h"
+
+static void put_name(FILE *to, const struct option *o)
+{
+    if (o->letter)
+        fprintf(to, " -%c", o->letter);
+    else
+        fprintf(to, " --%s", o->name);
+}
+
+static void put_text(FILE *to, const struct option *o, const char *value)
+{
+    put_name(to, o);
+    fputc(' ', to);
+    put_word(to, value);
+}
+
+/* "--tpu" alone is one of its values. */
+static void put_maybe(FILE *to, const struct option *o, const char *value)
+{
+    if (*value)
+        put_text(to, o, value);
+    else
+        put_name(to, o);
+}
+
+static void put_seconds(FILE *to, const struct option *o, double seconds)
+{
+    put_name(to, o);
+    fputc(' ', to);
+    put_shortest(to, seconds);
+    fputc('s', to);
+}
+
+static void put_option(FILE *to, const struct option *o, const void *value)
+{
+    const struct words *list = value;
+    switch (o->kind) {
+    case OPTION_FLAG:
+        if (*(const bool *)value)
+            put_name(to, o);
+        return;
+    case OPTION_TEXT:
+        if (*(const char *const *)value)
+            put_text(to, o, *(const char *const *)value);
+        return;
+    case OPTION_MAYBE:
+        if (*(const char *const *)value)
+            put_maybe(to, o, *(const char *const *)value);
+        return;
+    case OPTION_LIST:
+        for (int i = 0; i < list->n; i++)
+            put_text(to, o, list->at[i]);
+        return;
+    case OPTION_INTEGER:
+        if (*(const int64_t *)value != o->fallback)
+            fprintf(to, " --%s %" PRId64, o->name, *(const int64_t *)value);
+        return;
+    case OPTION_UNSIGNED:
+        if (*(const uint64_t *)value != (uint64_t)o->fallback)
+            fprintf(to, " --%s %" PRIu64, o->name, *(const uint64_t *)value);
+        return;
+    case OPTION_SECONDS:
+        if (*(const double *)value > 0)
+            put_seconds(to, o, *(const double *)value);
+        return;
+    case OPTION_CHOICE:
+        if (*(const int *)value)
+            put_text(to, o, o->choices[*(const int *)value]);
+        return;
+    }
+}
+
+void put_again(FILE *to, const struct call *call)
+{
+    fprintf(to, "dtrain %s", call->verb->name);
+    for (int i = 0; i < call->operands.n; i++) {
+        fputc(' ', to);
+        put_word(to, call->operands.at[i]);
+    }
+    for (const struct option *o = call->verb->options; o->name; o++)
+        if (!o->once)
+            put_option(to, o, (const char *)call->settings + o->at);
+}

@@ -1,0 +1,10 @@
+/* A call as words that a shell reads, to be given again. */
+#ifndef CMD_AGAIN_H
+#define CMD_AGAIN_H
+
+#include "verb.h"
+
+/* "dtrain fit job.yaml seed=7 --time 90s": operands and options but those of rows that say `.once`, and those that all verbs have. */
+void put_again(FILE *to, const struct call *call);
+
+#endif
