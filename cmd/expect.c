@@ -68,13 +68,20 @@ dt_status *expect_parse(const struct call *call, struct words texts, struct expe
     return NULL;
 }
 
-/* The metrics that will be reported; validation ones only by fit. */
+static bool is_of_training(const char *name)
+{
+    return strncmp(name, "val_", 4) == 0 || strcmp(name, "learning_rate") == 0;
+}
+
+enum { MOST_NAMES = 512 };
+
+/* The metrics that will be reported; some only by fit. */
 static int list_metrics(const dt_job *job, bool training, const char **names, int most)
 {
     int n = 0;
     const char *name;
     for (int i = 0; n < most && (name = dt_job_metric(job, i)); i++)
-        if (training || strncmp(name, "val_", 4) != 0)
+        if (training || !is_of_training(name))
             names[n++] = name;
     return n;
 }
@@ -89,8 +96,8 @@ static bool is_listed(const char *name, const char *const *names, int n)
 
 dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training)
 {
-    const char *names[64];
-    int n = list_metrics(job, training, names, 64);
+    const char *names[MOST_NAMES];
+    int n = list_metrics(job, training, names, MOST_NAMES);
     for (int i = 0; i < e->n; i++) {
         if (is_listed(e->at[i].name, names, n))
             continue;
@@ -98,8 +105,9 @@ dt_status *expect_check(const struct expectations *e, const dt_job *job, bool tr
         text_open(&known);
         for (int k = 0; k < n; k++)
             fprintf(known.to, "%s%s", k ? ", " : "", names[k]);
-        dt_status *s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s", e->at[i].name,
-                                        text_bytes(&known));
+        const char *nearest = dt_nearest(e->at[i].name, names, n);
+        dt_status *s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s", e->at[i].name,
+                                        text_bytes(&known), nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
         text_close(&known);
         return s;
     }

@@ -25,7 +25,7 @@ typedef struct dt_job_source {
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
 DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
-/* The i-th metric that fit reports: "loss", "accuracy", ..., then with validation data "val_loss", ...; NULL past the last. */
+/* The i-th metric that fit reports: "loss", "accuracy", ..., then with validation data "val_loss", ..., "learning_rate" where callbacks change it; NULL past the last. */
 DT_API const char *dt_job_metric(const dt_job *j, int i);
 /* Opens the data as well and checks it against the model. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;

@@ -5,7 +5,7 @@
 
 /* ---- opening ---- */
 
-/* What fit will report: loss and metrics, then the same of the validation data. */
+/* What fit will report: loss and metrics, then the same of the validation data, then what callbacks add. */
 static void list_metrics(dt_job *j)
 {
     static const char *const prefixes[] = {"", "val_"};
@@ -14,10 +14,12 @@ static void list_metrics(dt_job *j)
         return;
     const char *key[DT_MAX_KEYS];
     int n = dt_compile_keys(&j->compile, key);
-    j->metric = dt_arena_array(j->arena, const char *, 2 * n);
+    j->metric = dt_arena_array(j->arena, const char *, 2 * n + 1);
     for (int p = 0; p < (validates ? 2 : 1); p++)
         for (int i = 0; i < n; i++)
             j->metric[j->n_metrics++] = dt_arena_printf(j->arena, "%s%s", prefixes[p], key[i]);
+    if (dt_callbacks_vary_rate(&j->fit.callbacks))
+        j->metric[j->n_metrics++] = "learning_rate"; /* which these add to the logs */
 }
 
 static void print_resolved(dt_job *j)

@@ -12,3 +12,12 @@ mask <"$TEST_DIR/err"
 exits 80 fit "$tiny" --expect 'loss<0'
 exits 0 fit "$tiny" --expect 'loss>0'
 "$DTRAIN" fit "$tiny" --json --expect 'loss<0' 2>/dev/null | grep -v '"start"' | mask
+# learning_rate is one of them where callbacks change it, and a name that is near is named
+exits 78 fit "$tiny" --expect 'learning_rate<1'
+rate='fit.callbacks=[LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 1, decay_rate: 0.5}}}]'
+exits 80 fit "$tiny" --fresh "$rate" --expect 'learning_rate<0.01'
+cat "$TEST_DIR/err"
+exits 0 fit "$tiny" "$rate" --expect 'learning_rate<=0.1'
+exits 78 fit "$tiny" --expect 'vall_accuracy>0'
+cat "$TEST_DIR/err"
+exits 78 evaluate "$tiny" "$rate" --expect 'learning_rate<1'
