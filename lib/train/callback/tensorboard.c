@@ -153,17 +153,31 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Readers take files in the order of their names: one of a run that goes on within the second is of the next. */
+static long long second_of_name(const side *s)
+{
+    enum { NEAR = 60 }; /* a clock that was put back further is not waited for */
+    long long second = (long long)time(NULL);
+    const long long latest = second + NEAR;
+    for (int i = 0; i < s->n; i++) {
+        const long long other = strtoll(s->part[i].name + strlen(PREFIX), NULL, 10);
+        second = other >= second && other < latest ? other + 1 : second;
+    }
+    return second;
+}
+
 /* A name that no file there has. */
 static char *new_name(run *r, const side *s, const char **name)
 {
     char host[256] = "", *path = NULL;
     struct stat st;
+    const long long second = second_of_name(s);
     gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
         *p = *p == '/' ? '_' : *p;
     for (int n = s->name[0] == 'v'; !path || lstat(path, &st) == 0; n++) {
         free(path);
-        *name = dt_arena_printf(r->arena, PREFIX "%lld.%s.%lld.%d", (long long)time(NULL), host, (long long)getpid(), n);
+        *name = dt_arena_printf(r->arena, PREFIX "%lld.%s.%lld.%d", second, host, (long long)getpid(), n);
         path = dt_path_join(s->folder, *name);
     }
     return path;
@@ -309,7 +323,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
             const json_t *item = json_array_get(list, i);
             const char *name = json_string_value(json_object_get(item, "name"));
             part p = { .name = name ? dt_arena_strdup(r->arena, name) : NULL };
-            if (name && dt_kept_count(item, "size", &p.size) && dt_kept_count(item, "end", &p.end))
+            if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0 && dt_kept_count(item, "size", &p.size) && dt_kept_count(item, "end", &p.end))
                 add_part(s, &p);
         }
     }
