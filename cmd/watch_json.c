@@ -127,6 +127,11 @@ static void put_text(struct json *j, const dt_event *e)
     json_string(j, "text", e->text);
 }
 
+static void put_report(struct json *j, const dt_event *e)
+{
+    json_string(j, "report", e->text);
+}
+
 /* DT_EVENT_END has no row: `end` is printed when the exit code is known. */
 static const struct {
     const char *name;
@@ -141,6 +146,7 @@ static const struct {
     [DT_EVENT_TEXT] = {"text", put_text},
     [DT_EVENT_FAULT] = {"fault", put_fault},
     [DT_EVENT_CALLBACK] = {"callback", put_callback},
+    [DT_EVENT_REPORT] = {"report", put_report},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

@@ -300,6 +300,10 @@ void watch_text(struct watch *w, const dt_event *e)
     case DT_EVENT_FAULT:
         out_note(w->out, "injected in step %" PRId64 ": %s", e->step, e->text);
         break;
+    case DT_EVENT_REPORT:
+        if (!w->out->quiet)
+            out_field(w->out, "report", "%s", e->text);
+        break;
     case DT_EVENT_WARNING:
         break;
     }

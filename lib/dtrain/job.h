@@ -38,7 +38,7 @@ typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESU
 
 /* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -69,7 +69,7 @@ typedef struct dt_event {
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate: "validation" */
     const char *text;                       /* warning; text: what GenerateText made, the prompt first; fault: the one that comes, as written;
-                                             * callback: what it did, "reducing learning rate to 0.0005" */
+                                             * callback: what it did, "reducing learning rate to 0.0005"; report: the page's path, after the end */
     const char *callback;                   /* callback: "ReduceLROnPlateau"; `epoch` is the one at hand */
     bool resumed;                           /* start: goes on from `step` of `checkpoint` */
 } dt_event;

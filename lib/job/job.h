@@ -48,6 +48,7 @@ struct dt_job { /* the public handle */
     dt_fit_spec fit;
     dt_checkpoint_spec checkpoint;
     dt_steps_recorded trace;     /* output.trace */
+    bool report;                 /* `output.report: html` */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
 
     int n_metrics;

@@ -66,6 +66,24 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     return bad;
 }
 
+/* Of a run that trained, however far: one that did not come so far may have found another at work in its directory. */
+static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s)
+{
+    int number = dt_status_number(s);
+    return j->report && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
+}
+
+static dt_status *write_report(const dt_job *j, const dt_run_options *o)
+{
+    char *directory = output_directory(j), *path = NULL;
+    dt_status *s = dt_run_report(&(dt_run_report_request){.runs = (const char *const[]){directory}, .n_runs = 1}, &path);
+    if (!s && o->event)
+        o->event(&(dt_event){.kind = DT_EVENT_REPORT, .text = path}, o->user);
+    free(path);
+    free(directory);
+    return s;
+}
+
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
     dt_session s = {0};
@@ -80,6 +98,10 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     if (!bad)
         bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
+    dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
+    if (!bad)
+        return unwritten;
+    dt_status_free(unwritten); /* how training ended is the one to tell */
     return bad;
 }
 

@@ -156,7 +156,8 @@ static dt_status *read_model(dt_job *j, const dt_tree *t)
 struct output {
     const char *dir;
     bool tensorboard;
-    const dt_tree *trace, *report;
+    const dt_tree *trace;
+    int report;
 };
 struct traced { dt_ints steps; };
 static const dt_field trace_fields[] = {
@@ -165,13 +166,13 @@ static const dt_field trace_fields[] = {
 };
 
 static const char *const none_words[] = {"none", NULL};
-static const dt_field none_forms[] = {DT_WORDS(none_words), DT_END};
+static const char *const reports[] = {"none", "html", NULL};
 static const dt_field trace_forms[] = {DT_WORDS(none_words), DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
 static const dt_field output_fields[] = {
     DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "all that the run writes lies below it"),
     DT_FLAG(struct output, tensorboard, .help = "event files for TensorBoard"),
     DT_TREE(struct output, trace, .forms = trace_forms, .help = "none, or {steps: [first, last]}: what threads do in these steps, into trace.json.gz"),
-    DT_TREE(struct output, report, .forms = none_forms, .help = "none or html"),
+    DT_ENUM(struct output, report, reports, .help = "none or html: when the run ends, report.html tells of it"),
     DT_END
 };
 
@@ -216,8 +217,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
     if (x.tensorboard && j->has_fit)
         dt_status_append(&faults, dt_callbacks_add_tensorboard(j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
     dt_status_append(&faults, read_trace(j, x.trace));
-    if (!is_none(x.report))
-        dt_status_append(&faults, not_yet(t, "report", "output.report other than none"));
+    j->report = x.report > 0;
     return faults;
 }
 

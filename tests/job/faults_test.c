@@ -189,7 +189,7 @@ static const fault_case training_cases[] = {
     {"", 21, "fit: {epochs: 2, validation_steps: 0}", 78, 21, 36, "validation_steps must be in [1, 1e+15], got 0", NULL},
     {"", 21, "fit: {epochs: 2, batch_size: 5}", 78, 21, 18, "unknown key 'batch_size' in fit", "write dataset.global_batch_size"},
     {"", 23, "output: {trace: {steps: [2, 1]}}", 78, 23, 25, "steps must be the first and the last step, at least 1, in this order", "steps: [10, 12]"},
-    {"", 23, "output: {report: html}", 78, 23, 18, "output.report other than none is not implemented yet", NULL},
+    {"", 23, "output: {report: pdf}", 78, 23, 18, "unknown report 'pdf'", "known: none, html"},
     {"", 23, "output: {dir: \"runs/{nmae}\"}", 78, 23, 15, "unknown substitution '{nmae}'", "did you mean '{name}'?"},
 };
 
@@ -287,12 +287,12 @@ static void test_all_faults_of_a_file_come_in_one_run(void **state)
 {
     (void)state;
     static const int numbers[] = {DT_E_UNKNOWN_KEY, DT_E_UNKNOWN_NAME, DT_E_RANGE, DT_E_BATCH_SIZE, DT_E_RANGE, DT_E_UNKNOWN_NAME,
-                                  DT_E_WRONG_TYPE, DT_E_RANGE, DT_E_NOT_YET};
+                                  DT_E_WRONG_TYPE, DT_E_RANGE, DT_E_UNKNOWN_NAME};
     dt_status *s = faults_of("version: 1\nsped: 3\nstrategy: {type: mirrrored}\nreproducible: {shards: 0}\n"
                              "dataset: {format: npy, train: {x: x.npy, y: y.npy}}\n"
                              "model: {layers: [Input: {name: x, shape: [4]}, Dense: {units: 0}]}\n"
                              "compile: {optimizer: adm, loss: MeanSquaredError}\nfit: {epochs: ten}\n"
-                             "checkpoint: {max_to_keep: 0}\noutput: {report: html}\n");
+                             "checkpoint: {max_to_keep: 0}\noutput: {report: pdf}\n");
     const dt_status *one = s;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++, one = dt_status_next(one)) {
         assert_non_null(one);
