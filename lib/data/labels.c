@@ -10,6 +10,7 @@ typedef struct scan {
     int e;
     const dt_map_plan *plan; /* of the values that are looked at */
     int64_t classes;
+    const int64_t *ignored;  /* a number that may stand in place of a class; NULL: none */
 } scan;
 
 /* Of several files that one is named in which the example stands, with its number there. */
@@ -24,6 +25,17 @@ static dt_status *outside(const scan *c, int64_t row, int64_t value)
         file++;
     return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at %s %lld is outside [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
                    (long long)value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number), (long long)c->classes);
+}
+
+/* The first of n values that is no class, and not the ignored one; -1: there is none. */
+static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n, int64_t *value)
+{
+    for (int64_t from = 0, at; from < n; from += at + 1) {
+        at = dt_find_outside(dtype, c->classes, values + from * (int64_t)dt_dtype_size(dtype), n - from, value);
+        if (at < 0 || !c->ignored || *value != *c->ignored)
+            return at < 0 ? -1 : from + at;
+    }
+    return -1;
 }
 
 static int64_t aligned(int64_t bytes)
@@ -41,7 +53,7 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
         const void *row;
         DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
         dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
-        if (dt_find_outside(t->dtype, c->classes, mapped, n, &value) >= 0)
+        if (find_outside(c, t->dtype, mapped, n, &value) >= 0)
             return outside(c, i, value);
     }
     return NULL;
@@ -76,11 +88,16 @@ static dt_status *scan_labels(const scan *c)
 
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes)
 {
+    return dt_dataset_check_labels_but(d, element, classes, NULL);
+}
+
+dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes, const int64_t *ignored)
+{
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
         if (r->count > 0)
-            dt_status_append(&s, scan_labels(&(scan){d, r, element, r->plan[element], classes}));
+            dt_status_append(&s, scan_labels(&(scan){d, r, element, r->plan[element], classes, ignored}));
     }
     return s;
 }
@@ -92,7 +109,7 @@ dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r)
         const dt_map_limit *limits;
         int n = dt_map_plan_limits(r->plan[e], &limits);
         for (int i = 0; i < n; i++)
-            dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes}));
+            dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes, NULL}));
     }
     return s;
 }

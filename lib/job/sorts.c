@@ -51,6 +51,7 @@ static dt_job_kind format_at(int i)
 KINDS(layer_at, dt_layers)
 KINDS(repeat_at, dt_repeats)
 KINDS(initializer_at, dt_initializers)
+KINDS(regularizer_at, dt_regularizers)
 KINDS(optimizer_at, dt_optimizers)
 KINDS(rate_at, dt_rates)
 KINDS(loss_at, dt_losses)
@@ -65,6 +66,7 @@ static const dt_sort sorts[] = {
     {"layer", "model.layers", "model.layers[]", false, layer_at, NULL},
     {"repeat", NULL, "model.layers[]", false, repeat_at, NULL},
     {"initializer", NULL, "model.layers[].*.kernel_initializer", false, initializer_at, NULL},
+    {"regularizer", NULL, "model.layers[].*.kernel_regularizer", false, regularizer_at, NULL},
     {"optimizer", "compile.optimizer", "compile.optimizer", false, optimizer_at, NULL},
     {"schedule", NULL, "compile.optimizer.*.learning_rate", false, rate_at, NULL},
     {"loss", "compile.loss", "compile.loss", false, loss_at, NULL},

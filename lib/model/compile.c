@@ -33,6 +33,7 @@ static const dt_field metric_items[] = {
 static const dt_field metrics_forms[] = { DT_FORM(DT_FIELD_LIST, .forms = metric_items), DT_FORM(DT_FIELD_MAP, .forms = metric_items), DT_END };
 static const dt_field target_of[] = { DT_FORM(DT_FIELD_TEXT), DT_END };
 static const dt_field target_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END };
+static const dt_field sample_weight_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END };
 static const dt_field weight_of[] = { DT_FORM(DT_FIELD_REAL), DT_END };
 static const dt_field loss_weights_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_of), DT_FORM(DT_FIELD_LIST, .forms = weight_of), DT_END };
 static const dt_field precision_forms[] = { DT_WORDS(dt_policies), DT_END };
@@ -49,7 +50,9 @@ static const dt_field fields[] = {
     BY_OUTPUT(target, .forms = target_forms,
               .help = "the data element that holds the targets; by default the one that is no Input, of several outputs those of their names"),
     BY_OUTPUT(loss_weights, .forms = loss_weights_forms, .help = "what each output's loss counts in the whole: {OUTPUT: 0.5}; 1 by default"),
-    DT_NOT_YET("weighted_metrics"),
+    BY_OUTPUT(sample_weight, .forms = sample_weight_forms,
+              .help = "the data element that says what an example counts in the loss; of several outputs {OUTPUT: ELEMENT}, or one for all"),
+    BY_OUTPUT(weighted_metrics, .forms = metrics_forms, .help = "as metrics, with examples counting as sample_weight and fit.class_weight say"),
     DT_NOT_YET("run_eagerly"),
     DT_NOT_YET("steps_per_execution"),
     DT_NOT_YET("jit_compile"),

@@ -19,7 +19,7 @@ dt_status *dt_no_output(const dt_outputs *o, const dt_place *at, const char *nam
 
 /* Trees of `compile` that are by outputs, as written; NULL: absent. */
 typedef struct dt_compile_trees {
-    const dt_tree *loss, *loss_weights, *target, *metrics, *weighted_metrics;
+    const dt_tree *loss, *loss_weights, *target, *sample_weight, *metrics, *weighted_metrics;
 } dt_compile_trees;
 /* out->output, all faults. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;

@@ -38,15 +38,11 @@ static const char *given_name(const dt_named *n)
     return NULL;
 }
 
-/* fit adds up one number an example. */
 static dt_status *check_row(const dt_named *named)
 {
     const dt_metric_row *row = (const dt_metric_row *)named->kind;
     if (row->alone)
         return dt_fail(DT_E_METRICS, &named->at, "%s has nothing to compare: it is for loops of your own", named->kind->name);
-    if (row->parts)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &named->at, "metric %s is not implemented for fit yet", named->kind->name),
-                          "dt_meter_create has it, for loops of your own");
     return NULL;
 }
 
@@ -64,16 +60,14 @@ typedef struct owner {
     int output;
     const char *prefix; /* "kind_"; "": there is one output */
     const char *accuracy;
-    bool from_logits;
+    bool from_logits, weighted;
 } owner;
 
 static const char *key_of(dt_arena *arena, const dt_named *named, const owner *w)
 {
     const char *key = given_name(named);
-    if (!key && named->kind == &dt_metric_accuracy.kind)
-        key = strcmp(named->written, "acc") == 0 ? "acc" : "accuracy";
     if (!key)
-        key = dt_snake_case(arena, named->kind->name);
+        key = named->alias ? named->written : dt_snake_case(arena, named->kind->name);
     return *w->prefix && *key ? dt_arena_printf(arena, "%s%s", w->prefix, key) : key;
 }
 
@@ -91,7 +85,7 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     const dt_metric_row *row = (const dt_metric_row *)named.kind;
     if (row->follow)
         row->follow(named.args, w->from_logits);
-    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output };
+    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output, .weighted = w->weighted };
     return NULL;
 }
 
@@ -101,6 +95,21 @@ static bool is_loss_key(const dt_compile_spec *c, const char *key)
     for (int i = 0; i < c->n_outputs; i++)
         is |= c->output[i].loss_key && strcmp(c->output[i].loss_key, key) == 0;
     return is;
+}
+
+static bool is_taken(const dt_metric_use *use, int i)
+{
+    bool taken = false;
+    for (int k = 0; k < i; k++)
+        taken |= strcmp(use[k].key, use[i].key) == 0;
+    return taken;
+}
+
+/* A weighted metric whose name a plain one has is "weighted_accuracy", as in Keras. */
+static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, int i)
+{
+    if (w->weighted && is_taken(use, i))
+        use[i].key = dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
 static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, int i)
@@ -119,6 +128,8 @@ typedef struct list {
     dt_arena *arena;
     dt_compile_spec *c;
     dt_metric_use *use;
+    const char *what; /* "metrics" */
+    bool weighted;
 } list;
 
 static dt_status *add_metric(const list *l, const dt_tree *t, const owner *w)
@@ -127,6 +138,7 @@ static dt_status *add_metric(const list *l, const dt_tree *t, const owner *w)
     if (c->n_metrics == DT_MAX_METRICS)
         return dt_fail(DT_E_RANGE, &t->at, "metrics must be at most %d", DT_MAX_METRICS);
     DT_TRY(read_metric(l->arena, t, w, &l->use[c->n_metrics]));
+    name_weighted(l->arena, w, l->use, c->n_metrics);
     DT_TRY(check_key(c, l->use, c->n_metrics));
     c->n_metrics++;
     return NULL;
@@ -146,13 +158,13 @@ static owner owner_of(const list *l, const dt_outputs *o, int i)
 {
     const dt_named *loss = &l->c->output[i].loss;
     return (owner){ .output = i, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
-                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = takes_logits(loss) };
+                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = takes_logits(loss), .weighted = l->weighted };
 }
 
 static dt_status *add_by_output(const list *l, const dt_tree *t, const dt_outputs *o)
 {
     const dt_tree *of[DT_MAX_OUTPUTS];
-    DT_TRY(dt_by_output(o, t, "metrics", of));
+    DT_TRY(dt_by_output(o, t, l->what, of));
     dt_status *faults = NULL;
     for (int i = 0; i < o->n; i++) {
         const owner w = owner_of(l, o, i);
@@ -170,14 +182,18 @@ static dt_status *add_all(const list *l, const dt_tree *t, const dt_outputs *o)
         return add_by_output(l, t, o);
     if (o->n == 0 && t->kind == DT_TREE_MAP)
         return NULL; /* of a faulty model nobody knows the outputs */
-    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "metrics"));
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, l->what));
     const owner w = owner_of(l, o, 0);
     return add_list(l, t, &w);
 }
 
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out)
 {
-    const list l = { arena, out, dt_arena_array(arena, dt_metric_use, DT_MAX_METRICS) };
-    out->metric = l.use;
-    return dt_given(t->metrics) ? add_all(&l, t->metrics, o) : NULL;
+    dt_metric_use *use = dt_arena_array(arena, dt_metric_use, DT_MAX_METRICS);
+    const list plain = { arena, out, use, "metrics", false }, weighted = { arena, out, use, "weighted_metrics", true };
+    out->metric = use;
+    dt_status *faults = dt_given(t->metrics) ? add_all(&plain, t->metrics, o) : NULL;
+    if (dt_given(t->weighted_metrics))
+        dt_status_append(&faults, add_all(&weighted, t->weighted_metrics, o));
+    return faults;
 }

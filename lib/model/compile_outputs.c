@@ -1,10 +1,11 @@
 /*
- * What `compile` says of each output: its loss, what that counts, the data element that holds its targets. A model of one output has one of each; of
+ * What `compile` says of each output: its loss, what that counts, the data elements that hold its targets and weights. A model of one output has one of each; of
  * several they are mappings by output, or lists in the outputs' order, and one loss alone is that of all of them. null is no loss.
  *
  *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
  *     loss_weights: {age: 0.1}
  *     target: {kind: label}                   age's is the element `age`
+ *     sample_weight: {kind: certainty}        what examples count in the losses
  */
 #include <string.h>
 
@@ -88,14 +89,11 @@ static dt_status *check_loss(const dt_named *loss)
 {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
-    const dt_tree *ignored = dt_tree_get(loss->tree, "ignore_class");
     if (row->whole)
         return dt_fail(DT_E_NOT_YET, &loss->at, "%s is one number for a batch; fit wants losses of single examples", loss->kind->name);
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
                                   dt_reductions[reduction]), "leave it out");
-    if (dt_given(ignored))
-        return dt_fail(DT_E_NOT_YET, &ignored->at, "ignore_class is not implemented for fit yet; dt_loss_call has it");
     return NULL;
 }
 
@@ -185,25 +183,35 @@ static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_co
     return faults;
 }
 
-/* ---- targets ---- */
+/* ---- elements of the data ---- */
 
-static dt_status *read_target(const dt_tree *t, dt_output_use *out)
+typedef struct elements {
+    const char *key;
+    size_t name, at; /* of a dt_output_use */
+    bool shared;     /* one name may be for all outputs */
+} elements;
+
+static const elements targets = { "target", offsetof(dt_output_use, target), offsetof(dt_output_use, target_at), false };
+static const elements weights = { "sample_weight", offsetof(dt_output_use, sample_weight), offsetof(dt_output_use, sample_weight_at), true };
+
+static dt_status *read_element(const elements *e, const dt_tree *t, dt_output_use *out)
 {
-    out->target_at = t->at;
-    return dt_tree_text(t, "target", &out->target);
+    *(dt_place *)((char *)out + e->at) = t->at;
+    return dt_tree_text(t, e->key, (const char **)((char *)out + e->name));
 }
 
-static dt_status *read_targets(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
+static dt_status *read_elements(const elements *e, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
 {
     const dt_tree *of[DT_MAX_OUTPUTS];
-    if (t->kind == DT_TREE_SCALAR && out->n_outputs == 1)
-        return read_target(t, &out->output[0]);
-    if (o->n == 0)
+    bool one = t->kind == DT_TREE_SCALAR && (out->n_outputs == 1 || e->shared);
+    dt_status *faults = NULL;
+    if (o->n == 0 && !one)
         return NULL;
-    dt_status *faults = dt_by_output(o, t, "target", of);
-    for (int i = 0; !faults && i < o->n; i++)
-        if (dt_given(of[i]))
-            dt_status_append(&faults, read_target(of[i], &out->output[i]));
+    if (!one)
+        faults = dt_by_output(o, t, e->key, of);
+    for (int i = 0; !faults && i < out->n_outputs; i++)
+        if (one || dt_given(of[i]))
+            dt_status_append(&faults, read_element(e, one ? t : of[i], &out->output[i]));
     return faults;
 }
 
@@ -220,6 +228,8 @@ dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, co
     if (dt_given(t->loss_weights))
         dt_status_append(&faults, read_loss_weights(t->loss_weights, o, out));
     if (dt_given(t->target))
-        dt_status_append(&faults, read_targets(t->target, o, out));
+        dt_status_append(&faults, read_elements(&targets, t->target, o, out));
+    if (dt_given(t->sample_weight))
+        dt_status_append(&faults, read_elements(&weights, t->sample_weight, o, out));
     return faults;
 }

@@ -82,11 +82,15 @@ static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value 
         x[k] = m->enter(m->annotate_user, layer->name, x[k]);
 }
 
-/* What each layer gives. */
-static dt_value *emit_layers(const dt_model *m, const dt_value *input, bool training)
+const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training)
 {
     dt_trace *trace = input[0].trace;
     dt_arena *arena = dt_trace_arena(trace);
+    dt_status *bad = check_inputs(m, input, n);
+    if (bad) {
+        dt_trace_fail(trace, bad);
+        return NULL;
+    }
     dt_value *done = dt_arena_array(arena, dt_value, m->spec.n_layers);
     for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
@@ -102,10 +106,7 @@ static dt_value *emit_layers(const dt_model *m, const dt_value *input, bool trai
 
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output)
 {
-    dt_status *bad = check_inputs(m, input, n);
-    if (bad)
-        dt_trace_fail(input[0].trace, bad);
-    const dt_value *done = bad ? NULL : emit_layers(m, input, training);
+    const dt_value *done = dt_model_emit_layers(m, input, n, training);
     for (int i = 0; i < m->spec.n_outputs; i++)
         output[i] = done ? done[m->spec.output[i].layer] : (dt_value){ 0 };
 }

@@ -35,6 +35,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
     DT_TRY(check_size(b, w, &spec->type));
     DT_TRY(dt_initializer_read(b->arena, w->initializer, w->preset, &spec->initializer));
     DT_TRY(dt_initializer_check(&spec->initializer, &spec->type));
+    DT_TRY(dt_regularizer_read(b->arena, head, spec));
     b->n_weights++;
     return NULL;
 }

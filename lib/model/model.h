@@ -57,7 +57,7 @@ struct dt_initializer {
 };
 const dt_kind *const *dt_initializers(int *n);
 /* What arguments may be that a table reads as trees. */
-extern const dt_field dt_initializer_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
+extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
 extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
@@ -80,7 +80,19 @@ typedef struct dt_weight_spec {
     dt_type type;
     bool trainable;
     dt_named initializer;
+    dt_named regularizer; /* kind NULL: none */
 } dt_weight_spec;
+
+/* What a penalty is on: weights by their last word, or what the layer gives. */
+enum {
+    DT_REGULARIZER_KERNEL, DT_REGULARIZER_BIAS, DT_REGULARIZER_ACTIVITY, DT_REGULARIZER_RECURRENT, DT_REGULARIZER_DEPTHWISE, DT_REGULARIZER_POINTWISE,
+    DT_REGULARIZER_EMBEDDINGS, DT_REGULARIZER_GAMMA, DT_REGULARIZER_BETA, DT_REGULARIZER_ALPHA, DT_REGULARIZERS
+};
+/* A layer's field for one. */
+#define DT_REGULARIZER(type, what, key) \
+    { .kind = DT_FIELD_TREE, .name = (key), .offset = offsetof(type, head.regularizer) + (DT_REGULARIZER_##what) * sizeof(const dt_tree *), \
+      .forms = dt_regularizer_forms, \
+      .help = "what it adds to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}; none by default" }
 
 /* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
@@ -89,6 +101,7 @@ typedef struct dt_layer_head {
     const dt_tree *inputs; /* what it takes from, as written; NULL: the layer before */
     int dtype;             /* dt_policy, where it has_dtype; else the model's counts */
     bool has_dtype;
+    const dt_tree *regularizer[DT_REGULARIZERS]; /* as written; NULL: none */
 } dt_layer_head;
 
 /* Keras' words for what layers compute in. Variables are float32 under any. */
@@ -214,6 +227,20 @@ dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchan
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 
+/* ---- regularisers ---- */
+
+/* What is added to the loss: of each element, or of all as a scalar. */
+typedef struct dt_regularizer {
+    dt_kind kind;
+    dt_status *(*check)(const dt_type *type);        /* MODEL_SHAPE where such a weight cannot have it; NULL: all can */
+    dt_value (*each)(const void *args, dt_value x);  /* NULL: see whole */
+    dt_value (*whole)(const void *args, dt_value x);
+} dt_regularizer;
+const dt_kind *const *dt_regularizers(int *n);
+/* Reads what the layer's head says of that weight, by its name; of what the layer gives. */
+dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) DT_MUST_USE;
+dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
+
 /* ---- the model ---- */
 
 typedef struct dt_layer_spec {
@@ -228,6 +255,7 @@ typedef struct dt_layer_spec {
     const dt_weight_spec *weight;
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
+    dt_named activity;   /* what its values add to the loss; kind NULL: nothing */
     int turn;            /* of a Repeat that it stands in, counted over the model from 1; 0: none */
 } dt_layer_spec;
 
@@ -315,6 +343,7 @@ typedef struct dt_loss_row {
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
     dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
+    const int64_t *(*ignored)(const void *args);  /* the label of those that do not; NULL: there is none */
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
@@ -377,6 +406,11 @@ typedef struct dt_metric_row {
     int (*results)(const void *args, const double *sum, int n, double *out);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
+/* Of a mean, with weights of samples: rows, and weights that the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: a value per output is
+ * averaged down to the dimensions of the weights first, then weighted, then averaged down to the example. No weight: neither is there one out. */
+void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor);
+/* How many numbers the metric gives for targets and predictions of these types; 0: they do not fit. */
+int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction);
 /* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 
@@ -519,6 +553,7 @@ typedef struct dt_metric_use {
     const char *key; /* history key: "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
     dt_place at;
     int output;      /* of the model */
+    bool weighted;   /* examples count as the loss beside it says */
 } dt_metric_use;
 
 /* What an output is trained towards. */
@@ -529,6 +564,8 @@ typedef struct dt_output_use {
     const char *loss_key;  /* "kind_loss"; NULL: the model has no other, and the whole is it */
     const char *target;    /* element name; NULL: see dt_match_names */
     dt_place target_at;
+    const char *sample_weight; /* element name; NULL: examples count alike */
+    dt_place sample_weight_at;
 } dt_output_use;
 
 typedef struct dt_compile_spec {
@@ -584,6 +621,12 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
 /* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. What
  * comes out goes into output[spec.n_outputs]; no values, and the trace has failed, where inputs do not fit. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output);
+/* The same, of all layers: their values in order; NULL, and the trace has failed, where inputs do not fit. */
+const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training);
+/* What trained weights add to the loss, a scalar, the same on all replicas; no value: nothing. */
+dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
+/* What values of layers add to it, (B), a number for each example; no value: nothing. */
+dt_value dt_model_activity(const dt_model *m, const dt_value *done);
 /* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input too. */
@@ -609,6 +652,9 @@ dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_valu
 #define DT_METRIC_ROW(name) extern const dt_metric_row dt_metric_##name;
 #include "model/metrics.h"
 #undef DT_METRIC_ROW
+#define DT_REGULARIZER_ROW(name) extern const dt_regularizer dt_regularizer_##name;
+#include "model/regularizers.h"
+#undef DT_REGULARIZER_ROW
 #define DT_RATE_ROW(name) extern const dt_rate dt_rate_##name;
 #include "model/rates.h"
 #undef DT_RATE_ROW

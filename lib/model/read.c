@@ -139,15 +139,18 @@ static dt_status *build_layer(dt_reader *r, int i)
     *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
                            .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
+    dt_named activity;
     dt_status *s = row->build(b);
     if (!s)
         s = check_example(b);
+    if (!s)
+        s = dt_activity_read(r->arena, b->args, &activity);
     if (s)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
         .row = row, .args = b->args, .name = b->name, .at = b->at, .n_in = b->n_in, .from = r->source[i].from, .in = b->in, .out = b->out,
         .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed, .made = b->made,
-        .turn = r->turn ? r->turn[i] : 0,
+        .activity = activity, .turn = r->turn ? r->turn[i] : 0,
     };
     r->built[i] = true;
     return NULL;

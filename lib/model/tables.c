@@ -1,4 +1,4 @@
-/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h and initializers.h as arrays of their kinds; and what
+/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h, regularizers.h and initializers.h as arrays of their kinds; and what
  * arguments may be that name one of them. */
 #include "model/model.h"
 
@@ -72,6 +72,17 @@ const dt_kind *const *dt_optimizers(int *n)
     return rows;
 }
 
+const dt_kind *const *dt_regularizers(int *n)
+{
+#define DT_REGULARIZER_ROW(name) &dt_regularizer_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/regularizers.h"
+    };
+#undef DT_REGULARIZER_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
 const dt_kind *const *dt_initializers(int *n)
 {
 #define DT_INITIALIZER_ROW(name) &dt_initializer_##name.kind,
@@ -86,6 +97,7 @@ const dt_kind *const *dt_initializers(int *n)
 /* ---- forms ---- */
 
 const dt_field dt_initializer_forms[] = { DT_NAMED("initializer"), DT_END };
+const dt_field dt_regularizer_forms[] = { DT_NAMED("regularizer"), DT_END };
 const dt_field dt_schedule_forms[] = { DT_NAMED("schedule"), DT_END };
 const dt_field dt_learning_rate_forms[] = { DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_NAMED("schedule"), DT_END };
 const dt_field dt_layer_forms[] = { DT_NAMED("layer"), DT_END };

@@ -1,5 +1,5 @@
 /*
- * Data against model: which elements of the data set are the inputs, which are the targets, and whether the model, the loss and the metrics
+ * Data against model: which elements of the data set are the inputs, which are targets and weights, and whether the model, the loss and the metrics
  * can take what they hold. By names alone before a file is opened, by types and labels after.
  */
 #include <stdlib.h>
@@ -35,16 +35,16 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
 
-/* The only element that is no input; -1: there is none, or there are several. *others: how many. */
+/* The only element that is neither input nor weight; -1: there is none, or there are several. *others: how many. */
 static int find_other(const dt_texts *elements, const dt_match *m, int *others)
 {
     int other = -1;
     *others = 0;
     for (int i = 0; i < elements->n; i++) {
-        bool is_input = false;
+        bool is_known = m->weight[0] == i;
         for (int k = 0; k < m->n_inputs; k++)
-            is_input |= m->input[k] == i;
-        if (!is_input)
+            is_known |= m->input[k] == i;
+        if (!is_known)
             other = (*others)++ ? -1 : i;
     }
     return other;
@@ -88,9 +88,19 @@ static dt_status *find_named_target(const dt_texts *elements, const dt_compile_s
     return output->target || dt_status_suggestion(s) ? s : dt_suggest(s, "target: {%s: ELEMENT} in compile names it", output->name);
 }
 
+static dt_status *find_weight(const dt_texts *elements, const dt_output_use *output, int *weight)
+{
+    *weight = output->sample_weight ? find(elements, output->sample_weight) : -1;
+    return *weight < 0 && output->sample_weight ? no_element(elements, "weights", output->sample_weight, &output->sample_weight_at) : NULL;
+}
+
 static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
 {
     dt_status *faults = NULL;
+    for (int i = 0; i < c->n_outputs; i++)
+        dt_status_append(&faults, find_weight(elements, &c->output[i], &m->weight[i]));
+    if (faults)
+        return faults;
     if (c->n_outputs == 1)
         return find_only_target(elements, c, m);
     for (int i = 0; i < c->n_outputs; i++)
@@ -103,7 +113,7 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, 
     dt_status *faults = NULL;
     *out = (dt_match){ .n_inputs = model->n_inputs };
     for (int i = 0; i < DT_MAX_OUTPUTS; i++)
-        out->target[i] = -1;
+        out->target[i] = out->weight[i] = -1;
     for (int i = 0; i < model->n_inputs; i++) {
         const dt_input_spec *input = &model->input[i];
         out->input[i] = find(elements, input->name);
@@ -137,6 +147,32 @@ static dt_status *at_place(dt_status *s, const dt_place *at)
     return s && at->source ? dt_at(s, at) : s;
 }
 
+/* One for each example, or for each of its samples. */
+static dt_status *check_weight(const dt_element *weight, const dt_element *target, const dt_output_use *output)
+{
+    const dt_type *w = &weight->type, *y = &target->type;
+    bool fits = w->rank == 1 || w->rank <= y->rank;
+    for (int i = 1; fits && i < w->rank; i++)
+        fits = w->dim[i] == 1 || w->dim[i] == y->dim[i];
+    if (fits || (w->rank == 2 && w->dim[1] == 1))
+        return NULL;
+    return dt_fail(DT_E_LABELS, told(&output->sample_weight_at), "weights '%.80s' must be one number for each example of '%.80s', or for each of its samples",
+                   weight->name, target->name);
+}
+
+/* A history has one number of each name. */
+static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, const dt_type *output)
+{
+    DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
+    int n = dt_metric_width(use->row, use->args, target, output);
+    if (n == 1)
+        return NULL;
+    if (n == 0)
+        return dt_fail(DT_E_METRICS, told(&use->at), "%s is no metric of such targets and predictions", use->row->kind.name);
+    return dt_suggest(dt_fail(DT_E_METRICS, told(&use->at), "%s gives %d numbers; a history has one of each name", use->row->kind.name, n),
+                      "give it one threshold, or a mean over classes");
+}
+
 /* The losses and the metrics accept what the data set and the model give. */
 static dt_status *check_targets(const dt_element *element, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m)
 {
@@ -146,10 +182,11 @@ static dt_status *check_targets(const dt_element *element, const dt_model_spec *
         if (row)
             DT_TRY(at_place(row->check(loss->args, &element[m->target[i]].type, &model->output[i].type), &loss->at));
     }
-    for (int i = 0; i < c->n_metrics; i++) {
-        const dt_metric_use *use = &c->metric[i];
-        DT_TRY(at_place(use->row->check(use->args, &element[m->target[use->output]].type, &model->output[use->output].type), &use->at));
-    }
+    for (int i = 0; i < c->n_outputs; i++)
+        if (m->weight[i] >= 0)
+            DT_TRY(check_weight(&element[m->weight[i]], &element[m->target[i]], &c->output[i]));
+    for (int i = 0; i < c->n_metrics; i++)
+        DT_TRY(check_metric(&c->metric[i], &element[m->target[c->metric[i].output]].type, &model->output[c->metric[i].output].type));
     return NULL;
 }
 
@@ -178,7 +215,8 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
         const dt_loss_row *row = (const dt_loss_row *)c->output[i].loss.kind;
         const dt_type *output = &model->output[i].type;
         if (row && row->sparse)
-            DT_TRY(dt_dataset_check_labels(d, out->target[i], output->dim[output->rank - 1]));
+            DT_TRY(dt_dataset_check_labels_but(d, out->target[i], output->dim[output->rank - 1],
+                                               row->ignored ? row->ignored(c->output[i].loss.args) : NULL));
     }
     return NULL;
 }

@@ -1,8 +1,5 @@
 /*
  * Metrics as handles: each update records the row's graph over the tensors at hand, interprets it, and adds its sums up in double.
- *
- * The weights of a mean follow Keras: a value per output is averaged down to the dimensions of the weights first, then weighted, then
- * averaged down to the example; the divisor is the sum of the examples' mean weights.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -94,39 +91,10 @@ typedef struct inputs {
     dt_value target, prediction, weight;
 } inputs;
 
-/* (B) or (B, 1) beside each other: the one with more dimensions, as in Keras. */
-static dt_value same_rank(dt_value x, dt_value as)
-{
-    dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
-    if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1)
-        return x;
-    is.dim[is.rank++] = 1;
-    return dt_reshape(x, is.rank, is.dim);
-}
-
-/* The mean over the dimensions behind the first `rank`. */
-static dt_value mean_behind(dt_value x, int rank)
-{
-    while (dt_type_of_value(x).rank > rank)
-        x = dt_mean_last(x);
-    return x;
-}
-
 static void emit_mean(const dt_meter *m, dt_trace *t, const inputs *in)
 {
-    dt_value x = row_of(m)->update(&(dt_loss_call_args){ m->named.args, in->target, in->prediction }), w = in->weight;
-    int rank = dt_type_of_value(x).rank;
-    if (w.trace) {
-        w = dt_convert(w, dt_type_of_value(x).dtype);
-        x = same_rank(x, w);
-        w = same_rank(w, x);
-        int w_rank = dt_type_of_value(w).rank;
-        if (w_rank > 0)
-            x = mean_behind(x, w_rank);
-        x = dt_multiply(x, dt_weights_like(w, x));
-        w = mean_behind(w, w_rank > 1 ? 1 : w_rank);
-    }
-    dt_value rows = mean_behind(x, rank > 0 ? 1 : 0);
+    dt_value rows, w;
+    dt_metric_rows(row_of(m), &(dt_loss_call_args){ m->named.args, in->target, in->prediction }, in->weight, &rows, &w);
     dt_return(t, "sum", dt_reduce_sum(rows, DT_NO_AXIS));
     dt_return(t, "weight", dt_reduce_sum(w.trace ? w : dt_like(rows, 1), DT_NO_AXIS));
 }

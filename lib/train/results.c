@@ -120,6 +120,8 @@ void dt_tally_make(dt_tally *t, dt_arena *arena, const dt_sum_layout *l, const d
             lead_or_count(&m, dt_weight_result(arena, c, i), l->loss[i] + 1);
         }
     lead(&m, DT_PENALTY_RESULT, l->penalty);
+    lead(&m, DT_ACTIVITY_RESULT, l->penalty);
+    t->penalty = find_result(step, DT_PENALTY_RESULT);
     for (int i = 0; i < c->n_metrics; i++)
         lead_metric(&m, l, c, i);
 }
@@ -135,7 +137,7 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
 {
     for (int r = 0; r < t->n; r++)
         for (int64_t i = 0; t->slot[r] != DT_NO_SLOT && t->slot[r] < most && i < dt_type_elements(&result[r].type); i++)
-            sum[t->slot[r] + i] += value_at(&result[r], i);
+            sum[t->slot[r] + i] += value_at(&result[r], i) * (r == t->penalty ? (double)rows : 1);
     for (int i = 0; i < t->n_counted; i++)
         if (t->counted[i] < most)
             sum[t->counted[i]] += (double)rows;
@@ -157,13 +159,21 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
     return loss;
 }
 
+/* Means over classes are made in the room for those of single ones. */
+static double value_of_parts(const dt_metric_use *m, const double *sum, int n)
+{
+    double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
+    m->row->results(m->args, sum, n, room);
+    double value = room[0];
+    free(room);
+    return value;
+}
+
 static double metric_value(const dt_sum_layout *l, const dt_metric_use *m, int i, const double *sum)
 {
-    double value[1];
-    if (!m->row->parts)
-        return m->row->result(m->args, &sum[l->metric[i]], sum[l->metric[i] + 1]);
-    m->row->results(m->args, &sum[l->metric[i]], l->width[i], value);
-    return value[0];
+    if (m->row->parts)
+        return value_of_parts(m, &sum[l->metric[i]], l->width[i]);
+    return m->row->result(m->args, &sum[l->metric[i]], sum[l->metric[i] + 1]);
 }
 
 int dt_sum_layout_values(const dt_sum_layout *l, const dt_compile_spec *c, const dt_sums *s, double *out)

@@ -25,6 +25,7 @@ typedef struct dt_sum_layout {
 /* Where the results of one step go. */
 typedef struct dt_tally {
     int n, *slot;                     /* [n] of each result its first sum; DT_NO_SLOT: it is none */
+    int penalty;                      /* the result that counts for each example; DT_NO_SLOT: there is none */
     int n_counted, *counted;          /* sums that count examples */
 } dt_tally;
 
@@ -33,7 +34,8 @@ enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
-#define DT_PENALTY_RESULT "penalty"
+#define DT_PENALTY_RESULT "penalty"   /* what weights add to the loss */
+#define DT_ACTIVITY_RESULT "activity" /* what values of layers add, a sum over examples */
 
 /* The sums of a step of these results; METRICS where a metric has several numbers, which a history has no place for. */
 dt_status *dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec *c, const dt_graph *step) DT_MUST_USE;

@@ -46,7 +46,7 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
     DT_TREE(struct fit, class_weight, .forms = class_weight_forms, .as = DT_TREE_MAP, .help = "what examples of a class count in the loss while training: {0: 1, 1: 5}; others 1"),
-    DT_NOT_YET("sample_weight"),
+    DT_INSTEAD("sample_weight", "write compile.sample_weight, which names an element of the data"),
     DT_END
 };
 

@@ -7,13 +7,16 @@
 /* Of one output. */
 typedef struct term {
     dt_value target, prediction;
-    dt_value rows;   /* (B): one loss per example, times its weight; no trace: the output has no loss */
-    dt_value weight; /* (B); no trace: each counts 1 */
+    dt_value counts;  /* what examples, or their samples, count; no trace: each 1 */
+    dt_value rows;    /* (B): one loss per example, times what it counts; no trace: the output has no loss */
+    dt_value divisor; /* (B): what the sum of rows is divided by the sum of; no trace: each counts 1 */
 } term;
 
+/* A term for each output, and one more for what values of layers add to the loss: rows alone. */
 typedef struct forward {
     int n;
-    term of[DT_MAX_OUTPUTS];
+    term of[DT_MAX_OUTPUTS + 1];
+    dt_value penalty; /* of the weights: a scalar, the same on all replicas; no trace: none */
 } forward;
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element)
@@ -38,39 +41,74 @@ static dt_value class_weights(const dt_class_weights *c, dt_value target, dt_dty
     return weight;
 }
 
-static void weigh(const dt_trainer *t, term *x)
+/* (B) of (B, 1). */
+static dt_value as_column(dt_value x)
 {
-    const dt_class_weights *c = t->o.class_weight;
+    dt_type type = dt_type_of_value(x);
+    return type.rank == 2 && type.dim[1] == 1 ? dt_class_numbers(x) : x;
+}
+
+/* The weights of the data, times those of classes while training. */
+static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training, dt_value target)
+{
+    const dt_class_weights *c = training ? t->o.class_weight : NULL;
+    dt_value counts = { 0 };
+    if (t->match.weight[i] >= 0)
+        counts = as_column(dt_convert(declare(trace, t, t->match.weight[i]), DT_FLOAT32));
     if (!c || c->n == 0)
-        return;
-    x->weight = class_weights(c, x->target, dt_type_of_value(x->rows).dtype);
-    x->rows = dt_multiply(x->rows, x->weight);
+        return counts;
+    dt_value class = class_weights(c, target, DT_FLOAT32);
+    return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
+}
+
+/* Keras' sum_over_batch_size and mean, where a job asks for them by name, divide by how many samples there are, whatever they count. */
+static bool divides_by_number(const dt_named *loss)
+{
+    return dt_tree_get(loss->tree, "reduction") && ((const dt_loss_head *)loss->args)->reduction != DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT;
+}
+
+/* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all. */
+static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
+{
+    dt_value divisor = { 0 };
+    if (x->counts.trace) {
+        dt_value w = dt_weights_like(x->counts, values);
+        values = dt_multiply(values, w);
+        divisor = divides_by_number(loss) ? divisor : w;
+    }
+    if (mask.trace) {
+        dt_value is = dt_convert(mask, dt_type_of_value(values).dtype);
+        divisor = divisor.trace ? dt_multiply(divisor, is) : is;
+    }
+    x->rows = dt_mean_per_example(values);
+    if (divisor.trace)
+        x->divisor = dt_mean_per_example(divisor);
 }
 
 /* What the losses of this replica's rows are divided by, with the others': how many, or the sum of their weights. */
 static dt_value count_of(const term *x)
 {
     dt_dtype dtype = dt_type_of_value(x->rows).dtype;
-    if (!x->weight.trace)
+    if (!x->divisor.trace)
         return dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(x->rows, 0)), dtype);
-    dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(x->weight, 0));
+    dt_value sum = dt_all_reduce(DT_SUM, dt_reduce_sum(x->divisor, 0));
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum); /* where no example counts the gradient is 0 */
 }
 
-static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, bool training, term *x)
+static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x)
 {
     const dt_named *loss = &t->o.compile->output[i].loss;
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    const dt_loss_call_args c = { .args = loss->args, .target = x->target, .prediction = x->prediction };
     const char *before = dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
-    x->rows = dt_loss_rows(loss, &(dt_loss_call_args){ .args = loss->args, .target = x->target, .prediction = x->prediction });
-    if (training)
-        weigh(t, x);
+    weigh(loss, row->rows(&c), row->mask ? row->mask(&c) : (dt_value){ 0 }, x);
     dt_trace_path(trace, before);
 }
 
 static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
 {
     const dt_compile_spec *c = t->o.compile;
-    dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
+    dt_value input[DT_MAX_INPUTS];
     forward f = { .n = c->n_outputs };
 
     for (int i = 0; i < t->match.n_inputs; i++)
@@ -78,12 +116,16 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
     for (int i = 0; i < f.n; i++)
         if (t->match.target[i] >= 0)
             f.of[i].target = declare(trace, t, t->match.target[i]);
-    dt_model_emit_outputs(t->o.model, input, t->match.n_inputs, training, output);
-    for (int i = 0; i < f.n; i++) {
-        f.of[i].prediction = dt_to_float32(output[i]);
+    const dt_value *done = dt_model_emit_layers(t->o.model, input, t->match.n_inputs, training);
+    for (int i = 0; done && i < f.n; i++) {
+        f.of[i].prediction = dt_to_float32(done[t->o.model->spec.output[i].layer]);
+        f.of[i].counts = counts_of(trace, t, i, training, f.of[i].target);
         if (c->output[i].loss.kind)
-            emit_loss(trace, t, i, training, &f.of[i]);
+            emit_loss(trace, t, i, &f.of[i]);
     }
+    if (done)
+        f.of[f.n].rows = dt_model_activity(t->o.model, done);
+    f.penalty = dt_model_penalty(t->o.model, trace);
     return f;
 }
 
@@ -99,6 +141,10 @@ static void return_losses(dt_trace *trace, const dt_trainer *t, const forward *f
     for (int i = 0; i < f->n; i++)
         if (f->of[i].rows.trace)
             dt_return(trace, dt_loss_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].rows));
+    if (f->of[f->n].rows.trace)
+        dt_return(trace, DT_ACTIVITY_RESULT, sum_of_rows(f->of[f->n].rows));
+    if (f->penalty.trace)
+        dt_return(trace, DT_PENALTY_RESULT, f->penalty);
 }
 
 static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *f)
@@ -106,8 +152,35 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
     const dt_compile_spec *c = t->o.compile;
 
     for (int i = 0; i < f->n; i++)
-        if (f->of[i].weight.trace)
-            dt_return(trace, dt_weight_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].weight));
+        if (f->of[i].divisor.trace)
+            dt_return(trace, dt_weight_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].divisor));
+}
+
+/* Metrics that are means. */
+static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x)
+{
+    const dt_metric_use *m = &t->o.compile->metric[i];
+    const dt_loss_call_args c = { .args = m->args, .target = x->target, .prediction = x->prediction };
+    dt_value rows, divisor = { 0 };
+    if (m->weighted && x->counts.trace)
+        dt_metric_rows(m->row, &c, x->counts, &rows, &divisor);
+    else
+        rows = dt_mean_per_example(m->row->update(&c));
+    dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, 0), sum_of_rows(rows));
+    if (divisor.trace)
+        dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, DT_DIVISOR), sum_of_rows(divisor));
+}
+
+/* Metrics that are functions of several sums. */
+static void return_parts(dt_trace *trace, const dt_trainer *t, int i, const term *x)
+{
+    const dt_metric_use *m = &t->o.compile->metric[i];
+    dt_metric_parts parts = { .args = m->args, .target = x->target, .prediction = x->prediction };
+    if (m->weighted)
+        parts.weight = x->counts;
+    m->row->parts(&parts);
+    for (int k = 0; k < parts.n; k++)
+        dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, k), dt_all_reduce(DT_SUM, parts.part[k]));
 }
 
 static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *f)
@@ -115,13 +188,8 @@ static void return_metrics(dt_trace *trace, const dt_trainer *t, const forward *
     const dt_compile_spec *c = t->o.compile;
     const char *before = dt_trace_path(trace, "metrics");
 
-    for (int i = 0; i < c->n_metrics; i++) {
-        const dt_metric_use *m = &c->metric[i];
-        const term *x = &f->of[m->output];
-        dt_value rows = dt_mean_per_example(
-            m->row->update(&(dt_loss_call_args){ .args = m->args, .target = x->target, .prediction = x->prediction }));
-        dt_return(trace, dt_metric_result(dt_trace_arena(trace), c, i, 0), sum_of_rows(rows));
-    }
+    for (int i = 0; i < c->n_metrics; i++)
+        (c->metric[i].row->parts ? return_parts : return_mean)(trace, t, i, &f->of[c->metric[i].output]);
     dt_trace_path(trace, before);
 }
 
@@ -143,15 +211,20 @@ static dt_value plus(dt_value a, dt_value b)
     return a.trace ? dt_add(a, b) : b;
 }
 
-/* Outputs whose losses are divided by the same number have one sum. */
+static double weight_of(const dt_trainer *t, const forward *f, int i)
+{
+    return i < f->n ? t->o.compile->output[i].loss_weight : 1;
+}
+
+/* Terms that are divided by the same number have one sum. */
 static bool share_divisor(const forward *f)
 {
     const term *first = NULL;
     bool same = true;
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
             first = first ? first : &f->of[i];
-            same &= f->of[i].weight.trace == first->weight.trace && f->of[i].weight.node == first->weight.node;
+            same &= f->of[i].divisor.trace == first->divisor.trace && f->of[i].divisor.node == first->divisor.node;
         }
     return same;
 }
@@ -160,9 +233,9 @@ static whole join_rows(const dt_trainer *t, const forward *f)
 {
     dt_value rows = { 0 };
     whole w = { 0 };
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
-            rows = plus(rows, times(f->of[i].rows, t->o.compile->output[i].loss_weight));
+            rows = plus(rows, times(f->of[i].rows, weight_of(t, f, i)));
             w.examples = w.examples.trace ? w.examples : count_of(&f->of[i]);
         }
     w.loss = dt_reduce_sum(rows, 0);
@@ -172,10 +245,10 @@ static whole join_rows(const dt_trainer *t, const forward *f)
 static whole join_means(const dt_trainer *t, const forward *f)
 {
     whole w = { .divided = true };
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
             dt_value mean = dt_divide(dt_reduce_sum(f->of[i].rows, 0), count_of(&f->of[i]));
-            w.loss = plus(w.loss, times(mean, t->o.compile->output[i].loss_weight));
+            w.loss = plus(w.loss, times(mean, weight_of(t, f, i)));
             w.examples = w.examples.trace ? w.examples : count_of(&(term){ .rows = f->of[i].rows });
         }
     return w;
@@ -230,6 +303,23 @@ static void finish_window(dt_trace *trace, const dt_trainer *t, sums *s)
     s->one_over = dt_divide(dt_like(s->examples, 1), s->examples);
 }
 
+/* The gradient of what weights add to the loss: every replica has it whole. */
+static void add_penalty(dt_trace *trace, const dt_trainer *t, const forward *f, dt_value *gradient)
+{
+    const dt_variables *v = &t->o.model->trainable;
+    dt_arena *arena = dt_trace_arena(trace);
+    dt_value *weight = dt_arena_array(arena, dt_value, v->n + 1), *more = dt_arena_array(arena, dt_value, v->n + 1);
+
+    if (!f->penalty.trace)
+        return;
+    for (int i = 0; i < v->n; i++)
+        weight[i] = dt_read(trace, v->v[i]);
+    dt_gradients_of(dt_optimizer_scale_loss(t->o.optimizer, f->penalty), weight, v->n, more);
+    for (int i = 0; i < v->n; i++)
+        if (more[i].trace)
+            gradient[i] = plus(gradient[i], more[i]);
+}
+
 static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)
 {
     const dt_variables *v = &t->o.model->trainable;
@@ -240,6 +330,7 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const forward *f)
         finish_window(trace, t, &s);
     if (!s.divided)
         multiply_all(s.gradient, v->n, s.one_over);
+    add_penalty(trace, t, f, s.gradient);
     const char *before = dt_trace_path(trace, "optimizer");
     dt_optimizer_emit(t->o.optimizer, trace, v, s.gradient);
     dt_trace_path(trace, before);

@@ -82,7 +82,7 @@ const dt_kind *const *dt_callback_kinds(int *n);
 /* Indices of the data set's elements. */
 typedef struct dt_match {
     int n_inputs, input[DT_MAX_INPUTS]; /* in the model's order */
-    int target[DT_MAX_OUTPUTS];  /* likewise; -1: not asked for */
+    int target[DT_MAX_OUTPUTS], weight[DT_MAX_OUTPUTS]; /* likewise; -1: not asked for */
 } dt_match;
 /* The elements of the Inputs' names, and the targets: those that compile.target names, else the only other one, or of several outputs those of their
  * names. Files need not be open. All faults: ELEMENTS, placed at the name. compile NULL: the inputs alone. */

@@ -219,7 +219,7 @@ dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *b
     const dt_graph *step = dt_compiled_step(c);
     const dt_tally *tally = c == t->evaluate ? &t->evaluation : &t->training;
     int64_t full = c == t->evaluate ? t->evaluation_rows : dt_dataset_batch_size(t->o.data);
-    dt_view arg[DT_MAX_INPUTS + DT_MAX_OUTPUTS];
+    dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
 
     dt_match_views(t->o.data, batch, step, arg);
     dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);

@@ -53,7 +53,7 @@ static void test_a_decoder_of_any_size(void **state)
                                            .n_overrides = sizeof overrides / sizeof *overrides }));
     /* two tables, and of a block: queries and outputs, keys and values, both halves of the second half, both norms; the last norm */
     assert_int_equal(trained(&job->model), 2 * 50 * 64 + 3 * (2 * 64 * 4 * 8 + 2 * 64 * 2 * 8 + 2 * 64 * 96 + 2 * 64) + 64);
-    assert_int_equal(job->model.output.dim[1], 16);
+    assert_int_equal(job->model.output[0].type.dim[1], 16);
     dt_job_unref(job);
 }
 

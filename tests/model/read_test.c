@@ -40,7 +40,7 @@ static void test_names_shapes_and_weights(void **state)
     assert_string_equal(m.input[0].name, "image");
     dt_type in = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 28, 28 }), out = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 });
     assert_true(dt_type_equal(&m.input[0].type, &in));
-    assert_true(dt_type_equal(&m.output, &out));
+    assert_true(dt_type_equal(&m.output[0].type, &out));
     assert_int_equal(m.layer[4].at.line, 5);
     dt_arena_destroy(arena);
 }
@@ -54,7 +54,7 @@ static void test_input_has_keras_defaults(void **state)
     assert_string_equal(m.input[0].name, "input_layer");
     dt_type in = dt_type_of(DT_INT64, 1, (int64_t[]){ DT_BATCH }), out = dt_type_of(DT_INT64, 2, (int64_t[]){ DT_BATCH, 1 });
     assert_true(dt_type_equal(&m.input[0].type, &in));
-    assert_true(dt_type_equal(&m.output, &out));
+    assert_true(dt_type_equal(&m.output[0].type, &out));
     dt_arena_destroy(arena);
 }
 
@@ -79,7 +79,7 @@ static void test_float64_input_makes_float64_weights(void **state)
     dt_model_spec m;
     ok(read_model(arena, "- Input: {shape: [4], dtype: float64}\n- Dense: {units: 2}", &m));
     assert_int_equal(m.weight[0]->type.dtype, DT_FLOAT64);
-    assert_int_equal(m.output.dtype, DT_FLOAT64);
+    assert_int_equal(m.output[0].type.dtype, DT_FLOAT64);
     dt_arena_destroy(arena);
 }
 
@@ -105,7 +105,12 @@ static const struct bad {
     { INPUT "- Dese: {units: 3}", DT_E_UNKNOWN_NAME, 2, 3, "unknown layer 'Dese'", "did you mean 'Dense'?" },
     { INPUT "- Dense: {unit: 3}", DT_E_UNKNOWN_KEY, 2, 11, "unknown key 'unit' in Dense", "did you mean 'units'?" },
     { INPUT "- Dense: {hidden_size: 3, units: 3}", DT_E_UNKNOWN_KEY, 2, 11, "unknown key 'hidden_size' in Dense", "write 'units'" },
-    { INPUT "- Dense: {units: 3, kernel_regularizer: l2}", DT_E_UNKNOWN_KEY, 2, 21, "unknown key 'kernel_regularizer' in Dense", "not implemented yet" },
+    { INPUT "- Dense: {units: 3, lora_rank: 2}", DT_E_UNKNOWN_KEY, 2, 21, "unknown key 'lora_rank' in Dense", "not implemented yet" },
+    { INPUT "- Dense: {units: 3, kernel_regularizer: l3}", DT_E_UNKNOWN_NAME, 2, 41, "unknown regularizer 'l3'", "did you mean 'l1'?" },
+    { INPUT "- Dense: {units: 3, bias_regularizer: orthogonal_regularizer}", DT_E_MODEL_SHAPE, 2, 39,
+      "OrthogonalRegularizer is for matrices, got a weight of 1 dimensions", NULL },
+    { INPUT "- Dense: {units: 3, activity_regularizer: {OrthogonalRegularizer: {factor: 1}}}", DT_E_RANGE, 2, 44,
+      "OrthogonalRegularizer is for weights; what a layer gives can have L1, L2 or both", NULL },
     { INPUT "- Dense", DT_E_MISSING_KEY, 2, 3, "required key 'units' is missing in Dense", NULL },
     { INPUT "- Dense: {units: 3, kernel_initializer: he_norml}", DT_E_UNKNOWN_NAME, 2, 41, "unknown initializer 'he_norml'", "did you mean 'he_normal'?" },
     { INPUT "- {Dense: {units: 3}, ReLU: {}}", DT_E_WRONG_TYPE, 2, 3, "layer: expected a name or NAME: {...}, got a mapping of 2 keys", NULL },

@@ -69,6 +69,7 @@ static void open_stage(stage *s, const json_t *c)
     s->run = (run){ .q = &s->request, .arena = dt_arena_create(), .writes = true, .steps_per_epoch = 3, .steps = 300, .epochs = 100 };
     dt_trainer_parts(s->rig.trainer, &s->run.strategy, &s->run.model, &s->run.optimizer, &s->run.data);
     s->run.at.epoch = json_integer_value(json_object_get(c, "initial_epoch"));
+    dt_trainer_clear(s->rig.trainer, &s->run.at.sums);
     OK(dt_callbacks_open(&s->run));
     OK(dt_callbacks_begin(&s->run));
     free(fit_text);
@@ -78,6 +79,7 @@ static void open_stage(stage *s, const json_t *c)
 static void close_stage(stage *s)
 {
     dt_callbacks_close(&s->run);
+    dt_sums_release(&s->run.at.sums);
     dt_arena_destroy(s->run.arena);
     outcome_free(&s->outcome);
     rig_free(&s->rig);

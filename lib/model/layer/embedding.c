@@ -15,7 +15,7 @@ static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct embedding),
     DT_ONLY("mask_zero", "false"),
     DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
-    DT_NOT_YET("embeddings_regularizer"), DT_NOT_YET("embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
+    DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"), DT_NOT_YET("embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
     DT_NOT_YET("lora_alpha"), DT_NOT_YET("quantization_config"),
     DT_END
 };

@@ -36,9 +36,9 @@ typedef struct dt_recurrent {
     DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
     DT_LAYER_FIELDS(dt_recurrent), \
     DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("zero_output_for_mask", "false"), DT_ONLY("dropout", "0"), \
-    DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_NOT_YET("kernel_regularizer"), \
-    DT_NOT_YET("recurrent_regularizer"), \
-    DT_NOT_YET("bias_regularizer"), DT_NOT_YET("activity_regularizer"), DT_NOT_YET("kernel_constraint"), \
+    DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
+    DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"), \
+    DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), DT_NOT_YET("kernel_constraint"), \
     DT_NOT_YET("recurrent_constraint"), DT_NOT_YET("bias_constraint")
 #define DT_RECURRENT_GATE_FIELD \
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "of the gates")

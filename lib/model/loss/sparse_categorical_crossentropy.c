@@ -48,6 +48,12 @@ static dt_value mask(const dt_loss_call_args *c)
     return dt_compare(y, dt_like(y, (double)x->ignore_class), DT_NE);
 }
 
+static const int64_t *ignored(const void *args)
+{
+    const struct crossentropy *x = args;
+    return x->ignores ? &x->ignore_class : NULL;
+}
+
 static dt_value rows(const dt_loss_call_args *c)
 {
     const struct crossentropy *x = c->args;
@@ -66,4 +72,5 @@ const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
     .check = dt_check_sparse,
     .rows = rows,
     .mask = mask,
+    .ignored = ignored,
 };

@@ -1,0 +1,84 @@
+/* What metrics share: means under weights, and how many numbers a metric gives. */
+#include <stdlib.h>
+
+#include "model/model.h"
+
+/* ---- means ---- */
+
+/* (B) or (B, 1) beside each other: the one with more dimensions, as in Keras. */
+static dt_value same_rank(dt_value x, dt_value as)
+{
+    dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
+    if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1)
+        return x;
+    is.dim[is.rank++] = 1;
+    return dt_reshape(x, is.rank, is.dim);
+}
+
+/* The mean over the dimensions behind the first `rank`. */
+static dt_value mean_behind(dt_value x, int rank)
+{
+    while (dt_type_of_value(x).rank > rank)
+        x = dt_mean_last(x);
+    return x;
+}
+
+static void weigh(dt_value *x, dt_value *w)
+{
+    *w = dt_convert(*w, dt_type_of_value(*x).dtype);
+    *x = same_rank(*x, *w);
+    *w = same_rank(*w, *x);
+    int rank = dt_type_of_value(*w).rank;
+    if (rank > 0)
+        *x = mean_behind(*x, rank);
+    *x = dt_multiply(*x, dt_weights_like(*w, *x));
+    *w = mean_behind(*w, rank > 1 ? 1 : rank);
+}
+
+void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor)
+{
+    dt_value x = row->update(c);
+    int rank = dt_type_of_value(x).rank;
+    if (weight.trace)
+        weigh(&x, &weight);
+    *rows = mean_behind(x, rank > 0 ? 1 : 0);
+    *divisor = weight;
+}
+
+/* ---- numbers ---- */
+
+static int count_sums(const dt_graph *g)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_results; i++)
+        n += (int)dt_type_elements(&g->node[g->result[i].node].type);
+    return n;
+}
+
+/* The parts, traced, tell how many sums there are, and these how many results. */
+static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g)
+{
+    int n = count_sums(g);
+    double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)), *out = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *out));
+    int results = row->results(args, sum, n, out);
+    free(sum);
+    free(out);
+    return results;
+}
+
+int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction)
+{
+    if (!row->parts)
+        return 1;
+    dt_trace *t = dt_trace_create("metric");
+    dt_graph *g = NULL;
+    dt_metric_parts parts = { .args = args, .target = dt_trace_declare(t, "target", target), .prediction = dt_trace_declare(t, "prediction", prediction) };
+    row->parts(&parts);
+    for (int i = 0; i < parts.n; i++)
+        dt_return(t, (char[]){ (char)('0' + i), '\0' }, parts.part[i]);
+    dt_status *s = dt_trace_end(t, &g);
+    int n = s ? 0 : count_results(row, args, g);
+    dt_status_free(s);
+    dt_graph_destroy(g);
+    return n;
+}

@@ -1,0 +1,224 @@
+"""Records fit.json: small models trained by Keras' fit, in one batch or several of equal size, with all that `compile` can say.
+
+    python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0
+    v/bin/python tests/golden/record_fit.py > tests/golden/fit.json
+
+A case is a job without a strategy: data by element name, model, compile and fit as a job has them, weights to begin with. `out` has the history by
+Keras' keys, and the weights that training ends with. Words that dtrain has besides Keras' (`target`, `sample_weight`) are taken apart here.
+"""
+import json
+import os
+import sys
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
+import keras
+import numpy as np
+from keras.src.utils.naming import to_snake_case
+
+ROWS, EPOCHS = 12, 3
+
+
+def number(x):
+    x = np.float32(x)
+    return float(np.format_float_scientific(x, unique=True)) if np.isfinite(x) else str(x)
+
+
+def tensor(a):
+    a = np.asarray(a)
+    data = [number(x) for x in a.ravel()] if a.dtype.kind == "f" else [int(x) for x in a.ravel()]
+    return {"shape": list(a.shape), "dtype": str(a.dtype), "data": data}
+
+
+def data():
+    draw = np.random.default_rng(5)
+    x = draw.normal(size=(ROWS, 4)).astype(np.float32)
+    return {
+        "x": x,
+        "kind": draw.integers(0, 3, ROWS).astype(np.int32),
+        "ignored": np.where(draw.random(ROWS) < 0.3, -1, draw.integers(0, 3, ROWS)).astype(np.int32),
+        "hot": np.eye(3, dtype=np.float32)[draw.integers(0, 3, ROWS)],
+        "yes": draw.integers(0, 2, (ROWS, 1)).astype(np.float32),
+        "size": (x[:, :2] * 0.7 + 0.2 * draw.normal(size=(ROWS, 2))).astype(np.float32),
+        "w": draw.uniform(0.2, 2, ROWS).astype(np.float32),
+        "v": draw.uniform(0, 1, ROWS).astype(np.float32),
+    }
+
+
+def layer(entry, made):
+    if isinstance(entry, str):
+        entry = {entry: {}}
+    (name, args), = entry.items()
+    args = dict(args)
+    if name == "Input":
+        return args["name"], keras.Input(args["shape"], name=args["name"])
+    inputs = args.pop("inputs", None)
+    for key in [k for k in args if k.endswith("_regularizer")]:
+        args[key] = made_of(keras.regularizers, args[key])
+    built = getattr(keras.layers, name)(**args)
+    below = list(made.values())[-1] if inputs is None else [made[i] for i in inputs] if isinstance(inputs, list) else made[inputs]
+    return built.name, built(below)
+
+
+def made_of(room, entry):
+    if isinstance(entry, str):
+        return room.get(entry)
+    (name, args), = entry.items()
+    return getattr(room, name)(**args)
+
+
+def nested(room, spec):
+    """A loss or metric, a list or mapping of such; metrics by class have the class's name, not numbered over the process."""
+    if spec is None:
+        return spec
+    if isinstance(spec, str):
+        return nested(room, {spec: {}}) if spec[0].isupper() else spec
+    if isinstance(spec, list):
+        return [nested(room, s) for s in spec]
+    if len(spec) == 1 and hasattr(room, next(iter(spec))):
+        (name, args), = spec.items()
+        return made_of(room, {name: {"name": to_snake_case(name), **args}})
+    return {k: nested(room, v) for k, v in spec.items()}
+
+
+def model_of(spec):
+    made = {}
+    for entry in spec["layers"]:
+        name, value = layer(entry, made)
+        made[name] = value
+    outputs = spec.get("outputs", list(made)[-1])
+    inputs = [v for k, v in made.items() if k in ("x",)]
+    return keras.Model(inputs, [made[o] for o in outputs] if isinstance(outputs, list) else made[outputs]), outputs
+
+
+def paths(model):
+    return {w.path: w for w in model.weights}
+
+
+def record(case):
+    keras.utils.set_random_seed(3)
+    d = data()
+    model, outputs = model_of(case["model"])
+    compile_ = dict(case["compile"])
+    target, weight = compile_.pop("target", {}), compile_.pop("sample_weight", None)
+    listed = outputs if isinstance(outputs, list) else [outputs]
+    used = ["x"]
+
+    def element(name):
+        used.append(name)
+        return d[name]
+
+    target = target if isinstance(target, dict) else {listed[0]: target}
+    missing = [o for o in listed if compile_["loss"] and isinstance(compile_["loss"], dict) and compile_["loss"].get(o, "") is None]
+    y = [element(target.get(o, o)) for o in listed]
+    w = None
+    if isinstance(weight, dict):
+        w = [element(weight[o]) if o in weight else np.ones(ROWS, np.float32) for o in listed]
+    elif weight:
+        w = element(weight)
+    optimizer = made_of(keras.optimizers, compile_.pop("optimizer"))
+    built = {k: nested(keras.losses if k == "loss" else keras.metrics, v) for k, v in compile_.items() if k not in ("loss_weights", "precision")}
+    if "loss_weights" in compile_:
+        built["loss_weights"] = compile_["loss_weights"]
+    model.compile(optimizer=optimizer, **built)
+    before = {k: tensor(v.numpy()) for k, v in paths(model).items()}
+    fit = dict(case.get("fit", {}))
+    batch = case.get("batch", ROWS)
+    history = model.fit(d["x"], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
+                        class_weight=({int(k): v for k, v in fit["class_weight"].items()} if "class_weight" in fit else None))
+    history = {k: [number(x) for x in v] for k, v in history.history.items()}
+    return {"id": case["id"], "op": "fit",
+            "in": {"data": {n: tensor(d[n]) for n in dict.fromkeys(used)}, "batch": batch, "model": case["model"], "compile": case["compile"],
+                   "fit": {"epochs": EPOCHS, **fit}, "weights": before},
+            "out": {"history": history, "weights": {k: tensor(v.numpy()) for k, v in paths(model).items()}}}
+
+
+SGD = {"SGD": {"learning_rate": 0.1}}
+TWO = {"type": "functional", "outputs": ["kind", "size"], "layers": [
+    {"Input": {"name": "x", "shape": [4]}}, {"Dense": {"name": "shared", "units": 5, "activation": "tanh"}},
+    {"Dense": {"name": "kind", "units": 3}}, {"Dense": {"name": "size", "inputs": "shared", "units": 2}}]}
+
+
+def one(units, activation=None, **more):
+    return {"layers": [{"Input": {"name": "x", "shape": [4]}}, {"Dense": {"name": "hidden", "units": 5, "activation": "tanh", **more}},
+                       {"Dense": {"name": "out", "units": units, **({"activation": activation} if activation else {})}}]}
+
+
+LOGITS = {"SparseCategoricalCrossentropy": {"from_logits": True, "reduction": "sum_over_batch_size"}}
+BY_WEIGHT = {"SparseCategoricalCrossentropy": {"from_logits": True, "reduction": "mean_with_sample_weight"}}
+MSE = {"MeanSquaredError": {"reduction": "sum_over_batch_size"}}
+BCE = {"BinaryCrossentropy": {"reduction": "sum_over_batch_size"}}
+BOTH = {"kind": LOGITS, "size": MSE}
+YES = ["AUC", {"AUC": {"curve": "PR", "num_thresholds": 50, "name": "pr"}}, "Precision", "Recall", {"Precision": {"thresholds": 0.4, "name": "p4"}},
+       "TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives", {"PrecisionAtRecall": {"recall": 0.5}},
+       {"RecallAtPrecision": {"precision": 0.5}}, {"SensitivityAtSpecificity": {"specificity": 0.5}},
+       {"SpecificityAtSensitivity": {"sensitivity": 0.5}}, "accuracy"]
+CASES = [
+    {"id": "fit/two-outputs", "model": TWO, "compile": {"optimizer": SGD, "loss": BOTH, "metrics": {"kind": ["accuracy"], "size": ["mae", "mse"]}}},
+    {"id": "fit/two-outputs-batches", "batch": 4, "model": TWO, "compile": {
+        "optimizer": {"Adam": {"learning_rate": 0.02}}, "loss": BOTH, "loss_weights": {"kind": 0.3, "size": 2.0},
+        "metrics": {"kind": ["accuracy"], "size": ["mae"]}}},
+    {"id": "fit/two-outputs-lists", "model": TWO, "compile": {
+        "optimizer": SGD, "loss": [LOGITS, MSE], "loss_weights": [1.5, 0.5], "metrics": [["accuracy"], ["mae"]]}},
+    {"id": "fit/two-outputs-one-loss", "model": TWO, "compile": {"optimizer": SGD, "loss": {"kind": LOGITS, "size": None}, "metrics": {"size": ["mae"]}}},
+    {"id": "fit/two-outputs-weights", "model": TWO, "compile": {
+        "optimizer": SGD, "loss": BOTH, "sample_weight": {"kind": "w", "size": "v"}, "loss_weights": {"kind": 1.0, "size": 0.5},
+        "metrics": {"kind": ["accuracy"], "size": ["mae"]}, "weighted_metrics": {"kind": ["accuracy"], "size": ["mse"]}}},
+    {"id": "fit/two-outputs-own-divisors", "model": TWO, "compile": {
+        "optimizer": SGD, "loss": {"kind": BY_WEIGHT, "size": {"MeanSquaredError": {"reduction": "mean_with_sample_weight"}}},
+        "sample_weight": {"kind": "w", "size": "v"}, "weighted_metrics": {"kind": ["accuracy"]}}},
+    {"id": "fit/two-outputs-same-weights", "model": TWO, "compile": {
+        "optimizer": SGD, "loss": BOTH, "sample_weight": "w", "weighted_metrics": {"kind": ["accuracy"], "size": ["mse"]}}},
+    {"id": "fit/decisions", "model": one(1, "sigmoid"), "compile": {"optimizer": SGD, "loss": BCE, "target": "yes", "metrics": YES}},
+    {"id": "fit/decisions-batches", "batch": 3, "model": one(1, "sigmoid"), "compile": {"optimizer": SGD, "loss": BCE, "target": "yes", "metrics": YES}},
+    {"id": "fit/decisions-weighted", "batch": 6, "model": one(1, "sigmoid"), "compile": {
+        "optimizer": SGD, "loss": BCE, "target": "yes", "sample_weight": "w", "metrics": ["accuracy"], "weighted_metrics": YES}},
+    {"id": "fit/classes", "batch": 4, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": {"CategoricalCrossentropy": {"reduction": "sum_over_batch_size"}}, "target": "hot",
+        "metrics": [{"F1Score": {"average": "macro"}}, {"FBetaScore": {"average": "weighted", "beta": 2.0}}, {"F1Score": {"average": "micro", "name": "micro"}},
+                    "AUC", {"Precision": {"class_id": 1}}, {"Recall": {"top_k": 2}}, {"TopKCategoricalAccuracy": {"k": 2}}]}},
+    {"id": "fit/regression", "batch": 4, "model": one(2), "compile": {
+        "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w",
+        "metrics": ["R2Score", {"R2Score": {"class_aggregation": "variance_weighted_average", "name": "r2v"}}, "RootMeanSquaredError", "CosineSimilarity"],
+        "weighted_metrics": ["R2Score", "RootMeanSquaredError", "mae"]}},
+    {"id": "fit/sample-weight", "model": one(3), "compile": {
+        "optimizer": SGD, "loss": LOGITS, "target": "kind", "sample_weight": "w", "metrics": ["accuracy"], "weighted_metrics": ["accuracy"]}},
+    {"id": "fit/sample-weight-mean", "model": one(3), "compile": {"optimizer": SGD, "loss": BY_WEIGHT, "target": "kind", "sample_weight": "w"}},
+    {"id": "fit/class-weight", "model": one(3), "fit": {"class_weight": {"0": 2, "1": 0.5}}, "compile": {
+        "optimizer": SGD, "loss": LOGITS, "target": "kind", "metrics": ["accuracy"], "weighted_metrics": ["accuracy"]}},
+    {"id": "fit/ignore-class", "model": one(3), "compile": {
+        "optimizer": SGD, "loss": {"SparseCategoricalCrossentropy": {"from_logits": True, "ignore_class": -1}}, "target": "ignored"}},
+    {"id": "fit/ignore-class-weights", "model": one(3), "compile": {
+        "optimizer": SGD, "target": "ignored", "sample_weight": "w",
+        "loss": {"SparseCategoricalCrossentropy": {"from_logits": True, "ignore_class": -1, "reduction": "sum_over_batch_size"}}}},
+    {"id": "fit/penalties", "batch": 4, "model": one(3, kernel_regularizer={"L1L2": {"l1": 0.01, "l2": 0.02}}, bias_regularizer="l2",
+                                                     activity_regularizer={"L2": {"l2": 0.05}}),
+     "compile": {"optimizer": SGD, "loss": LOGITS, "target": "kind", "metrics": ["accuracy"]}},
+    {"id": "fit/penalties-weights", "model": one(3, kernel_regularizer="l1", activity_regularizer={"L1": {"l1": 0.1}}),
+     "compile": {"optimizer": {"Adam": {"learning_rate": 0.05}}, "loss": BY_WEIGHT, "target": "kind", "sample_weight": "w"}},
+    {"id": "fit/penalties-frozen", "batch": 6, "model": one(3, kernel_regularizer={"L2": {"l2": 0.1}}, activity_regularizer={"L1L2": {"l1": 0.02, "l2": 0.03}}, trainable=False),
+     "compile": {"optimizer": SGD, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/orthogonal-rows", "model": one(3, kernel_regularizer={"OrthogonalRegularizer": {"factor": 0.3}}),
+     "compile": {"optimizer": SGD, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/orthogonal-columns", "model": one(3, kernel_regularizer={"OrthogonalRegularizer": {"factor": 0.3, "mode": "columns"}}),
+     "compile": {"optimizer": SGD, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/penalties-two-outputs", "batch": 6, "model": {"type": "functional", "outputs": ["kind", "size"], "layers": [
+        {"Input": {"name": "x", "shape": [4]}}, {"Dense": {"name": "shared", "units": 5, "activation": "tanh", "activity_regularizer": "l1"}},
+        {"Dense": {"name": "kind", "units": 3, "kernel_regularizer": "l2"}},
+        {"Dense": {"name": "size", "inputs": "shared", "units": 2, "bias_regularizer": "l1", "activity_regularizer": {"L2": {"l2": 0.2}}}}]},
+     "compile": {"optimizer": SGD, "loss": BOTH, "loss_weights": {"kind": 0.5, "size": 2.0}, "metrics": {"size": ["mae"]}}},
+    {"id": "fit/dice", "batch": 4, "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": "Dice", "target": "hot"}},
+    {"id": "fit/tversky", "batch": 6, "model": one(1, "sigmoid"), "compile": {
+        "optimizer": SGD, "loss": {"Tversky": {"alpha": 0.3, "beta": 0.7}}, "target": "yes", "metrics": ["accuracy"]}},
+    {"id": "fit/dice-axis", "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": {"Dice": {"axis": [0]}}, "target": "hot"}},
+]
+
+
+def main():
+    only = sys.argv[1:]
+    lines = [json.dumps(record(c)) for c in CASES if not only or c["id"] in only]
+    head = {"format": 1, "area": "fit", "program": "tests/train/fit_golden_test.c", "keras": keras.__version__,
+            "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties by name"}
+    print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")
+
+
+main()

@@ -1,0 +1,156 @@
+/*
+ * Whole trainings recorded from Keras' fit (tests/golden/fit.json), done again by ours: losses, metrics and weights by name for several outputs,
+ * metrics that are no means, weights of samples and classes, penalties. Each on several numbers of replicas, which must agree to the last bit.
+ */
+#include <jansson.h>
+
+#define HERE "build/tmp/train-fit-golden"
+#include "kit.h"
+
+/* ---- recorded cases ---- */
+
+static char *text_of(const json_t *value)
+{
+    return json_dumps(value, JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
+}
+
+static dt_tensor *tensor_of(const json_t *t)
+{
+    const json_t *shape = json_object_get(t, "shape"), *data = json_object_get(t, "data");
+    bool is_float = strcmp(json_string_value(json_object_get(t, "dtype")), "float32") == 0;
+    int64_t dim[DT_MAX_RANK] = { 0 };
+    size_t n = json_array_size(data);
+    float *x = calloc(n + 1, sizeof *x); /* as wide as an int32 */
+    dt_tensor *out = NULL;
+    for (size_t i = 0; i < json_array_size(shape); i++)
+        dim[i] = json_integer_value(json_array_get(shape, i));
+    for (size_t i = 0; i < n; i++)
+        if (is_float)
+            x[i] = (float)json_number_value(json_array_get(data, i));
+        else
+            ((int32_t *)(void *)x)[i] = (int32_t)json_integer_value(json_array_get(data, i));
+    OK(dt_tensor_create(&out, is_float ? DT_FLOAT32 : DT_INT32, (int)json_array_size(shape), dim, x));
+    free(x);
+    return out;
+}
+
+static dt_dataset *data_of(const json_t *in)
+{
+    dt_values *values = NULL;
+    dt_dataset *data = NULL;
+    const char *name;
+    json_t *t;
+    OK(dt_values_create(&values));
+    json_object_foreach(json_object_get(in, "data"), name, t) {
+        dt_tensor *x = tensor_of(t);
+        OK(dt_values_set(values, name, x));
+        dt_tensor_unref(x);
+    }
+    OK(dt_dataset_from_values(&data, values, "{global_batch_size: %d}", (int)json_integer_value(json_object_get(in, "batch"))));
+    dt_values_unref(values);
+    return data;
+}
+
+static dt_model *model_of(const json_t *in, dt_strategy *s)
+{
+    char *model = text_of(json_object_get(in, "model")), *compile = text_of(json_object_get(in, "compile"));
+    dt_model *m = NULL;
+    const char *path;
+    json_t *t;
+    DT_SCOPE(s) {
+        OK(dt_model_create(&m, "%s", model));
+        OK(dt_model_compile(m, "%s", compile));
+    }
+    json_object_foreach(json_object_get(in, "weights"), path, t) {
+        dt_tensor *w = tensor_of(t);
+        OK(dt_model_set_weight(m, path, w));
+        dt_tensor_unref(w);
+    }
+    free(model);
+    free(compile);
+    return m;
+}
+
+/* ---- comparing ---- */
+
+static double recorded(const json_t *value)
+{
+    return json_is_string(value) ? (double)NAN : json_number_value(value);
+}
+
+static void near(const char *id, const char *what, double is, double ought)
+{
+    if (!(fabs(is - ought) <= 2e-5 * fabs(ought) + 2e-6))
+        fail_msg("%s: %s is %.9g, recorded %.9g", id, what, is, ought);
+}
+
+static void compare_history(const char *id, const json_t *out, const dt_history *h)
+{
+    const char *key;
+    json_t *values;
+    json_object_foreach(json_object_get(out, "history"), key, values)
+        for (int epoch = 0; epoch < dt_history_epochs(h); epoch++)
+            near(id, key, dt_history_at(h, key, epoch), recorded(json_array_get(values, (size_t)epoch)));
+}
+
+static void compare_weights(const char *id, const json_t *out, dt_model *m)
+{
+    const char *path;
+    json_t *t;
+    json_object_foreach(json_object_get(out, "weights"), path, t) {
+        dt_tensor *is = NULL, *ought = tensor_of(t);
+        OK(dt_model_get_weight(m, path, &is));
+        for (int64_t i = 0; i < dt_tensor_elements(ought); i++)
+            near(id, path, (double)((const float *)dt_tensor_data(is))[i], (double)((const float *)dt_tensor_data(ought))[i]);
+        dt_tensor_unref(is);
+        dt_tensor_unref(ought);
+    }
+}
+
+/* ---- the run ---- */
+
+static void run_case(const json_t *c, int replicas, char sha[65])
+{
+    const char *id = json_string_value(json_object_get(c, "id"));
+    const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
+    dt_strategy *s = strategy_of(&(setup){ .replicas = replicas });
+    dt_dataset *data = data_of(in);
+    dt_model *m = model_of(in, s);
+    dt_history *h = NULL;
+    char *fit = text_of(json_object_get(in, "fit"));
+    OK(dt_model_fit(m, data, &h, "%s", fit));
+    compare_history(id, out, h);
+    compare_weights(id, out, m);
+    if (*sha && strcmp(sha, dt_model_weights_sha256(m)) != 0)
+        fail_msg("%s: %d replicas end with other weights than one", id, replicas);
+    snprintf(sha, 65, "%s", dt_model_weights_sha256(m));
+    free(fit);
+    dt_history_unref(h);
+    dt_model_unref(m);
+    dt_dataset_unref(data);
+    dt_strategy_unref(s);
+}
+
+static void test_fit_as_keras_does(void **state)
+{
+    (void)state;
+    static const int replicas[] = { 1, 2, 5 };
+    json_t *root = json_load_file("tests/golden/fit.json", 0, NULL), *c;
+    size_t i;
+    assert_non_null(root);
+    json_array_foreach(json_object_get(root, "cases"), i, c) {
+        char sha[65] = "";
+        for (size_t r = 0; r < sizeof replicas / sizeof *replicas; r++)
+            run_case(c, replicas[r], sha);
+    }
+    assert_true(i > 0);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fit_as_keras_does),
+    };
+    return cmocka_run_group_tests_name("train/fit_golden", tests, clean_folder, NULL);
+}
