@@ -206,10 +206,6 @@ CASES = [
         {"Dense": {"name": "kind", "units": 3, "kernel_regularizer": "l2"}},
         {"Dense": {"name": "size", "inputs": "shared", "units": 2, "bias_regularizer": "l1", "activity_regularizer": {"L2": {"l2": 0.2}}}}]},
      "compile": {"optimizer": SGD, "loss": BOTH, "loss_weights": {"kind": 0.5, "size": 2.0}, "metrics": {"size": ["mae"]}}},
-    {"id": "fit/dice", "batch": 4, "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": "Dice", "target": "hot"}},
-    {"id": "fit/tversky", "batch": 6, "model": one(1, "sigmoid"), "compile": {
-        "optimizer": SGD, "loss": {"Tversky": {"alpha": 0.3, "beta": 0.7}}, "target": "yes", "metrics": ["accuracy"]}},
-    {"id": "fit/dice-axis", "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": {"Dice": {"axis": [0]}}, "target": "hot"}},
 ]
 
 
