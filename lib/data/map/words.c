@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/siphash.h"
 
 #define LARGEST_FILE ((size_t)64 << 20)
 
 enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
 
-static uint32_t hash_of(const char *word, size_t n)
+/* Words come from anybody: under a key that they do not know they cannot choose them so that all fall into one slot. What is counted and found does not
+ * depend on it. */
+static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)word[i]) * 16777619u;
-    return h;
+    return (uint32_t)dt_siphash(key, word, n);
 }
 
 /* ---- counting ---- */
@@ -31,12 +31,13 @@ struct dt_word_counts {
     int n, cap;
     uint32_t *slot;  /* [slots] a word's index + 1; 0: free */
     uint32_t slots;  /* a power of two, more than 1.5 n */
+    dt_siphash_key key;
 };
 
 dt_word_counts *dt_word_counts_create(void)
 {
     dt_word_counts *c = dt_alloc(sizeof *c);
-    *c = (dt_word_counts){.slots = FIRST_SLOTS, .slot = dt_alloc(FIRST_SLOTS * sizeof *c->slot)};
+    *c = (dt_word_counts){.slots = FIRST_SLOTS, .slot = dt_alloc(FIRST_SLOTS * sizeof *c->slot), .key = dt_siphash_process_key()};
     memset(c->slot, 0, FIRST_SLOTS * sizeof *c->slot);
     return c;
 }
@@ -59,7 +60,7 @@ static bool is_word(const dt_word_counts *c, uint32_t index, const char *word, s
 
 static uint32_t *find_slot(const dt_word_counts *c, const char *word, size_t n)
 {
-    uint32_t i = hash_of(word, n) & (c->slots - 1);
+    uint32_t i = hash_of(&c->key, word, n) & (c->slots - 1);
     while (c->slot[i] && !is_word(c, c->slot[i] - 1, word, n))
         i = (i + 1) & (c->slots - 1);
     return &c->slot[i];
@@ -193,11 +194,12 @@ dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_
 struct dt_words {
     dt_texts list;
     uint32_t *slot, mask; /* [mask + 1] a word's number + 1; 0: free */
+    dt_siphash_key key;
 };
 
 static uint32_t *look_up(const dt_words *w, const char *word, size_t n)
 {
-    uint32_t i = hash_of(word, n) & w->mask;
+    uint32_t i = hash_of(&w->key, word, n) & w->mask;
     while (w->slot[i] && (strncmp(w->list.v[w->slot[i] - 1], word, n) != 0 || w->list.v[w->slot[i] - 1][n] != '\0'))
         i = (i + 1) & w->mask;
     return &w->slot[i];
@@ -209,7 +211,7 @@ dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_place 
     uint32_t slots = 16;
     while (slots < 2 * (uint32_t)list->n)
         slots *= 2;
-    *w = (dt_words){.list = *list, .mask = slots - 1, .slot = dt_arena_array(arena, uint32_t, slots)};
+    *w = (dt_words){.list = *list, .mask = slots - 1, .slot = dt_arena_array(arena, uint32_t, slots), .key = dt_siphash_process_key()};
     for (int i = 0; i < list->n; i++) {
         uint32_t *slot = look_up(w, list->v[i], strlen(list->v[i]));
         if (*slot)

@@ -1,0 +1,16 @@
+/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys come from others, who cannot make keys collide without knowing its key. */
+#ifndef DT_BASE_SIPHASH_H
+#define DT_BASE_SIPHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct dt_siphash_key {
+    uint64_t word[2];
+} dt_siphash_key;
+
+/* The same all through a process, another in the next one: nothing that anybody sees may depend on it, such as the order of a table's slots. */
+dt_siphash_key dt_siphash_process_key(void);
+uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n);
+
+#endif
