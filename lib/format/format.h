@@ -148,6 +148,8 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
 
 /* ---- history.jsonl ---- */
 
+#define DT_HISTORY_LARGEST ((size_t)64 << 20) /* bytes; one that is larger is not read, by anybody */
+
 /*
  * A run that leaves older state behind (a fresh start, an older checkpoint) writes its lines beside it, into history.GENERATION.jsonl, until
  * it has a checkpoint: killed before that, the old run is as it was. dt_history_adopt then puts them in place; so does dt_history_open for

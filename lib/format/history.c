@@ -10,8 +10,6 @@
 #include "format/format.h"
 #include "format/json_read.h"
 
-static const size_t largest = (size_t)64 << 20;
-
 /* Whether it is a line of ours, of no step past `step`. */
 static bool is_kept(const char *line, size_t n, int64_t step)
 {
@@ -54,7 +52,7 @@ static dt_status *read_kept(const char *path, int64_t step, dt_str *kept, bool *
     DT_TRY(check_kind(path, &there));
     if (!there)
         return NULL;
-    dt_status *s = dt_file_read(path, largest, &all);
+    dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &all);
     if (!s) {
         filter(&all, step, kept);
         *same = kept->size == all.size;

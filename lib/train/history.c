@@ -103,7 +103,7 @@ int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metr
 {
     char *path = dt_path_join(directory, "history.jsonl");
     dt_str text = { 0 };
-    dt_status *s = dt_file_read(path, (size_t)1 << 30, &text);
+    dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &text);
     int n = 0;
 
     if (!s && text.size > 1) {
