@@ -158,6 +158,8 @@ static dt_status *read_all(dt_report_run *r)
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
     DT_TRY(read_history(r, &history));
     DT_TRY(read_checkpoints(r, record || history));
+    if (r->by_epoch.passed_over || r->by_step.passed_over)
+        dt_report_remark(r, "there are more names of metrics than a page can show: the first ones are here");
     r->running = is_locked(r->path);
     take_job(r);
     take_label(r);

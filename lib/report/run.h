@@ -30,12 +30,13 @@ typedef struct dt_series {
 typedef struct dt_series_list {
     int n, cap;
     dt_series *v;
+    bool passed_over; /* there were more names than are kept */
 } dt_series_list;
 /* NULL: none of that name. */
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
-/* The series of that name, made where there is none; good until the next one is made. */
+/* The series of that name, made where there is none; good until the next one is made. NULL: there are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
-/* A point behind the others; one at the same x takes the place of the last. */
+/* A point behind the others; one at the same x takes the place of the last. It takes NULL, too. */
 void dt_series_add(dt_series *s, double x, double y);
 /* Points beyond x go. */
 void dt_series_cut(dt_series_list *l, double x);

@@ -1,8 +1,11 @@
-/* Lists of points under names. There are a dozen names and a thousand points, so everything is looked for from the start. */
+/* Lists of points under names. There are a dozen names and a thousand points, so everything is looked for from the start; a file that has names without
+ * end is not told whole. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/run.h"
+
+enum { MOST_NAMES = 400 };
 
 const dt_series *dt_series_find(const dt_series_list *l, const char *name)
 {
@@ -17,6 +20,9 @@ dt_series *dt_series_of(dt_series_list *l, const char *name)
     for (int i = 0; i < l->n; i++)
         if (strcmp(l->v[i].name, name) == 0)
             return &l->v[i];
+    l->passed_over |= l->n == MOST_NAMES;
+    if (l->passed_over)
+        return NULL;
     DT_GROW(l->v, l->cap, l->n + 1);
     l->v[l->n] = (dt_series){.name = dt_strdup(name)};
     return &l->v[l->n++];
@@ -24,8 +30,10 @@ dt_series *dt_series_of(dt_series_list *l, const char *name)
 
 void dt_series_add(dt_series *s, double x, double y)
 {
-    while (s->n > 0 && s->p[s->n - 1].x >= x)
+    while (s && s->n > 0 && s->p[s->n - 1].x >= x)
         s->n--;
+    if (!s)
+        return;
     DT_GROW(s->p, s->cap, s->n + 1);
     s->p[s->n++] = (dt_point){x, y};
 }

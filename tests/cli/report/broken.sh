@@ -48,6 +48,14 @@ echo '{}' >"$run/ckpt/step-00000012/state.json"
 report
 has "$page" 'damaged checkpoint'
 
+# Names without end: the page has the first ones, and is there at once.
+again
+seq 1 60000 | sed 's/.*/{"epoch": &, "step": 1, "name &": 1}/' >"$run/history.jsonl"
+report
+has "$page" 'more names of metrics than a page can show'
+has "$page" 'name 400'
+lacks "$page" 'name 401'
+
 # Numbers that nobody could draw.
 again
 cat >>"$run/history.jsonl" <<'END'
