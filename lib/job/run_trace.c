@@ -29,6 +29,8 @@ static dt_status *read_file(const char *path, dt_str *out)
     if (!s)
         s = read_all(f, path, out);
     dt_inflow_close(f);
+    if (!s && (out->size == 0 || out->data[0] != '{')) /* it goes to a terminal, perhaps */
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no recording of a run, which begins with '{'", path);
     return s;
 }
 

@@ -19,6 +19,17 @@ enum { MAIN_ROOM = 1 << 12 };
 
 /* ---- beginning and ending ---- */
 
+/* --steps cuts a run that may go on later, up to the steps that are wanted. */
+static void tell_beyond(const run *r)
+{
+    dt_str text = { 0 };
+
+    dt_str_printf(&text, "output.trace: step %lld is none of the run's %lld; nothing is recorded", (long long)r->q->trace.first, (long long)r->steps);
+    if (r->q->trace.first > r->steps && r->q->run->max_steps == 0)
+        dt_run_warn(r, dt_str_text(&text));
+    dt_str_release(&text);
+}
+
 dt_status *dt_recording_open(run *r)
 {
     recording *x = &r->recording;
@@ -26,6 +37,7 @@ dt_status *dt_recording_open(run *r)
 
     if (r->q->trace.last < 1 || !r->writes)
         return NULL;
+    tell_beyond(r);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     x->recorder = dt_recorder_create();
     x->engine = device->engine;

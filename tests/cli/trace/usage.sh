@@ -14,3 +14,6 @@ done
 "$DTRAIN" trace "$tiny" 'strategy={type: mirrored}' --tpu v3-8 | grep -o 'plan (virtual time): [^"]*' | sed -n '1p;$p'
 printf '\037\213\010\0' >"$TEST_DIR/empty/trace.json.gz"
 show trace "$TEST_DIR/empty"
+head -c 16 /dev/zero >"$TEST_DIR/empty/trace.json.gz"
+show trace "$TEST_DIR/empty"
+show fit "$tiny" -q 'output.trace={steps: [1000, 1001]}'
