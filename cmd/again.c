@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "text.h"
 
@@ -32,10 +33,14 @@ static void put_maybe(FILE *to, const struct option *o, const char *value)
 
 static void put_seconds(FILE *to, const struct option *o, double seconds)
 {
+    char digits[400];
+    for (int decimals = 0; decimals <= 17; decimals++) { /* times have no exponents */
+        snprintf(digits, sizeof digits, "%.*f", decimals, seconds);
+        if (strtod(digits, NULL) == seconds)
+            break;
+    }
     put_name(to, o);
-    fputc(' ', to);
-    put_shortest(to, seconds);
-    fputc('s', to);
+    fprintf(to, " %ss", digits);
 }
 
 static void put_option(FILE *to, const struct option *o, const void *value)

@@ -84,12 +84,21 @@ static dt_status *train(struct training *t)
     return dt_job_fit(t->job, &options);
 }
 
+/* A job that says `never`, or a checkpoint's path, would not go on by itself. */
+static bool begins_elsewhere(const dt_job *job)
+{
+    dt_resume resume = dt_job_resume(job);
+    return resume == DT_RESUME_NEVER || resume == DT_RESUME_PATH;
+}
+
 /* The command that goes on, as the user would type it: from the newest checkpoint, wherever this one began. */
 static void tell_how_to_go_on(const struct training *t)
 {
     struct text command;
     text_open(&command);
     put_again(command.to, t->call);
+    if (begins_elsewhere(t->job))
+        fputs(" --resume auto", command.to);
     out_note(t->call->out, "to go on: %s", text_bytes(&command));
     text_close(&command);
 }

@@ -35,6 +35,8 @@ DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN } dt_kernels;
 typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
+/* Where fit begins as the job itself says; DT_RESUME_AUTO of a job that says nothing. */
+DT_API dt_resume dt_job_resume(const dt_job *j);
 
 /* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,

@@ -96,3 +96,8 @@ DT_API const char *dt_job_metric(const dt_job *j, int i)
 {
     return j && i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
 }
+
+DT_API dt_resume dt_job_resume(const dt_job *j)
+{
+    return j && j->checkpoint.resume != DT_RESUME_JOB ? j->checkpoint.resume : DT_RESUME_AUTO;
+}

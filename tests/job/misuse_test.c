@@ -39,6 +39,7 @@ static void test_null_where_something_is_needed(void **state)
     assert_null(job);
     assert_null(dt_job_name(NULL));
     assert_null(dt_job_metric(NULL, 0));
+    assert_int_equal(dt_job_resume(NULL), DT_RESUME_AUTO);
     dt_job_unref(NULL);
 }
 
