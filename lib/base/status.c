@@ -304,6 +304,23 @@ dt_status *dt_at(dt_status *s, const dt_place *at)
     return s;
 }
 
+static void drop_place(dt_status *s)
+{
+    free(s->file);
+    free(s->excerpt);
+    free(s->below);
+    s->file = s->excerpt = s->below = NULL;
+    s->line = s->col = s->carets = 0;
+}
+
+dt_status *dt_without_place(dt_status *s, const char *source)
+{
+    for (dt_status *one = s; one; one = one->next)
+        if (one->file && strcmp(one->file, source) == 0)
+            drop_place(one);
+    return s;
+}
+
 static void free_one(dt_status *s)
 {
     for (int i = 0; i < s->notes_count; i++)

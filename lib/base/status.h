@@ -79,6 +79,8 @@ dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Gives a place to a status that has none; returns s. */
 dt_status *dt_at(dt_status *s, const dt_place *at) DT_MUST_USE;
+/* Takes places away that are in the source of that name, for a text which the reader of the error never saw; returns s. */
+dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
 /* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */
 #define DT_MAX_ERRORS 20

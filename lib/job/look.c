@@ -29,7 +29,7 @@ static dt_status *open_files(const dt_data_request *q, opened *x)
     const char *equals = q->n_files > 0 ? strchr(q->files[0], '=') : NULL;
     x->title = equals ? equals + 1 : q->n_files > 0 ? q->files[0] : "";
     DT_TRY(dt_guess_files(&x->guess));
-    return dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out));
+    return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset"); /* keys that nobody wrote */
 }
 
 static dt_status *open_job(const dt_data_request *q, opened *x)
