@@ -98,7 +98,7 @@ static void test_refusals(void **state)
         { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 2, data_format: channels_first}", "unknown data_format (values are (B, ..., channels)) 'channels_first'" },
         { "[5, 5, 4]", "Conv2D: {filters: 3, kernel_size: 2, groups: 2}", "filters must be divisible by groups, got 3 filters and 2 groups" },
         { "[5, 5, 3]", "Conv2D: {filters: 4, kernel_size: 2, groups: 2}", "got 3 channels ((B, 5, 5, 3)) and 2 groups" },
-        { "[5, 5, 3]", "Conv2D: {filters: 4, kernel_size: 2, kernel_regularizer: l2}", "not implemented yet" },
+        { "[5, 5, 3]", "Conv2D: {filters: 4, kernel_size: 2, kernel_constraint: max_norm}", "not implemented yet" },
         { "[5, 5, 1]", "Conv2D: {filters: 4000000000, kernel_size: 100000}", "one weight may take at most 1 TiB" },
         { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 1, strides: 4611686018427387904}", "does not fit into" },
         { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 1, dilation_rate: 4611686018427387904, padding: same}", "does not fit into" },
