@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stop.h"
+#include "text.h"
 #include "verb.h"
 
 /* ---- remembering ---- */
@@ -27,7 +28,7 @@ static void keep_checkpoint(struct watch *w, const dt_event *e)
     if (e->checkpoint && (!w->checkpoint || strcmp(e->checkpoint, w->checkpoint) != 0)) {
         w->told = false;
         free(w->checkpoint);
-        w->checkpoint = strdup(e->checkpoint);
+        w->checkpoint = text_copy(e->checkpoint);
     }
     if (e->weights_sha256)
         snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
