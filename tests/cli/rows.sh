@@ -75,7 +75,7 @@ run_row() {
     place=$TEST_DIR/$id
     mkdir -p "$place/work" "$place/home" "$place/tmp"
     # In a shell of their own: what a row sets is gone with it.
-    (cd "$place/work" && tiny >job.yaml && eval "$before") >"$place.made" 2>&1 || wrong "cannot be made: $(cat "$place.made")"
+    (cd "$place/work" && tiny run >job.yaml && eval "$before") >"$place.made" 2>&1 || wrong "cannot be made: $(cat "$place.made")"
     listed >"$place.before"
     had=$([ -e "$place/work/run" ] && echo y)
     # shellcheck disable=SC2086,SC2094 # words; and it looks at what was written when all is over
