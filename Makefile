@@ -49,8 +49,8 @@ endif
 # Sources are found by wildcard: a new layer, op or verb touches no makefile.
 find_c   = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 LIB_C   := $(call find_c,$(addprefix lib/,$(ROOMS)))
-# lib/exec/simd/*.c are compiled once per instruction set; the best is chosen at start-up.
-SIMD_C  := $(filter lib/exec/simd/%,$(LIB_C))
+# A room's simd/*.c are compiled once per instruction set; the best is chosen at start-up.
+SIMD_C  := $(filter $(addsuffix /simd/%,$(wildcard lib/*)),$(LIB_C))
 PLAIN_C := $(filter-out $(SIMD_C),$(LIB_C))
 CMD_C   := $(call find_c,cmd)
 TEST_C  := $(foreach r,$(ROOMS),$(filter %_test.c,$(call find_c,tests/$(r))))

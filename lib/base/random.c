@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/quantile.h"
 
 static uint64_t join(uint32_t low, uint32_t high)
 {
@@ -77,38 +78,8 @@ static double polynomial(const double c[8], double x)
     return sum;
 }
 
-/* The natural logarithm to about 1e-16, in operations that every processor rounds alike: x = m 2^e with m in
- * [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m - 1) / (m + 1)). */
-static double portable_log(double x)
-{
-    int e;
-    double m = frexp(x, &e);
-    if (m < 0.70710678118654752440) {
-        m *= 2;
-        e--;
-    }
-    double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
-    for (int k = 23; k >= 1; k -= 2)
-        sum = sum * s2 + 1.0 / k;
-    return e * 0.69314718055994530942 + 2 * s * sum;
-}
-
-/* The inverse of the normal distribution for 0 < p < 1: M. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37
- * (1988), good to 1e-16: a rational function in the middle, two for the tails. */
 static double normal_quantile(double p)
 {
-    static const double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
-                                1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
-                                3.3430575583588128105e+4, 2.5090809287301226727e+3};
-    static const double b[8] = {1, 4.2313330701600911252e+1, 6.8718700749205790830e+2, 5.3941960214247511077e+3,
-                                2.1213794301586595867e+4, 3.9307895800092710610e+4, 2.8729085735721942674e+4,
-                                5.2264952788528545610e+3};
-    static const double c[8] = {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
-                                3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
-                                2.27238449892691845833e-2, 7.74545014278341407640e-4};
-    static const double d[8] = {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
-                                1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
-                                1.05075007164441684324e-9};
     static const double e[8] = {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
                                 2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
                                 2.71155556874348757815e-5, 2.01033439929228813265e-7};
@@ -118,17 +89,16 @@ static double normal_quantile(double p)
     double q = p - 0.5;
     if (fabs(q) <= 0.425) {
         double r = 0.180625 - q * q;
-        return q * polynomial(a, r) / polynomial(b, r);
+        return q * polynomial(quantile_a, r) / polynomial(quantile_b, r);
     }
     double r = sqrt(-portable_log(q < 0 ? p : 1 - p));
-    double x = r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
+    double x = r <= 5 ? polynomial(quantile_c, r - 1.6) / polynomial(quantile_d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
     return q < 0 ? -x : x;
 }
 
-/* 52 bits and a half: exact in a double, and neither 0 nor 1. */
 double dt_random_normal(dt_random *r)
 {
-    return normal_quantile(((double)(random_u64(r) >> 12) + 0.5) * 0x1p-52);
+    return normal_quantile(probability_of(random_u64(r)));
 }
 
 /* Narrower halves would make the permutations of small data sets poor ones; the walk through 2^8 values is short. */

@@ -1,14 +1,13 @@
 /*
  * The instruction sets that our own loops are compiled for, and what the libraries call them. The best that the processor has is taken at
- * start-up. DTRAIN_INSTRUCTIONS=avx2 takes the processor for one that has no more: loops and libraries keep to it, whatever is there.
+ * start-up; what base/isa.h says of DTRAIN_INSTRUCTIONS goes for loops and libraries alike, whatever is there.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "exec/strip.h"
-
-#define DT_INSTRUCTIONS_ENV "DTRAIN_INSTRUCTIONS"
 
 typedef struct dt_instructions {
     const dt_simd *loops; /* its name is the set's: "avx2" */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/random_many.h"
 
 enum { SEED = 42, DRAWS = 400000 };
 
@@ -207,9 +207,64 @@ static void test_permutations_are_even_over_keys(void **state)
     }
 }
 
+/* Lengths around what is drawn at once, and streams whose lower half runs over. */
+static void test_many_at_a_time_are_those_drawn_one_by_one(void **state)
+{
+    (void)state;
+    static double many[3000];
+    const dt_random r = dt_random_stream(SEED, "many", 0);
+    const uint64_t first[] = {0, 7, UINT32_MAX - 500, UINT64_MAX - 100};
+    const int n[] = {1, 2, 15, 16, 17, 1023, 1025, 3000};
+    void (*const of_many[])(const dt_random *, uint64_t, int64_t, double *) = {dt_random_uniforms, dt_random_normals};
+    double (*const of_one[])(dt_random *) = {dt_random_uniform, dt_random_normal};
+    for (dt_isa isa = 0; isa < DT_ISAS; isa++) {
+        if (!dt_isa_is_here(isa))
+            continue;
+        assert_int_equal(setenv(DT_INSTRUCTIONS_ENV, dt_isa_name(isa), 1), 0);
+        for (size_t k = 0; k < 2 * 4 * 8; k++) {
+            uint64_t from = first[k / 8 % 4];
+            of_many[k / 32](&r, from, n[k % 8], many);
+            for (int i = 0; i < n[k % 8]; i++) {
+                dt_random one = {.key = r.key, .counter = {0, from + (uint64_t)i}, .used = 4};
+                double ought = of_one[k / 32](&one);
+                assert_memory_equal(&many[i], &ought, sizeof ought);
+            }
+        }
+    }
+    unsetenv(DT_INSTRUCTIONS_ENV);
+}
+
+/* Words with any number of leading zeros or ones: all sizes of p and of 1 - p, which drawing meets seldom. */
+static void test_loops_agree_in_the_tails(void **state)
+{
+    (void)state;
+    enum { WORDS = 64 * 2 * 200 };
+    static uint64_t word[WORDS];
+    static double got[WORDS];
+    dt_random r = dt_random_stream(SEED, "tails", 0);
+    for (int i = 0; i < WORDS; i++) {
+        uint64_t x = (uint64_t)dt_random_u32(&r) << 32;
+        x = (x | dt_random_u32(&r)) >> i % 64;
+        word[i] = i / 64 % 2 ? ~x : x;
+    }
+    for (dt_isa isa = 0; isa < DT_ISAS; isa++) {
+        if (!dt_isa_is_here(isa))
+            continue;
+        dt_random_loops_of(isa)->normal(word, WORDS, got);
+        for (int i = 0; i < WORDS; i++) {
+            dt_random one = {.word = {(uint32_t)word[i], (uint32_t)(word[i] >> 32)}, .used = 0};
+            double ought = dt_random_normal(&one);
+            if (!dt_random_is_far(word[i]))
+                assert_memory_equal(&got[i], &ought, sizeof ought);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many_at_a_time_are_those_drawn_one_by_one),
+        cmocka_unit_test(test_loops_agree_in_the_tails),
         cmocka_unit_test(test_philox_gives_the_published_vectors),
         cmocka_unit_test(test_streams_are_stable_and_apart),
         cmocka_unit_test(test_uniform_fills_its_range),

@@ -355,6 +355,26 @@ static void test_sums_are_close(void **state)
     assert_true(isnan(list[0]->max(x, 100)) && isnan(list[0]->sum(x, 100)));
 }
 
+/* Against the numbers drawn one by one. */
+static void test_uniform_numbers_are_those_of_philox(void **state)
+{
+    (void)state;
+    static float x[1000];
+    const uint64_t key = UINT64_C(0x123456789abcdef0), stream = UINT64_MAX - 5;
+    const dt_simd *list[DT_MAX_SIMD];
+    for (int s = dt_simd_list(list) - 1; s >= 0; s--)
+        for (int n = 1; n <= 1000; n = n < 20 ? n + 1 : 7 * n) {
+            x[n] = -1;
+            (*list[s]->uniform)(x, key, stream, n);
+            for (int i = 0; i < n; i++) {
+                uint32_t word[4];
+                dt_philox(key, (uint64_t)i, stream, word);
+                assert_true(x[i] == (float)(word[0] >> 8) * 0x1p-24f);
+            }
+            assert_true(x[n] == -1);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(test_strips_in_place),
         cmocka_unit_test(test_sums_are_close),
+        cmocka_unit_test(test_uniform_numbers_are_those_of_philox),
     };
     return cmocka_run_group_tests_name("exec/strip", tests, NULL, NULL);
 }

@@ -9,15 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* An operand may be the result: element i of one is element i of the other, so iterations are independent all the same. */
-#ifdef __clang__
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "base/simd/loops.h"
 
 static inline float from_bits(int32_t i)
 {

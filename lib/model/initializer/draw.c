@@ -1,30 +1,41 @@
-/* Distributions: every element draws from its own stream, as often as it needs. */
+/* Distributions: every element draws from its own stream, as often as it needs, so that many elements can draw at a time. */
 #include "model/initializer/draw.h"
+
+#include "base/random_many.h"
 
 void dt_draw_uniform(const dt_draw *d, double low, double high, double *out)
 {
-    for (int i = 0; i < d->n; i++) {
-        dt_random r = dt_draw_at(d, d->first + i);
-        out[i] = low + (high - low) * dt_random_uniform(&r);
-    }
+    dt_random_uniforms(&d->stream, (uint64_t)d->first, d->n, out);
+    for (int64_t i = 0; i < d->n; i++)
+        out[i] = low + (high - low) * out[i];
+}
+
+static void draw_normal(const dt_draw *d, double *out)
+{
+    dt_random_normals(&d->stream, (uint64_t)d->first, d->n, out);
 }
 
 void dt_draw_normal(const dt_draw *d, double mean, double deviation, double *out)
 {
-    for (int i = 0; i < d->n; i++) {
-        dt_random r = dt_draw_at(d, d->first + i);
-        out[i] = mean + deviation * dt_random_normal(&r);
-    }
+    draw_normal(d, out);
+    for (int64_t i = 0; i < d->n; i++)
+        out[i] = mean + deviation * out[i];
+}
+
+/* One of 22 is drawn again. */
+static double draw_inside(const dt_draw *d, int64_t i)
+{
+    dt_random r = dt_draw_at(d, i);
+    double z;
+    do
+        z = dt_random_normal(&r);
+    while (fabs(z) > 2);
+    return z;
 }
 
 void dt_draw_truncated(const dt_draw *d, double mean, double deviation, double *out)
 {
-    for (int i = 0; i < d->n; i++) {
-        dt_random r = dt_draw_at(d, d->first + i);
-        double z;
-        do
-            z = dt_random_normal(&r);
-        while (fabs(z) > 2);
-        out[i] = mean + deviation * z;
-    }
+    draw_normal(d, out);
+    for (int64_t i = 0; i < d->n; i++)
+        out[i] = mean + deviation * (fabs(out[i]) > 2 ? draw_inside(d, d->first + i) : out[i]);
 }
