@@ -132,6 +132,15 @@ static void put_report(struct json *j, const dt_event *e)
     json_string(j, "report", e->text);
 }
 
+static void put_data(struct json *j, const dt_event *e)
+{
+    json_string(j, "part", e->split);
+    json_integer(j, "files", e->files);
+    json_integer(j, "bytes", e->bytes);
+    json_string(j, "sha256", e->data_sha256);
+    json_string(j, "hashed", e->hashed);
+}
+
 /* DT_EVENT_END has no row: `end` is printed when the exit code is known. */
 static const struct {
     const char *name;
@@ -147,6 +156,7 @@ static const struct {
     [DT_EVENT_FAULT] = {"fault", put_fault},
     [DT_EVENT_CALLBACK] = {"callback", put_callback},
     [DT_EVENT_REPORT] = {"report", put_report},
+    [DT_EVENT_DATA] = {"data", put_data},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

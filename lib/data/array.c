@@ -30,6 +30,7 @@ typedef struct array {
     dt_header header;
     int64_t row_values, row_bytes; /* of ours */
     void *rows;      /* (count, ...) when loaded whole */
+    const char *source; /* the file itself: of an archive's member the archive */
 } array;
 
 typedef struct reading {
@@ -236,6 +237,7 @@ static dt_status *read_checked(array *a, const char *path, dt_header_reader *rea
 
 static dt_status *open_array(const dt_format_request *r, const reading *how, array *a, dt_stored *stored)
 {
+    a->source = how->archives ? dt_npz_archive(r->arena, stored->file) : stored->file;
     if (how->archives)
         DT_TRY(dt_npz_open(r->arena, stored, &a->file));
     else
@@ -340,6 +342,14 @@ int dt_arrays_elements(const dt_examples *x, const dt_stored **stored)
 int64_t dt_arrays_count(const dt_examples *x)
 {
     return x->count;
+}
+
+const char *dt_arrays_source(const dt_examples *x, int64_t i, const char **what)
+{
+    if (i >= x->n)
+        return NULL;
+    *what = x->stored[i].name;
+    return x->arrays[i].source;
 }
 
 /* Two feeds over one part (training, and validation of a split) may come here at once. */

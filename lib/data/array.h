@@ -45,6 +45,7 @@ dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names);
 dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out);
 int dt_arrays_elements(const dt_examples *x, const dt_stored **stored);
 int64_t dt_arrays_count(const dt_examples *x);
+const char *dt_arrays_source(const dt_examples *x, int64_t i, const char **what);
 dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows);
 dt_status *dt_arrays_read(dt_examples *x, int e, int64_t row, void *out);
 void dt_arrays_close(dt_examples *x);

@@ -68,6 +68,8 @@ typedef struct dt_format {
     /* Files whose examples follow one another: their number, and in *first those of their first examples, [files + 1]. NULL: no such. */
     int64_t (*files)(const dt_examples *x, const int64_t **first);
     const char *(*path)(const dt_examples *x, int64_t file); /* of one of them, lent; there where `files` is */
+    /* Files of formats without `files`: the path of the i-th, NULL past the last; *what: what it is for, an element's name. Lent. NULL: there are none. */
+    const char *(*source)(const dt_examples *x, int64_t i, const char **what);
     /* Values of element e are known to lie in [0, this); 0: not known. NULL: of no element. */
     int64_t (*classes)(const dt_examples *x, int e);
     /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */

@@ -65,6 +65,7 @@ const dt_format dt_format_idx = {
     .open = open_part,
     .elements = dt_arrays_elements,
     .count = dt_arrays_count,
+    .source = dt_arrays_source,
     .whole = dt_arrays_whole,
     .read = dt_arrays_read,
     .close = dt_arrays_close,

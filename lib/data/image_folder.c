@@ -315,6 +315,18 @@ static int64_t classes(const dt_examples *x, int e)
     return e == x->label ? x->num_classes : 0;
 }
 
+/* What a picture is told apart by: "class/file". */
+static const char *source(const dt_examples *x, int64_t i, const char **what)
+{
+    if (i >= x->paths.n)
+        return NULL;
+    const char *path = x->paths.v[i], *slash = name_of(path) - 1;
+    while (slash > path && slash[-1] != '/')
+        slash--;
+    *what = slash;
+    return path;
+}
+
 static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
     *rows = e == x->label ? x->class : NULL;
@@ -329,6 +341,7 @@ const dt_format dt_format_image_folder = {
     .open = open_part,
     .elements = elements,
     .count = count,
+    .source = source,
     .classes = classes,
     .whole = whole,
     .fetch = fetch,

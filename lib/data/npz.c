@@ -45,11 +45,17 @@ static dt_status *open_member(dt_arena *arena, const char *path, const char *nam
     return m ? dt_zip_open(out, path, m) : no_member(path, name, &zip);
 }
 
+const char *dt_npz_archive(dt_arena *arena, const char *path)
+{
+    const char *member = find_member(arena, path);
+    return member ? dt_arena_printf(arena, "%.*s", (int)(member - path), path) : path;
+}
+
 dt_status *dt_npz_open(dt_arena *arena, dt_stored *stored, dt_inflow **out)
 {
     const char *path = stored->file, *member = find_member(arena, path);
     if (member)
-        return open_member(arena, dt_arena_printf(arena, "%.*s", (int)(member - path), path), member + 1, out);
+        return open_member(arena, dt_npz_archive(arena, path), member + 1, out);
     if (!dt_zip_is(path))
         return dt_inflow_open(out, path);
     DT_TRY(open_member(arena, path, stored->name, out));

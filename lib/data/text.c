@@ -191,21 +191,18 @@ struct dt_examples {
     int64_t length, count, vocabulary;
     const uint32_t *code; /* [vocabulary] in order */
     dt_stored stored[2];
+    dt_paths paths;
 };
 
-static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, codes *out, const char **file)
+static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths, codes *out)
 {
-    dt_paths paths = {0};
     dt_str text = {0};
-    dt_status *s = dt_files_find(r, names, &paths);
+    dt_status *s = dt_files_find(r, names, paths);
     if (!s)
-        s = read_files(&paths, &names->at, &text);
-    if (!s) {
-        *file = dt_arena_strdup(r->arena, paths.v[0]);
-        s = dt_at(decode(&text, *file, out), &names->at);
-    }
+        s = read_files(paths, &names->at, &text);
+    if (!s)
+        s = dt_at(decode(&text, paths->v[0], out), &names->at);
     dt_str_release(&text);
-    dt_paths_release(&paths);
     return s;
 }
 
@@ -213,10 +210,11 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, c
 static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *token, const char *file)
 {
     codes train = {0};
-    const char *ignored;
+    dt_paths paths = {0};
     dt_status *s = NULL;
     if (r->part != DT_PART_TRAIN)
-        s = read_codes(r, r->train, &train, &ignored);
+        s = read_codes(r, r->train, &paths, &train);
+    dt_paths_release(&paths);
     x->vocabulary = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, token);
     free(train.v);
     x->code = list_codes(r->arena, token, x->vocabulary);
@@ -225,9 +223,9 @@ static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *
 
 static dt_status *read_part(const dt_format_request *r, dt_examples *x)
 {
-    const char *file = "";
     DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
-    DT_TRY(read_codes(r, r->tree, &x->tokens, &file));
+    DT_TRY(read_codes(r, r->tree, &x->paths, &x->tokens));
+    const char *file = x->paths.v[0];
     int32_t *token = dt_alloc(CODES * sizeof *token);
     dt_status *s = tokenize(r, x, token, file);
     free(token);
@@ -244,8 +242,10 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
 
 static void close_part(dt_examples *x)
 {
-    if (x)
-        free(x->tokens.v);
+    if (!x)
+        return;
+    free(x->tokens.v);
+    dt_paths_release(&x->paths);
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
@@ -269,6 +269,12 @@ static int elements(const dt_examples *x, const dt_stored **stored)
 static int64_t count(const dt_examples *x)
 {
     return x->count;
+}
+
+static const char *source(const dt_examples *x, int64_t i, const char **what)
+{
+    *what = "";
+    return i < x->paths.n ? x->paths.v[i] : NULL;
 }
 
 static int64_t classes(const dt_examples *x, int e)
@@ -328,6 +334,7 @@ const dt_format dt_format_text = {
     .open = open_part,
     .elements = elements,
     .count = count,
+    .source = source,
     .classes = classes,
     .whole = whole,
     .read = read_row,

@@ -40,7 +40,7 @@ DT_API dt_resume dt_job_resume(const dt_job *j);
 
 /* What happened, told while it happens. Fields that an event does not have are 0 or NULL. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -69,7 +69,11 @@ typedef struct dt_event {
     const dt_metric *metrics;
     int n_metrics;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    const char *split;                      /* eval from evaluate: "validation" */
+    const char *split;                      /* eval from evaluate, data: "validation" */
+    /* data, before the end of a run that writes: what the files of a part hold, all in all; hashed: of what of them data_sha256 is made, "whole", "ends"
+     * (the first and last 64 KiB of each file), or "sizes" */
+    int64_t files, bytes;
+    const char *data_sha256, *hashed;
     const char *text;                       /* warning; text: what GenerateText made, the prompt first; fault: the one that comes, as written;
                                              * callback: what it did, "reducing learning rate to 0.0005"; report: the page's path, after the end */
     const char *callback;                   /* callback: "ReduceLROnPlateau"; `epoch` is the one at hand */

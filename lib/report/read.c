@@ -160,6 +160,9 @@ static dt_status *read_all(dt_report_run *r)
     DT_TRY(read_checkpoints(r, record || history));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
         dt_report_remark(r, "there are more names of metrics than a page can show: the first ones are here");
+    for (int i = 0; i < DT_REPORT_PARTS; i++)
+        if (r->other_data[i])
+            dt_report_remark(r, "the files of dataset.%s changed between attempts: the run went on with other data than it began with", dt_report_parts[i]);
     r->running = is_locked(r->path);
     take_job(r);
     take_label(r);
@@ -186,6 +189,8 @@ void dt_report_run_release(dt_report_run *r)
     dt_listing_release(&r->checkpoints);
     json_decref(r->start);
     json_decref(r->end);
+    for (int i = 0; i < DT_REPORT_PARTS; i++)
+        json_decref(r->data[i]);
     json_decref(r->job);
     free(r->attempt);
     free(r->said);

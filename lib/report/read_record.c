@@ -42,11 +42,22 @@ static void void_lines(dt_report_run *r, double step)
     dt_series_cut(&r->of_epochs, step);
 }
 
+static void forget_data(dt_report_run *r)
+{
+    for (int i = 0; i < DT_REPORT_PARTS; i++) {
+        json_decref(r->data[i]);
+        r->data[i] = NULL;
+        r->other_data[i] = false;
+    }
+}
+
 static void start(dt_report_run *r, json_t *line)
 {
     int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
-    if (generation != r->generation)
+    if (generation != r->generation) {
         r->n_said = 0;
+        forget_data(r);
+    }
     void_lines(r, generation == r->generation ? (double)step : -1);
     r->generation = generation;
     DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
@@ -79,6 +90,28 @@ static void end(dt_report_run *r, json_t *line)
     take_peak(r, line);
     json_decref(r->end);
     r->end = json_incref(line);
+}
+
+/* ---- what it read ---- */
+
+const char *const dt_report_parts[DT_REPORT_PARTS] = {"train", "validation", "test"};
+
+/* Hashes of different kinds, or none, say nothing of each other. */
+static bool are_others(const json_t *a, const json_t *b)
+{
+    const char *of_a = dt_report_text(a, "sha256"), *of_b = dt_report_text(b, "sha256"), *how_a = dt_report_text(a, "hashed"), *how_b = dt_report_text(b, "hashed");
+    return of_a && of_b && how_a && how_b && strcmp(how_a, how_b) == 0 && strcmp(of_a, of_b) != 0;
+}
+
+static void data(dt_report_run *r, json_t *line)
+{
+    const char *part = dt_report_text(line, "part");
+    for (int i = 0; part && i < DT_REPORT_PARTS; i++)
+        if (strcmp(part, dt_report_parts[i]) == 0) {
+            r->other_data[i] |= r->data[i] && are_others(r->data[i], line);
+            json_decref(r->data[i]);
+            r->data[i] = json_incref(line);
+        }
 }
 
 /* ---- what was measured ---- */
@@ -132,7 +165,7 @@ static const struct {
     const char *event;
     void (*take)(dt_report_run *r, json_t *line);
 } kinds[] = {
-    {"start", start}, {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"end", end}, {"checkpoint", nothing},
+    {"start", start}, {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"end", end}, {"checkpoint", nothing}, {"data", data},
     {"warning", said}, {"callback", said}, {"fault", said}, {"text", said},
 };
 

@@ -59,6 +59,9 @@ typedef struct dt_attempt {
     bool resumed, finished, stopped_early;
 } dt_attempt;
 
+enum { DT_REPORT_PARTS = 3 }; /* train, validation, test */
+extern const char *const dt_report_parts[DT_REPORT_PARTS];
+
 typedef struct dt_report_run {
     dt_arena *arena;
     const char *path, *label;  /* label: its name, told apart from the others' */
@@ -67,6 +70,8 @@ typedef struct dt_report_run {
     dt_series_list of_epochs;  /* epoch, wall_s, examples_per_s, idle, waited_s, peak_rss_bytes; x: steps */
     dt_listing checkpoints;
     json_t *start, *end;       /* the last lines of these kinds; NULL: none */
+    json_t *data[DT_REPORT_PARTS]; /* the last lines about each part's files; NULL: none */
+    bool other_data[DT_REPORT_PARTS]; /* an attempt before the last one had other files */
     json_t *job;               /* as it was resolved; NULL: not known */
     const char *weights_sha256, *job_sha256; /* NULL: not known */
     int64_t generation;

@@ -1,4 +1,4 @@
-/* On what it ran, and the hashes by which a run, its job and its data are known again. */
+/* On what it ran, and the hashes by which a run and its job are known again. */
 #include "report/report.h"
 
 static const json_t *host_of(const dt_report_run *r)
@@ -40,15 +40,6 @@ static void put_cores(const dt_report_run *r, dt_str *out)
         dt_html_count(out, dt_report_int(host_of(r), "cores"));
 }
 
-static void put_examples(const dt_report_run *r, dt_str *out)
-{
-    if (!r->start)
-        return;
-    dt_html_count(out, dt_report_int(r->start, "train_examples"));
-    dt_str_puts(out, " + ");
-    dt_html_count(out, dt_report_int(r->start, "validation_examples"));
-}
-
 static void put_weights(const dt_report_run *r, dt_str *out)
 {
     if (r->weights_sha256)
@@ -69,7 +60,7 @@ static void put_path(const dt_report_run *r, dt_str *out)
 static void put(const dt_report_pages *p, dt_str *out)
 {
     static const dt_fact facts[] = {
-        {"weights, SHA-256", put_weights}, {"job, SHA-256", put_job}, {"seed", put_seed}, {"examples, training + validation", put_examples},
+        {"weights, SHA-256", put_weights}, {"job, SHA-256", put_job}, {"seed", put_seed},
         {"run directory", put_path}, {"began", put_began}, {"dtrain", put_version}, {"back end", put_backend}, {"kernels", put_kernels},
         {"instructions of our loops", put_instructions}, {"machine", put_host}, {"processor", put_processor}, {"cores", put_cores}, {"system", put_system},
     };

@@ -8,6 +8,7 @@
  * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
+#include "train/hashing.h"
 #include "train/recording.h"
 
 #include <math.h>
@@ -69,8 +70,21 @@ static void emit_step(run *r, int64_t rows, double loss, double seconds)
                                 .metrics = metrics, .n_metrics = n });
 }
 
+/* What the data was; where somebody stopped the run it may not be known yet. */
+static void emit_data(const run *r)
+{
+    for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
+        const char *fault;
+        const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
+        if (x && x->files > 0)
+            dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_DATA, .split = dt_part_name(p), .files = x->files, .bytes = x->bytes,
+                                        .data_sha256 = x->sha256.hex, .hashed = dt_hashed_name(x->hashed) });
+    }
+}
+
 static void emit_end(run *r)
 {
+    emit_data(r);
     dt_digest digest = dt_weights_digest(r->model);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
                                 .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
@@ -159,7 +173,7 @@ static dt_status *end_epoch(run *r)
     if (r->q->history)
         dt_history_add(r->q->history, r->last, r->n_last);
     DT_TRY(write_history(r));
-    DT_TRY(dt_record_flush_late(r->record));
+    DT_TRY(dt_record_flush_late(r->record, r));
     if (r->at.epoch_step < r->steps_per_epoch)
         return NULL; /* the steps ended within it: a run with more of them goes on there */
     r->at.epoch++;
@@ -336,7 +350,7 @@ static dt_status *train_step(run *r, dt_feed *feed)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
     DT_TRY(train_batch(r, &batch, since));
     DT_TRY(dt_callbacks_step(r));
-    return dt_record_flush_late(r->record);
+    return dt_record_flush_late(r->record, r);
 }
 
 static dt_status *save_or_stop(run *r)
@@ -443,6 +457,7 @@ static dt_status *run_it(run *r)
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
+    r->hashing = r->writes ? dt_hashing_begin(r->data) : NULL;
     dt_status *s = dt_callbacks_begin(r);
     if (!s)
         s = train_from_here(r);
@@ -450,6 +465,8 @@ static dt_status *run_it(run *r)
         s = finish_weights(r);
     if (!s)
         s = save(r);
+    if (!s)
+        dt_hashing_wait(r->hashing);
     if (!s || dt_status_number(s) == DT_E_STOPPED)
         emit_end(r);
     return s;
@@ -477,6 +494,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     dt_callbacks_close(&r);
     dt_recording_close(&r);
     s = first_fault(s, dt_record_close(r.record, &r, s));
+    dt_hashing_end(r.hashing);
     dt_sums_release(&r.at.sums);
     dt_sums_release(&r.validation);
     return first_fault(s, dt_run_close(&r));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "train/callback.h"
+#include "train/hashing.h"
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
@@ -23,7 +24,7 @@ struct dt_record {
     dt_writer file;      /* path NULL: not open */
     dt_str pending;      /* lines that wait for it */
     dt_str early;        /* those before the start, which comes first */
-    bool started;
+    bool started, told_data;
     int64_t every;       /* steps of a line */
     window window;
     int64_t began_ns, written_ns;
@@ -299,6 +300,58 @@ void dt_record_tell(dt_record *c, const run *r, const dt_event *e)
     close_line(c, &j);
 }
 
+/* ---- the data ---- */
+
+static void put_file(dt_json *j, const dt_file_identity *f)
+{
+    dt_json_open(j, NULL, '{');
+    dt_json_string(j, "path", f->path);
+    if (*f->what)
+        dt_json_string(j, "what", f->what);
+    dt_json_int(j, "bytes", f->bytes);
+    dt_json_int(j, "modified", f->modified_s);
+    if (*f->sha256.hex)
+        dt_json_string(j, "sha256", f->sha256.hex);
+    dt_json_close(j, '}');
+}
+
+static void put_identity(dt_json *j, const dt_identity *x)
+{
+    dt_json_int(j, "files", x->files);
+    dt_json_int(j, "bytes", x->bytes);
+    dt_json_string(j, "hashed", dt_hashed_name(x->hashed));
+    dt_json_string(j, "sha256", x->sha256.hex);
+    dt_json_open(j, "first", '[');
+    for (int i = 0; i < x->n; i++)
+        put_file(j, &x->file[i]);
+    dt_json_close(j, ']');
+}
+
+static void put_part(dt_record *c, const run *r, dt_part p)
+{
+    const char *fault;
+    const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
+    if (x && x->files == 0)
+        return;
+    dt_json j = open_line(c, "data");
+    dt_json_string(&j, "part", dt_part_name(p));
+    if (x)
+        put_identity(&j, x);
+    else
+        dt_json_string(&j, "error", fault);
+    close_line(c, &j);
+}
+
+/* Once it is known. */
+static void put_data(dt_record *c, const run *r)
+{
+    if (c->told_data || !c->started || !dt_hashing_is_done(r->hashing))
+        return;
+    c->told_data = true;
+    for (dt_part p = 0; p < DT_PARTS; p++)
+        put_part(c, r, p);
+}
+
 dt_status *dt_record_flush(dt_record *c, const run *r)
 {
     if (!c)
@@ -307,8 +360,10 @@ dt_status *dt_record_flush(dt_record *c, const run *r)
     return put_pending(c);
 }
 
-dt_status *dt_record_flush_late(dt_record *c)
+dt_status *dt_record_flush_late(dt_record *c, const run *r)
 {
+    if (c)
+        put_data(c, r);
     bool due = c && (c->pending.size >= FULL || (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
     return due ? put_pending(c) : NULL;
 }
@@ -338,6 +393,7 @@ dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s)
         return NULL;
     if (c->started) {
         close_window(c, r);
+        put_data(c, r);
         put_end(c, r, s);
         closing = put_pending(c);
     }

@@ -5,6 +5,7 @@
  *
  *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
  *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
+ *     {"event": "data", "part": "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path": ..., ...}]}
  *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
  *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
  *
@@ -32,7 +33,7 @@ void dt_record_tell(dt_record *c, const run *r, const dt_event *e);
 void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double loss, double seconds);
 /* What waits goes to the file, the window of steps at hand too; but for a second after the last time. c may be NULL. */
 dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
-dt_status *dt_record_flush_late(dt_record *c) DT_MUST_USE;
+dt_status *dt_record_flush_late(dt_record *c, const run *r) DT_MUST_USE;
 /* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
 

@@ -62,6 +62,7 @@ typedef struct run {
     struct dt_callback *callback;
     dt_said *said;
     struct dt_record *record;        /* see record.h; NULL: nothing is written */
+    struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
     bool stop_training;              /* a callback wants no more epochs */
     double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
     bool grew;                       /* the loss, and that was said */
