@@ -181,7 +181,7 @@ const struct verb verb_fit = {
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
             "save and exit with 75: the same command goes on. SIGUSR1 saves and goes on.\n\n"
-            "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, fault, report, error, end. A step's loss is that of\n"
+            "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, fault, data, report, error, end. A step's loss is that of\n"
             "its batch, its other metrics are those of the epoch so far; an eval comes before its epoch, and the end comes last whatever happens.\n\n"
             "Exit codes: 0 trained, 64 command line wrong, 65 data or checkpoint malformed, 66 input missing, 69 device not there,\n"
             "71 out of memory, 73 output cannot be created or is in use, 74 read or write failed, 75 stopped and saved, 77 permission\n"
