@@ -14,8 +14,9 @@ static const struct {
     const char *word;
     unsigned kinds;
 } known[] = {
-    {"FILE", FOLLOW_FILE}, {"PATH", FOLLOW_FILE}, {"ROWS.json", FOLLOW_FILE}, {"DIR", FOLLOW_DIRECTORY}, {"RUN", FOLLOW_DIRECTORY},
+    {"FILE", FOLLOW_FILE}, {"PATH", FOLLOW_FILE}, {"ROWS.json", FOLLOW_FILE}, {"DIR", FOLLOW_DIRECTORY}, {"RUN", FOLLOW_RUN},
     {"CKPT", FOLLOW_DIRECTORY}, {"JOB", FOLLOW_JOB}, {"key.path=value", FOLLOW_KEY}, {"KEY=VALUE", FOLLOW_KEY}, {"VERB", FOLLOW_VERB},
+    {"TYPE", FOLLOW_SLICE}, {"DTnnn", FOLLOW_ERROR},
 };
 
 static void add_word(struct follow *f, const char *word, size_t n)
@@ -25,39 +26,87 @@ static void add_word(struct follow *f, const char *word, size_t n)
         snprintf(f->words + used, sizeof f->words - used, "%s%.*s", used ? " " : "", (int)n, word);
 }
 
-/* "digits", "bash|zsh": words that are meant as they stand. */
-static void add_literals(struct follow *f, const char *word, size_t n)
+/* "digits": a word that is meant as it stands. */
+static bool is_literal(const char *word, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!islower((unsigned char)word[i]) && word[i] != '|' && word[i] != '-')
-            return;
-    while (n) {
-        size_t m = strcspn(word, "|");
-        m = m < n ? m : n;
-        add_word(f, word, m);
-        word += m + (m < n);
-        n -= m + (m < n);
-    }
+        if (!islower((unsigned char)word[i]) && word[i] != '-')
+            return false;
+    return n > 0;
 }
 
-static void add(struct follow *f, const char *word, size_t n)
+static void add_one(struct follow *f, const char *word, size_t n)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i].word) == n && memcmp(known[i].word, word, n) == 0) {
             f->kinds |= known[i].kinds;
             return;
         }
-    add_literals(f, word, n);
+    if (is_literal(word, n))
+        add_word(f, word, n);
+}
+
+/* "RUN|CKPT", "bash|zsh": any of them. */
+static void add(struct follow *f, const char *word, size_t n)
+{
+    while (n) {
+        size_t m = strcspn(word, "|");
+        m = m < n ? m : n;
+        add_one(f, word, m);
+        word += m + (m < n);
+        n -= m + (m < n);
+    }
+}
+
+/* Numbers of which there are a few. */
+static void add_numbers(struct follow *f, const struct option *o)
+{
+    enum { FEW = 8 };
+    for (int64_t n = o->min; n <= o->max && o->max - o->min < FEW; n++) {
+        char digits[24];
+        int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
+        add_word(f, digits, (size_t)length);
+    }
 }
 
 struct follow follow_option(const struct option *o)
 {
-    struct follow f = {0};
+    struct follow f = {.kinds = o->kind == OPTION_MAYBE ? FOLLOW_MAYBE : 0};
     for (int i = 0; o->choices && o->choices[i]; i++)
         add_word(&f, o->choices[i], strlen(o->choices[i]));
+    if (o->words)
+        add_word(&f, o->words, strlen(o->words));
     if (!o->choices && o->value)
         add(&f, o->value, strlen(o->value));
+    if (o->kind == OPTION_INTEGER && o->max > 0)
+        add_numbers(&f, o);
     return f;
+}
+
+char *slice_words(void)
+{
+    char *names = NULL;
+    dt_status *s = dt_slice_names(&names);
+    if (s) { /* nothing else can be wrong */
+        fprintf(stderr, "dtrain: %s\n", dt_status_text(s));
+        exit(EXIT_MEMORY);
+    }
+    for (char *p = names; *p; p++)
+        *p = *p == '\n' ? ' ' : *p;
+    return names;
+}
+
+char *error_words(void)
+{
+    enum { MOST = 1000 };
+    struct text t;
+    text_open(&t);
+    for (int i = 0; i < MOST; i++)
+        if (dt_explain(i))
+            fprintf(t.to, "DT%03d ", i);
+    char *words = text_copy(text_bytes(&t));
+    text_close(&t);
+    return words;
 }
 
 /* Brackets and dots say how often, not what. */

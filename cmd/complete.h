@@ -13,6 +13,10 @@ enum {
     FOLLOW_JOB = 4,  /* a job file, then, where it stands beside it, */
     FOLLOW_KEY = 8,  /* overrides */
     FOLLOW_VERB = 16,
+    FOLLOW_RUN = 32,   /* directories of runs, and those on the way to them */
+    FOLLOW_SLICE = 64,
+    FOLLOW_ERROR = 128, /* DT017 */
+    FOLLOW_MAYBE = 256, /* the value may be missing: what an operand is, is none */
 };
 
 struct follow {
@@ -31,6 +35,9 @@ struct keys {
     struct key at[MOST_KEYS];
     int n;
 };
+/* Words that are many, apart by blanks. The caller frees them. */
+char *slice_words(void);
+char *error_words(void);
 void keys_open(struct keys *keys);
 void keys_close(struct keys *keys);
 

@@ -56,7 +56,7 @@ static int run(const struct call *call)
 static const struct option options[] = {
     TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; not given: the newest below output.dir"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the part of the data"),
-    LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, =="),
+    LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
     PLACE_OPTIONS(struct evaluate),

@@ -155,12 +155,14 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says", .once = true),
+    TEXT(struct fit, resume, "resume", "WHEN|PATH", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says",
+         .once = true, .words = "auto never must"),
     FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved", .once = true),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
     SECONDS(struct fit, time, "time", "TIME", "after so long (90s, 55m, 1h30m) save, stop after the step at hand, and exit with 75"),
-    LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, =="),
-    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB", .once = true),
+    LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
+         .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),
     FLAG(struct fit, json, "json", "print JSON lines, one an event"),
     FLAG(struct fit, every_step, "every-step", "with --json: every step, not about two a second"),
     COMPUTE_OPTIONS(struct fit),

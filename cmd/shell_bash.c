@@ -1,7 +1,8 @@
 /*
  * Completions for bash: tables in `case`s, and one function that walks over the words before the cursor. bash cuts words at '=' and ':', so the
- * function cuts the line itself, at blanks, and gives back what stands behind the last of these characters.
+ * function cuts the line itself, at blanks, and gives back what stands behind the last of these characters. A word cut at '@' keeps it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "complete.h"
@@ -9,7 +10,7 @@
 static const char head[] =
     "# What dtrain's command line may go on with. Made by 'dtrain completions bash'.\n"
     "\n"
-    "# $1: the verb; $2: an option. Sets words, and kinds: f(iles), d(irectories), or n(othing) where it takes no value of its own.\n";
+    "# $1: the verb; $2: an option. Sets words, and kinds: f(iles), d(irectories), r(uns), m(aybe none at all), or n(othing) where it takes no value.\n";
 
 static const char walk[] =
     "# Keys one step at a time: 'fit.' before 'fit.epochs='.\n"
@@ -25,17 +26,27 @@ static const char walk[] =
     "    compopt -o nospace 2>/dev/null\n"
     "}\n"
     "\n"
+    "# $1: kinds; $2: a file. A run has checkpoints, and what leads to one is offered, too.\n"
+    "_dtrain_fits() {\n"
+    "    case $1 in *f*) return 0 ;; esac\n"
+    "    if [[ $1 == *d* && -d $2 ]]; then return 0; fi\n"
+    "    if [[ $1 == *j* && ( -d $2 || $2 == *.yaml || $2 == *.yml ) ]]; then return 0; fi\n"
+    "    [[ $1 == *r* ]] && { [[ -d $2/ckpt ]] || compgen -G \"$2/*/ckpt\" || compgen -G \"$2/*/*/ckpt\"; } >/dev/null\n"
+    "}\n"
+    "\n"
     "_dtrain_add_files() {\n"
     "    local file\n"
     "    compopt -o filenames 2>/dev/null\n"
     "    while IFS= read -r file; do\n"
-    "        case $1 in *d*) [[ -d $file ]] || continue ;; *j*) [[ -d $file || $file == *.yaml || $file == *.yml ]] || continue ;; esac\n"
-    "        COMPREPLY+=(\"$file\")\n"
+    "        if _dtrain_fits \"$1\" \"$file\"; then COMPREPLY+=(\"$file\"); fi\n"
     "    done < <(compgen -f -- \"$2\")\n"
     "}\n"
     "\n"
+    "# Whether the word $1 is a value where one may be missing.\n"
+    "_dtrain_is_free() { case $1 in -* | *=* | *.yaml | *.yml) return 1 ;; esac; }\n"
+    "\n"
     "_dtrain() {\n"
-    "    local line=${COMP_LINE:0:COMP_POINT} cur='' verb='' before='' job='' words='' kinds='' options='' word i\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} cur='' verb='' before='' job='' words='' kinds='' options='' maybe='' quote='' word i\n"
     "    local -a past\n"
     "    COMPREPLY=()\n"
     "    read -ra past <<<\"$line\"\n"
@@ -45,6 +56,7 @@ static const char walk[] =
     "        kinds=n words=''\n"
     "        if [[ $before == -* && $before != *=* ]]; then _dtrain_value \"$verb\" \"$before\"; fi\n"
     "        before=$word\n"
+    "        if [[ $kinds == *m* ]] && ! _dtrain_is_free \"$word\"; then kinds=n words=''; fi\n"
     "        if [[ $kinds != n || -n $words ]]; then before='' && continue; fi\n"
     "        case $word in\n"
     "        -?*) ;;\n"
@@ -54,19 +66,25 @@ static const char walk[] =
     "    done\n"
     "    kinds=n words=''\n"
     "    if [[ $before == -* && $before != *=* ]]; then _dtrain_value \"$verb\" \"$before\"; fi\n"
+    "    if [[ $kinds == *m* ]]; then kinds=n maybe=$words words=''; fi\n"
+    "    case $cur in [\\'\\\"]*) quote=${cur:0:1} cur=${cur:1} ;; esac\n"
     "    if [[ $kinds == n && -z $words ]]; then\n"
     "        case $cur in\n"
-    "        --*=*) _dtrain_value \"$verb\" \"${cur%%=*}\"; cur=${cur#*=} ;;\n"
+    "        --*=*) _dtrain_value \"$verb\" \"${cur%%=*}\"; maybe='' cur=${cur#*=} ;;\n"
     "        -*) _dtrain_verb \"$verb\"; kinds='' words=$options ;;\n"
     "        *=*) _dtrain_key \"${cur%%=*}\"; cur=${cur#*=} ;;\n"
     "        *) _dtrain_verb \"$verb\" ;;\n"
     "        esac\n"
     "    fi\n"
     "    case $kinds in *k*) if [[ -n $job ]]; then _dtrain_add_keys \"$cur\" && kinds=${kinds//[jk]/}; fi ;; esac\n"
-    "    case $kinds in *[fdj]*) _dtrain_add_files \"$kinds\" \"$cur\" ;; esac\n"
+    "    case $kinds in *[fdjr]*) _dtrain_add_files \"$kinds\" \"$cur\" ;; esac\n"
     "    # shellcheck disable=SC2207 # words of our own, without blanks\n"
-    "    COMPREPLY+=($(compgen -W \"$words\" -- \"$cur\"))\n"
-    "    if [[ $cur == *[=:]* ]]; then COMPREPLY=(\"${COMPREPLY[@]#\"${cur%\"${cur##*[=:]}\"}\"}\"); fi\n"
+    "    COMPREPLY+=($(compgen -W \"$words $maybe\" -- \"$cur\"))\n"
+    "    case ${COMPREPLY[0]-} in *[\\<\\>]=) compopt -o filenames 2>/dev/null ;; esac\n"
+    "    case ${COMPREPLY[0]-} in *=) compopt -o nospace 2>/dev/null ;; esac\n"
+    "    word=${cur##*[=:]}\n"
+    "    case $word in *@*) word=@${word##*@} ;; esac\n"
+    "    if [[ -z $quote ]]; then COMPREPLY=(\"${COMPREPLY[@]#\"${cur%\"$word\"}\"}\"); fi\n"
     "}\n"
     "complete -F _dtrain dtrain\n";
 
@@ -92,16 +110,15 @@ static void put_follow(FILE *to, const struct follow *f)
     static const struct {
         unsigned kind;
         char letter;
-    } letters[] = {{FOLLOW_FILE, 'f'}, {FOLLOW_DIRECTORY, 'd'}, {FOLLOW_JOB, 'j'}, {FOLLOW_KEY, 'k'}};
+    } letters[] = {{FOLLOW_FILE, 'f'}, {FOLLOW_DIRECTORY, 'd'}, {FOLLOW_JOB, 'j'}, {FOLLOW_KEY, 'k'}, {FOLLOW_RUN, 'r'}, {FOLLOW_MAYBE, 'm'}};
     fputs("kinds='", to);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (f->kinds & letters[i].kind)
             fputc(letters[i].letter, to);
-    fprintf(to, "' words='%s", f->words);
+    fprintf(to, "' words=\"%s", f->words);
     if (f->kinds & FOLLOW_VERB)
         put_first_words(to);
-    fputc('\'', to);
-    fputs(" ;;\n", to);
+    fprintf(to, "%s%s\" ;;\n", f->kinds & FOLLOW_SLICE ? "$_dtrain_slices" : "", f->kinds & FOLLOW_ERROR ? "$_dtrain_errors" : "");
 }
 
 /* ---- values of options ---- */
@@ -110,7 +127,7 @@ static void put_values(FILE *to, const char *verb, const struct option *table)
 {
     for (const struct option *o = table; o->name; o++) {
         const struct follow f = follow_option(o);
-        if (o->kind == OPTION_FLAG || o->kind == OPTION_MAYBE)
+        if (o->kind == OPTION_FLAG)
             continue;
         fputs("    ", to);
         put_verb(to, verb);
@@ -198,12 +215,20 @@ static void put_keys(FILE *to, const struct keys *keys)
     fputs("    esac\n}\n\n", to);
 }
 
+static void put_list(FILE *to, const char *name, char *words)
+{
+    fprintf(to, "_dtrain_%s='%s'\n", name, words);
+    free(words);
+}
+
 static void print(FILE *to, const struct keys *keys)
 {
     fputs(head, to);
     put_value_function(to);
     put_verb_function(to);
     put_verb_list(to);
+    put_list(to, "slices", slice_words());
+    put_list(to, "errors", error_words());
     put_keys(to, keys);
     fputs(walk, to);
 }

@@ -1,4 +1,5 @@
 /* Completions for fish: one `complete` for each option of each verb, under the condition that the verb stands before the cursor. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "complete.h"
@@ -24,6 +25,18 @@ static const char head[] =
     "    else\n"
     "        printf '%b\\n' $__dtrain_keys\n"
     "    end\n"
+    "end\n\n"
+    "# Directories with checkpoints, and what leads to one.\n"
+    "function __dtrain_runs\n"
+    "    for dir in (__fish_complete_directories (commandline -ct) '')\n"
+    "        set -l name (string replace -r '\\t.*' '' -- $dir)\n"
+    "        set -l found $name/ckpt $name*/ckpt $name*/*/ckpt\n"
+    "        test -d \"$found[1]\" -o (count $found) -gt 1; and echo $dir\n"
+    "    end\n"
+    "end\n\n"
+    "# Whether the word before the cursor's is one of $argv, whose values may be missing.\n"
+    "function __dtrain_behind\n"
+    "    contains -- (commandline -opc)[-1] $argv\n"
     "end\n\n"
     "complete -c dtrain -f\n";
 
@@ -52,18 +65,35 @@ static void put_begin(FILE *to, const char *verb)
     }
 }
 
+/* All that may follow is one word for fish, the argument of one -a. */
 static void put_follow(FILE *to, const struct follow *f)
 {
-    if (f->kinds & (FOLLOW_JOB | FOLLOW_KEY))
-        fputs(" -a '(__dtrain_job)'", to);
-    if (f->kinds & FOLLOW_DIRECTORY)
-        fputs(" -a '(__fish_complete_directories)'", to);
-    if (f->kinds & FOLLOW_FILE)
-        fputs(" -F", to);
-    if (f->kinds & FOLLOW_VERB)
-        fputs(" -a '(string match -v \"*+*\" $__dtrain_verbs)'", to);
-    if (*f->words)
-        fprintf(to, " -a '%s'", f->words);
+    static const struct {
+        unsigned kinds;
+        const char *words;
+    } rows[] = {{FOLLOW_JOB | FOLLOW_KEY, "(__dtrain_job)"}, {FOLLOW_RUN, "(__dtrain_runs)"}, {FOLLOW_DIRECTORY, "(__fish_complete_directories)"},
+                {FOLLOW_SLICE, "$__dtrain_slices"}, {FOLLOW_ERROR, "$__dtrain_errors"}, {FOLLOW_VERB, "(string match -v \"*+*\" $__dtrain_verbs)"}};
+    const unsigned kinds = f->kinds & FOLLOW_FILE ? f->kinds & ~(unsigned)(FOLLOW_RUN | FOLLOW_DIRECTORY) : f->kinds;
+    fputs(kinds & FOLLOW_FILE ? " -F" : "", to);
+    if (!(kinds & ~(unsigned)(FOLLOW_FILE | FOLLOW_MAYBE)) && !*f->words)
+        return;
+    fputs(" -a '", to);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (kinds & rows[i].kinds)
+            fprintf(to, "%s ", rows[i].words);
+    for (const char *p = f->words; *p; p++)
+        fprintf(to, "%s%c", strchr("<>", *p) ? "\\" : "", *p);
+    fputc('\'', to);
+}
+
+/* A value that may be missing is none of the option's own for fish. */
+static void put_maybe(FILE *to, const char *verb, const struct option *o, const struct follow *f)
+{
+    fputs("complete -c dtrain -n '__dtrain_is ", to);
+    put_verb_name(to, verb);
+    fprintf(to, "; and __dtrain_behind --%s'", o->name);
+    put_follow(to, f);
+    fputc('\n', to);
 }
 
 static void put_options(FILE *to, const char *verb, const struct option *table)
@@ -76,10 +106,13 @@ static void put_options(FILE *to, const char *verb, const struct option *table)
             fprintf(to, " -s %c", o->letter);
         if (o->kind != OPTION_FLAG && o->kind != OPTION_MAYBE)
             fputs(f.kinds & FOLLOW_FILE ? " -r" : " -x", to);
-        put_follow(to, &f);
+        if (o->kind != OPTION_FLAG)
+            put_follow(to, &f);
         fputs(" -d ", to);
         put_quoted(to, o->help);
         fputc('\n', to);
+        if (o->kind == OPTION_MAYBE)
+            put_maybe(to, verb, o, &f);
     }
 }
 
@@ -151,9 +184,17 @@ static void put_key_values(FILE *to, const struct keys *keys)
     fputs("\n\n", to);
 }
 
+static void put_list(FILE *to, const char *name, char *words)
+{
+    fprintf(to, "set -g __dtrain_%s %s\n", name, words);
+    free(words);
+}
+
 static void print(FILE *to, const struct keys *keys)
 {
     put_verb_list(to);
+    put_list(to, "slices", slice_words());
+    put_list(to, "errors", error_words());
     put_keys(to, keys);
     put_key_values(to, keys);
     fputs(head, to);

@@ -1,4 +1,5 @@
 /* Completions for zsh: _arguments with a specification for each option, made from the tables; keys of jobs one step at a time. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "complete.h"
@@ -22,6 +23,11 @@ static const char job[] =
     "    compadd -S '' -- ${(u)steps}\n"
     "}\n\n";
 
+static const char runs[] =
+    "# Directories with checkpoints, and what leads to one.\n"
+    "_dtrain_is_run() { local -a found=($REPLY/{,*/,*/*/}ckpt(N/)); (( $#found )) }\n"
+    "_dtrain_runs() { _path_files -g '*(-/+_dtrain_is_run)'; }\n\n";
+
 static const char tail[] =
     "if [[ $funcstack[1] == _dtrain ]]; then _dtrain \"$@\"; else compdef _dtrain dtrain; fi\n";
 
@@ -35,20 +41,35 @@ static void put_quoted(FILE *to, const char *text)
             fprintf(to, "%s%c", strchr("[]:\\", *text) ? "\\" : "", *text);
 }
 
+/* Words of which some go on by themselves ("hbm=") have no blank behind them. */
+static void put_words(FILE *to, const char *words)
+{
+    fprintf(to, "compadd %s-- ", strchr(words, '=') ? "-S \"\" " : "");
+    for (const char *p = words; *p; p++)
+        fprintf(to, "%s%c", strchr(":<>", *p) ? "\\" : "", *p);
+}
+
+/* What may follow, as one action of _arguments. */
 static void put_action(FILE *to, const struct follow *f)
 {
-    if (f->kinds & (FOLLOW_JOB | FOLLOW_KEY))
-        fputs("_dtrain_job", to);
-    else if (f->kinds & FOLLOW_DIRECTORY)
-        fputs("_directories", to);
-    else if (f->kinds & FOLLOW_FILE)
-        fputs("_files", to);
-    else if (f->kinds & FOLLOW_VERB)
-        fputs("_dtrain_verbs", to);
-    else if (*f->words)
-        fprintf(to, "(%s)", f->words);
-    else
-        fputc(' ', to);
+    static const struct {
+        unsigned kinds;
+        const char *action;
+    } rows[] = {{FOLLOW_JOB | FOLLOW_KEY, "_dtrain_job"}, {FOLLOW_RUN, "_dtrain_runs"}, {FOLLOW_FILE, "_files"}, {FOLLOW_DIRECTORY, "_directories"},
+                {FOLLOW_VERB, "_dtrain_verbs"}, {FOLLOW_SLICE, "compadd -a _dtrain_slices"}, {FOLLOW_ERROR, "compadd -a _dtrain_errors"}};
+    unsigned kinds = f->kinds & ~(unsigned)(f->kinds & FOLLOW_FILE ? FOLLOW_DIRECTORY | FOLLOW_RUN | FOLLOW_MAYBE : FOLLOW_MAYBE);
+    const char *gap = "";
+    fputc(kinds || *f->words ? '{' : ' ', to);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (kinds & rows[i].kinds) {
+            fprintf(to, "%s%s", gap, rows[i].action);
+            gap = "; ";
+        }
+    if (*f->words) {
+        fputs(gap, to);
+        put_words(to, f->words);
+    }
+    fputs(kinds || *f->words ? "}" : "", to);
 }
 
 /* One of the names of an option: '--steps=[help]:N:action' takes the value behind '=' or as the next word, '-C+' behind the letter, too. */
@@ -60,7 +81,7 @@ static void put_name(FILE *to, const struct option *o, bool letter)
     if (letter)
         fprintf(to, "-%c%s", o->letter, flag ? "" : "+");
     else
-        fprintf(to, "--%s%s", o->name, flag ? "" : maybe ? "=-" : "=");
+        fprintf(to, "--%s%s", o->name, flag ? "" : "=");
     fputc('[', to);
     put_quoted(to, o->help);
     fputc(']', to);
@@ -166,11 +187,20 @@ static void put_keys(FILE *to, const struct keys *keys)
     fputs("    esac\n}\n\n", to);
 }
 
+static void put_list(FILE *to, const char *name, char *words)
+{
+    fprintf(to, "typeset -ga _dtrain_%s\n_dtrain_%s=(%s)\n", name, name, words);
+    free(words);
+}
+
 static void print(FILE *to, const struct keys *keys)
 {
     fputs(head, to);
     put_keys(to, keys);
     fputs(job, to);
+    fputs(runs, to);
+    put_list(to, "slices", slice_words());
+    put_list(to, "errors", error_words());
     put_verbs(to);
     put_main(to);
     fputs(tail, to);

@@ -72,6 +72,7 @@ struct option {
     size_t at; /* offset in the verb's struct */
     int64_t min, max, fallback;
     const char *const *choices; /* ends with NULL */
+    const char *words;          /* of OPTION_TEXT and OPTION_LIST: how a value may begin, for shells: "auto never must" */
 };
 
 /* A row: the struct and the field, the name, the word for the value, then the help and what else the row has. */
@@ -85,6 +86,8 @@ struct option {
 #define CHOICE(s, f, n, v, list, ...) \
     {.kind = OPTION_CHOICE, .at = offsetof(s, f), .name = n, .value = v, .choices = list, .help = __VA_ARGS__}
 #define OPTIONS_END {.name = NULL}
+
+#define EXPECT_WORDS "accuracy>= val_accuracy>= loss<= val_loss<="
 
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };

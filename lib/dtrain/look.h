@@ -24,6 +24,9 @@ typedef struct dt_topology_request {
 } dt_topology_request;
 /* The slice, drawn in text, as JSON or SVG. The caller frees *text. */
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
+/* The slices that Cloud TPU hands out for a number of chips, "v3-8", a line each: generation by generation, from small to large. The caller frees
+ * *text. */
+DT_API dt_status *dt_slice_names(char **text) DT_CHECKED;
 
 typedef enum dt_plan_form {
     DT_PLAN_TEXT,  /* tables; the jobs side by side */

@@ -1,5 +1,6 @@
 /* dtrain topology: a slice, and where the replicas of a job sit on it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -142,4 +143,32 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
         *text = dt_str_take(&out);
     dt_resolver_unref(r);
     return s;
+}
+
+/* Those that another shape of as many chips goes before have the shape in their names, and no number that counts. */
+static void put_names(const dt_chip *c, dt_str *out)
+{
+    int n;
+    dt_slice *all = dt_slices_of(c, &n);
+    for (int i = 0; i < n; i++) {
+        const char *count = strchr(all[i].name, '-');
+        if (!strchr(all[i].name, ':'))
+            dt_str_printf(out, "%s\n", all[i].name);
+        if (!strchr(all[i].name, ':') && c->type)
+            dt_str_printf(out, "%s%s\n", c->generation, count);
+    }
+    free(all);
+}
+
+DT_API dt_status *dt_slice_names(char **text)
+{
+    int n;
+    dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(text, "dt_slice_names", "place for the text"));
+    const dt_chip *const *chip = dt_chips(&n);
+    for (int i = 0; i < n; i++)
+        put_names(chip[i], &out);
+    *text = dt_str_take(&out);
+    return NULL;
 }

@@ -6,7 +6,7 @@ for shell in bash zsh fish; do
     if command -v $shell >/dev/null; then $shell -n "$TEST_DIR/$shell" || echo "$shell does not take it"; else echo "skipped: no $shell" >&2; fi
 done
 if command -v shellcheck >/dev/null; then shellcheck -s bash "$TEST_DIR/bash"; fi
-mkdir "$TEST_DIR/work" && : >"$TEST_DIR/work/alpha.yaml" && : >"$TEST_DIR/work/alpha.txt" && mkdir "$TEST_DIR/work/below"
+mkdir "$TEST_DIR/work" && : >"$TEST_DIR/work/alpha.yaml" && : >"$TEST_DIR/work/alpha.txt" && mkdir -p "$TEST_DIR/work/below" "$TEST_DIR/work/best/one/ckpt"
 
 # A line, and what is to be offered for its last word.
 cat >"$TEST_DIR/lines" <<'END'
@@ -22,6 +22,23 @@ dtrain fit -q alpha.yaml fit.ep:fit.epochs=
 dtrain fit alpha.yaml dataset.last_batch=pad:dataset.last_batch=pad
 dtrain fit alpha.yaml compile.optimizer.SGD.nest:compile.optimizer.SGD.nesterov=
 dtrain evaluate -C bel:below/
+dtrain topology --tpu v3-12:v3-128
+dtrain plan --tpu=v5e-12:--tpu=v5e-128
+dtrain plan alpha.yaml --tpu tpu7x-1766:tpu7x-17664
+dtrain plan --tpu alp:alpha.yaml
+dtrain plan --tpu v3-8 alp:alpha.yaml
+dtrain topology --cores-per-chip 2:2
+dtrain fit --resume mu:must
+dtrain fit --resume alpha.t:alpha.txt
+dtrain fit alpha.yaml --inject hb:hbm=
+dtrain lower --stage fo:folded
+dtrain export --to saf:safetensors
+dtrain report be:best/
+dtrain report best/:best/one/
+dtrain ckpt ls best/o:best/one/
+dtrain ckpt verify alpha.t:alpha.txt
+dtrain config diff alpha.yaml bes:best/
+dtrain explain DT19:DT190
 END
 
 cat >"$TEST_DIR/try.bash" <<'END'
