@@ -162,6 +162,6 @@ typedef struct dt_history_from {
 } dt_history_from;
 /* Drops lines, also the torn one of a killed run, then opens for appending. */
 dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from) DT_MUST_USE;
-dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r) DT_MUST_USE;
+dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;
 
 #endif

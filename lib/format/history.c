@@ -110,10 +110,13 @@ dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_f
     return s;
 }
 
-dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r)
+dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation)
 {
-    char *path = dt_path_join(r->path, "history.jsonl");
+    char *path = dt_path_join(r->path, "history.jsonl"), *before = name_of(r, generation - 1);
     dt_status *s = dt_rename(w->path, path);
+    if (!s)
+        s = dt_file_remove(before); /* of a run that was killed where this one is now */
+    free(before);
     if (!s)
         s = dt_dir_sync(r->path);
     free(w->path);

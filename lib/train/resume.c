@@ -210,7 +210,7 @@ static dt_status *give_up_old(run *r)
 
     r->fresh = r->aside = false;
     if (aside)
-        DT_TRY(dt_history_adopt(&r->history, &r->directory));
+        DT_TRY(dt_history_adopt(&r->history, &r->directory, r->generation));
     return fresh ? dt_checkpoints_clean(&r->directory, true, r->checkpoint) : NULL;
 }
 

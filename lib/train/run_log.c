@@ -55,9 +55,9 @@ static char *beside(const dt_run_log *l, int64_t generation)
 }
 
 /* What killed runs left: this run's own is taken, that of a later one, which has no checkpoint, goes. */
-static dt_status *settle(const dt_run_log *l, int64_t generation)
+static dt_status *settle(const dt_run_log *l)
 {
-    char *own = beside(l, generation), *later = beside(l, generation + 1);
+    char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;
     dt_status *s = size_of(own, &size);
     if (!s && size >= 0)
@@ -95,11 +95,12 @@ static dt_status *begin(dt_run_log *l, const char *path)
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
 {
     l->aside = r->aside;
+    l->generation = r->generation;
     DT_TRY(make_folder(l->path));
     if (!l->aside)
-        DT_TRY(settle(l, r->generation));
+        DT_TRY(settle(l));
     l->size = r->resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
-    char *path = l->aside ? beside(l, r->generation) : dt_strdup(l->path);
+    char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
     dt_status *s = begin(l, path);
     free(path);
     return s;
@@ -128,6 +129,10 @@ dt_status *dt_run_log_saved(dt_run_log *l)
         return NULL;
     l->aside = false;
     DT_TRY(dt_rename(l->file.path, l->path));
+    char *before = beside(l, l->generation - 1);
+    dt_status *gone = dt_file_remove(before); /* of a run that was killed where this one is now */
+    free(before);
+    DT_TRY(gone);
     char *folder = dt_path_dir(l->path);
     dt_status *s = dt_dir_sync(folder);
     free(folder);

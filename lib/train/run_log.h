@@ -14,6 +14,7 @@ typedef struct dt_run_log {
     const char *path;        /* as it will be called */
     dt_writer file;          /* path NULL: it is not open */
     int64_t size, end;       /* bytes of whole epochs; and with the one within which the run ends */
+    int64_t generation;      /* of the run */
     bool aside;
 } dt_run_log;
 

@@ -107,17 +107,23 @@ static void expect_lines(const char *path, const char *lines)
     dt_str_release(&text);
 }
 
+/* Of a run of generation 3 that was killed when it had a checkpoint and not yet its name. */
+#define LEFT DIR_ "/history.3.jsonl"
+
 /* A run of generation 4 begins beside that of generation 3 and gets as far as `adopts`; then either is gone on from. */
 static void begin_aside(int64_t step, bool adopts)
 {
     dt_writer w;
     fresh(DIR_);
     write_file(PATH, LINE(10) LINE(20), strlen(LINE(10) LINE(20)));
+    if (adopts)
+        write_file(LEFT, "", 0);
     assert_ok(dt_history_open(&w, &run, &(dt_history_from){.step = step, .generation = 4, .aside = true}));
     assert_ok(dt_writer_put(&w, LINE(15), strlen(LINE(15))));
     expect_lines(PATH, LINE(10) LINE(20));
     if (adopts)
-        assert_ok(dt_history_adopt(&w, &run));
+        assert_ok(dt_history_adopt(&w, &run, 4));
+    assert_false(is_there(LEFT));
     assert_ok(dt_writer_close(&w));
 }
 
