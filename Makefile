@@ -125,7 +125,7 @@ WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 # What fuzzing found, once more.
 TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 
-tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(BUILD)/tests/faults/shim.so)
+tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states))
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -162,10 +162,16 @@ $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BU
 	$(CC) -shared $(DTFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 $(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
 
-# What makes calls of a program fail, for scripts/soak: a plain library, also beside sanitizers.
-$(BUILD)/tests/faults/shim.so: tests/faults/shim.c $(BUILD)/flags
+# What makes calls of a program fail and records them, for scripts/soak: a plain library, also beside sanitizers. What makes states of a record.
+FAULTS_C := $(wildcard tests/faults/shim*.c)
+PLAIN    := -std=gnu17 $(WARN) $(if $(filter 1,$(WERROR)),-Werror)
+$(BUILD)/tests/faults/shim.so: $(FAULTS_C) tests/faults/shim.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -shared -std=gnu17 $(WARN) -fPIC $(if $(filter 1,$(WERROR)),-Werror) $(CFLAGS) -o $@ $< -ldl -lpthread
+	$(CC) -shared $(PLAIN) -fPIC $(CFLAGS) -o $@ $(FAULTS_C) -ldl -lpthread
+STATES_C := $(addprefix tests/faults/,states.c story.c tree.c)
+$(BUILD)/tests/faults/states: $(STATES_C) tests/faults/story.h tests/faults/tree.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(PLAIN) $(CFLAGS) -o $@ $(STATES_C)
 
 test: tests $(if $(WHOLE),all examples)
 	BUILD=$(BUILD) scripts/run-tests $(TESTS)
