@@ -184,17 +184,23 @@ static void put_format(FILE *to, const char *format, va_list args)
     text_close(&raw);
 }
 
-void out_line(struct out *out, const char *format, ...)
+/* A line of a format, given to `put`. */
+static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format, va_list args)
 {
     struct text t;
-    va_list args;
     text_open(&t);
-    va_start(args, format);
     put_format(t.to, format, args);
-    va_end(args);
     fputc('\n', t.to);
-    out_text(out, text_bytes(&t));
+    put(out, text_bytes(&t));
     text_close(&t);
+}
+
+void out_line(struct out *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_line(out, out_text, format, args);
+    va_end(args);
 }
 
 void out_field(struct out *out, const char *label, const char *format, ...)
@@ -253,15 +259,10 @@ static void write_error(struct out *out, const char *bytes)
 
 void out_note(struct out *out, const char *format, ...)
 {
-    struct text t;
     va_list args;
-    text_open(&t);
     va_start(args, format);
-    put_format(t.to, format, args);
+    put_line(out, write_error, format, args);
     va_end(args);
-    fputc('\n', t.to);
-    write_error(out, text_bytes(&t));
-    text_close(&t);
 }
 
 /* Prints a line, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. */

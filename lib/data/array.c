@@ -284,26 +284,18 @@ static dt_status *open_all(const dt_format_request *r, const reading *how, dt_ex
 
 dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out)
 {
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    *out = NULL;
+    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
     x->n = r->tree->n;
     x->stored = dt_arena_array(r->arena, dt_stored, x->n);
     x->arrays = dt_arena_array(r->arena, array, x->n);
     pthread_mutex_init(&x->loading, NULL);
-    dt_status *s = open_all(r, &(reading){read_header, archives}, x);
-    if (s) {
-        dt_arrays_close(x);
-        return s;
-    }
+    DT_TRY(open_all(r, &(reading){read_header, archives}, x));
     x->count = x->arrays[0].header.type.dim[0];
-    *out = x;
     return NULL;
 }
 
 void dt_arrays_close(dt_examples *x)
 {
-    if (!x)
-        return;
     for (int i = 0; i < x->n; i++) {
         close_file(&x->arrays[i]);
         free(x->arrays[i].rows);

@@ -274,8 +274,6 @@ static dt_status *make_room(const dt_format_request *r, dt_examples *x)
 
 static void close_part(dt_examples *x)
 {
-    if (!x)
-        return;
     for (int i = 0; x->file && i < x->paths.n; i++)
         dt_inflow_close(x->file[i]);
     for (int e = 0; e < x->n; e++) {
@@ -289,22 +287,13 @@ static void close_part(dt_examples *x)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
     x->words = r->args;
     x->kept = true;
-    dt_status *s = dt_files_find(r, r->tree, &x->paths);
-    if (!s)
-        s = name_elements(r, x);
-    if (!s)
-        s = make_room(r, x);
-    if (!s)
-        s = read_files(r, x);
-    if (s) {
-        close_part(x);
-        x = NULL;
-    }
-    *out = x;
-    return s;
+    DT_TRY(dt_files_find(r, r->tree, &x->paths));
+    DT_TRY(name_elements(r, x));
+    DT_TRY(make_room(r, x));
+    return read_files(r, x);
 }
 
 static int elements(const dt_examples *x, const dt_stored **stored)

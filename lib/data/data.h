@@ -62,6 +62,7 @@ typedef struct dt_format {
     bool drawn;             /* has examples without a `train` mapping */
     /* What can be checked without files, all faults; *names: the elements of this part, in the arena. */
     dt_status *(*check)(const dt_format_request *r, dt_texts *names);
+    /* *out is set on a fault as well, as far as it came: the caller closes it. */
     dt_status *(*open)(const dt_format_request *r, dt_examples **out);
     int (*elements)(const dt_examples *x, const dt_stored **stored);
     int64_t (*count)(const dt_examples *x);

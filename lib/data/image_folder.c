@@ -242,8 +242,6 @@ static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, voi
 
 static void close_part(dt_examples *x)
 {
-    if (!x)
-        return;
     dt_paths_release(&x->paths);
     free(x->class);
 }
@@ -282,20 +280,12 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     dt_image_layout l;
     DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
+    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
     name_elements(r, &l, x);
-    dt_status *s = find_pictures(r, &l, x);
-    if (!s) {
-        if (r->splits)
-            spread(&l, x);
-        s = try_first(x);
-    }
-    if (s) {
-        close_part(x);
-        x = NULL;
-    }
-    *out = x;
-    return s;
+    DT_TRY(find_pictures(r, &l, x));
+    if (r->splits)
+        spread(&l, x);
+    return try_first(x);
 }
 
 static int elements(const dt_examples *x, const dt_stored **stored)

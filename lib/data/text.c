@@ -242,22 +242,14 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
 
 static void close_part(dt_examples *x)
 {
-    if (!x)
-        return;
     free(x->tokens.v);
     dt_paths_release(&x->paths);
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    dt_status *s = read_part(r, x);
-    if (s) {
-        close_part(x);
-        x = NULL;
-    }
-    *out = x;
-    return s;
+    *out = dt_arena_new(r->arena, dt_examples);
+    return read_part(r, *out);
 }
 
 static int elements(const dt_examples *x, const dt_stored **stored)

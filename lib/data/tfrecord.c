@@ -268,8 +268,6 @@ static dt_status *try_first(const dt_format_request *r, dt_examples *x)
 
 static void close_part(dt_examples *x)
 {
-    if (!x)
-        return;
     for (int i = 0; x->file && i < x->paths.n; i++)
         dt_inflow_close(x->file[i]);
     dt_paths_release(&x->paths);
@@ -298,20 +296,11 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    dt_status *s = dt_files_find(r, r->tree, &x->paths);
-    if (!s)
-        s = name_elements(r, x);
-    if (!s)
-        s = index_files(r, x);
-    if (!s)
-        s = try_first(r, x);
-    if (s) {
-        close_part(x);
-        x = NULL;
-    }
-    *out = x;
-    return s;
+    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
+    DT_TRY(dt_files_find(r, r->tree, &x->paths));
+    DT_TRY(name_elements(r, x));
+    DT_TRY(index_files(r, x));
+    return try_first(r, x);
 }
 
 static int elements(const dt_examples *x, const dt_stored **stored)

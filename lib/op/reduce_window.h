@@ -6,6 +6,8 @@
 
 /* Constraints (C1) to (C3) of reduce_window over q->in[0]; *out is the type of its result. */
 dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, dt_type *out) DT_MUST_USE;
+double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out); /* those that all windows look at, padding too */
+dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank); /* of tensors stacked along a new dimension 0; rank: without it */
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out); /* "max size=[1,2,2,1] stride=[1,2,2,1]" */
 
 /*

@@ -68,21 +68,12 @@ static void eval(const dt_call *c)
 static void cost(const dt_call *c, dt_cost *cost)
 {
     const dt_reduce_window_attr *a = c->node->attr;
-    double elements = (double)dt_type_elements(&c->in[1].type);
-    for (int d = 0; d < c->out.type.rank; d++)
-        elements *= (double)a->size[d];
-    *cost = dt_cost_vector(c, 3 * elements); /* a comparison, a choice, and the sum where it falls */
+    *cost = dt_cost_vector(c, 3 * dt_windows_elements(a, &c->in[1].type)); /* a comparison, a choice, and the sum where it falls */
 }
 
 static dt_value stack(const dt_fold_call *c)
 {
-    dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
-    for (int d = c->node->type.rank; d > 0; d--) {
-        a.size[d] = a.size[d - 1];
-        a.window[d] = a.window[d - 1];
-    }
-    a.size[0] = 1;
-    a.window[0] = DT_WINDOW_ONE;
+    dt_reduce_window_attr a = dt_windows_stacked(c->node->attr, c->node->type.rank);
     return dt_emit(c->trace, &dt_op_select_and_scatter, c->in, 2, &a);
 }
 

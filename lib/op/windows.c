@@ -1,4 +1,6 @@
 /* Walking windows over all dimensions of a value: see reduce_window.h. */
+#include <string.h>
+
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/reduce_window.h"
@@ -22,6 +24,24 @@ dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, d
                                 dt_text_of(x).s);
     }
     return NULL;
+}
+
+double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out)
+{
+    double elements = (double)dt_type_elements(out);
+    for (int d = 0; d < out->rank; d++)
+        elements *= (double)a->size[d];
+    return elements;
+}
+
+dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank)
+{
+    dt_reduce_window_attr stacked = *a;
+    memmove(stacked.size + 1, a->size, (size_t)rank * sizeof *a->size);
+    memmove(stacked.window + 1, a->window, (size_t)rank * sizeof *a->window);
+    stacked.size[0] = 1;
+    stacked.window[0] = DT_WINDOW_ONE;
+    return stacked;
 }
 
 void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out)
