@@ -93,7 +93,7 @@ const char *dt_job_difference(dt_arena *arena, const char *saved, const char *no
     if (!a || !b)
         key = "job";
     else if (objects_differ(a, b, true, &path))
-        key = dt_arena_strdup(arena, dt_str_text(&path));
+        key = path.size > 0 ? dt_arena_strdup(arena, dt_str_text(&path)) : "job"; /* nobody named what differs */
     dt_str_release(&path);
     json_decref(a);
     json_decref(b);
