@@ -216,9 +216,11 @@ DT_ERROR(NO_GRADIENT, 69, 78, "ValueError", "no gradients",
 DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "A fault of dtrain itself: an invariant of the compiler or the runtime does not hold. Please report it with the message\n"
     "and the job file.")
-DT_ERROR(METRICS, 71, 78, "ValueError", "name of a metric",
+DT_ERROR(METRICS, 71, 78, "ValueError", "a metric's name, or what it cannot be of",
     "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
-    "(sparse_categorical_accuracy), or the metric's 'name'. Each key may stand once, and 'loss' and 'val_...' are taken.")
+    "(sparse_categorical_accuracy), or the metric's 'name', a word without blanks. Each key may stand once, and 'loss' and\n"
+    "'val_...' are taken. A metric of several numbers has a key for each (f1_score_0, f1_score_1), at most 256 in all.\n"
+    "AUC is of predictions between 0 and 1; 'from_logits: true' takes scores before the sigmoid.")
 DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
     "In a functional model a layer names the layers that it takes from. They stand above it, so that no circle can arise; a layer that\n"
     "names none takes from the one before it. Every layer is used: by another, or as the model's output.\n\n"

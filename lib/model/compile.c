@@ -147,7 +147,8 @@ int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS])
         if (c->output[i].loss_key)
             key[n++] = c->output[i].loss_key;
     for (int i = 0; i < c->n_metrics; i++)
-        key[n++] = c->metric[i].key;
+        for (int k = 0; k < c->metric[i].n; k++)
+            key[n++] = c->metric[i].keys[k];
     return n;
 }
 

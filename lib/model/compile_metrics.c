@@ -1,6 +1,7 @@
 /*
  * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the output's loss, and keeps its short name in
- * the history. In a model of several outputs a metric's key begins with its output's name.
+ * the history. In a model of several outputs a metric's key begins with its output's name. A metric that gives several numbers, of which Keras makes an
+ * array in the history, has a key for each: "f1_score_0", "f1_score_1", ...
  */
 #include <string.h>
 
@@ -58,6 +59,7 @@ static bool takes_logits(const dt_named *loss)
 /* Whose metrics are read, and what they take over from the rest of `compile`. */
 typedef struct owner {
     int output;
+    const dt_type *type; /* NULL: nobody knows */
     const char *prefix; /* "kind_"; "": there is one output */
     const char *accuracy;
     bool from_logits, weighted;
@@ -89,6 +91,22 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     return NULL;
 }
 
+/* Targets are taken to be as large as the predictions, as all that give several numbers want them. */
+static int count_numbers(const dt_metric_use *use, const owner *w)
+{
+    int n = w->type ? dt_metric_width(use->row, use->args, w->type, w->type) : 1;
+    return n > 0 ? n : 1; /* which does not fit is told where the data's types are known */
+}
+
+static void name_numbers(dt_arena *arena, dt_metric_use *use, int n)
+{
+    const char **keys = dt_arena_array(arena, const char *, n);
+    for (int i = 0; i < n; i++)
+        keys[i] = n == 1 ? use->key : dt_arena_printf(arena, "%s_%d", use->key, i);
+    use->n = n;
+    use->keys = keys;
+}
+
 static bool is_loss_key(const dt_compile_spec *c, const char *key)
 {
     bool is = strcmp(key, "loss") == 0;
@@ -97,29 +115,54 @@ static bool is_loss_key(const dt_compile_spec *c, const char *key)
     return is;
 }
 
-static bool is_taken(const dt_metric_use *use, int i)
+/* The first of those metrics that has the key; -1: none. */
+static int find_key(const dt_metric_use *use, int n, const char *key)
 {
-    bool taken = false;
-    for (int k = 0; k < i; k++)
-        taken |= strcmp(use[k].key, use[i].key) == 0;
-    return taken;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < use[i].n; k++)
+            if (strcmp(use[i].keys[k], key) == 0)
+                return i;
+    return -1;
 }
 
 /* A weighted metric whose name a plain one has is "weighted_accuracy", as in Keras. */
 static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, int i)
 {
-    if (w->weighted && is_taken(use, i))
+    bool taken = false;
+    for (int k = 0; k < i; k++)
+        taken |= strcmp(use[k].key, use[i].key) == 0;
+    if (w->weighted && taken)
         use[i].key = dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
-static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, int i)
+/* Lines of screens and logs, and --expect, tell names from numbers by blanks and signs. */
+static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const char *key)
 {
-    for (int k = 0; k < i; k++)
-        if (strcmp(use[k].key, use[i].key) == 0)
-            return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", use[i].key, k);
-    if (is_loss_key(c, use[i].key) || strncmp(use[i].key, "val_", 4) == 0 || !*use[i].key)
-        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", use[i].key);
+    size_t bad = strcspn(key, " \t\r\n,<>=!");
+    if (!key[bad])
+        return NULL;
+    char *word = dt_arena_strdup(arena, key);
+    for (size_t i = bad; word[i]; i += 1 + strcspn(word + i + 1, " \t\r\n,<>=!"))
+        word[i] = '_';
+    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "a metric cannot be named '%.80s': --expect and logs need a word", key), "write '%.80s'", word);
+}
+
+static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, int i, const char *key)
+{
+    int other = find_key(use, i, key);
+    if (other >= 0)
+        return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", key, other);
+    if (is_loss_key(c, key) || strncmp(key, "val_", 4) == 0 || !*key)
+        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", key);
     return NULL;
+}
+
+static dt_status *check_numbers(const dt_metric_use *use, int before)
+{
+    if (before + use->n <= DT_MAX_NUMBERS)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "%s gives %d numbers; there is room for %d of all metrics", use->row->kind.name, use->n, DT_MAX_NUMBERS),
+                      "give it one threshold, or a mean over classes");
 }
 
 /* ---- lists ---- */
@@ -132,14 +175,27 @@ typedef struct list {
     bool weighted;
 } list;
 
+static int numbers_before(const dt_compile_spec *c, const dt_metric_use *use)
+{
+    int n = 0;
+    for (int i = 0; i < c->n_metrics; i++)
+        n += use[i].n;
+    return n;
+}
+
 static dt_status *add_metric(const list *l, const dt_tree *t, const owner *w)
 {
     dt_compile_spec *c = l->c;
     if (c->n_metrics == DT_MAX_METRICS)
         return dt_fail(DT_E_RANGE, &t->at, "metrics must be at most %d", DT_MAX_METRICS);
     DT_TRY(read_metric(l->arena, t, w, &l->use[c->n_metrics]));
+    dt_metric_use *use = &l->use[c->n_metrics];
     name_weighted(l->arena, w, l->use, c->n_metrics);
-    DT_TRY(check_key(c, l->use, c->n_metrics));
+    name_numbers(l->arena, use, count_numbers(use, w));
+    DT_TRY(check_word(l->arena, use, use->key));
+    DT_TRY(check_numbers(use, numbers_before(c, l->use)));
+    for (int k = 0; k < use->n; k++)
+        DT_TRY(check_key(c, l->use, c->n_metrics, use->keys[k]));
     c->n_metrics++;
     return NULL;
 }
@@ -157,7 +213,7 @@ static dt_status *add_list(const list *l, const dt_tree *t, const owner *w)
 static owner owner_of(const list *l, const dt_outputs *o, int i)
 {
     const dt_named *loss = &l->c->output[i].loss;
-    return (owner){ .output = i, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
+    return (owner){ .output = i, .type = o->n ? &o->v[i].type : NULL, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
                     .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = takes_logits(loss), .weighted = l->weighted };
 }
 

@@ -404,6 +404,7 @@ typedef struct dt_metric_row {
     int (*n_sums)(const void *args);                       /* numbers in all parts; NULL: as many as came */
     /* From the sums of all parts, one after the other: how many results, at most n, in out. */
     int (*results)(const void *args, const double *sum, int n, double *out);
+    dt_status *(*fault)(const void *args, const double *sum, int n); /* METRICS where the sums show that there is no result; NULL: there is one */
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
 /* Of a mean, with weights of samples: rows, and weights that the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: a value per output is
@@ -547,10 +548,13 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
 /* ---- compile ---- */
 
 #define DT_MAX_METRICS 64
+#define DT_MAX_NUMBERS 256 /* of all metrics */
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
-    const char *key; /* history key: "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
+    const char *key; /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
+    int n;           /* how many numbers it gives */
+    const char *const *keys; /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
     dt_place at;
     int output;      /* of the model */
     bool weighted;   /* examples count as the loss beside it says */
@@ -582,7 +586,7 @@ typedef struct dt_compile_spec {
 /* Reads `compile`. model: NULL if it is faulty; `accuracy` is resolved by the loss, else by the output. precision is one of dt_policies. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */
-#define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_METRICS)
+#define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* The tables of `compile` and `model`, for lists of all keys. */
 const dt_field *dt_compile_fields(void);

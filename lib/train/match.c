@@ -160,17 +160,12 @@ static dt_status *check_weight(const dt_element *weight, const dt_element *targe
                    weight->name, target->name);
 }
 
-/* A history has one number of each name. */
 static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, const dt_type *output)
 {
     DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
-    int n = dt_metric_width(use->row, use->args, target, output);
-    if (n == 1)
+    if (dt_metric_width(use->row, use->args, target, output) > 0)
         return NULL;
-    if (n == 0)
-        return dt_fail(DT_E_METRICS, told(&use->at), "%s is no metric of such targets and predictions", use->row->kind.name);
-    return dt_suggest(dt_fail(DT_E_METRICS, told(&use->at), "%s gives %d numbers; a history has one of each name", use->row->kind.name, n),
-                      "give it one threshold, or a mean over classes");
+    return dt_fail(DT_E_METRICS, told(&use->at), "%s is no metric of such targets and predictions", use->row->kind.name);
 }
 
 /* The losses and the metrics accept what the data set and the model give. */

@@ -201,6 +201,8 @@ dt_status *dt_meter_result(const dt_meter *m, dt_tensor **out)
     const dt_metric_row *row = row_of(m);
     if (row->update)
         return dt_tensor_create(out, DT_FLOAT32, 0, NULL, &(float){ (float)row->result(m->named.args, &m->sum[0], m->sum[1]) });
+    if (row->fault && m->n)
+        DT_TRY(row->fault(m->named.args, m->sum, m->n));
     double *result = dt_alloc((size_t)(m->n + 1) * sizeof *result);
     int n = m->n ? row->results(m->named.args, m->sum, m->n, result) : 1;
     float *x = dt_alloc((size_t)(n + 1) * sizeof *x);

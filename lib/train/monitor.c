@@ -19,8 +19,9 @@ static const char *bare(const char *name)
 static const dt_metric_use *find_metric(const dt_compile_spec *c, const char *name)
 {
     for (int i = 0; i < c->n_metrics; i++)
-        if (strcmp(c->metric[i].key, bare(name)) == 0)
-            return &c->metric[i];
+        for (int k = 0; k < c->metric[i].n; k++)
+            if (strcmp(c->metric[i].keys[k], bare(name)) == 0)
+                return &c->metric[i];
     return NULL;
 }
 

@@ -52,7 +52,7 @@ static int count_parts(dt_arena *arena, const dt_compile_spec *c, int metric, co
     return n;
 }
 
-dt_status *dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec *c, const dt_graph *step)
+void dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec *c, const dt_graph *step)
 {
     *l = (dt_sum_layout){ 0 };
     for (int i = 0; i < c->n_outputs; i++) {
@@ -66,7 +66,6 @@ dt_status *dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compil
         l->width[i] = c->metric[i].row->parts ? count_parts(arena, c, i, step) : 2;
         l->n += l->width[i];
     }
-    return NULL;
 }
 
 /* ---- a step ---- */
@@ -160,20 +159,31 @@ double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, cons
 }
 
 /* Means over classes are made in the room for those of single ones. */
-static double value_of_parts(const dt_metric_use *m, const double *sum, int n)
+static void take_parts(const dt_metric_use *m, const double *sum, int n, double *out)
 {
     double *room = dt_alloc(((size_t)n + 1) * sizeof *room);
     m->row->results(m->args, sum, n, room);
-    double value = room[0];
+    memcpy(out, room, (size_t)m->n * sizeof *out);
     free(room);
-    return value;
 }
 
-static double metric_value(const dt_sum_layout *l, const dt_metric_use *m, int i, const double *sum)
+static void take_metric(const dt_sum_layout *l, const dt_metric_use *m, int i, const double *sum, double *out)
 {
     if (m->row->parts)
-        return value_of_parts(m, &sum[l->metric[i]], l->width[i]);
-    return m->row->result(m->args, &sum[l->metric[i]], sum[l->metric[i] + 1]);
+        take_parts(m, &sum[l->metric[i]], l->width[i], out);
+    else
+        out[0] = m->row->result(m->args, &sum[l->metric[i]], sum[l->metric[i] + 1]);
+}
+
+dt_status *dt_sum_layout_check(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum)
+{
+    for (int i = 0; i < c->n_metrics; i++) {
+        const dt_metric_use *m = &c->metric[i];
+        dt_status *s = m->row->fault ? m->row->fault(m->args, &sum[l->metric[i]], l->width[i]) : NULL;
+        if (s)
+            return m->at.source ? dt_at(s, &m->at) : s;
+    }
+    return NULL;
 }
 
 int dt_sum_layout_values(const dt_sum_layout *l, const dt_compile_spec *c, const dt_sums *s, double *out)
@@ -183,8 +193,10 @@ int dt_sum_layout_values(const dt_sum_layout *l, const dt_compile_spec *c, const
     for (int i = 0; i < c->n_outputs; i++)
         if (c->output[i].loss_key)
             out[n++] = quotient(s->v[l->loss[i]], s->v[l->loss[i] + 1]);
-    for (int i = 0; i < c->n_metrics; i++)
-        out[n++] = metric_value(l, &c->metric[i], i, s->v);
+    for (int i = 0; i < c->n_metrics; i++) {
+        take_metric(l, &c->metric[i], i, s->v, &out[n]);
+        n += c->metric[i].n;
+    }
     return n;
 }
 

@@ -37,11 +37,13 @@ const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metr
 #define DT_PENALTY_RESULT "penalty"   /* what weights add to the loss */
 #define DT_ACTIVITY_RESULT "activity" /* what values of layers add, a sum over examples */
 
-/* The sums of a step of these results; METRICS where a metric has several numbers, which a history has no place for. */
-dt_status *dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec *c, const dt_graph *step) DT_MUST_USE;
+/* The sums of a step of these results. */
+void dt_sum_layout_make(dt_sum_layout *l, dt_arena *arena, const dt_compile_spec *c, const dt_graph *step);
 void dt_tally_make(dt_tally *t, dt_arena *arena, const dt_sum_layout *l, const dt_compile_spec *c, const dt_graph *step);
 /* Adds a batch's results to the first `most` sums. */
 void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int most, double *sum);
+/* What a metric's row says is wrong with its sums, at the metric's place. */
+dt_status *dt_sum_layout_check(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum) DT_MUST_USE;
 /* The loss that sums say. */
 double dt_sum_layout_loss(const dt_sum_layout *l, const dt_compile_spec *c, const double *sum, double examples);
 /* All values, in the order of dt_compile_keys; their number. */

@@ -143,18 +143,17 @@ static dt_status *check_class_weight(const dt_trainer *t)
 }
 
 /* Steps of both kinds return the same sums, and training perhaps more divisors. */
-static dt_status *lay_out(dt_trainer *t)
+static void lay_out(dt_trainer *t)
 {
     const dt_compile_spec *c = t->o.compile;
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
 
-    DT_TRY(dt_sum_layout_make(&t->layout, t->arena, c, evaluate));
+    dt_sum_layout_make(&t->layout, t->arena, c, evaluate);
     dt_trainer_plan_evaluation(t);
     dt_tally_make(&t->evaluation, t->arena, &t->layout, c, evaluate);
     t->result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
     if (t->train)
         dt_tally_make(&t->training, t->arena, &t->layout, c, dt_compiled_step(t->train));
-    return NULL;
 }
 
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
@@ -173,12 +172,11 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
         s = prepare_training(t);
     if (!s)
         s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);
-    if (!s)
-        s = lay_out(t);
     if (s) {
         dt_trainer_destroy(t);
         return s;
     }
+    lay_out(t);
     *out = t;
     return NULL;
 }
@@ -228,7 +226,7 @@ dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *b
     s->examples += (double)batch->rows;
     if (loss)
         *loss = loss_of(t, tally, t->result, batch->rows);
-    return NULL;
+    return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
 }
 
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)

@@ -23,6 +23,17 @@ def number(x):
     return float(np.format_float_scientific(x, unique=True)) if np.isfinite(x) else str(x)
 
 
+def numbers(history):
+    """A metric of several numbers, an array in Keras' history, is NAME_0, NAME_1, ... here."""
+    out = {}
+    for key, values in history.items():
+        if np.ndim(values[0]) == 0:
+            out[key] = [number(x) for x in values]
+        else:
+            out.update({f"{key}_{i}": [number(x[i]) for x in values] for i in range(len(values[0]))})
+    return out
+
+
 def tensor(a):
     a = np.asarray(a)
     data = [number(x) for x in a.ravel()] if a.dtype.kind == "f" else [int(x) for x in a.ravel()]
@@ -76,7 +87,8 @@ def nested(room, spec):
         return [nested(room, s) for s in spec]
     if len(spec) == 1 and hasattr(room, next(iter(spec))):
         (name, args), = spec.items()
-        return made_of(room, {name: {"name": to_snake_case(name), **args}})
+        words = {"name": to_snake_case(name), **({"dtype": "float32"} if "IoU" in name else {}), **args}
+        return made_of(room, {name: {k: None if v == "none" else v for k, v in words.items()}})
     return {k: nested(room, v) for k, v in spec.items()}
 
 
@@ -125,7 +137,7 @@ def record(case):
     batch = case.get("batch", ROWS)
     history = model.fit(d["x"], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
                         class_weight=({int(k): v for k, v in fit["class_weight"].items()} if "class_weight" in fit else None))
-    history = {k: [number(x) for x in v] for k, v in history.history.items()}
+    history = numbers(history.history)
     return {"id": case["id"], "op": "fit",
             "in": {"data": {n: tensor(d[n]) for n in dict.fromkeys(used)}, "batch": batch, "model": case["model"], "compile": case["compile"],
                    "fit": {"epochs": EPOCHS, **fit}, "weights": before},
@@ -176,6 +188,19 @@ CASES = [
         "optimizer": SGD, "loss": {"CategoricalCrossentropy": {"reduction": "sum_over_batch_size"}}, "target": "hot",
         "metrics": [{"F1Score": {"average": "macro"}}, {"FBetaScore": {"average": "weighted", "beta": 2.0}}, {"F1Score": {"average": "micro", "name": "micro"}},
                     "AUC", {"Precision": {"class_id": 1}}, {"Recall": {"top_k": 2}}, {"TopKCategoricalAccuracy": {"k": 2}}]}},
+    {"id": "fit/each-class", "batch": 5, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": {"CategoricalCrossentropy": {"reduction": "sum_over_batch_size"}}, "target": "hot", "sample_weight": "w",
+        "metrics": ["F1Score", {"FBetaScore": {"beta": 2.0, "threshold": 0.4}}, {"AUC": {"multi_label": True}}, {"OneHotMeanIoU": {"num_classes": 3}},
+                    {"Precision": {"thresholds": [0.3, 0.4]}}],
+        "weighted_metrics": ["F1Score", {"OneHotIoU": {"num_classes": 3, "target_class_ids": [0, 2]}}, {"R2Score": {"class_aggregation": "none"}}]}},
+    {"id": "fit/masks", "batch": 5, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": "sparse_categorical_crossentropy", "target": "kind",
+        "metrics": [{"MeanIoU": {"num_classes": 3, "sparse_y_pred": False}}, {"IoU": {"num_classes": 3, "target_class_ids": [1], "sparse_y_pred": False}}]}},
+    {"id": "fit/overlap-of-two", "batch": 4, "model": one(1, "sigmoid"), "compile": {
+        "optimizer": SGD, "loss": BCE, "target": "yes", "metrics": ["BinaryIoU", {"BinaryIoU": {"target_class_ids": [1], "name": "ones"}}]}},
+    {"id": "fit/correlations", "batch": 4, "model": one(2), "compile": {
+        "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w", "metrics": ["PearsonCorrelation", "ConcordanceCorrelation"],
+        "weighted_metrics": ["ConcordanceCorrelation"]}},
     {"id": "fit/regression", "batch": 4, "model": one(2), "compile": {
         "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w",
         "metrics": ["R2Score", {"R2Score": {"class_aggregation": "variance_weighted_average", "name": "r2v"}}, "RootMeanSquaredError", "CosineSimilarity"],

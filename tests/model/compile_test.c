@@ -108,6 +108,9 @@ static void test_bad_compiles_are_refused(void **state)
         { "{optimizer: adam, loss: mse, metrics: [acc, acc]}", DT_E_METRICS, 45, "'acc' is already the name of metrics[0]", NULL },
         { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: loss}}]}", DT_E_METRICS, 41,
           "a metric cannot be named 'loss': the history has that word already", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: 'my share, now'}}]}", DT_E_METRICS, 41,
+          "a metric cannot be named 'my share, now': --expect and logs need a word", "write 'my_share__now'" },
+        { "{optimizer: adam, loss: mse, metrics: [F1Score, {AUC: {name: f1_score_9}}]}", DT_E_METRICS, 50, "'f1_score_9' is already the name of metrics[0]", NULL },
         { "{optimizer: adam, loss: mse, precision: bf16-mixed}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'bf16-mixed'", NULL },
         { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "it is float32, mixed_bfloat16 or mixed_float16" },
         { "{optimizer: adam, loss: mse, jit_compile: true}", DT_E_UNKNOWN_KEY, 30, "unknown key 'jit_compile' in compile", "not implemented yet" },
@@ -125,6 +128,44 @@ static void test_bad_compiles_are_refused(void **state)
         assert_int_equal(dt_status_column(s), rows[i].column);
         if (rows[i].suggestion)
             assert_string_equal(dt_status_suggestion(s), rows[i].suggestion);
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+}
+
+/* Keras has an array in the history; here each number has a key. */
+static void test_metrics_of_several_numbers(void **state)
+{
+    (void)state;
+    static const struct { const char *metric; int n; const char *first, *last; } rows[] = {
+        { "F1Score", 10, "f1_score_0", "f1_score_9" }, { "{F1Score: {average: macro}}", 1, "f1_score", "f1_score" },
+        { "{Precision: {thresholds: [0.1, 0.5], name: p}}", 2, "p_0", "p_1" }, { "{Recall: {thresholds: [0.1]}}", 1, "recall", "recall" },
+        { "{R2Score: {class_aggregation: none}}", 10, "r2_score_0", "r2_score_9" }, { "{AUC: {multi_label: true}}", 1, "auc", "auc" },
+        { "{MeanIoU: {num_classes: 10, sparse_y_pred: false}}", 1, "mean_io_u", "mean_io_u" }, { "mean_io_u: {num_classes: 3}", 1, "mean_io_u", "mean_io_u" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_arena *arena = dt_arena_create();
+        const char *key[DT_MAX_KEYS];
+        dt_compile_spec c;
+        ok(read_compile(arena, dt_arena_printf(arena, "{optimizer: adam, loss: mse, metrics: [%s]}", rows[i].metric), 10, &c));
+        assert_int_equal(dt_compile_keys(&c, key), 1 + rows[i].n);
+        assert_string_equal(key[1], rows[i].first);
+        assert_string_equal(key[rows[i].n], rows[i].last);
+        dt_arena_destroy(arena);
+    }
+}
+
+static void test_history_has_so_much_room(void **state)
+{
+    (void)state;
+    static const int classes[] = { 255, 256 };
+    for (int i = 0; i < 2; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_compile_spec c;
+        dt_status *s = read_compile(arena, "{optimizer: adam, loss: mse, metrics: [accuracy, F1Score]}", classes[i], &c);
+        assert_int_equal(dt_status_number(s), i ? DT_E_METRICS : 0);
+        if (s)
+            assert_string_equal(dt_status_text(s), "F1Score gives 256 numbers; there is room for 256 of all metrics");
         dt_status_free(s);
         dt_arena_destroy(arena);
     }
@@ -150,6 +191,8 @@ int main(void)
         cmocka_unit_test(test_accuracy_fits_the_loss),
         cmocka_unit_test(test_perplexity_follows_the_loss),
         cmocka_unit_test(test_bad_compiles_are_refused),
+        cmocka_unit_test(test_metrics_of_several_numbers),
+        cmocka_unit_test(test_history_has_so_much_room),
         cmocka_unit_test(test_all_faults_come_at_once),
     };
     return cmocka_run_group_tests_name("compile", tests, NULL, NULL);

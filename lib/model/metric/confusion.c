@@ -55,8 +55,7 @@ static dt_value vector(dt_value x, const double *number, int n)
     return dt_concatenate(each, n, 0);
 }
 
-/* All elements in one row, (N) */
-static dt_value flat(dt_value x)
+dt_value dt_in_one_row(dt_value x)
 {
     dt_type type = dt_type_of_value(x);
     int64_t n = 1;
@@ -78,10 +77,48 @@ static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p)
     return NULL;
 }
 
-/* (N, T) of (N) or (T) */
-static dt_value spread(dt_value x, const dt_type *table, int dim)
+/* What each output counts, as the predictions lie. */
+static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m)
 {
-    return dt_broadcast_in_dim(x, table, (int8_t[]){ (int8_t)dim });
+    dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
+    const dt_type type = dt_type_of_value(p);
+    if (!plan->class_weight)
+        return w;
+    int last = type.rank - 1;
+    dt_value of_class = vector(p, plan->class_weight, (int)type.dim[last]);
+    return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){ (int8_t)last }));
+}
+
+/* A table of outputs and thresholds: (N, T), or by class (B, T, C). */
+static dt_value spread(dt_value x, const dt_type *table)
+{
+    return dt_broadcast_in_dim(x, table, (int8_t[]){ 0, 2 });
+}
+
+static dt_type table_of(const dt_type *p, int n)
+{
+    const dt_type all = dt_type_of(p->dtype, 2, (int64_t[]){ p->dim[0], n });
+    const dt_type by_class = dt_type_of(p->dtype, 3, (int64_t[]){ p->dim[0], n, p->dim[p->rank - 1] });
+    return p->rank == 1 ? all : by_class;
+}
+
+static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p, dt_value y, dt_value w)
+{
+    const dt_type type = dt_type_of_value(p), table = table_of(&type, plan->n);
+    dt_value limit = dt_broadcast_in_dim(vector(p, plan->threshold, plan->n), &table, (int8_t[]){ 1 });
+    dt_value says = dt_convert(dt_compare(spread(p, &table), limit, DT_GT), type.dtype), all = dt_like(says, 1);
+    dt_value is = dt_convert(dt_compare(y, dt_like(y, 0), DT_NE), type.dtype);
+    dt_value positive = spread(dt_multiply(w, is), &table), negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table);
+    const dt_value counted[] = { dt_multiply(positive, says), dt_multiply(negative, says), dt_multiply(negative, dt_subtract(all, says)),
+                                 dt_multiply(positive, dt_subtract(all, says)) };
+    for (int i = 0; i < 4; i++)
+        m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
+}
+
+/* What is looked at, one after the other. */
+static dt_value in_row(const dt_confusion_plan *plan, dt_value x)
+{
+    return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }
 
 void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m)
@@ -93,20 +130,10 @@ void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m)
         dt_trace_fail(p.trace, s);
         return;
     }
-    dt_value one = dt_like(p, 1), w = m->weight.trace ? dt_weights_like(m->weight, p) : one;
+    dt_value w = weights_of(plan, m);
     if (plan->top_k) {
         dt_value mask = dt_top_k_mask(p, plan->top_k);
-        p = dt_add(dt_multiply(p, mask), dt_multiply(dt_like(p, -1e10), dt_subtract(one, mask)));
+        p = dt_add(dt_multiply(p, mask), dt_multiply(dt_like(p, -1e10), dt_subtract(dt_like(p, 1), mask)));
     }
-    p = flat(choose(plan, p));
-    y = flat(choose(plan, y));
-    w = flat(choose(plan, w));
-    dt_type table = dt_type_of(type.dtype, 2, (int64_t[]){ dt_type_of_value(p).dim[0], plan->n });
-    dt_value says = dt_convert(dt_compare(spread(p, &table, 0), spread(vector(p, plan->threshold, plan->n), &table, 1), DT_GT), type.dtype);
-    dt_value is = dt_convert(dt_compare(y, dt_like(y, 0), DT_NE), type.dtype), all = dt_like(says, 1);
-    dt_value positive = spread(dt_multiply(w, is), &table, 0), negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table, 0);
-    const dt_value counted[] = { dt_multiply(positive, says), dt_multiply(negative, says), dt_multiply(negative, dt_subtract(all, says)),
-                                 dt_multiply(positive, dt_subtract(all, says)) };
-    for (int i = 0; i < 4; i++)
-        m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
+    count(plan, m, in_row(plan, p), in_row(plan, y), in_row(plan, w));
 }
