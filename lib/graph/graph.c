@@ -28,7 +28,9 @@ int *dt_graph_uses(const dt_graph *g, dt_arena *arena)
 
 void dt_rule_whole(dt_rule *rule)
 {
-    memset(rule, -1, sizeof *rule);
+    *rule = (dt_rule){ .shared_out = 0 };
+    memset(rule->in, -1, sizeof rule->in);
+    memset(rule->out, -1, sizeof rule->out);
 }
 
 /* ---- the verifier ---- */

@@ -200,10 +200,13 @@ typedef struct dt_grad {
 
 /* How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all dimensions that name it; one that
  * the output lacks is summed (or maximised), so a split leaves partial results. -1: this dimension must be whole.
- * dot_general of (m, k), (k, n): in {{0, 1}, {1, 2}}, out {0, 2}. */
+ * dot_general of (m, k), (k, n): in {{0, 1}, {1, 2}}, out {0, 2}.
+ * A dimension that is SHARED is shorter than its factor: an element of it serves a run of the factor's. Over devices (pass/spmd) it is cut as the factor is,
+ * or, once it lies in single elements, by the first of the axes alone: the parts that one element serves all have it. */
 typedef struct dt_rule {
     int8_t in[DT_MAX_IN][DT_MAX_RANK];
     int8_t out[DT_MAX_RANK];
+    uint8_t shared_in[DT_MAX_IN], shared_out; /* bit d: dimension d */
 } dt_rule;
 
 #define DT_MAX_PRODUCTS 2

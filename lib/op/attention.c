@@ -19,8 +19,8 @@
  *
  * A composite of dot_general and softmax, kept whole so that nobody has to store (B.., N, T, S) scores.
  *
- * Splitting: along all leading dimensions, queries (positions go with them), heads (in parts that K has, too), and features of values. Every query
- * needs all keys.
+ * Splitting: along all leading dimensions, queries (positions go with them), heads (K's into fewer parts than N's, where each has one head that its
+ * queries share), and features of values. Every query needs all keys.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -99,6 +99,8 @@ void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule)
     rule->in[0][t] = rule->in[position][t] = (int8_t)t;
     for (int i = 0; i < 3; i++)
         rule->in[i][t + 1] = (int8_t)(t + 1);
+    for (int i = 1; i < 3 && in[i].dim[t + 1] < in[0].dim[t + 1]; i++)
+        rule->shared_in[i] = (uint8_t)(1 << (t + 1));
     rule->in[2][t + 2] = (int8_t)(t + 2);
 }
 

@@ -16,7 +16,7 @@
  * Inputs are query, key, value, dy, position. Three nodes with one set of inputs ask for the same p and ds: a back end may make all
  * three at once.
  *
- * Splitting: as attention. Parts of the queries make partial dkey and dvalue; parts of the values' features make partial dquery and dkey.
+ * Splitting: as attention. Parts of the queries, and of the heads that share a head of keys, make partial dkey and dvalue; parts of the values' features make partial dquery and dkey.
  */
 #include <stdlib.h>
 
@@ -45,6 +45,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         rule->in[DY][d] = (int8_t)d;
     for (int d = 0; d < out->rank; d++)
         rule->out[d] = rule->in[a->of][d];
+    rule->shared_out = rule->shared_in[a->of];
 }
 
 /* ---- the definition ---- */

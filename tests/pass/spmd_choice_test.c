@@ -187,29 +187,37 @@ static dt_value norm(model *m, dt_value x, const char *name)
 }
 
 /* Keras' weights: (WIDTH, heads, size) in, (heads, size, WIDTH) out. */
-static dt_value heads_of(model *m, dt_value x, const char *name, const char *which, int parts)
+static dt_value heads_of(model *m, dt_value x, const char *name, const char *which, int64_t heads, int parts)
 {
     char path[64];
     int64_t size = WIDTH / HEADS;
     snprintf(path, sizeof path, "%s/%s", name, which);
-    dt_value w = weight(m, path, 3, (int64_t[]){ WIDTH, HEADS, size }, (said){ 1, parts });
+    dt_value w = weight(m, path, 3, (int64_t[]){ WIDTH, heads, size }, (said){ 1, parts });
     snprintf(path, sizeof path, "%s/%s_bias", name, which);
-    dt_value b = weight(m, path, 2, (int64_t[]){ HEADS, size }, (said){ 0, 0 });
+    dt_value b = weight(m, path, 2, (int64_t[]){ heads, size }, (said){ 0, 0 });
     dt_dot_attr d = { .n_contract = 1, .lhs_contract = { 2 }, .rhs_contract = { 0 } };
     return dt_add(dt_dot_general(x, w, &d), b);
 }
 
-static dt_value attention(model *m, dt_value x, const char *name, int parts)
+/* With so many heads of keys and values; where they are fewer, nothing is said of how these lie. */
+static dt_value grouped_attention(model *m, dt_value x, const char *name, int64_t keys, int parts)
 {
+    int shared = keys < HEADS ? 0 : parts;
     char path[64];
     dt_attention_how how = { .scale = 0.5, .causal = true };
     dt_trace_path(m->t, name);
-    dt_value q = heads_of(m, x, name, "query", parts), k = heads_of(m, x, name, "key", parts), v = heads_of(m, x, name, "value", parts);
+    dt_value q = heads_of(m, x, name, "query", HEADS, parts);
+    dt_value k = heads_of(m, x, name, "key", keys, shared), v = heads_of(m, x, name, "value", keys, shared);
     dt_value y = dt_attention(q, k, v, &how);
     snprintf(path, sizeof path, "%s/out", name);
     dt_value out = weight(m, path, 3, (int64_t[]){ HEADS, WIDTH / HEADS, WIDTH }, (said){ 0, parts });
     dt_dot_attr d = { .n_contract = 2, .lhs_contract = { 2, 3 }, .rhs_contract = { 0, 1 } };
     return dt_add(x, dt_dot_general(y, out, &d));
+}
+
+static dt_value attention(model *m, dt_value x, const char *name, int parts)
+{
+    return grouped_attention(m, x, name, HEADS, parts);
 }
 
 static dt_value loss_of(model *m, dt_value y)
@@ -267,6 +275,40 @@ static void test_attention_blocks(void **state)
     expect_weight(s, "block1/value_bias", (dt_layout){ .axes = { 3, 0 } });
     expect_weight(s, "block1/out", (dt_layout){ .axes = { 3, 0, 0 } });
     release(&m, s, g);
+}
+
+static void expect_query_heads_split(const dt_spmd *s)
+{
+    int found = 0;
+    for (int i = 0; i < s->local->n_nodes; i++) {
+        const dt_node *n = &s->local->node[i];
+        if (n->op != &dt_op_attention && n->op != &dt_op_attention_grad)
+            continue;
+        found++;
+        assert_int_equal(s->local->node[n->in[0]].type.dim[2], 1); /* a head of queries, and the one of keys that it asks */
+        assert_int_equal(s->local->node[n->in[1]].type.dim[2], 1);
+    }
+    assert_int_equal(found, 4);
+}
+
+/* Four heads of queries on four devices, two or one of keys: what travels besides are the parts of keys' and values' gradients. */
+static void test_heads_that_share_keys(void **state)
+{
+    (void)state;
+    static const dt_mesh_axes keys_lie[] = { 0, 1 };
+    for (int keys = 1; keys <= 2; keys++) {
+        model m = begin(4);
+        update(&m, loss_of(&m, grouped_attention(&m, first_layer(&m), "heads", keys, 4)));
+        dt_graph *g;
+        dt_spmd *s = cut(&m, &g);
+        expect_query_heads_split(s);
+        expect_sums(s, 2 + 2 + (keys > 1)); /* two heads of keys make two terms of what goes back through them */
+        expect_weight(s, "heads/query", (dt_layout){ .axes = { 0, 3, 0 } });
+        expect_weight(s, "heads/key", (dt_layout){ .axes = { 0, keys_lie[keys - 1], 0 } });
+        expect_weight(s, "heads/value_bias", (dt_layout){ .axes = { keys_lie[keys - 1], 0 } });
+        expect_weight(s, "heads/out", (dt_layout){ .axes = { 3, 0, 0 } });
+        release(&m, s, g);
+    }
 }
 
 /* ---- the batch split ---- */
@@ -442,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_variables_of_one_path),
         cmocka_unit_test(test_mlp_blocks),
         cmocka_unit_test(test_attention_blocks),
+        cmocka_unit_test(test_heads_that_share_keys),
         cmocka_unit_test(test_split_batch),
         cmocka_unit_test(test_batch_and_weights),
         cmocka_unit_test(test_split_classes),

@@ -73,7 +73,7 @@ static void add_attention(drawing *d)
         return;
     dt_type t = dt_type_of_value(x);
     int64_t heads = 1 + draw_below(d, 4), size = 1 + draw_below(d, 2), values = 1 + draw_below(d, 2);
-    int64_t asked = heads % 2 ? heads : heads / (1 + draw_coin(d));
+    int64_t fewer = heads == 4 && size == 1 ? 4 : 2, asked = heads % 2 ? heads : heads / (draw_coin(d) ? fewer : 1);
     dt_attention_how how = { .scale = 1 / sqrt((double)size), .causal = draw_coin(d), .window = draw_below(d, 3) };
     dt_value query = project(d, x, heads, size), key = project(d, x, asked, size), value = project(d, x, asked, values);
     draw_push(d, dt_reshape(dt_attention(query, key, value, &how), 3, (int64_t[]){ DT_BATCH, t.dim[1], heads * values }), 1);

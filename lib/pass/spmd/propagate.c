@@ -55,12 +55,40 @@ void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *l
     }
 }
 
+static bool is_shared(const dt_spmd_work *w, int i, int k, int d)
+{
+    return (k < 0 ? w->rule[i].shared_out : w->rule[i].shared_in[k]) >> d & 1;
+}
+
+/* The first of these axes, as many as cut dimension d evenly. */
+static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes)
+{
+    dt_mesh_axes lead = 0;
+    for (int a = 0; a < DT_MAX_AXES; a++) {
+        const dt_mesh_axes axis = axes & (dt_mesh_axes)1 << a;
+        if (axis && !dt_spmd_divides(w, t, d, lead | axis))
+            break;
+        lead |= axis;
+    }
+    return lead;
+}
+
+/* What cuts dimension d of operand k where `axes` cut its factor. */
+static dt_mesh_axes axes_of(const dt_spmd_work *w, int i, int k, int d, dt_mesh_axes axes)
+{
+    return is_shared(w, i, k, d) ? leading_axes(w, &node_at(w, operand(w, i, k))->type, d, axes) : axes;
+}
+
 static bool fits(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor, int f)
 {
     const dt_type *t = &node_at(w, operand(w, i, k))->type;
-    for (int d = 0; d < t->rank; d++)
-        if (factor_of(w, i, k, d) == f && !dt_spmd_divides(w, t, d, factor[f]))
+    for (int d = 0; d < t->rank; d++) {
+        if (factor_of(w, i, k, d) != f)
+            continue;
+        const dt_mesh_axes axes = axes_of(w, i, k, d, factor[f]);
+        if (!dt_spmd_divides(w, t, d, axes) || (axes != factor[f] && t->dim[d] != dt_mesh_parts(&w->mesh, axes)))
             return false;
+    }
     return true;
 }
 
@@ -97,7 +125,7 @@ dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_
     dt_layout l = { 0 };
     for (int d = 0; d < node_at(w, operand(w, i, k))->type.rank; d++) {
         int f = factor_of(w, i, k, d);
-        l.axes[d] = f >= 0 ? factor[f] : 0;
+        l.axes[d] = f >= 0 ? axes_of(w, i, k, d, factor[f]) : 0;
     }
     return l;
 }
