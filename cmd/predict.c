@@ -15,7 +15,7 @@ struct predict {
 };
 
 static const char *const splits[] = {"validation", "test", "train", NULL};
-static const char *const formats[] = {"auto", "csv", "npy", "jsonl", NULL};
+static const char *const formats[] = {"auto", "csv", "npy", "npz", "jsonl", NULL};
 
 /* All that one run needs, so that it is taken back in one place. */
 struct prediction {
@@ -106,7 +106,7 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct predict, output, "output", "FILE", "where to, .csv, .npy or .jsonl; - or not given: standard output", .letter = 'o'),
+    TEXT(struct predict, output, "output", "FILE", "where to, .csv, .npy, .npz or .jsonl; - or not given: standard output", .letter = 'o'),
     CHOICE(struct predict, format, "format", "FORM", formats, "how rows are written; auto: as FILE ends, csv to standard output"),
     TEXT(struct predict, input, "input", "FILE", "examples in place of the job's data: a file, a folder of pictures, or - for standard input"),
     INTEGER(struct predict, top, "top", "K", "only the K largest values of a row, with their numbers", .min = 1, .max = 1 << 20),
@@ -129,8 +129,9 @@ const struct verb verb_predict = {
             "Rows go through the job's `map`. Of CSV and TFRecord the columns and features are those of the job's `dataset.element`, labels may be missing;\n"
             "else a record's numbers are the inputs' values in order. JSON lines are {\"INPUT\": [...]} or [...]. The job needs no `compile` and no\n"
             "`fit`.\n\n"
-            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}, an NPY array (rows, ...). With --top: columns\n"
-            "OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": 3, \"score\": 0.5}, ...]; (rows, K) numbers of classes.\n",
+            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}, an NPY array (rows, ...) the only output, an NPZ\n"
+            "file has such an array for each output, by its name. With --top: columns OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": 3,\n"
+            "\"score\": 0.5}, ...]; (rows, K) numbers of classes; arrays OUTPUT_class and OUTPUT_score.\n",
     .options = options,
     .size = sizeof(struct predict),
     .run = run,

@@ -497,7 +497,8 @@ DT_ERROR(NEEDS_ROWS, 184, 78, "ValueError", "number of rows not known",
     "dt_all_gather joins the replicas' rows, so their number must be known when the step is recorded. It is for the rows of arguments; of values whose\n"
     "first dimension is a multiple of them (a reshape of rows) gather what they were made from.")
 DT_ERROR(ROW_FORMAT, 190, 64, "ValueError", "predictions cannot be written so",
-    "Predictions are written as CSV, NPY or JSON lines, as the file's name ends (.csv, .npy, .jsonl) or --format says. An NPY file holds one\n"
-    "array and begins with the number of its rows: a model of several outputs, or rows that come through a pipe to a pipe, need another format.\n\n"
-    "    dtrain predict job.yaml -o y.npy\n"
+    "Predictions are written as CSV, NPY, NPZ or JSON lines, as the file's name ends (.csv, .npy, .npz, .jsonl) or --format says. An NPY file holds\n"
+    "one array and begins with the number of its rows: a model of several outputs, or rows that come through a pipe to a pipe, need another format.\n"
+    "An NPZ file has an array for each output, by its name, and goes to files only.\n\n"
+    "    dtrain predict job.yaml -o y.npz\n"
     "    dtrain predict job.yaml --input - --format jsonl")

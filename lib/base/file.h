@@ -32,7 +32,7 @@ typedef struct dt_writer {
 dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;   /* truncates an old file of that name */
 dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE; /* at the end of an old one */
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
-dt_status *dt_writer_rewind(dt_writer *w) DT_MUST_USE; /* what is put next overwrites the file's beginning */
+dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE; /* what is put next stands from byte `at` on */
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
 void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer, and one that did not open */

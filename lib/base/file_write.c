@@ -126,9 +126,9 @@ dt_status *dt_writer_append(dt_writer *w, const char *path)
     return open_writer(w, path, true);
 }
 
-dt_status *dt_writer_rewind(dt_writer *w)
+dt_status *dt_writer_seek(dt_writer *w, int64_t at)
 {
-    return dt_fault(NULL) || lseek(w->fd, 0, SEEK_SET) < 0 ? dt_fail_errno(DT_E_IO, w->path) : NULL;
+    return dt_fault(NULL) || lseek(w->fd, at, SEEK_SET) < 0 ? dt_fail_errno(DT_E_IO, w->path) : NULL;
 }
 
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n)

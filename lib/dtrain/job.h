@@ -126,10 +126,10 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, c
 typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
     const char *path;   /* "-": standard output. A file is put in place when it is whole */
-    const char *format; /* "csv", "npy", "jsonl"; NULL: as the path ends */
+    const char *format; /* "csv", "npy", "npz", "jsonl"; NULL: as the path ends */
     int64_t top;        /* of each row the `top` largest values with their numbers, largest first, in place of all; 0: all */
 } dt_row_writer_options;
-/* ROW_FORMAT: no such format; later one that does not go there. NPY goes to standard output only where the number of rows is known. */
+/* ROW_FORMAT: no such format; later one that does not go there. NPY goes to standard output only where the number of rows is known, NPZ never. */
 DT_API dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *options) DT_CHECKED;
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;
 /* What is left is written, and the file put in place; *rows (may be NULL): how many there were. */

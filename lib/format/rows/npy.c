@@ -18,7 +18,7 @@ static dt_type type_of(const dt_row_writer *w, const dt_predicted_rows *p)
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 {
     if (p->n_outputs != 1)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file holds one array, the model has %d outputs: write csv or jsonl", p->n_outputs);
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl", p->n_outputs);
     if (p->of < 0 && !w->temporary)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "NPY begins with the number of rows, which nobody knows before the end: write it to a file, "
                        "or csv or jsonl");
@@ -51,7 +51,7 @@ static dt_status *finish(dt_row_writer *w)
         return dt_fail(DT_E_INTERNAL, NULL, "%lld rows were announced, %lld came", (long long)w->type.dim[0], (long long)w->rows);
     w->type.dim[0] = w->rows;
     dt_npy_print_header(&w->type, w->head, &head);
-    dt_status *s = dt_writer_rewind(&w->file);
+    dt_status *s = dt_writer_seek(&w->file, 0);
     if (!s)
         s = dt_writer_put(&w->file, head.data, head.size);
     dt_str_release(&head);

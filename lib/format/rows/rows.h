@@ -1,5 +1,5 @@
 /*
- * Rows of outputs as files: CSV, NPY, JSON lines; a file and a row in kinds.h each. Rows are written as they come, a batch at a time, through the
+ * Rows of outputs as files: CSV, NPY, NPZ, JSON lines; a file and a row in kinds.h each. Rows are written as they come, a batch at a time, through the
  * one seam for writing, and a file has its name only when it is whole; what goes to standard output is there as soon as its batch is done.
  */
 #ifndef DT_FORMAT_ROWS_ROWS_H
@@ -10,10 +10,13 @@
 
 typedef struct dt_row_kind {
     const char *name, *suffix;     /* "jsonl", ".jsonl" */
+    bool only_files;               /* standard output has no place to go back to */
     /* Before the first rows, whose types are known then. */
     dt_status *(*begin)(dt_row_writer *w, const dt_predicted_rows *p);
     void (*row)(dt_row_writer *w, const dt_predicted_rows *p, int64_t i);
+    dt_status *(*flush)(dt_row_writer *w);  /* rows at hand to where they belong; NULL: they are w->text, which goes into the file */
     dt_status *(*finish)(dt_row_writer *w); /* NULL: nothing is left to do */
+    void (*release)(dt_row_writer *w);      /* of w->state, if it was made; NULL: there is none */
 } dt_row_kind;
 
 /* One of a row's largest values. */
@@ -34,6 +37,7 @@ struct dt_row_writer {
     dt_type type;                  /* NPY: of all */
     size_t head;                   /* NPY: bytes of the header */
     dt_ranked *ranked;             /* [options.top] */
+    void *state;                   /* NPZ: its arrays */
 };
 
 /* Values of a row of output o. */

@@ -68,7 +68,7 @@ int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row
 
 static dt_status *known(dt_status *s)
 {
-    return dt_suggest(s, "known: csv, npy, jsonl");
+    return dt_suggest(s, "known: csv, npy, npz, jsonl");
 }
 
 static dt_status *find_kind(const dt_row_writer_options *o, const dt_row_kind **out)
@@ -81,7 +81,7 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_row_kind **
         }
     if (o->format)
         return known(dt_fail(DT_E_ROW_FORMAT, NULL, "unknown format of rows '%.80s'", o->format));
-    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "'%.80s' does not say in which format to write: it ends in no .csv, .npy or .jsonl, and no "
+    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "'%.80s' does not say in which format to write: it ends in no .csv, .npy, .npz or .jsonl, and no "
                          "format is given", o->path));
 }
 
@@ -120,6 +120,8 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(o, "dt_row_writer_open", "options"));
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     DT_TRY(find_kind(o, &kind));
+    if (kind->only_files && strcmp(o->path, "-") == 0)
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s goes to files only: its head is known at the end; standard output takes csv, jsonl or npy", kind->name);
     if (o->top < 0 || o->top > MOST_TOP)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP, (long long)o->top);
     dt_row_writer *w = dt_alloc(sizeof *w);
@@ -138,6 +140,8 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
 
 static dt_status *flush(dt_row_writer *w)
 {
+    if (w->kind->flush)
+        return w->kind->flush(w);
     dt_status *s = dt_writer_put(&w->file, dt_str_text(&w->text), w->text.size);
     dt_str_clear(&w->text);
     return s;
@@ -188,6 +192,8 @@ void dt_row_writer_unref(dt_row_writer *w)
         free(w->file.path); /* standard output stays open */
     else if (w->temporary)
         dt_writer_abandon(&w->file);
+    if (w->state)
+        w->kind->release(w);
     dt_str_release(&w->text);
     free(w->ranked);
     free(w->temporary);
