@@ -1,11 +1,12 @@
 /* Axes and lines of a chart: see chart.h. Places are thousandths of the plot's width and height, from the upper left. */
 #include "report/chart.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/html.h"
 
-enum { SIDE = 1000, DRAWN = 2000, FEW = 60, SMOOTHED_FROM = 20, MOST_TICKS = 12 };
+enum { SIDE = 1000, FEW = 60, SMOOTHED_FROM = 20, MOST_TICKS = 12 };
 
 typedef struct axis {
     double from, to;
@@ -15,7 +16,8 @@ typedef struct axis {
 } axis;
 
 typedef struct plot {
-    const dt_chart *c;
+    const dt_chart *c;       /* as it is drawn */
+    const dt_thinned *thinned;
     axis x, y;
     dt_str *out;
 } plot;
@@ -145,16 +147,10 @@ static bool is_seen(const plot *p, double v)
 
 /* ---- lines ---- */
 
-/* Of many points every so-many-th: the first, the last, and what lies between. */
-static int stride_of(const dt_series *s)
-{
-    return (s->n + DRAWN - 1) / DRAWN;
-}
-
 static int count_seen(const plot *p, const dt_series *s)
 {
-    int n = 0, stride = stride_of(s);
-    for (int i = 0; i < s->n; i += stride)
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
         n += is_seen(p, s->p[i].y);
     return n;
 }
@@ -163,31 +159,11 @@ static int count_seen(const plot *p, const dt_series *s)
 static void put_path(const plot *p, const dt_series *s, bool alone)
 {
     bool on = false;
-    int stride = stride_of(s);
-    for (int i = 0; i < s->n; i += stride) {
+    for (int i = 0; i < s->n; i++) {
         bool seen = is_seen(p, s->p[i].y);
         if (seen)
             dt_str_printf(p->out, "%c%.1f %.1f%s", on && !alone ? 'L' : 'M', x_at(p, s->p[i].x), y_at(p, s->p[i].y), alone ? "h0" : "");
         on = seen;
-    }
-}
-
-/* Exponential mean, its beginning corrected, as it is usual for curves of training. */
-static void put_smooth(const plot *p, const dt_series *s)
-{
-    const double weight = s->n > 200 ? 0.95 : 0.8;
-    double mean = 0, correction = 0;
-    bool on = false;
-    int stride = stride_of(s);
-    for (int i = 0; i < s->n; i++) {
-        if (!isfinite(s->p[i].y))
-            continue;
-        mean = weight * mean + (1 - weight) * s->p[i].y;
-        correction = weight * correction + (1 - weight);
-        if (i % stride || !is_seen(p, mean / correction))
-            continue;
-        dt_str_printf(p->out, "%c%.1f %.1f", on ? 'L' : 'M', x_at(p, s->p[i].x), y_at(p, mean / correction));
-        on = true;
     }
 }
 
@@ -204,12 +180,12 @@ static bool is_banded(const dt_curve *c, int i)
 /* There along the greatest, back along the least. */
 static void put_band(const plot *p, const dt_curve *c)
 {
-    int stride = stride_of(c->most), n = c->most->n < c->least->n ? c->most->n : c->least->n;
+    int n = c->most->n < c->least->n ? c->most->n : c->least->n;
     dt_str_printf(p->out, "<path class=\"band c%d\" d=\"", c->colour);
-    for (int i = 0, on = 0; i < n; i += stride)
+    for (int i = 0, on = 0; i < n; i++)
         if (is_banded(c, i))
             dt_str_printf(p->out, "%c%.1f %.1f", on++ ? 'L' : 'M', x_at(p, c->most->p[i].x), clamped(p, c->most->p[i].y));
-    for (int i = (n - 1) / stride * stride; i >= 0; i -= stride)
+    for (int i = n - 1; i >= 0; i--)
         if (is_banded(c, i))
             dt_str_printf(p->out, "L%.1f %.1f", x_at(p, c->least->p[i].x), clamped(p, c->least->p[i].y));
     dt_str_puts(p->out, "Z\"/>");
@@ -226,7 +202,7 @@ static void put_gaps(const plot *p, const dt_series *s)
         }
 }
 
-static void put_curve(const plot *p, const dt_curve *c)
+static void put_curve(const plot *p, const dt_curve *c, const dt_series *mean)
 {
     const char *dashed = c->dashed ? " dashed" : "";
     int seen = count_seen(p, c->line);
@@ -242,7 +218,7 @@ static void put_curve(const plot *p, const dt_curve *c)
     }
     if (c->line->n > SMOOTHED_FROM) {
         dt_str_printf(p->out, "<path class=\"mean c%d%s\" d=\"", c->colour, dashed);
-        put_smooth(p, c->line);
+        put_path(p, mean, false);
         dt_str_puts(p->out, "\"/>");
     }
     put_gaps(p, c->line);
@@ -319,7 +295,7 @@ static void put_plot(const plot *p)
     dt_str_puts(p->out, "\">");
     put_ticks(p);
     for (int i = 0; i < p->c->n; i++)
-        put_curve(p, &p->c->curve[i]);
+        put_curve(p, &p->c->curve[i], &p->thinned->curve[i].mean);
     dt_str_puts(p->out, "</svg>");
     put_tick_words(p);
     dt_str_puts(p->out, "</div>\n");
@@ -361,12 +337,30 @@ static void put_caption(const dt_chart *c, bool log, dt_str *out)
     dt_str_puts(out, "</ul></figcaption>\n");
 }
 
-void dt_chart_put(const dt_chart *c, dt_str *out)
+/* The curves as they are drawn. */
+static void take_thinned(dt_chart *c, const dt_thinned *t)
+{
+    for (int i = 0; i < c->n; i++) {
+        dt_curve *v = &c->curve[i];
+        v->line = t->is_thinned ? &t->curve[i].line : v->line;
+        v->least = v->least ? &t->curve[i].least : NULL;
+        v->most = v->most ? &t->curve[i].most : NULL;
+    }
+    c->smoothed |= t->is_thinned;
+}
+
+static int longest(const dt_chart *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n = c->curve[i].line->n > n ? c->curve[i].line->n : n;
+    return n;
+}
+
+static void put_drawn(const dt_chart *c, const dt_thinned *t, int of, dt_str *out)
 {
     range x, y;
-    plot p = {.c = c, .out = out};
-    if (c->n == 0)
-        return;
+    plot p = {.c = c, .thinned = t, .out = out};
     find_ranges(c, &x, &y);
     if (!(y.most >= y.least))
         y = (range){0, 1, INFINITY}; /* nothing but gaps */
@@ -381,6 +375,19 @@ void dt_chart_put(const dt_chart *c, dt_str *out)
     p.y = log ? logarithmic(&y) : p.y;
     if (log)
         put_plot(&p);
-    dt_chart_table(c, out);
+    dt_chart_table(c, of, out);
     dt_str_puts(out, "</figure>\n");
+}
+
+void dt_chart_put(const dt_chart *c, dt_str *out)
+{
+    if (c->n == 0)
+        return;
+    dt_chart drawn = *c;
+    dt_thinned *t = dt_alloc(sizeof *t);
+    dt_thin(c, t);
+    take_thinned(&drawn, t);
+    put_drawn(&drawn, t, t->is_thinned ? longest(c) : 0, out);
+    dt_thinned_release(t);
+    free(t);
 }

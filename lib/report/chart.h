@@ -13,7 +13,7 @@
 
 #include "report/run.h"
 
-enum { DT_CHART_CURVES = 64 };
+enum { DT_CHART_CURVES = 64, DT_CHART_POINTS = 1000 };
 
 typedef struct dt_curve {
     const char *label;            /* "train", or a run's */
@@ -29,6 +29,7 @@ typedef struct dt_chart {
     bool from_zero;               /* the axis begins there */
     bool wide;                    /* as wide as the page */
     bool smoothed;                /* to begin with, where there is something to smooth */
+    int most;                     /* points of a curve that are drawn, about; 0: DT_CHART_POINTS */
     int n;
     dt_curve curve[DT_CHART_CURVES];
 } dt_chart;
@@ -36,8 +37,19 @@ typedef struct dt_chart {
 void dt_chart_add(dt_chart *c, const dt_curve *curve);
 /* Nothing, where there is no curve. */
 void dt_chart_put(const dt_chart *c, dt_str *out);
-/* chart_table.c: its numbers. */
-void dt_chart_table(const dt_chart *c, dt_str *out);
+/* chart_table.c: its numbers; of: points of the longest curve, where these are not all of them, else 0. */
+void dt_chart_table(const dt_chart *c, int of, dt_str *out);
+
+/* thin.c: curves as they are drawn. */
+typedef struct dt_thinned_curve {
+    dt_series line, mean, least, most; /* line: none where all of it stays */
+} dt_thinned_curve;
+typedef struct dt_thinned {
+    bool is_thinned;
+    dt_thinned_curve curve[DT_CHART_CURVES];
+} dt_thinned;
+void dt_thin(const dt_chart *c, dt_thinned *out); /* into a zeroed one */
+void dt_thinned_release(dt_thinned *t);
 /* A value on an axis whose steps are so far apart. */
 void dt_chart_tick(dt_str *out, double x, double step);
 

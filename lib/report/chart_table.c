@@ -1,8 +1,6 @@
-/* The numbers of a chart: a row for each x that any curve has. Of very many rows every so-many-th is shown. */
+/* The numbers of a chart: a row for each x that any curve has. */
 #include "report/chart.h"
 #include "report/html.h"
-
-enum { ROWS = 2000 };
 
 /* Where each curve stands. */
 typedef struct cursor {
@@ -32,16 +30,6 @@ static void pass(cursor *k, double x)
         k->at[i] += at_x(k, i, x) != NULL;
 }
 
-static int count_rows(const dt_chart *c)
-{
-    cursor k = {.c = c};
-    double x;
-    int n = 0;
-    for (; next_x(&k, &x); n++)
-        pass(&k, x);
-    return n;
-}
-
 static void put_row(const cursor *k, double x, dt_str *out)
 {
     dt_str_puts(out, "<tr><th scope=\"row\">");
@@ -68,19 +56,20 @@ static void put_head(const dt_chart *c, dt_str *out)
     dt_str_puts(out, "</tr></thead><tbody>\n");
 }
 
-void dt_chart_table(const dt_chart *c, dt_str *out)
+void dt_chart_table(const dt_chart *c, int of, dt_str *out)
 {
     cursor k = {.c = c};
     double x;
-    int rows = count_rows(c), every = (rows + ROWS - 1) / ROWS;
     dt_str_puts(out, "<details class=\"numbers\"><summary>Numbers</summary>");
-    if (every > 1)
-        dt_str_printf(out, "<p class=\"note\">One row in %d of %d.</p>", every, rows);
+    if (of > 0) {
+        dt_str_puts(out, "<p class=\"note\">Of ");
+        dt_html_count(out, of);
+        dt_str_puts(out, " points the least and the greatest in each stretch.</p>");
+    }
     dt_str_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"numbers\">");
     put_head(c, out);
-    for (int i = 0; next_x(&k, &x); i++) {
-        if (i % every == 0 || i == rows - 1)
-            put_row(&k, x, out);
+    while (next_x(&k, &x)) {
+        put_row(&k, x, out);
         pass(&k, x);
     }
     dt_str_puts(out, "</tbody></table></div></details>\n");

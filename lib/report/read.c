@@ -12,7 +12,9 @@
 #include "report/run.h"
 #include "train/record.h"
 
-enum { LARGEST = 128 << 20 };
+#define LARGEST ((int64_t)1 << 30)
+
+enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20 };
 
 void dt_report_remark(dt_report_run *r, const char *format, ...)
 {
@@ -28,52 +30,115 @@ void dt_report_remark(dt_report_run *r, const char *format, ...)
 
 /* ---- files of lines ---- */
 
-typedef bool take_line(dt_report_run *r, json_t *line);
+typedef bool take_line(dt_report_run *r, dt_line *l);
 
-/* False: no JSON, or none of ours. */
-static bool read_line(dt_report_run *r, const char *name, const char *text, size_t n, take_line *take)
+/* A file while it is read: piece by piece, what is left of a line waits for the rest of it. */
+typedef struct reading {
+    dt_report_run *r;
+    const char *name;
+    take_line *take;
+    dt_line line;
+    dt_str rest;
+    bool skips;  /* to the end of a line that is too long */
+    int64_t bad;
+} reading;
+
+static void read_line(reading *f, const char *text, size_t n)
 {
-    const dt_json_text t = {name, "a line", "key", text, n, DT_E_CHECKPOINT};
-    json_t *line = NULL;
-    dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
-    bool good = line && take(r, line);
-    json_decref(line);
-    return good;
+    f->bad += n > 0 && !(dt_line_read(&f->line, f->name, text, n) && f->take(f->r, &f->line));
 }
 
-static void read_lines(dt_report_run *r, const char *name, const dt_str *all, take_line *take)
+static void read_last(reading *f)
 {
-    const char *at = dt_str_text(all), *end = at + all->size;
-    int bad = 0;
-    while (at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t n = (size_t)((newline ? newline : end) - at);
-        bad += n > 0 && !read_line(r, name, at, n, take);
-        if (!newline)
-            dt_report_remark(r, "%s ends within a line, as it does when a run is killed while it writes", name);
-        at += n + 1;
+    if (f->rest.size == 0 && !f->skips)
+        return;
+    dt_report_remark(f->r, "%s ends within a line, as it does when a run is killed while it writes", f->name);
+    read_line(f, dt_str_text(&f->rest), f->rest.size);
+}
+
+static void add_rest(reading *f, const char *text, size_t n)
+{
+    f->skips |= f->rest.size + n > LONGEST_LINE;
+    if (!f->skips)
+        dt_str_add(&f->rest, text, n);
+}
+
+/* The end of a line that began in an earlier piece. */
+static void end_line(reading *f, const char *text, size_t n)
+{
+    add_rest(f, text, n);
+    if (f->skips)
+        f->bad++;
+    else
+        read_line(f, dt_str_text(&f->rest), f->rest.size);
+    f->skips = false;
+    dt_str_clear(&f->rest);
+}
+
+static void read_piece(reading *f, const char *at, const char *end)
+{
+    const char *newline;
+    for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+        if (f->rest.size > 0 || f->skips)
+            end_line(f, at, (size_t)(newline - at));
+        else
+            read_line(f, at, (size_t)(newline - at));
     }
-    if (bad > 0)
-        dt_report_remark(r, "%s: %d line%s could not be read and %s left out", name, bad, bad == 1 ? "" : "s", bad == 1 ? "is" : "are");
+    if (at < end)
+        add_rest(f, at, (size_t)(end - at));
 }
 
-/* *there: the file is. One that is too large is a remark. */
+static dt_status *read_pieces(reading *f, int fd, const char *path, int64_t size)
+{
+    char *piece = dt_alloc(PIECE);
+    dt_status *s = NULL;
+    for (int64_t at = 0; !s && at < size; at += PIECE) {
+        const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        s = dt_file_pread(fd, path, piece, n, at);
+        if (!s)
+            read_piece(f, piece, piece + n);
+    }
+    free(piece);
+    return s;
+}
+
+static void tell(reading *f, int64_t size)
+{
+    if (size > LARGEST)
+        dt_report_remark(f->r, "%s has %lld bytes: the first %lld are read", f->name, (long long)size, (long long)LARGEST);
+    else
+        read_last(f);
+    if (f->bad > 0)
+        dt_report_remark(f->r, "%s: %lld line%s could not be read and %s left out", f->name, (long long)f->bad, f->bad == 1 ? "" : "s",
+                         f->bad == 1 ? "is" : "are");
+}
+
+static dt_status *read_lines(dt_report_run *r, const char *name, const char *path, take_line *take)
+{
+    reading f = {.r = r, .name = name, .take = take};
+    int64_t size;
+    int fd;
+    DT_TRY(dt_file_open(path, &fd, &size));
+    dt_status *s = read_pieces(&f, fd, path, size < LARGEST ? size : LARGEST);
+    if (!s)
+        tell(&f, size);
+    close(fd);
+    dt_line_release(&f.line);
+    dt_str_release(&f.rest);
+    return s;
+}
+
+/* *there: the file is. */
 static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there)
 {
-    dt_str all = {0};
     char *path = dt_path_join(r->path, name);
-    dt_status *s = dt_file_read(path, LARGEST, &all);
+    dt_status *s = read_lines(r, name, path, take);
     *there = !s || dt_status_code(s) != 66;
-    if (!s)
-        read_lines(r, name, &all, take);
-    else if (dt_status_number(s) == DT_E_TOO_LARGE)
-        dt_report_remark(r, "%s", dt_status_text(s));
-    if (s && (!*there || dt_status_number(s) == DT_E_TOO_LARGE)) {
+    if (!*there) {
         dt_status_free(s);
         s = NULL;
     }
     free(path);
-    dt_str_release(&all);
     return s;
 }
 
@@ -193,7 +258,7 @@ void dt_report_run_release(dt_report_run *r)
         json_decref(r->data[i]);
     json_decref(r->job);
     free(r->attempt);
-    free(r->said);
+    dt_said_clear(&r->said);
     free(r->remark);
     if (r->arena)
         dt_arena_destroy(r->arena);

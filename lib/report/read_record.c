@@ -51,11 +51,12 @@ static void forget_data(dt_report_run *r)
     }
 }
 
-static void start(dt_report_run *r, json_t *line)
+static void start(dt_report_run *r, const dt_line *l)
 {
+    json_t *line = l->json;
     int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
     if (generation != r->generation) {
-        r->n_said = 0;
+        dt_said_clear(&r->said);
         forget_data(r);
     }
     void_lines(r, generation == r->generation ? (double)step : -1);
@@ -70,13 +71,14 @@ static void start(dt_report_run *r, json_t *line)
     r->weights_sha256 = NULL;
 }
 
-static void take_peak(dt_report_run *r, const json_t *line)
+static void take_peak(dt_report_run *r, const dt_line *l)
 {
-    r->peak_rss = fmax(r->peak_rss, (double)dt_report_int(line, "peak_rss_bytes"));
+    r->peak_rss = fmax(r->peak_rss, (double)dt_figures_int(&l->own, "peak_rss_bytes"));
 }
 
-static void end(dt_report_run *r, json_t *line)
+static void end(dt_report_run *r, const dt_line *l)
 {
+    json_t *line = l->json;
     dt_attempt *a = attempt_of(r);
     if (!a)
         return;
@@ -87,7 +89,7 @@ static void end(dt_report_run *r, json_t *line)
     a->stopped_early = json_is_true(json_object_get(line, "stopped_early"));
     a->to = dt_report_int(line, "step");
     r->weights_sha256 = kept_text(r, line, "weights_sha256");
-    take_peak(r, line);
+    take_peak(r, l);
     json_decref(r->end);
     r->end = json_incref(line);
 }
@@ -103,8 +105,9 @@ static bool are_others(const json_t *a, const json_t *b)
     return of_a && of_b && how_a && how_b && strcmp(how_a, how_b) == 0 && strcmp(of_a, of_b) != 0;
 }
 
-static void data(dt_report_run *r, json_t *line)
+static void data(dt_report_run *r, const dt_line *l)
 {
+    json_t *line = l->json;
     const char *part = dt_report_text(line, "part");
     for (int i = 0; part && i < DT_REPORT_PARTS; i++)
         if (strcmp(part, dt_report_parts[i]) == 0) {
@@ -116,71 +119,83 @@ static void data(dt_report_run *r, json_t *line)
 
 /* ---- what was measured ---- */
 
-static void steps(dt_report_run *r, json_t *line)
+static void steps(dt_report_run *r, const dt_line *l)
 {
     static const char *const keys[] = {"loss", "loss_min", "loss_max", "learning_rate", "n", "examples", "seconds", "waited_s"};
-    double step = (double)dt_report_int(line, "step"), slice = dt_report_number(line, "virtual_s");
-    if (dt_report_int(line, "n") == 0)
+    double step = (double)dt_figures_int(&l->own, "step"), slice = dt_figures_number(&l->own, "virtual_s");
+    if (dt_figures_int(&l->own, "n") == 0)
         return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        dt_series_add(dt_series_of(&r->by_step, keys[i]), step, dt_report_number(line, keys[i]));
+        dt_series_add(dt_series_of(&r->by_step, keys[i]), step, dt_figures_number(&l->own, keys[i]));
     if (slice > 0)
         dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
 
-static void epoch(dt_report_run *r, json_t *line)
+static void epoch(dt_report_run *r, const dt_line *l)
 {
-    static const char *const keys[] = {"epoch", "wall_s", "examples", "examples_per_s", "idle", "waited_s", "peak_rss_bytes"};
-    double step = (double)dt_report_int(line, "step");
+    static const char *const keys[] = {"wall_s", "examples", "waited_s"};
+    double step = (double)dt_figures_int(&l->own, "step");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        dt_series_add(dt_series_of(&r->of_epochs, keys[i]), step, dt_report_number(line, keys[i]));
-    take_peak(r, line);
+        dt_series_add(dt_series_of(&r->of_epochs, keys[i]), step, dt_figures_number(&l->own, keys[i]));
+    take_peak(r, l);
 }
 
-static void eval(dt_report_run *r, json_t *line)
+static void add_all(dt_series_list *to, double x, const dt_figures *f)
 {
-    const char *key;
-    json_t *value;
-    double step = (double)dt_report_int(line, "step");
-    json_object_foreach(json_object_get(line, "metrics"), key, value)
-        dt_series_add(dt_series_of(&r->by_step, key), step, json_is_number(value) ? json_number_value(value) : (double)NAN);
+    for (int i = 0; i < f->n; i++)
+        dt_series_add(dt_series_named(to, f->v[i].key, (size_t)f->v[i].n_key), x, dt_figure_number(&f->v[i]));
 }
 
-static void said(dt_report_run *r, json_t *line)
+static void eval(dt_report_run *r, const dt_line *l)
 {
-    const char *text = kept_text(r, line, "text");
-    if (!text)
-        return;
-    DT_GROW(r->said, r->cap_said, r->n_said + 1);
-    r->said[r->n_said++] = (dt_said_line){.kind = kept_text(r, line, "event"), .who = kept_text(r, line, "callback"), .text = text,
-                                          .step = dt_report_int(line, "step"), .epoch = dt_report_int(line, "epoch")};
+    add_all(&r->by_step, (double)dt_figures_int(&l->own, "step"), &l->metrics);
 }
 
-static void nothing(dt_report_run *r, json_t *line)
+static void said(dt_report_run *r, const dt_line *l)
 {
-    (void)r, (void)line; /* the directory of checkpoints tells itself what is there */
+    dt_said_line line = {.step = dt_figures_int(&l->own, "step"), .epoch = dt_figures_int(&l->own, "epoch")};
+    line.who = dt_figures_text(&l->own, "callback", &line.n_who);
+    line.text = dt_figures_text(&l->own, "text", &line.n_text);
+    while (!dt_line_is(l, dt_said_kind(line.kind)))
+        line.kind++;
+    if (line.text)
+        dt_said_add(&r->said, &line);
+}
+
+static void nothing(dt_report_run *r, const dt_line *l)
+{
+    (void)r, (void)l; /* the directory of checkpoints tells itself what is there */
 }
 
 static const struct {
     const char *event;
-    void (*take)(dt_report_run *r, json_t *line);
+    void (*take)(dt_report_run *r, const dt_line *l);
+    bool whole; /* all of it, by jansson */
 } kinds[] = {
-    {"start", start}, {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"end", end}, {"checkpoint", nothing}, {"data", data},
-    {"warning", said}, {"callback", said}, {"fault", said}, {"text", said},
+    {"epoch", epoch, false}, {"eval", eval, false}, {"steps", steps, false}, {"checkpoint", nothing, false}, {"start", start, true}, {"end", end, true},
+    {"data", data, true}, {"warning", said, false}, {"callback", said, false}, {"fault", said, false}, {"text", said, false},
 };
 
-bool dt_report_record_line(dt_report_run *r, json_t *line)
+/* When, and up to which step. */
+static void go_on(dt_report_run *r, const dt_line *l)
 {
-    const char *event = dt_report_text(line, "event");
-    for (size_t i = 0; event && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].event, event) == 0) {
-            kinds[i].take(r, line);
-            dt_attempt *a = attempt_of(r);
-            double t = dt_report_number(line, "t");
-            if (a && t >= 0)
-                a->seconds = t;
-            if (a && dt_report_int(line, "step") > a->to)
-                a->to = dt_report_int(line, "step");
+    dt_attempt *a = attempt_of(r);
+    double t = dt_figures_number(&l->own, "t");
+    int64_t step = dt_figures_int(&l->own, "step");
+    if (a && t >= 0)
+        a->seconds = t;
+    if (a && step > a->to)
+        a->to = step;
+}
+
+bool dt_report_record_line(dt_report_run *r, dt_line *l)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (dt_line_is(l, kinds[i].event)) {
+            if (kinds[i].whole && !l->json && !dt_line_read_slowly(l))
+                return false;
+            kinds[i].take(r, l);
+            go_on(r, l);
             return true;
         }
     return false;
@@ -188,16 +203,13 @@ bool dt_report_record_line(dt_report_run *r, json_t *line)
 
 /* ---- history.jsonl ---- */
 
-bool dt_report_history_line(dt_report_run *r, json_t *line)
+bool dt_report_history_line(dt_report_run *r, dt_line *l)
 {
-    const char *key;
-    json_t *value;
-    int64_t x;
-    if (!json_is_integer(json_object_get(line, "epoch")) || !json_is_integer(json_object_get(line, "step")))
+    if (!dt_figures_has_int(&l->own, "epoch") || !dt_figures_has_int(&l->own, "step"))
         return false;
-    x = dt_report_int(line, "epoch");
-    json_object_foreach(line, key, value)
-        if (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0)
-            dt_series_add(dt_series_of(&r->by_epoch, key), (double)x, json_is_number(value) ? json_number_value(value) : (double)NAN);
+    double x = (double)dt_figures_int(&l->own, "epoch");
+    for (int i = 0; i < l->own.n; i++)
+        if (!dt_figure_is(&l->own.v[i], "epoch") && !dt_figure_is(&l->own.v[i], "step"))
+            dt_series_add(dt_series_named(&r->by_epoch, l->own.v[i].key, (size_t)l->own.v[i].n_key), x, dt_figure_number(&l->own.v[i]));
     return true;
 }

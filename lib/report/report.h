@@ -22,6 +22,7 @@ enum { DT_REPORT_COLOURS = 8 };
 typedef struct dt_report_pages { /* what a page is made of */
     int n;
     const dt_report_run *run; /* [n] */
+    int most;                 /* points of a curve, so that many long ones make no page of many megabytes; 0: as many as a chart takes */
 } dt_report_pages;
 
 typedef struct dt_report_section {

@@ -15,6 +15,8 @@
 
 #include "base/arena.h"
 #include "format/contents.h"
+#include "report/line.h"
+#include "report/said.h"
 
 typedef struct dt_point {
     double x, y; /* y not finite: a gap, and a mark where it is */
@@ -36,18 +38,12 @@ typedef struct dt_series_list {
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
 /* The series of that name, made where there is none; good until the next one is made. NULL: there are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
+dt_series *dt_series_named(dt_series_list *l, const char *name, size_t n); /* of n letters, not terminated */
 /* A point behind the others; one at the same x takes the place of the last. It takes NULL, too. */
 void dt_series_add(dt_series *s, double x, double y);
 /* Points beyond x go. */
 void dt_series_cut(dt_series_list *l, double x);
 void dt_series_release(dt_series_list *l);
-
-/* What was said while it ran. */
-typedef struct dt_said_line {
-    const char *kind;         /* "warning", "callback", "fault", "text" */
-    const char *who, *text;   /* who: a callback; NULL: the run */
-    int64_t step, epoch;      /* 0: not known */
-} dt_said_line;
 
 /* From a start to its end. */
 typedef struct dt_attempt {
@@ -79,8 +75,7 @@ typedef struct dt_report_run {
     bool running;              /* somebody holds its lock */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
-    int n_said, cap_said;
-    dt_said_line *said;
+    dt_said said;
     int n_remarks, cap_remarks;
     const char **remark;
 } dt_report_run;
@@ -90,9 +85,9 @@ dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
 void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
-/* read_record.c, read_history.c: a line each; false: it is none of ours. */
-bool dt_report_record_line(dt_report_run *r, json_t *line);
-bool dt_report_history_line(dt_report_run *r, json_t *line);
+/* read_record.c: a line each; false: it is none of ours. */
+bool dt_report_record_line(dt_report_run *r, dt_line *l);
+bool dt_report_history_line(dt_report_run *r, dt_line *l);
 
 /* Members of a line: of another type, or absent, they are NULL, 0, not a number. */
 const char *dt_report_text(const json_t *object, const char *key);

@@ -4,6 +4,8 @@
 
 #include "report/report.h"
 
+enum { EARLY = 20, LATE = 80 };
+
 static void put_time(int64_t seconds, dt_str *out)
 {
     char text[32] = "";
@@ -35,6 +37,17 @@ static void put_item(const dt_listed *x, dt_str *out)
     dt_str_puts(out, "</td></tr>\n");
 }
 
+static void put_items(const dt_listing *l, dt_str *out)
+{
+    for (int k = 0; k < l->n; k++) {
+        if (k == EARLY && l->n > EARLY + LATE) {
+            dt_str_printf(out, "<tr><td colspan=\"5\">%d checkpoints are left out</td></tr>\n", l->n - EARLY - LATE);
+            k = l->n - LATE;
+        }
+        put_item(&l->item[k], out);
+    }
+}
+
 static void put(const dt_report_pages *p, dt_str *out)
 {
     for (int i = 0; i < p->n; i++) {
@@ -49,8 +62,7 @@ static void put(const dt_report_pages *p, dt_str *out)
         }
         dt_str_puts(out, "<thead><tr><th scope=\"col\">checkpoint</th><th scope=\"col\">step</th><th scope=\"col\">saved</th><th scope=\"col\">size</th>"
                          "<th scope=\"col\">weights, SHA-256</th></tr></thead><tbody>\n");
-        for (int k = 0; k < l->n; k++)
-            put_item(&l->item[k], out);
+        put_items(l, out);
         dt_str_puts(out, "</tbody></table></div>\n");
     }
 }

@@ -32,7 +32,7 @@ static const char *id_of(dt_arena *arena, const char *metric, const char *by)
 
 static void put_metric(const dt_report_pages *p, const char *metric, dt_arena *arena, dt_str *out)
 {
-    dt_chart c = {.id = id_of(arena, metric, "epoch"), .title = metric, .x = "epoch"};
+    dt_chart c = {.id = id_of(arena, metric, "epoch"), .title = metric, .x = "epoch", .most = p->most};
     for (int i = 0; i < p->n; i++) {
         add(p, i, dt_series_find(&p->run[i].by_epoch, metric), false, &c, arena);
         add(p, i, dt_series_find(&p->run[i].by_epoch, dt_arena_printf(arena, "val_%s", metric)), true, &c, arena);
@@ -63,7 +63,7 @@ static const dt_series_list *validated(const dt_report_run *r)
 
 static void put_loss(const dt_report_pages *p, dt_arena *arena, dt_str *out)
 {
-    dt_chart c = {.id = "loss-step", .title = "loss by step", .x = "step", .wide = true, .smoothed = p->n > 1};
+    dt_chart c = {.id = "loss-step", .title = "loss by step", .x = "step", .wide = true, .smoothed = p->n > 1, .most = p->most};
     for (int i = 0; i < p->n; i++) {
         const dt_report_run *r = &p->run[i];
         const dt_series *line = dt_series_find(&r->by_step, "loss");
@@ -88,7 +88,7 @@ static bool is_finer(const dt_report_run *r, const char *name)
 static void put_validation(const dt_report_pages *p, const char *metric, dt_arena *arena, dt_str *out)
 {
     const char *name = dt_arena_printf(arena, "val_%s", metric);
-    dt_chart c = {.id = id_of(arena, metric, "step"), .title = dt_arena_printf(arena, "%s by step", metric), .x = "step"};
+    dt_chart c = {.id = id_of(arena, metric, "step"), .title = dt_arena_printf(arena, "%s by step", metric), .x = "step", .most = p->most};
     bool finer = false;
     for (int i = 0; i < p->n; i++) {
         finer |= is_finer(&p->run[i], name);

@@ -121,7 +121,8 @@ static void put_table(const dt_report_run *r, dt_str *out)
     for (int part = 0; part < DT_REPORT_PARTS; part++)
         put_files(r, part, &rows);
     if (rows.size > 0)
-        dt_str_printf(out, "<details><summary>Files</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"files\"><table class=\"files\"><thead><tr>"
+        dt_str_printf(out, "<details><summary>Files</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"files\">"
+                           "<table class=\"files\"><thead><tr>"
                            "<th scope=\"col\">file</th><th scope=\"col\">for</th><th scope=\"col\">size</th><th scope=\"col\">last changed</th>"
                            "<th scope=\"col\">SHA-256</th></tr></thead><tbody>\n%s</tbody></table></div></details>\n", dt_str_text(&rows));
     dt_str_release(&rows);

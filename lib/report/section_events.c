@@ -1,6 +1,8 @@
 /* What happened: attempts, warnings, what callbacks did and said, faults that were rehearsed. */
 #include "report/report.h"
 
+enum { EARLY = 20, LATE = 80 };
+
 /* ---- attempts ---- */
 
 static void put_attempt(const dt_attempt *a, dt_str *out)
@@ -29,44 +31,69 @@ static void put_attempts(const dt_report_run *r, dt_str *out)
         return;
     dt_str_puts(out, "<div class=\"scroll\"><table class=\"attempts\"><caption>Attempts</caption><thead><tr><th scope=\"col\">began</th>"
                      "<th scope=\"col\">steps</th><th scope=\"col\">took</th><th scope=\"col\">ended</th></tr></thead><tbody>\n");
-    for (int i = 0; i < r->n_attempts; i++)
+    for (int i = 0; i < r->n_attempts; i++) {
+        if (i == EARLY && r->n_attempts > EARLY + LATE) {
+            dt_str_printf(out, "<tr><td colspan=\"4\">%d attempts are left out</td></tr>\n", r->n_attempts - EARLY - LATE);
+            i = r->n_attempts - LATE;
+        }
         put_attempt(&r->attempt[i], out);
+    }
     dt_str_puts(out, "</tbody></table></div>\n");
 }
 
 /* ---- what was said ---- */
 
-static void put_said(const dt_said_line *l, dt_str *out)
+static void put_line(const dt_said_line *l, dt_str *out)
 {
-    dt_str_puts(out, "<li class=\"");
-    dt_html_text(out, l->kind);
-    dt_str_puts(out, "\"><b>");
-    dt_html_text(out, l->who ? l->who : l->kind);
+    dt_str_printf(out, "<li class=\"%s\"><b>", dt_said_kind(l->kind));
+    dt_html_text(out, l->who ? l->who : dt_said_kind(l->kind));
     dt_str_puts(out, "</b> ");
     if (l->step > 0)
         dt_str_printf(out, "<small>step %lld</small> ", (long long)l->step);
     else if (l->epoch > 0)
         dt_str_printf(out, "<small>epoch %lld</small> ", (long long)l->epoch);
     dt_html_tag(out, "span", " class=\"words\"", l->text);
+    if (l->left_out > 0)
+        dt_str_printf(out, " <small>… and %lld bytes more</small>", (long long)l->left_out);
     dt_str_puts(out, "</li>\n");
+}
+
+static void put_left_out(const dt_said *s, dt_str *out)
+{
+    for (int k = 0; k < DT_SAID_KINDS; k++)
+        if (dt_said_left_out(s, k) > 0) {
+            dt_str_puts(out, "<p class=\"note\">");
+            dt_html_count(out, dt_said_left_out(s, k));
+            dt_str_puts(out, " of ");
+            dt_html_count(out, s->of[k]);
+            dt_str_printf(out, " lines of the sort %s are left out: its first and last %d are here.</p>\n", dt_said_kind(k), DT_SAID_ENDS);
+        }
+}
+
+static void put_said(const dt_said *s, dt_str *out)
+{
+    const dt_said_line *all[DT_SAID_KINDS * 2 * DT_SAID_ENDS];
+    int n = dt_said_list(s, all);
+    if (n == 0)
+        return;
+    put_left_out(s, out);
+    dt_str_puts(out, "<ul class=\"said\">\n");
+    for (int i = 0; i < n; i++)
+        put_line(all[i], out);
+    dt_str_puts(out, "</ul>\n");
 }
 
 static void put_run(const dt_report_pages *p, int i, dt_str *out)
 {
     const dt_report_run *r = &p->run[i];
-    if (r->n_attempts == 0 && r->n_said == 0)
+    if (r->n_attempts == 0 && r->said.n == 0)
         return;
     if (p->n > 1) {
         dt_str_puts(out, "<h3>");
         dt_report_name(p, i, out);
         dt_str_puts(out, "</h3>\n");
     }
-    if (r->n_said > 0)
-        dt_str_puts(out, "<ul class=\"said\">\n");
-    for (int k = 0; k < r->n_said; k++)
-        put_said(&r->said[k], out);
-    if (r->n_said > 0)
-        dt_str_puts(out, "</ul>\n");
+    put_said(&r->said, out);
     put_attempts(r, out);
 }
 

@@ -38,8 +38,9 @@ static void put_bars(const dt_report_run *r, dt_str *out)
         return;
     dt_str_puts(out, "<div class=\"bars\" aria-hidden=\"true\">");
     for (size_t i = 0; i < 2; i++)
-        dt_str_printf(out, "<span>%s</span><span class=\"bar\"><span class=\"c%zu\" style=\"width:%.2f%%\"></span></span>", rows[i].label, i,
-                      100 * rows[i].bytes / most);
+        if (rows[i].bytes > 0) /* of a killed run the peak may not be known */
+            dt_str_printf(out, "<span>%s</span><span class=\"bar\"><span class=\"c%zu\" style=\"width:%.2f%%\"></span></span>", rows[i].label, i,
+                          100 * rows[i].bytes / most);
     dt_str_puts(out, "</div>\n");
 }
 

@@ -30,6 +30,7 @@ static void divide(const dt_report_run *r, const ratio *q, dt_series *out)
 static void put_chart(const dt_report_pages *p, const ratio *q, dt_str *out)
 {
     dt_chart c = q->chart;
+    c.most = p->most;
     dt_series *made = dt_alloc((size_t)p->n * sizeof *made);
     for (int i = 0; i < p->n; i++) {
         if (q->below)

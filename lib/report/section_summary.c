@@ -3,6 +3,8 @@
 
 #include "report/report.h"
 
+enum { REMARKS = 20 };
+
 /* ---- metrics ---- */
 
 static bool ends_in(const char *text, const char *end)
@@ -212,7 +214,7 @@ static void put_comparison(const dt_report_pages *p, dt_str *out)
 static void put_remarks(const dt_report_pages *p, int i, dt_str *out)
 {
     const dt_report_run *r = &p->run[i];
-    for (int k = 0; k < r->n_remarks; k++) {
+    for (int k = 0; k < r->n_remarks && k < REMARKS; k++) {
         dt_str_puts(out, "<p class=\"remark\">");
         if (p->n > 1) {
             dt_report_name(p, i, out);
@@ -221,6 +223,8 @@ static void put_remarks(const dt_report_pages *p, int i, dt_str *out)
         dt_html_text(out, r->remark[k]);
         dt_str_puts(out, "</p>\n");
     }
+    if (r->n_remarks > REMARKS)
+        dt_str_printf(out, "<p class=\"remark\">and %d more</p>\n", r->n_remarks - REMARKS);
 }
 
 static void put_ending(const dt_report_pages *p, int i, dt_str *out)

@@ -15,17 +15,22 @@ const dt_series *dt_series_find(const dt_series_list *l, const char *name)
     return NULL;
 }
 
-dt_series *dt_series_of(dt_series_list *l, const char *name)
+dt_series *dt_series_named(dt_series_list *l, const char *name, size_t n)
 {
     for (int i = 0; i < l->n; i++)
-        if (strcmp(l->v[i].name, name) == 0)
+        if (strncmp(l->v[i].name, name, n) == 0 && l->v[i].name[n] == '\0')
             return &l->v[i];
     l->passed_over |= l->n == MOST_NAMES;
     if (l->passed_over)
         return NULL;
     DT_GROW(l->v, l->cap, l->n + 1);
-    l->v[l->n] = (dt_series){.name = dt_strdup(name)};
+    l->v[l->n] = (dt_series){.name = memcpy(dt_alloc(n + 1), name, n)};
     return &l->v[l->n++];
+}
+
+dt_series *dt_series_of(dt_series_list *l, const char *name)
+{
+    return dt_series_named(l, name, strlen(name));
 }
 
 void dt_series_add(dt_series *s, double x, double y)

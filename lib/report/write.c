@@ -1,9 +1,12 @@
 /* `dtrain report` from C: reads the runs, writes the page. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "report/report.h"
+
+enum { PAGE_POINTS = 20000 };
 
 /* Runs of one name are told apart by their directories. */
 static void tell_apart(dt_report_run *all, int n)
@@ -15,6 +18,23 @@ static void tell_apart(dt_report_run *all, int n)
                     all[m].label = all[m].path;
                 return;
             }
+}
+
+static int points_of(const dt_series_list *l)
+{
+    int n = 0;
+    for (int i = 0; i < l->n; i++)
+        n += l->v[i].n < DT_CHART_POINTS ? l->v[i].n : DT_CHART_POINTS;
+    return n;
+}
+
+/* All curves share what a page has room for. */
+static int most_points(const dt_report_run *run, int n)
+{
+    int64_t all = 0;
+    for (int i = 0; i < n; i++)
+        all += points_of(&run[i].by_epoch) + points_of(&run[i].by_step);
+    return all > PAGE_POINTS ? (int)((int64_t)DT_CHART_POINTS * PAGE_POINTS / all) : DT_CHART_POINTS;
 }
 
 static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, int *n)
@@ -31,11 +51,24 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out)
     dt_status *s = read_runs(q, run, &n);
     if (!s) {
         tell_apart(run, n);
-        dt_report_page(&(dt_report_pages){n, run}, out);
+        dt_report_page(&(dt_report_pages){n, run, most_points(run, n)}, out);
     }
     for (int i = 0; i < n; i++)
         dt_report_run_release(&run[i]);
     free(run);
+    return s;
+}
+
+/* A page is a file; who names a folder may mean one in it. */
+static dt_status *check_output(const char *path)
+{
+    struct stat st;
+    if (!path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return NULL;
+    char *file = dt_path_join(path, "report.html");
+    dt_status *s = dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a directory", path);
+    s = dt_note(s, "the page is one file, such as %s", file);
+    free(file);
     return s;
 }
 
@@ -47,6 +80,7 @@ DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **tex
     DT_TRY(dt_want(text, "dt_run_report", "place for the text"));
     if (request->n_runs < 1 || !request->runs)
         return dt_fail(DT_E_MISUSE, NULL, "dt_run_report got no run");
+    DT_TRY(check_output(request->output));
     dt_status *s = make(request, &out);
     char *path = request->output ? dt_strdup(request->output) : dt_path_join(request->runs[0], "report.html");
     bool to_text = strcmp(path, "-") == 0;

@@ -1,6 +1,6 @@
 /*
- * Hashes of a run's data (data/identity.h), taken while it trains by a thread of low priority: the record tells them as soon as they are known, `fit --json`
- * before its end. A run that is stopped or fails does not wait for them.
+ * Hashes of a run's data (data/identity.h), taken while it trains by a thread of low priority: the record tells them as soon as they are known,
+ * `fit --json` before its end. A run that is stopped or fails does not wait for them.
  */
 #ifndef DT_TRAIN_HASHING_H
 #define DT_TRAIN_HASHING_H

@@ -1,0 +1,95 @@
+/* See said.h. */
+#include "report/said.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+enum { KEPT = 2 * DT_SAID_ENDS, LONGEST = 2000 };
+
+static const char *const kinds[DT_SAID_KINDS] = {"warning", "callback", "fault", "text"};
+
+const char *dt_said_kind(int kind)
+{
+    return kinds[kind];
+}
+
+int64_t dt_said_left_out(const dt_said *s, int kind)
+{
+    return s->of[kind] > KEPT ? s->of[kind] - KEPT : 0;
+}
+
+static void forget(dt_said_line *l)
+{
+    free((char *)(uintptr_t)l->who);
+    free((char *)(uintptr_t)l->text);
+    *l = (dt_said_line){0};
+}
+
+/* Not within a letter of UTF-8. */
+static size_t cut(const char *text, size_t n)
+{
+    if (n <= LONGEST)
+        return n;
+    for (n = LONGEST; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+        n--;
+    return n;
+}
+
+static char *copy(const char *text, size_t n)
+{
+    return memcpy(dt_alloc(n + 1), text, n);
+}
+
+static void keep(dt_said_line *to, const dt_said_line *from, int64_t order)
+{
+    size_t kept = cut(from->text, from->n_text);
+    forget(to);
+    *to = *from;
+    to->who = from->who ? copy(from->who, cut(from->who, from->n_who)) : NULL;
+    to->text = copy(from->text, kept);
+    to->left_out = (int64_t)(from->n_text - kept);
+    to->order = order;
+}
+
+/* The first ones stay; behind them the last ones go round. */
+static int64_t place_of(int64_t i)
+{
+    return i < KEPT ? i : DT_SAID_ENDS + (i - DT_SAID_ENDS) % DT_SAID_ENDS;
+}
+
+void dt_said_add(dt_said *s, const dt_said_line *line)
+{
+    const int k = line->kind;
+    if (!s->line[k])
+        s->line[k] = dt_alloc(KEPT * sizeof *s->line[k]);
+    keep(&s->line[k][place_of(s->of[k]++)], line, s->n++);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const dt_said_line *x = *(const dt_said_line *const *)a, *y = *(const dt_said_line *const *)b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+int dt_said_list(const dt_said *s, const dt_said_line **all)
+{
+    int n = 0;
+    for (int k = 0; k < DT_SAID_KINDS; k++)
+        for (int i = 0; i < KEPT && i < s->of[k]; i++)
+            all[n++] = &s->line[k][i];
+    qsort(all, (size_t)n, sizeof *all, by_order);
+    return n;
+}
+
+void dt_said_clear(dt_said *s)
+{
+    for (int k = 0; k < DT_SAID_KINDS; k++) {
+        for (int i = 0; s->line[k] && i < KEPT; i++)
+            forget(&s->line[k][i]);
+        free(s->line[k]);
+    }
+    *s = (dt_said){0};
+}
