@@ -41,7 +41,7 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y)
 }
 
 /* One layer, whose first weight is the model's weight `first`. */
-static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c)
+static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c)
 {
     const dt_layer_spec *layer = &m->spec.layer[i];
     dt_layer_call call = *c;
@@ -59,20 +59,24 @@ static dt_value emit_layer(const dt_model *m, int i, int first, const dt_layer_c
     call.seed = m->seed;
     call.weight = weight;
     call.out = &layer->out;
-    dt_value y = dt_layer_value(&call, layer->name, dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed));
+    dt_given_value given = { .y = dt_layer_value(&call, layer->name, dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed)) };
+    if (layer->out_mask)
+        given.mask = dt_layer_mask(layer->row, &call);
     dt_trace_path(c->trace, before);
-    return y;
+    return given;
 }
 
-/* What layer i takes, into x: what layers above gave, or the next input. How many. */
-static int take_inputs(const dt_layer_spec *layer, const dt_value *done, const dt_value **input, dt_value *x)
+/* What layer i takes, into x and masks: what layers above gave, or the next input. How many. */
+static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done, const dt_value **input, dt_value *x, dt_value *masks)
 {
     if (layer->n_in == 0) {
         *x = *(*input)++;
         return 1;
     }
-    for (int k = 0; k < layer->n_in; k++)
-        x[k] = done[layer->from[k]];
+    for (int k = 0; k < layer->n_in; k++) {
+        x[k] = done[layer->from[k]].y;
+        masks[k] = done[layer->from[k]].mask;
+    }
     return layer->n_in;
 }
 
@@ -82,7 +86,7 @@ static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value 
         x[k] = m->enter(m->annotate_user, layer->name, x[k]);
 }
 
-const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training)
+const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training)
 {
     dt_trace *trace = input[0].trace;
     dt_arena *arena = dt_trace_arena(trace);
@@ -91,13 +95,13 @@ const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, i
         dt_trace_fail(trace, bad);
         return NULL;
     }
-    dt_value *done = dt_arena_array(arena, dt_value, m->spec.n_layers);
+    dt_given_value *done = dt_arena_array(arena, dt_given_value, m->spec.n_layers);
     for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
-        dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1);
-        int n_in = take_inputs(layer, done, &input, x);
+        dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1), *masks = dt_arena_array(arena, dt_value, layer->n_in + 1);
+        int n_in = take_inputs(layer, done, &input, x, masks);
         enter_layer(m, layer, x, n_in);
-        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .n_in = n_in, .training = training,
+        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .masks = masks, .n_in = n_in, .training = training,
                                                              .compute = dt_policy_dtype(m->precision), .model = m });
         first += layer->n_weights;
     }
@@ -106,9 +110,9 @@ const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, i
 
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output)
 {
-    const dt_value *done = dt_model_emit_layers(m, input, n, training);
+    const dt_given_value *done = dt_model_emit_layers(m, input, n, training);
     for (int i = 0; i < m->spec.n_outputs; i++)
-        output[i] = done ? done[m->spec.output[i].layer] : (dt_value){ 0 };
+        output[i] = done ? done[m->spec.output[i].layer].y : (dt_value){ 0 };
 }
 
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i)

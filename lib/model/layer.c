@@ -78,6 +78,23 @@ dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type
     return found == 1 ? NULL : no_weight(b, path, found);
 }
 
+/* ---- masks ---- */
+
+dt_value dt_mask_along(dt_value mask, dt_value x)
+{
+    dt_type type = dt_type_of_value(x);
+    type.dtype = DT_BOOL;
+    return dt_broadcast_rows(mask, &type);
+}
+
+dt_value dt_masks_joined(const dt_layer_call *c)
+{
+    dt_value mask = c->masks[0];
+    for (int k = 1; k < c->n_in; k++)
+        mask = dt_maximum(mask, c->masks[k]);
+    return mask;
+}
+
 /* ---- inputs ---- */
 
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank)

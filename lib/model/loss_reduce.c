@@ -35,10 +35,10 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values)
 }
 
 /* Leading dimensions agree or are of size 1; more of them are of size 1, fewer are repeated. */
-dt_value dt_weights_like(dt_value weight, dt_value values)
+dt_value dt_mask_like(dt_value mask, dt_value values)
 {
-    dt_type type = dt_type_of_value(values), w = dt_type_of_value(weight);
-    if (!weight.trace || !values.trace)
+    dt_type type = dt_type_of_value(values), w = dt_type_of_value(mask);
+    if (!mask.trace || !values.trace)
         return (dt_value){ 0 };
     bool fits = true;
     for (int i = 0; i < w.rank; i++)
@@ -47,10 +47,13 @@ dt_value dt_weights_like(dt_value weight, dt_value values)
         dt_trace_fail(values.trace, misfit(&w, &type));
         return (dt_value){ 0 };
     }
-    dt_value x = dt_convert(weight, type.dtype);
-    if (w.rank > type.rank)
-        x = dt_reshape(x, type.rank, type.dim);
-    return dt_broadcast_rows(x, &type);
+    type.dtype = w.dtype;
+    return dt_broadcast_rows(w.rank > type.rank ? dt_reshape(mask, type.rank, type.dim) : mask, &type);
+}
+
+dt_value dt_weights_like(dt_value weight, dt_value values)
+{
+    return weight.trace && values.trace ? dt_mask_like(dt_convert(weight, dt_type_of_value(values).dtype), values) : (dt_value){ 0 };
 }
 
 /* The sum of rows (B) over B, and 0 when a replica has no example: then B counts as 1. */

@@ -129,7 +129,9 @@ typedef struct dt_layer_build {
     int n_in;             /* 0: an Input */
     const dt_type *ins;   /* [n_in] */
     const char *const *from; /* [n_in] the layers' names */
+    const bool *masks;    /* [n_in] which come with a mask: see dt_layer */
     dt_type out;          /* to be filled */
+    bool out_mask;        /* whether it gives one; comes as that of the first input where the row supports masking */
     int n_weights;        /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
     int n_earlier;        /* layers before this one */
@@ -166,6 +168,7 @@ typedef struct dt_layer_call {
     const void *args, *made; /* as build left them */
     dt_value x;             /* the first input */
     const dt_value *xs;     /* [n_in] all of them */
+    const dt_value *masks;  /* [n_in] see dt_layer; no value: all counts */
     int n_in;
     const char *name;
     const dt_value *weight; /* in the order of build, the borrowed ones last */
@@ -190,6 +193,11 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
  */
 typedef enum dt_layer_precision { DT_LAYER_NARROW, DT_LAYER_WIDE, DT_LAYER_BY_PARTS, DT_LAYER_AS_IT_IS } dt_layer_precision;
 
+/*
+ * Masks. Of a sequence that was padded some steps do not count. Its mask, bools of the shape of its values without the last dimension, goes along with
+ * what layers make of it, as Keras' does: a layer that supports masking may read its inputs' masks, and the first one is that of what it gives, unless
+ * it says otherwise; behind any other layer there is none. What comes out with a mask has losses and metrics where that is true alone.
+ */
 #define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
     dt_kind kind;
@@ -197,7 +205,13 @@ typedef struct dt_layer {
     int least, most;        /* how many layers it takes from; both 0: one */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
+    bool supports_masking;
+    dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
 } dt_layer;
+/* The mask of what the layer gives; called where it has one. */
+dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
+dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
+dt_value dt_masks_joined(const dt_layer_call *c);  /* true where one of the inputs' is: they are of one shape */
 /* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own `dtype`, asks for. n_weights: all, the borrowed too. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
 dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */
@@ -251,6 +265,7 @@ typedef struct dt_layer_spec {
     int n_in;
     const int *from;                /* [n_in] numbers of layers above */
     dt_type in, out;
+    bool out_mask;       /* what it gives comes with a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
     const int *borrowed; /* numbers of earlier layers' weights in the model */
@@ -364,6 +379,7 @@ dt_value dt_clip_probability(dt_value p);                              /* to [1e
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
 dt_value dt_weights_like(dt_value weight, dt_value values);            /* of the values' dtype and shape: (B) to (B, T) */
+dt_value dt_mask_like(dt_value mask, dt_value values);                 /* of the values' shape, bools as they are */
 dt_value dt_divide_no_nan(dt_value a, dt_value b);                     /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
@@ -396,6 +412,7 @@ typedef struct dt_metric_row {
     dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
+    bool unmasked;                                         /* a mean that no mask weighs, as in the original */
     dt_check_fn *check;
     void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
     dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
@@ -625,12 +642,16 @@ dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable
 /* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. What
  * comes out goes into output[spec.n_outputs]; no values, and the trace has failed, where inputs do not fit. */
 void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output);
-/* The same, of all layers: their values in order; NULL, and the trace has failed, where inputs do not fit. */
-const dt_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training);
+/* What a layer gives; mask: see dt_layer, no value: all counts. */
+typedef struct dt_given_value {
+    dt_value y, mask;
+} dt_given_value;
+/* The same, of all layers in order; NULL, and the trace has failed, where inputs do not fit. */
+const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training);
 /* What trained weights add to the loss, a scalar, the same on all replicas; no value: nothing. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
 /* What values of layers add to it, (B), a number for each example; no value: nothing. */
-dt_value dt_model_activity(const dt_model *m, const dt_value *done);
+dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
 /* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input too. */

@@ -49,12 +49,33 @@ static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weig
     return converted(row->call(&call), c->compute);
 }
 
-dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights)
+static dt_dtype compute_of(const dt_layer_call *c)
 {
     const dt_layer_head *head = c->args;
+    return head->has_dtype ? dt_policy_dtype(head->dtype) : c->compute;
+}
+
+/* Nothing is converted; a layer that has a policy of its own may stand in one that has another. */
+static bool is_plain(const dt_layer_call *c)
+{
+    return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype;
+}
+
+dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c)
+{
     dt_layer_call call = *c;
-    const bool plain = c->compute == DT_FLOAT32 && !head->has_dtype; /* also what stands in a layer that has a policy of its own */
-    if (head->has_dtype)
-        call.compute = dt_policy_dtype(head->dtype);
-    return plain || row->precision == DT_LAYER_AS_IT_IS ? row->call(&call) : apply_in(row, &call, n_weights);
+    if (!row->mask)
+        return c->masks[0];
+    if (!is_plain(c) && row->precision != DT_LAYER_AS_IT_IS) {
+        call.xs = convert_all(c->trace, c->xs, c->n_in, row->precision == DT_LAYER_WIDE ? DT_FLOAT32 : compute_of(c));
+        call.x = call.xs[0];
+    }
+    return row->mask(&call);
+}
+
+dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights)
+{
+    dt_layer_call call = *c;
+    call.compute = compute_of(c);
+    return is_plain(c) || row->precision == DT_LAYER_AS_IT_IS ? row->call(&call) : apply_in(row, &call, n_weights);
 }

@@ -122,13 +122,16 @@ static void give_inputs(const dt_reader *r, int i, dt_layer_build *b)
     const dt_sources *source = &r->source[i];
     dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
     const char **from = dt_arena_array(r->arena, const char *, source->n + 1);
+    bool *masks = dt_arena_array(r->arena, bool, source->n + 1);
     for (int k = 0; k < source->n; k++) {
         ins[k] = r->layer[source->from[k]].out;
         from[k] = r->name[source->from[k]];
+        masks[k] = r->layer[source->from[k]].out_mask;
     }
     b->n_in = source->n;
     b->ins = ins;
     b->from = from;
+    b->masks = masks;
     b->in = ins[0]; /* of rank 0 for an Input, which has none */
 }
 
@@ -139,6 +142,7 @@ static dt_status *build_layer(dt_reader *r, int i)
     *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
                            .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
+    b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
     dt_status *s = row->build(b);
     if (!s)
@@ -149,6 +153,7 @@ static dt_status *build_layer(dt_reader *r, int i)
         return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
         .row = row, .args = b->args, .name = b->name, .at = b->at, .n_in = b->n_in, .from = r->source[i].from, .in = b->in, .out = b->out,
+        .out_mask = b->out_mask,
         .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed, .made = b->made,
         .activity = activity, .turn = r->turn ? r->turn[i] : 0,
     };

@@ -75,13 +75,13 @@ static dt_value sum_of_example(dt_value x)
     return rank > 1 ? dt_reduce(x, DT_REDUCE_SUM, (1u << rank) - 2) : x;
 }
 
-dt_value dt_model_activity(const dt_model *m, const dt_value *done)
+dt_value dt_model_activity(const dt_model *m, const dt_given_value *done)
 {
     dt_value sum = { 0 };
     for (int i = 0; i < m->spec.n_layers; i++) {
         const dt_named *n = &m->spec.layer[i].activity;
         if (n->kind)
-            sum = plus(sum, sum_of_example(((const dt_regularizer *)n->kind)->each(n->args, dt_to_float32(done[i]))));
+            sum = plus(sum, sum_of_example(((const dt_regularizer *)n->kind)->each(n->args, dt_to_float32(done[i].y))));
     }
     return sum;
 }

@@ -8,6 +8,7 @@
 typedef struct term {
     dt_value target, prediction;
     dt_value counts;  /* what examples, or their samples, count; no trace: each 1 */
+    dt_value mask;    /* bools, of the predictions without their last dimension: samples that count at all; no trace: all */
     dt_value rows;    /* (B): one loss per example, times what it counts; no trace: the output has no loss */
     dt_value divisor; /* (B): what the sum of rows is divided by the sum of; no trace: each counts 1 */
 } term;
@@ -67,7 +68,7 @@ static bool divides_by_number(const dt_named *loss)
     return dt_tree_get(loss->tree, "reduction") && ((const dt_loss_head *)loss->args)->reduction != DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT;
 }
 
-/* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all. */
+/* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all; the others' losses are 0. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, term *x)
 {
     dt_value divisor = { 0 };
@@ -101,7 +102,13 @@ static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x)
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     const dt_loss_call_args c = { .args = loss->args, .target = x->target, .prediction = x->prediction };
     const char *before = dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
-    weigh(loss, row->rows(&c), row->mask ? row->mask(&c) : (dt_value){ 0 }, x);
+    dt_value values = row->rows(&c), mask = row->mask ? row->mask(&c) : (dt_value){ 0 };
+    if (x->mask.trace) {
+        dt_value is = dt_mask_like(x->mask, values);
+        values = dt_select(is, values, dt_like(values, 0));
+        mask = mask.trace ? dt_minimum(mask, is) : is;
+    }
+    weigh(loss, values, mask, x);
     dt_trace_path(trace, before);
 }
 
@@ -116,9 +123,11 @@ static forward emit_forward(dt_trace *trace, const dt_trainer *t, bool training)
     for (int i = 0; i < f.n; i++)
         if (t->match.target[i] >= 0)
             f.of[i].target = declare(trace, t, t->match.target[i]);
-    const dt_value *done = dt_model_emit_layers(t->o.model, input, t->match.n_inputs, training);
+    const dt_given_value *done = dt_model_emit_layers(t->o.model, input, t->match.n_inputs, training);
     for (int i = 0; done && i < f.n; i++) {
-        f.of[i].prediction = dt_to_float32(done[t->o.model->spec.output[i].layer]);
+        const dt_given_value *given = &done[t->o.model->spec.output[i].layer];
+        f.of[i].prediction = dt_to_float32(given->y);
+        f.of[i].mask = given->mask;
         f.of[i].counts = counts_of(trace, t, i, training, f.of[i].target);
         if (c->output[i].loss.kind)
             emit_loss(trace, t, i, &f.of[i]);
@@ -156,14 +165,24 @@ static void return_weights(dt_trace *trace, const dt_trainer *t, const forward *
             dt_return(trace, dt_weight_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].divisor));
 }
 
+/* What samples count in a metric: where a mask says that they do, and of a weighted one as in the loss. No value: each 1. */
+static dt_value counts_in(const dt_metric_use *m, const term *x)
+{
+    dt_value counts = m->weighted ? x->counts : (dt_value){ 0 };
+    if (!x->mask.trace || m->row->unmasked)
+        return counts;
+    dt_value is = dt_convert(x->mask, DT_FLOAT32);
+    return counts.trace ? dt_multiply(dt_weights_like(counts, is), is) : is;
+}
+
 /* Metrics that are means. */
 static void return_mean(dt_trace *trace, const dt_trainer *t, int i, const term *x)
 {
     const dt_metric_use *m = &t->o.compile->metric[i];
     const dt_loss_call_args c = { .args = m->args, .target = x->target, .prediction = x->prediction };
-    dt_value rows, divisor = { 0 };
-    if (m->weighted && x->counts.trace)
-        dt_metric_rows(m->row, &c, x->counts, &rows, &divisor);
+    dt_value rows, divisor = { 0 }, counts = counts_in(m, x);
+    if (counts.trace)
+        dt_metric_rows(m->row, &c, counts, &rows, &divisor);
     else
         rows = dt_mean_per_example(m->row->update(&c));
     dt_return(trace, dt_metric_result(dt_trace_arena(trace), t->o.compile, i, 0), sum_of_rows(rows));

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 from keras.src.utils.naming import to_snake_case
 
-ROWS, EPOCHS = 12, 3
+ROWS, EPOCHS, STEPS = 12, 3, 5
 
 
 def number(x):
@@ -52,6 +52,25 @@ def data():
         "size": (x[:, :2] * 0.7 + 0.2 * draw.normal(size=(ROWS, 2))).astype(np.float32),
         "w": draw.uniform(0.2, 2, ROWS).astype(np.float32),
         "v": draw.uniform(0, 1, ROWS).astype(np.float32),
+        **sequences(np.random.default_rng(6)),
+    }
+
+
+def sequences(draw):
+    """Of STEPS steps: padded behind (words), before (late), one of them nothing but padding (gaps); what is told and counted step by step."""
+    length = draw.integers(1, STEPS + 1, ROWS)
+    behind = np.arange(STEPS) < length[:, None]
+    words = np.where(behind, draw.integers(1, 7, (ROWS, STEPS)), 0).astype(np.int32)
+    gaps = np.where(draw.random((ROWS, STEPS)) < 0.6, draw.integers(1, 7, (ROWS, STEPS)), 0).astype(np.int32)
+    gaps[3] = 0
+    series = (draw.normal(size=(ROWS, STEPS, 3)) * (draw.random((ROWS, STEPS, 1)) < 0.7)).astype(np.float32)
+    tags = draw.integers(0, 4, (ROWS, STEPS)).astype(np.int32)
+    return {
+        "words": words, "late": np.ascontiguousarray(words[:, ::-1]), "gaps": gaps, "series": series, "tags": tags,
+        "ignored_tags": np.where(draw.random((ROWS, STEPS)) < 0.3, -1, tags).astype(np.int32),
+        "rises": draw.integers(0, 2, (ROWS, STEPS, 1)).astype(np.float32),
+        "places": draw.normal(size=(ROWS, STEPS, 2)).astype(np.float32),
+        "by_step": draw.uniform(0.2, 2, (ROWS, STEPS)).astype(np.float32),
     }
 
 
@@ -61,12 +80,17 @@ def layer(entry, made):
     (name, args), = entry.items()
     args = dict(args)
     if name == "Input":
-        return args["name"], keras.Input(args["shape"], name=args["name"])
-    inputs = args.pop("inputs", None)
+        return args["name"], keras.Input(args["shape"], name=args["name"], dtype=args.get("dtype"))
+    inputs, causal = args.pop("inputs", None), args.pop("use_causal_mask", False)
     for key in [k for k in args if k.endswith("_regularizer")]:
         args[key] = made_of(keras.regularizers, args[key])
+    if "layer" in args:
+        (within, said), = args["layer"].items()
+        args["layer"] = getattr(keras.layers, within)(**said)
     built = getattr(keras.layers, name)(**args)
     below = list(made.values())[-1] if inputs is None else [made[i] for i in inputs] if isinstance(inputs, list) else made[inputs]
+    if name in ("MultiHeadAttention", "GroupQueryAttention"):
+        return built.name, built(below, below, use_causal_mask=causal)
     return built.name, built(below)
 
 
@@ -92,13 +116,17 @@ def nested(room, spec):
     return {k: nested(room, v) for k, v in spec.items()}
 
 
+def inputs_of(spec):
+    return [entry["Input"]["name"] for entry in spec["layers"] if isinstance(entry, dict) and "Input" in entry]
+
+
 def model_of(spec):
     made = {}
     for entry in spec["layers"]:
         name, value = layer(entry, made)
         made[name] = value
     outputs = spec.get("outputs", list(made)[-1])
-    inputs = [v for k, v in made.items() if k in ("x",)]
+    inputs = [made[i] for i in inputs_of(spec)]
     return keras.Model(inputs, [made[o] for o in outputs] if isinstance(outputs, list) else made[outputs]), outputs
 
 
@@ -107,13 +135,15 @@ def paths(model):
 
 
 def record(case):
+    keras.utils.clear_session()
     keras.utils.set_random_seed(3)
     d = data()
     model, outputs = model_of(case["model"])
     compile_ = dict(case["compile"])
     target, weight = compile_.pop("target", {}), compile_.pop("sample_weight", None)
     listed = outputs if isinstance(outputs, list) else [outputs]
-    used = ["x"]
+    fed = inputs_of(case["model"])
+    used = list(fed)
 
     def element(name):
         used.append(name)
@@ -135,7 +165,7 @@ def record(case):
     before = {k: tensor(v.numpy()) for k, v in paths(model).items()}
     fit = dict(case.get("fit", {}))
     batch = case.get("batch", ROWS)
-    history = model.fit(d["x"], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
+    history = model.fit(d[fed[0]] if len(fed) == 1 else [d[i] for i in fed], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
                         class_weight=({int(k): v for k, v in fit["class_weight"].items()} if "class_weight" in fit else None))
     history = numbers(history.history)
     return {"id": case["id"], "op": "fit",
@@ -164,6 +194,80 @@ YES = ["AUC", {"AUC": {"curve": "PR", "num_thresholds": 50, "name": "pr"}}, "Pre
        "TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives", {"PrecisionAtRecall": {"recall": 0.5}},
        {"RecallAtPrecision": {"precision": 0.5}}, {"SensitivityAtSpecificity": {"specificity": 0.5}},
        {"SpecificityAtSensitivity": {"sensitivity": 0.5}}, "accuracy"]
+WORDS = {"Input": {"name": "words", "shape": [STEPS], "dtype": "int32"}}
+TABLE = {"Embedding": {"name": "table", "input_dim": 7, "output_dim": 4, "mask_zero": True}}
+SCORES = {"Dense": {"name": "out", "units": 3}}
+BY_STEP = {"Dense": {"name": "out", "units": 4}}
+CLASSES = {"optimizer": SGD, "loss": LOGITS, "target": "kind", "metrics": ["accuracy"]}
+TAGS = {"optimizer": SGD, "loss": LOGITS, "target": "tags", "metrics": ["accuracy", "sparse_categorical_crossentropy"]}
+
+
+def masked(name, *layers, given="words", **compile_):
+    """A padded sequence through the layers, then CLASSES; or what is said of compile."""
+    return {"id": "fit/mask-" + name, "model": {"layers": [{"Input": dict(WORDS["Input"], name=given)}, TABLE, *layers]}, "compile": {**CLASSES, **compile_}}
+
+
+def two_masked(name, *layers, other="gaps", **compile_):
+    """Two sequences, of which the second has a table of its own."""
+    return {"id": "fit/mask-" + name, "compile": {**CLASSES, **compile_}, "model": {"type": "functional", "layers": [
+        WORDS, TABLE, {"Input": {"name": other, "shape": [STEPS], "dtype": "int32"}},
+        {"Embedding": {"name": "more", "input_dim": 7, "output_dim": 4, "mask_zero": other != "late", "inputs": other}}, *layers]}}
+
+
+def joined(kind, **args):
+    return {kind: {"name": "joined", "inputs": ["table", "more"], **args}}
+
+
+RECURRENT = {"units": 3, "return_sequences": True}
+MEAN = {"GlobalAveragePooling1D": {}}
+HIGHEST = {"GlobalMaxPooling1D": {}}
+HEADS = {"num_heads": 2, "key_dim": 3, "name": "heads"}
+MASKS = [
+    masked("lstm", {"LSTM": {"units": 3}}, SCORES),
+    masked("gru-gaps", {"GRU": {"units": 3}}, SCORES, given="gaps"),
+    masked("simple-backwards", {"SimpleRNN": {"units": 3, "go_backwards": True}}, SCORES, given="gaps"),
+    masked("stacked", {"GRU": {**RECURRENT, "reset_after": False}}, {"LayerNormalization": {}}, {"Dropout": {"rate": 0.0}}, {"LSTM": {"units": 3}}, SCORES,
+           given="late"),
+    masked("zero-output", {"LSTM": {**RECURRENT, "zero_output_for_mask": True}}, "Flatten", SCORES, given="gaps"),
+    masked("last-output", {"LSTM": RECURRENT}, "Flatten", SCORES, given="gaps"),
+    masked("zero-last-output", {"GRU": {"units": 3, "zero_output_for_mask": True}}, SCORES, given="gaps"),
+    masked("bidirectional", {"Bidirectional": {"layer": {"LSTM": {"units": 3}}}}, SCORES),
+    masked("bidirectional-mean", {"Bidirectional": {"layer": {"GRU": RECURRENT}, "merge_mode": "sum"}}, MEAN, SCORES),
+    masked("bidirectional-flat", {"Bidirectional": {"layer": {"GRU": RECURRENT}}}, "Flatten", SCORES, given="gaps"),
+    masked("mean", {"Dense": {"units": 3, "activation": "relu"}}, {"Activation": {"activation": "tanh"}}, {"GlobalAveragePooling1D": {"keepdims": True}},
+           "Flatten", SCORES),
+    masked("dropped", {"Conv1D": {"filters": 3, "kernel_size": 2}}, MEAN, SCORES),
+    masked("normalized", {"BatchNormalization": {"synchronized": True}}, {"GRU": {"units": 3}}, SCORES, given="gaps"),
+    masked("attention", {"MultiHeadAttention": HEADS}, HIGHEST, SCORES, given="gaps"),
+    masked("attention-mean", {"MultiHeadAttention": {**HEADS, "value_dim": 2, "use_bias": False}}, MEAN, SCORES),
+    masked("attention-causal", {"MultiHeadAttention": {**HEADS, "use_causal_mask": True}}, "Flatten", SCORES, given="late"),
+    masked("attention-window", {"MultiHeadAttention": {**HEADS, "sliding_window": 2}}, "Flatten", SCORES, given="gaps"),
+    masked("attention-groups", {"GroupQueryAttention": {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2, "name": "heads"}}, HIGHEST, SCORES,
+           given="gaps"),
+    {"id": "fit/mask-values", "compile": CLASSES, "model": {"layers": [
+        {"Input": {"name": "series", "shape": [STEPS, 3]}}, {"Masking": {}}, {"SimpleRNN": {"units": 4}}, SCORES]}},
+    *[two_masked(kind.lower(), joined(kind), {"GRU": {"units": 3, "inputs": "joined"}}, SCORES)
+      for kind in ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate")],
+    *[two_masked(kind.lower() + "-one", joined(kind), {"GRU": {"units": 3, "inputs": "joined"}}, SCORES, other="late")
+      for kind in ("Add", "Multiply", "Maximum", "Concatenate")],
+    two_masked("concatenate-steps", joined("Concatenate", axis=1), {"GRU": {"units": 3}}, SCORES),
+    two_masked("concatenate-steps-one", joined("Concatenate", axis=1), {"GRU": {"units": 3}}, SCORES, other="late"),
+    masked("tags", {"LSTM": RECURRENT}, BY_STEP, **TAGS),
+    masked("tags-weights", {"GRU": RECURRENT}, BY_STEP, **TAGS, sample_weight="by_step", weighted_metrics=["accuracy"]),
+    masked("tags-weights-mean", BY_STEP, **{**TAGS, "loss": BY_WEIGHT}, sample_weight="by_step"),
+    masked("tags-ignored", BY_STEP, **{**TAGS, "metrics": [], "target": "ignored_tags", "loss": {"SparseCategoricalCrossentropy": {
+        "from_logits": True, "ignore_class": -1, "reduction": "sum_over_batch_size"}}}),
+    masked("tags-softmax", {"Dense": {"name": "out", "units": 4, "activation": "softmax"}}, given="gaps", **{
+        **TAGS, "loss": {"SparseCategoricalCrossentropy": {"reduction": "sum_over_batch_size"}}}),
+    masked("rises", {"Dense": {"name": "out", "units": 1, "activation": "sigmoid"}}, optimizer=SGD, loss=BCE, target="rises",
+           metrics=["accuracy", "AUC", "Precision", "Recall", "TruePositives", "binary_crossentropy"]),
+    masked("places", {"Dense": {"name": "out", "units": 2}}, optimizer=SGD, loss=MSE, target="places", sample_weight="by_step",
+           metrics=["mae", "RootMeanSquaredError", "CosineSimilarity"], weighted_metrics=["mse", {"RootMeanSquaredError": {"name": "weighted_root"}}]),
+    {"id": "fit/mask-two-outputs", "model": {"type": "functional", "outputs": ["tags", "kind"], "layers": [
+        WORDS, TABLE, {"Dense": {"name": "tags", "units": 4}}, {"GlobalAveragePooling1D": {"name": "mean", "inputs": "table"}}, {"Dense": {"name": "kind", "units": 3}}]},
+     "compile": {"optimizer": SGD, "loss": {"tags": LOGITS, "kind": LOGITS}, "loss_weights": {"tags": 0.5, "kind": 2.0},
+                 "metrics": {"tags": ["accuracy"], "kind": ["accuracy"]}}},
+]
 CASES = [
     {"id": "fit/two-outputs", "model": TWO, "compile": {"optimizer": SGD, "loss": BOTH, "metrics": {"kind": ["accuracy"], "size": ["mae", "mse"]}}},
     {"id": "fit/two-outputs-batches", "batch": 4, "model": TWO, "compile": {
@@ -236,9 +340,9 @@ CASES = [
 
 def main():
     only = sys.argv[1:]
-    lines = [json.dumps(record(c)) for c in CASES if not only or c["id"] in only]
+    lines = [json.dumps(record(c)) for c in CASES + MASKS if not only or c["id"] in only]
     head = {"format": 1, "area": "fit", "program": "tests/train/fit_golden_test.c", "keras": keras.__version__,
-            "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties by name"}
+            "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties, masks by name"}
     print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")
 
 

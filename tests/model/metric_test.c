@@ -19,7 +19,7 @@ static outcome run_update(const dt_named *metric, const dt_view *y, const dt_vie
     dt_type yt = batched(&y->type), pt = batched(&p->type);
     ok(row->check(metric->args, &yt, &pt));
     dt_loss_call_args c = { metric->args, dt_trace_declare(t, "y", &yt), dt_trace_declare(t, "p", &pt) };
-    dt_return(t, "value", row->update(&c));
+    dt_return(t, "value", dt_mean_per_example(row->update(&c)));
     return run_graph(end_trace(t), 1, (feed[]){ { "y", *y }, { "p", *p } }, 2);
 }
 

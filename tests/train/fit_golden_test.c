@@ -1,6 +1,6 @@
 /*
  * Whole trainings recorded from Keras' fit (tests/golden/fit.json), done again by ours: losses, metrics and weights by name for several outputs,
- * metrics that are no means, weights of samples and classes, penalties. Each on several numbers of replicas, which must agree to the last bit.
+ * metrics that are no means, weights of samples and classes, penalties, masks of padded sequences. Each on several numbers of replicas, which must agree to the last bit.
  */
 #include <jansson.h>
 

@@ -26,6 +26,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_activation = {
     .kind = { "Activation", "an activation function", fields, sizeof(struct activation), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

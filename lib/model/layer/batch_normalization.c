@@ -7,7 +7,8 @@
  *                  moving * momentum + batch * (1 - momentum)
  *
  * The moving statistics are the same on all replicas: what moves them is the mean of the replicas' means, each weighed by its examples, so
- * that a replica with few counts little and one without any not at all. A layer that is not trainable is never training.
+ * that a replica with few counts little and one without any not at all. A layer that is not trainable is never training. Steps that a mask leaves out
+ * are in no statistics.
  */
 #include "model/layer/axes.h"
 
@@ -74,10 +75,28 @@ typedef struct statistics {
     dt_value mean, variance; /* (channels) */
 } statistics;
 
+/* x where a mask says that it counts, else 0. */
+static dt_value masked(const dt_layer_call *c, dt_value x)
+{
+    return c->masks[0].trace ? dt_select(dt_mask_along(c->masks[0], x), x, dt_like(x, 0)) : x;
+}
+
+/* How many elements of each channel count, and Keras' epsilon, so that none is not divided by. */
+static dt_value count_of_masked(const dt_layer_call *c, uint32_t dims)
+{
+    dt_value counts = dt_reduce(dt_convert(dt_mask_along(c->masks[0], c->x), dt_type_of_value(c->x).dtype), DT_REDUCE_SUM, dims);
+    return dt_add(counts, dt_like(counts, 1e-7));
+}
+
 /* Sums over the examples of all replicas. */
 static dt_value sum_of_all(dt_value x, uint32_t dims)
 {
     return dt_all_reduce(DT_SUM, dt_reduce(x, DT_REDUCE_SUM, dims));
+}
+
+static dt_value sum_of_own(dt_value x, uint32_t dims)
+{
+    return dt_reduce(x, DT_REDUCE_SUM, dims);
 }
 
 /* How many elements each channel has in the global batch. */
@@ -115,10 +134,22 @@ static statistics common_statistics(dt_value x, uint32_t channels, uint32_t dims
     return (statistics){ mean, dt_divide(sum_of_all(squares(x, mean, channels), dims), count) };
 }
 
-/* The mean of the replicas' values, weighed by their examples. */
-static dt_value mean_of_replicas(dt_value own, dt_value x)
+/* Of this replica's examples, with a mask. */
+static statistics masked_statistics(const dt_layer_call *c, uint32_t channels, uint32_t dims)
 {
-    dt_value rows = dt_convert(dt_dim_value(x, 0), dt_type_of_value(x).dtype);
+    const struct batch_normalization *n = c->args;
+    dt_value (*sum)(dt_value x, uint32_t dims) = n->synchronized ? sum_of_all : sum_of_own;
+    dt_value count = count_of_masked(c, dims);
+    if (n->synchronized)
+        count = dt_all_reduce(DT_SUM, count);
+    dt_value mean = dt_divide(sum(masked(c, c->x), dims), count);
+    return (statistics){ mean, dt_divide(sum(masked(c, squares(c->x, mean, channels)), dims), count) };
+}
+
+/* The mean of the replicas' values, weighed by their examples, or by what counts of them. */
+static dt_value mean_of_replicas(const dt_layer_call *c, dt_value own, uint32_t dims)
+{
+    dt_value rows = c->masks[0].trace ? count_of_masked(c, dims) : dt_convert(dt_dim_value(c->x, 0), dt_type_of_value(c->x).dtype);
     dt_value weighed = dt_all_reduce(DT_SUM, dt_multiply(own, rows)), all = dt_all_reduce(DT_SUM, rows);
     return dt_divide(weighed, all);
 }
@@ -135,9 +166,11 @@ static statistics batch_statistics(const dt_layer_call *c, uint32_t channels, in
 {
     const struct batch_normalization *n = c->args;
     uint32_t dims = dt_all_dims(c->out->rank) & ~channels;
-    statistics s = n->synchronized ? common_statistics(c->x, channels, dims) : own_statistics(c->x, channels, dims);
-    move(c, first, n->synchronized ? s.mean : mean_of_replicas(s.mean, c->x));
-    move(c, first + 1, n->synchronized ? s.variance : mean_of_replicas(s.variance, c->x));
+    statistics s = c->masks[0].trace ? masked_statistics(c, channels, dims)
+                   : n->synchronized ? common_statistics(c->x, channels, dims)
+                                     : own_statistics(c->x, channels, dims);
+    move(c, first, n->synchronized ? s.mean : mean_of_replicas(c, s.mean, dims));
+    move(c, first + 1, n->synchronized ? s.variance : mean_of_replicas(c, s.variance, dims));
     return s;
 }
 
@@ -172,6 +205,7 @@ static dt_value call(const dt_layer_call *c)
 const dt_layer dt_layer_batch_normalization = {
     .kind = { "BatchNormalization", "each channel to mean 0 and deviation 1 over the batch", fields, sizeof(struct batch_normalization), NULL },
     .precision = DT_LAYER_WIDE,
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

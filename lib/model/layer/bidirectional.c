@@ -48,10 +48,11 @@ static dt_status *read_layer(const dt_layer_build *b, dt_named *out)
 static dt_status *build_direction(dt_layer_build *b, const dt_named *layer, bool backwards, direction *out)
 {
     const struct bidirectional *d = b->args;
-    dt_layer_build one = { .arena = b->arena, .args = &out->args, .at = b->at, .in = b->in };
+    dt_layer_build one = { .arena = b->arena, .args = &out->args, .at = b->at, .in = b->in, .masks = b->masks };
     out->row = (const dt_layer *)layer->kind;
     out->args = *(const dt_recurrent *)layer->args;
     out->args.go_backwards ^= backwards;
+    out->args.zero_output_for_mask = out->args.return_sequences;
     out->args.head.trainable &= d->head.trainable;
     const char *given = out->args.head.name, *name = given ? given : dt_snake_case(b->arena, layer->kind->name);
     one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", name);
@@ -74,6 +75,7 @@ static dt_status *build(dt_layer_build *b)
         DT_TRY(build_direction(b, &layer, i == 1, &made[i]));
     b->made = made;
     b->out = made[0].out;
+    b->out_mask = b->masks[0] && made[0].args.return_sequences;
     if (d->merge_mode == CONCAT)
         b->out.dim[b->out.rank - 1] *= 2;
     return NULL;
@@ -113,6 +115,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_bidirectional = {
     .kind = { "Bidirectional", "a recurrent layer in both directions", fields, sizeof(struct bidirectional), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

@@ -32,6 +32,8 @@ static dt_status *build(dt_layer_build *b)
     if (c->axis < -b->in.rank || axis < 1 || axis >= b->in.rank)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is none of the %d dimensions behind the batch", (long long)c->axis, b->in.rank - 1);
     b->out = b->in;
+    for (int k = 1; k < b->n_in; k++)
+        b->out_mask |= b->masks[k];
     for (int k = 1; k < b->n_in; k++) {
         if (!go_together(&b->in, &b->ins[k], axis))
             return dt_layer_cannot_join(b, "Concatenate", 0, k);
@@ -45,10 +47,32 @@ static dt_value call(const dt_layer_call *c)
     return dt_concatenate(c->xs, c->n_in, axis_of(c->args, c->out->rank));
 }
 
+/* Of inputs without one, or of those that a step is joined of when any counts. */
+static dt_value mask_of(const dt_layer_call *c, int k)
+{
+    dt_type x = dt_type_of_value(c->xs[k]), type = dt_type_of(DT_BOOL, x.rank - 1, x.dim);
+    return c->masks[k].trace ? c->masks[k] : dt_splat(c->trace, &type, 1);
+}
+
+static dt_value mask(const dt_layer_call *c)
+{
+    int axis = axis_of(c->args, c->out->rank);
+    dt_value *masks = dt_arena_array(dt_trace_arena(c->trace), dt_value, c->n_in);
+    for (int k = 0; k < c->n_in; k++)
+        masks[k] = mask_of(c, k);
+    if (axis < c->out->rank - 1)
+        return dt_concatenate(masks, c->n_in, axis);
+    for (int k = 1; k < c->n_in; k++)
+        masks[0] = dt_maximum(masks[0], masks[k]);
+    return masks[0];
+}
+
 const dt_layer dt_layer_concatenate = {
     .kind = { "Concatenate", "layers one after the other along an axis", fields, sizeof(struct concatenate), NULL },
     .least = 2,
     .most = DT_MANY_LAYERS,
+    .supports_masking = true,
+    .mask = mask,
     .build = build,
     .call = call,
 };

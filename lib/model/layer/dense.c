@@ -61,6 +61,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_dense = {
     .kind = { "Dense", "y = activation(x W + b)", fields, sizeof(struct dense), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

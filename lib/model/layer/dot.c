@@ -73,6 +73,7 @@ static dt_status *build(dt_layer_build *b)
         DT_TRY(read_axis(b, d->axes, k, &axis[k]));
     DT_TRY(check_types(b, axis));
     b->made = axis;
+    b->out_mask = false;
     return join_shapes(b, axis);
 }
 
@@ -102,6 +103,7 @@ const dt_layer dt_layer_dot = {
     .kind = { "Dot", "products of two layers, summed over an axis of each", fields, sizeof(struct dot), NULL },
     .least = 2,
     .most = 2,
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

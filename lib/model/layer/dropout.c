@@ -79,6 +79,7 @@ static dt_status *build(dt_layer_build *b)
 
 const dt_layer dt_layer_dropout = {
     .kind = { "Dropout", "elements at random become 0 while training", dropout_fields, sizeof(struct dropout), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };
@@ -101,6 +102,7 @@ static dt_status *build_spatial(dt_layer_build *b, const char *kind, int rank, c
     }                                                                                                                      \
     const dt_layer dt_layer_spatial_dropout_##n##d = {                                                                     \
         .kind = { "SpatialDropout" #n "D", "channels at random become 0 while training", fields, sizeof(struct dropout), NULL }, \
+        .supports_masking = true,                                                                                          \
         .build = build_spatial_##n##d,                                                                                     \
         .call = call,                                                                                                      \
     };

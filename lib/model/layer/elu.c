@@ -30,6 +30,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_elu = {
     .kind = { "ELU", "x, or an exponential below 0", fields, sizeof(struct elu), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

@@ -5,6 +5,7 @@
 struct embedding {
     dt_layer_head head;
     int64_t input_dim, output_dim;
+    bool mask_zero;
     const dt_tree *embeddings_initializer;
 };
 
@@ -12,8 +13,8 @@ static const dt_field fields[] = {
     DT_INT(struct embedding, input_dim, .min = 1, .max = 0x1p31, .required = true, .help = "rows: the largest number is one less"),
     DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a row"),
     DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .help = "default uniform, in [-0.05, 0.05]"),
+    DT_FLAG(struct embedding, mask_zero, .help = "0 is no word: layers behind leave such steps out"),
     DT_LAYER_FIELDS(struct embedding),
-    DT_ONLY("mask_zero", "false"),
     DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
     DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"), DT_NOT_YET("embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
     DT_NOT_YET("lora_alpha"), DT_NOT_YET("quantization_config"),
@@ -32,6 +33,7 @@ static dt_status *build(dt_layer_build *b)
     b->out = b->in;
     b->out.dtype = b->weight[0].type.dtype;
     b->out.dim[b->out.rank++] = e->output_dim;
+    b->out_mask = e->mask_zero;
     return NULL;
 }
 
@@ -44,9 +46,16 @@ static dt_value call(const dt_layer_call *c)
     return dt_gather(c->weight[0], dt_select(dt_compare(number, zero, DT_LT), from_end, number));
 }
 
+static dt_value mask(const dt_layer_call *c)
+{
+    return dt_compare(c->xs[0], dt_like(c->xs[0], 0), DT_NE);
+}
+
 const dt_layer dt_layer_embedding = {
     .kind = { "Embedding", "rows of a table by number", fields, sizeof(struct embedding), NULL },
     .precision = DT_LAYER_WIDE,
+    .supports_masking = true,
+    .mask = mask,
     .build = build,
     .call = call,
 };

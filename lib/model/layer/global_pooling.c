@@ -19,6 +19,7 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n)
     const struct global_pooling *p = b->args;
     DT_TRY(dt_wants_space(b, kind, n));
     b->out = b->in;
+    b->out_mask = false;
     for (int i = 1; i <= n; i++)
         b->out.dim[i] = 1;
     if (!p->keepdims)
@@ -39,10 +40,20 @@ static dt_value call_max(const dt_layer_call *c)
     return dt_reshape(dt_reduce(c->x, DT_REDUCE_MAX, spatial_dims(&x)), c->out->rank, c->out->dim);
 }
 
+/* The mean of the steps that a mask (B, T) leaves; NaN where it leaves none, as in the original. */
+static dt_value mean_of_masked(const dt_layer_call *c)
+{
+    dt_value mask = dt_mask_along(c->masks[0], c->x), counts = dt_convert(mask, dt_type_of_value(c->x).dtype);
+    dt_value sum = dt_reduce(dt_select(mask, c->x, dt_like(c->x, 0)), DT_REDUCE_SUM, 1u << 1);
+    return dt_reshape(dt_divide(sum, dt_reduce(counts, DT_REDUCE_SUM, 1u << 1)), c->out->rank, c->out->dim);
+}
+
 static dt_value call_average(const dt_layer_call *c)
 {
     dt_type x = dt_type_of_value(c->x);
     double cells = 1;
+    if (c->masks[0].trace && x.rank == 3)
+        return mean_of_masked(c);
     for (int d = 1; d < x.rank - 1; d++)
         cells *= (double)x.dim[d];
     dt_value sum = dt_reduce(c->x, DT_REDUCE_SUM, spatial_dims(&x));
@@ -53,6 +64,7 @@ static dt_value call_average(const dt_layer_call *c)
 POOLING(1, "GlobalMaxPooling1D", global_max_pooling1d, "the largest value of each channel, over steps", call_max)
 POOLING(2, "GlobalMaxPooling2D", global_max_pooling2d, "the largest value of each channel, over images", call_max)
 POOLING(3, "GlobalMaxPooling3D", global_max_pooling3d, "the largest value of each channel, over volumes", call_max)
-POOLING(1, "GlobalAveragePooling1D", global_average_pooling1d, "the mean of each channel, over steps", call_average)
+DT_LAYER_OF_RANK_WITH(1, "GlobalAveragePooling1D", global_average_pooling1d, "the mean of each channel, over steps", struct global_pooling, fields, build,
+                      call_average, true)
 POOLING(2, "GlobalAveragePooling2D", global_average_pooling2d, "the mean of each channel, over images", call_average)
 POOLING(3, "GlobalAveragePooling3D", global_average_pooling3d, "the mean of each channel, over volumes", call_average)

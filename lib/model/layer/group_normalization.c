@@ -83,6 +83,7 @@ static dt_value call(const dt_layer_call *c)
 const dt_layer dt_layer_group_normalization = {
     .kind = { "GroupNormalization", "groups of channels to mean 0 and deviation 1", fields, sizeof(struct group_normalization), NULL },
     .precision = DT_LAYER_WIDE,
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

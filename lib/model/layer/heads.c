@@ -70,6 +70,24 @@ static dt_value project_input(const dt_layer_call *c, const char *name, const dt
     return dt_layer_value(c, dt_arena_printf(dt_trace_arena(c->trace), "%s/%s", c->name, name), project(c->made, c->x, 1, weight));
 }
 
+/* ---- with a mask ---- */
+
+/* Bools (B, N, T, S): step s of the keys may be looked at by step t. mask: (B, S), S = T. */
+static dt_value allowed(const dt_heads *h, dt_value mask, const dt_type *scores)
+{
+    dt_type bools = *scores, one = dt_type_of(DT_INT32, 2, scores->dim + 2); /* (T, S) */
+    bools.dtype = DT_BOOL;
+    dt_value may = dt_broadcast_in_dim(mask, &bools, (int8_t[]){ 0, 3 });
+    dt_value asks = dt_iota(mask.trace, &one, 0), asked = dt_iota(mask.trace, &one, 1);
+    if (!h->masks_keys_alone)
+        may = dt_minimum(may, dt_broadcast_in_dim(mask, &bools, (int8_t[]){ 0, 2 }));
+    if (h->causal)
+        may = dt_minimum(may, dt_broadcast_to(dt_compare(asked, asks, DT_LE), &bools));
+    if (h->window)
+        may = dt_minimum(may, dt_broadcast_to(dt_compare(dt_abs(dt_subtract(asks, asked)), dt_like(asks, (double)h->window), DT_LT), &bools));
+    return may;
+}
+
 /* (B, N, T, S) of queries (B, T, N, k) and keys (B, S, N, k) */
 static dt_value scores_of(const dt_heads *h, dt_value query, dt_value key)
 {
@@ -135,6 +153,17 @@ static dt_value take_with_dropout(const dt_layer_call *c, const dt_value *qkv, c
     return take_values(drop(c, scores, weight), repeat_heads(h, qkv[2]));
 }
 
+/* A step that may look at none takes from all alike, as in the original. */
+static dt_value take_masked(const dt_layer_call *c, const dt_value *qkv, const dt_value *weight, bool drops)
+{
+    const dt_heads *h = c->made;
+    dt_value scores = dt_to_float32(scores_of(h, qkv[0], repeat_heads(h, qkv[1])));
+    dt_type type = dt_type_of_value(scores);
+    dt_value low = dt_like(scores, -1e9), shares = dt_softmax(dt_select(allowed(h, c->masks[0], &type), scores, low));
+    shares = dt_convert(shares, dt_type_of_value(qkv[2]).dtype);
+    return take_values(drops ? drop(c, shares, weight) : shares, repeat_heads(h, qkv[2]));
+}
+
 /* Else they are nowhere. */
 static dt_value take(const dt_heads *h, const dt_value *qkv)
 {
@@ -158,7 +187,10 @@ dt_value dt_heads_call(const dt_layer_call *c)
     if (h->use_gate)
         gate = dt_logistic(project_input(c, "gate", &weight));
     qkv[2] = project_input(c, "value", &weight);
-    dt_value taken = drops && !h->drops_taken ? take_with_dropout(c, qkv, weight) : take(h, qkv);
+    bool drops_scores = drops && !h->drops_taken;
+    dt_value taken = c->masks[0].trace ? take_masked(c, qkv, weight, drops_scores)
+                     : drops_scores    ? take_with_dropout(c, qkv, weight)
+                                       : take(h, qkv);
     taken = drops && h->drops_taken ? drop(c, taken, weight) : taken;
     return project(h, h->use_gate ? dt_multiply(taken, gate) : taken, 2, &weight);
 }

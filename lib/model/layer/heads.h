@@ -19,6 +19,7 @@ typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim, output;
     double dropout;                  /* share of the scores, or of what is taken, that is 0 while training */
     bool drops_taken, use_bias, use_gate, causal;
+    bool masks_keys_alone;           /* a mask hides steps from others, and does not keep them from looking */
     int64_t window;                  /* 0: none */
     const dt_rotation *rotation;     /* of queries and keys; NULL: none */
     dt_noise noise;

@@ -20,6 +20,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_identity = {
     .kind = { "Identity", "the input itself", fields, sizeof(struct identity), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

@@ -79,13 +79,14 @@ static dt_status *build_attention(dt_layer_build *b)
     DT_TRY(check_waves(b, &a->rope));
     return dt_heads_build(b, &(dt_heads){
         .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = head_dim, .value_dim = head_dim, .output = b->in.dim[2],
-        .dropout = a->dropout, .drops_taken = true, .causal = true, .rotation = &a->rope, .noise = a->noise,
+        .dropout = a->dropout, .drops_taken = true, .masks_keys_alone = true, .causal = true, .rotation = &a->rope, .noise = a->noise,
         .kernel_initializer = a->kernel_initializer,
     });
 }
 
 const dt_layer dt_layer_llama_attention = {
     .kind = { "LlamaAttention", "grouped attention that looks back, with rotary embedding", attention_fields, sizeof(struct attention), NULL },
+    .supports_masking = true,
     .build = build_attention,
     .call = dt_heads_call,
 };
@@ -211,6 +212,7 @@ static dt_value call(const dt_layer_call *c)
 const dt_layer dt_layer_llama_transformer_decoder = {
     .kind = { "LlamaTransformerDecoder", "a block of a Llama", fields, sizeof(struct decoder), NULL },
     .precision = DT_LAYER_BY_PARTS,
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

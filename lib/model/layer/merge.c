@@ -4,6 +4,8 @@
  *
  *     Add: {inputs: [a, b]}             (B, 32, 32, 16) and (B, 32, 32, 16)
  *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
+ *
+ * Where all have masks, what they become counts where one of them does. Products, maxima and minima are then of those that count.
  */
 #include "model/model.h"
 
@@ -43,6 +45,18 @@ static dt_status *check_pairs(const dt_layer_build *b, const char *kind)
     return NULL;
 }
 
+/* Masks are joined as they are: their shapes are one. */
+static dt_status *check_masks(dt_layer_build *b, const char *kind)
+{
+    for (int k = 1; k < b->n_in; k++)
+        b->out_mask &= b->masks[k];
+    for (int k = 0; k < b->n_in; k++)
+        for (int d = 0; b->masks[k] && d < b->out.rank - 1; d++)
+            if (b->ins[k].rank != b->out.rank || b->ins[k].dim[d] != b->out.dim[d])
+                return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot stretch '%s', which has a mask", kind, b->from[k]);
+    return NULL;
+}
+
 static dt_status *build(dt_layer_build *b, const char *kind)
 {
     DT_TRY(check_pairs(b, kind));
@@ -54,7 +68,7 @@ static dt_status *build(dt_layer_build *b, const char *kind)
         for (int k = 0; k < b->n_in; k++)
             if (size_at(&b->ins[k], b->out.rank, d) != 1)
                 b->out.dim[d] = size_at(&b->ins[k], b->out.rank, d);
-    return NULL;
+    return check_masks(b, kind);
 }
 
 /* ---- graph ---- */
@@ -77,6 +91,37 @@ static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)
     return y;
 }
 
+/* What stands for an input where its mask says that it does not count: the identity of the operation, or what the others are. */
+static dt_value multiply(const dt_layer_call *c)
+{
+    dt_value y = { 0 };
+    bool all = true;
+    for (int k = 0; k < c->n_in; k++) {
+        dt_value x = stretch(c->xs[k], c->out), mask = c->masks[k];
+        if (mask.trace)
+            x = dt_select(dt_mask_along(mask, x), x, dt_like(x, 1));
+        all &= mask.trace != NULL;
+        y = k ? dt_multiply(y, x) : x;
+    }
+    return all ? dt_select(dt_mask_along(dt_masks_joined(c), y), y, dt_like(y, 0)) : y;
+}
+
+/* seen: where something counts of what y was made of; no value: everywhere, or nobody knows. */
+static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value))
+{
+    dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
+    for (int k = 1; k < c->n_in; k++) {
+        dt_value x = stretch(c->xs[k], c->out), mask = c->masks[k];
+        if (mask.trace)
+            x = dt_select(dt_mask_along(mask, x), x, y);
+        if (seen.trace)
+            y = dt_select(dt_mask_along(seen, y), y, x);
+        seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){ 0 };
+        y = two(y, x);
+    }
+    return y;
+}
+
 static dt_value average(const dt_layer_call *c)
 {
     dt_value sum = join(c, dt_add);
@@ -96,12 +141,12 @@ static dt_value average(const dt_layer_call *c)
     }                                                                                                                     \
     const dt_layer dt_layer_##name = {                                                                                    \
         .kind = { kind_, about, fields, sizeof(struct merge), NULL }, .least = 2, .most = (most_), .build = build_##name, \
-        .call = call_##name,                                                                                              \
+        .call = call_##name, .supports_masking = true, .mask = dt_masks_joined,                                           \
     };
 
 ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, join(c, dt_add))
 ROW(subtract, "Subtract", "a layer less another", 2, join(c, dt_subtract))
-ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, join(c, dt_multiply))
+ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, multiply(c))
 ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, average(c))
-ROW(maximum, "Maximum", "the largest of layers", DT_MANY_LAYERS, join(c, dt_maximum))
-ROW(minimum, "Minimum", "the smallest of layers", DT_MANY_LAYERS, join(c, dt_minimum))
+ROW(maximum, "Maximum", "the largest of layers", DT_MANY_LAYERS, extreme(c, dt_maximum))
+ROW(minimum, "Minimum", "the smallest of layers", DT_MANY_LAYERS, extreme(c, dt_minimum))

@@ -55,6 +55,7 @@ const dt_layer dt_layer_position_embedding = {
 struct embedding {
     dt_layer_head head;
     int64_t vocabulary_size, sequence_length, embedding_dim;
+    bool mask_zero;
     const dt_tree *embeddings_initializer;
 };
 
@@ -63,8 +64,9 @@ static const dt_field fields[] = {
     DT_INT(struct embedding, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "places; a sequence may have fewer"),
     DT_INT(struct embedding, embedding_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a vector"),
     DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .preset = "uniform", .help = "of both tables"),
+    DT_FLAG(struct embedding, mask_zero, .help = "0 is no word: layers behind leave such steps out"),
     DT_LAYER_FIELDS(struct embedding),
-    DT_ONLY("tie_weights", "true"), DT_ONLY("mask_zero", "false"),
+    DT_ONLY("tie_weights", "true"),
     DT_END
 };
 
@@ -97,6 +99,7 @@ static dt_status *build(dt_layer_build *b)
     DT_TRY(build_parts(b, p));
     b->made = p;
     b->out = p->token.out;
+    b->out_mask = e->mask_zero;
     return NULL;
 }
 
@@ -107,9 +110,16 @@ static dt_value call(const dt_layer_call *c)
     return dt_add(tokens, dt_part_call(c, &p->position, tokens));
 }
 
+static dt_value mask(const dt_layer_call *c)
+{
+    return dt_layer_embedding.mask(c);
+}
+
 const dt_layer dt_layer_token_and_position_embedding = {
     .kind = { "TokenAndPositionEmbedding", "words by number, plus where they stand", fields, sizeof(struct embedding), NULL },
     .precision = DT_LAYER_BY_PARTS,
+    .supports_masking = true,
+    .mask = mask,
     .build = build,
     .call = call,
 };

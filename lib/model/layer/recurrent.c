@@ -42,6 +42,7 @@ dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell)
         DT_TRY(add_bias(b, cell));
     b->out = dt_type_of(b->in.dtype, r->return_sequences ? 3 : 2,
                         (int64_t[]){ b->in.dim[0], r->return_sequences ? b->in.dim[1] : r->units, r->units });
+    b->out_mask = b->masks[0] && r->return_sequences;
     return NULL;
 }
 
@@ -97,6 +98,27 @@ static dt_value join_steps(dt_value *y, int64_t n)
     return dt_concatenate(y, (int)n, 1);
 }
 
+/* Bools (B, units): examples of which step t counts; no value: all. */
+static dt_value counts_at(dt_value mask, int64_t t, int64_t units)
+{
+    dt_type type = dt_type_of(DT_BOOL, 2, (int64_t[]){ mask.trace ? dt_dim(mask, 0) : 0, units });
+    return mask.trace ? dt_broadcast_to(dt_slice_axis(mask, 1, t, 1, 1), &type) : mask;
+}
+
+/* One step, and what it gives; states of examples that it does not count for stay. */
+static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
+{
+    dt_value before[DT_MOST_STATES];
+    memcpy(before, s->state, sizeof before);
+    cell->step(s);
+    dt_value y = s->state[0];
+    for (int i = 0; counts.trace && i < cell->states; i++)
+        s->state[i] = dt_select(counts, s->state[i], before[i]);
+    if (!counts.trace)
+        return y;
+    return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
+}
+
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
 {
     const dt_recurrent *r = c->args;
@@ -113,9 +135,9 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
         s.state[i] = zero_state(x, r->units);
     split_steps(x, steps, in);
     for (int64_t t = 0; t < steps; t++) {
-        s.x = in[r->go_backwards ? steps - 1 - t : t];
-        cell->step(&s);
-        y[t] = s.state[0];
+        int64_t at = r->go_backwards ? steps - 1 - t : t;
+        s.x = in[at];
+        y[t] = take_step(cell, &s, counts_at(c->masks[0], at, r->units));
     }
-    return r->return_sequences ? join_steps(y, steps) : s.state[0];
+    return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }

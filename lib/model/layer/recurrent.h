@@ -4,6 +4,8 @@
  *
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *
+ * Where a mask leaves a step out, states stay as they are, and the output is once more that of the step before.
+ *
  * A cell is a row: its number of gates and states, and one step. Fields, weights and names are common to all.
  */
 #ifndef DT_MODEL_LAYER_RECURRENT_H
@@ -20,6 +22,7 @@ typedef struct dt_recurrent {
     bool use_bias, return_sequences, go_backwards, unroll;
     bool reset_after;      /* GRU */
     bool unit_forget_bias; /* LSTM */
+    bool zero_output_for_mask;
     const dt_tree *kernel_initializer, *recurrent_initializer, *bias_initializer;
 } dt_recurrent;
 
@@ -30,12 +33,13 @@ typedef struct dt_recurrent {
     DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "adds a vector for each gate"), \
     DT_FLAG(dt_recurrent, return_sequences, .help = "the output of every step, not only of the last"), \
     DT_FLAG(dt_recurrent, go_backwards, .help = "from the last step to the first"), \
+    DT_FLAG(dt_recurrent, zero_output_for_mask, .help = "at steps that a mask leaves out the output is 0, not that of the step before"), \
     DT_FLAG(dt_recurrent, unroll, .help = "steps are always written out, whatever this says"), \
     DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
     DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "default orthogonal"), \
     DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
     DT_LAYER_FIELDS(dt_recurrent), \
-    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("zero_output_for_mask", "false"), DT_ONLY("dropout", "0"), \
+    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("dropout", "0"), \
     DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
     DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"), \
     DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), DT_NOT_YET("kernel_constraint"), \

@@ -30,6 +30,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_relu = {
     .kind = { "ReLU", "max(x, 0)", fields, sizeof(struct relu), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

@@ -30,6 +30,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_rescaling = {
     .kind = { "Rescaling", "x * scale + offset", fields, sizeof(struct rescaling), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

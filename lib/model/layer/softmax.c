@@ -21,6 +21,9 @@ static dt_status *build(dt_layer_build *b)
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "Softmax", 2));
     DT_TRY(dt_axes_make(b, s->axis, &dims));
+    if (b->masks[0])
+        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "Softmax takes a mask of single values; that of '%s' is of steps", b->from[0]),
+                          "as the 'activation' of a layer softmax leaves masks alone");
     b->out = b->in;
     return NULL;
 }
@@ -53,6 +56,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_softmax = {
     .kind = { "Softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct softmax), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

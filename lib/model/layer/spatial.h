@@ -86,12 +86,15 @@ dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* The row of a layer that exists for 1, 2 and 3 spatial dimensions (n): build_, fields and call are the file's, the same for all. */
 #define DT_LAYER_OF_RANK(n, kind_, name, about, args, fields_, build_, call_)                                  \
+    DT_LAYER_OF_RANK_WITH(n, kind_, name, about, args, fields_, build_, call_, false)
+#define DT_LAYER_OF_RANK_WITH(n, kind_, name, about, args, fields_, build_, call_, masking)                    \
     static dt_status *build_##name(dt_layer_build *b)                                                          \
     {                                                                                                          \
         return build_(b, kind_, n);                                                                            \
     }                                                                                                          \
     const dt_layer dt_layer_##name = {                                                                         \
         .kind = { kind_, about, fields_, sizeof(args), NULL }, .build = build_##name, .call = call_,           \
+        .supports_masking = (masking),                                                                         \
     };
 
 #endif

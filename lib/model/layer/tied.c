@@ -47,6 +47,7 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_tied = {
     .kind = { "Tied", "the product with a table of an earlier layer, transposed", fields, sizeof(struct tied), NULL },
+    .supports_masking = true,
     .build = build,
     .call = call,
 };

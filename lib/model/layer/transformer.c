@@ -147,7 +147,8 @@ static dt_value call(const dt_layer_call *c)
         return build(b, class_name, decodes);                                                       \
     }                                                                                               \
     const dt_layer dt_layer_##row = {                                                               \
-        .kind = { class_name, words, fields, sizeof(struct transformer), NULL }, .precision = DT_LAYER_BY_PARTS, .build = row##_build, .call = call, \
+        .kind = { class_name, words, fields, sizeof(struct transformer), NULL }, .precision = DT_LAYER_BY_PARTS, .supports_masking = true,         \
+        .build = row##_build, .call = call,                                                         \
     };
 TRANSFORMER(transformer_decoder, "TransformerDecoder", true, "a block of a transformer whose steps look back")
 TRANSFORMER(transformer_encoder, "TransformerEncoder", false, "a block of a transformer whose steps look everywhere")

@@ -56,7 +56,7 @@ const dt_metric_row dt_metric_root_mean_squared_error = {
     .better = DT_BETTER_LESS,
     .kind = { "RootMeanSquaredError", "root of the mean of (y - p)^2", plain_fields, sizeof(struct plain),
               (const char *const[]){ "root_mean_squared_error", "rmse", NULL } },
-    .sums = 1, .check = dt_check_same_shape, .update = squared_error, .result = root,
+    .sums = 1, .unmasked = true, .check = dt_check_same_shape, .update = squared_error, .result = root,
 };
 
 /* ---- the cosine ---- */

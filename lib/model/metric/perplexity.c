@@ -40,6 +40,7 @@ const dt_metric_row dt_metric_perplexity = {
     .kind = { "Perplexity", "e to the mean crossentropy, targets are class numbers", fields, sizeof(struct perplexity),
               (const char *const[]){ "perplexity", NULL } },
     .sums = 1,
+    .unmasked = true,
     .check = dt_check_sparse,
     .follow = follow,
     .update = update,

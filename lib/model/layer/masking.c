@@ -1,0 +1,48 @@
+/*
+ * Masking: steps of a sequence all of whose values are `mask_value` do not count: layers behind leave them out, and their values are 0.
+ *
+ *     - Masking: {mask_value: -1}        (B, T, D)
+ */
+#include "model/model.h"
+
+struct masking {
+    dt_layer_head head;
+    double mask_value;
+};
+
+static const dt_field fields[] = {
+    DT_REAL(struct masking, mask_value, .help = "a step of nothing but this does not count"),
+    DT_LAYER_FIELDS(struct masking),
+    DT_END
+};
+
+static dt_status *build(dt_layer_build *b)
+{
+    DT_TRY(dt_layer_wants(b, "Masking", 2));
+    b->out = b->in;
+    b->out_mask = true;
+    return NULL;
+}
+
+/* x is as the layer computes: what few digits make equal is equal. */
+static dt_value mask(const dt_layer_call *c)
+{
+    const struct masking *m = c->args;
+    dt_type type = dt_type_of_value(c->x);
+    dt_value unlike = dt_convert(dt_compare(c->x, dt_like(c->x, m->mask_value), DT_NE), DT_FLOAT32);
+    dt_value any = dt_reduce(unlike, DT_REDUCE_MAX, 1u << (type.rank - 1));
+    return dt_compare(any, dt_like(any, 0), DT_GT);
+}
+
+static dt_value call(const dt_layer_call *c)
+{
+    return dt_select(dt_mask_along(mask(c), c->x), c->x, dt_like(c->x, 0));
+}
+
+const dt_layer dt_layer_masking = {
+    .kind = { "Masking", "steps of one value do not count", fields, sizeof(struct masking), NULL },
+    .supports_masking = true,
+    .mask = mask,
+    .build = build,
+    .call = call,
+};
