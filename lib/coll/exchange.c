@@ -139,34 +139,11 @@ void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out)
 {
     dt_grid grid;
     question q = {.x = x, .wires = dt_wires_of(x->topology, x->place), .best = out};
-    *out = (dt_exchange_price){.link_Bps = q.wires.link_Bps};
+    *out = (dt_exchange_price){.seconds = 0};
     if (x->ranks < 2 || x->groups < 1 || !(x->bytes > 0))
         return;
     q.wires.groups = x->groups;
     q.grid = dt_grid_find(x->topology, x->groups, x->ranks, x->place, &grid) ? &grid : NULL;
     weigh_all(&q);
     out->textbook_s = textbook(&q);
-}
-
-/* ---- at the same time ---- */
-
-/* The part of the time that an exchange keeps a kind of link busy when it is alone. */
-static double use(const dt_exchange_price *p, int axis, int up)
-{
-    return p->seconds > 0 ? p->way[axis][up] / p->link_Bps / p->seconds : 0;
-}
-
-void dt_exchange_contend(const dt_exchange_price *const *x, int n, double *slow)
-{
-    for (int i = 0; i < n; i++)
-        slow[i] = 1;
-    for (int axis = 0; axis < 3; axis++)
-        for (int up = 0; up < 2; up++) {
-            double all = 0;
-            for (int i = 0; i < n; i++)
-                all += use(x[i], axis, up);
-            for (int i = 0; i < n; i++)
-                if (use(x[i], axis, up) > 0 && all > slow[i])
-                    slow[i] = all;
-        }
 }

@@ -30,7 +30,6 @@ typedef struct dt_exchange_price {
     double latency_s;     /* of seconds: what nothing at all would cost */
     double busiest_link;  /* bytes one way over the link that carries most, all groups together */
     double way[3][2];     /* the same of the links along x, y and z, [1] towards larger coordinates */
-    double link_Bps;      /* what a link of the slice carries, one way */
     char schedule[48];    /* what was picked: "torus 6 colours 3 phases", "line"; "" where nothing travels */
 } dt_exchange_price;
 
@@ -38,9 +37,5 @@ void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out);
 
 /* The schedule that was picked, as a drawing of its colours and phases; of others their name. */
 void dt_exchange_draw(const dt_exchange *x, dt_str *out);
-
-/* How much slower each of n exchanges goes while all of them are under way: 1, where they use other links, or leave enough of them
- * free; else as much as the link that they ask most of. */
-void dt_exchange_contend(const dt_exchange_price *const *x, int n, double *slow);
 
 #endif

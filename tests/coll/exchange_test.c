@@ -203,27 +203,7 @@ static void test_drawings(void **state)
     check_drawing(&(scene_spec){"v5e", {4, 4, 1}, {false}, {1, 1, 1, 1}, BLOCKS}, DT_ALL_REDUCE, 1e6, "all_reduce by nothing: 1 rank\n");
 }
 
-/* ---- at the same time, and between slices ---- */
-
-static void test_exchanges_at_the_same_time_share_links(void **state)
-{
-    (void)state;
-    scene x, y;
-    double slow[2];
-    scene_set(&x, &(scene_spec){"v5e", {16, 16, 1}, {true, true}, {16, 1, 1, 1}, BLOCKS});
-    scene_set(&y, &(scene_spec){"v5e", {16, 16, 1}, {true, true}, {1, 16, 1, 1}, BLOCKS});
-    const dt_exchange_price along_x = scene_price(&x, DT_ALL_GATHER, 1e9), along_y = scene_price(&y, DT_ALL_GATHER, 1e9);
-    dt_exchange_contend((const dt_exchange_price *[]){&along_x, &along_y}, 2, slow);
-    assert_true(slow[0] == 1 && slow[1] == 1);
-    dt_exchange_contend((const dt_exchange_price *[]){&along_x, &along_x}, 2, slow);
-    assert_near(slow[0], 1.9, 0.01); /* two times 95 % of the links */
-    assert_near(slow[1], 1.9, 0.01);
-    const dt_exchange_price nothing = scene_price(&x, DT_ALL_GATHER, 0);
-    dt_exchange_contend((const dt_exchange_price *[]){&along_x, &nothing}, 2, slow);
-    assert_true(slow[0] == 1 && slow[1] == 1);
-    scene_drop(&x);
-    scene_drop(&y);
-}
+/* ---- between slices ---- */
 
 static void test_slices_exchange_what_a_chip_is_left_with(void **state)
 {
@@ -311,7 +291,6 @@ int main(void)
         cmocka_unit_test(test_twisted_tori_exchange_faster),
         cmocka_unit_test(test_schedules_are_named_as_the_compiler_does),
         cmocka_unit_test(test_drawings),
-        cmocka_unit_test(test_exchanges_at_the_same_time_share_links),
         cmocka_unit_test(test_slices_exchange_what_a_chip_is_left_with),
         cmocka_unit_test(test_large_slices_are_priced_quickly),
         cmocka_unit_test(test_large_groups_without_a_grid),
