@@ -33,12 +33,21 @@ static bool is_tfrecord(const unsigned char *b, size_t n)
     return n >= DT_TFRECORD_HEADER && dt_crc32c_masked(b, 8) == crc;
 }
 
+/* UTF-8 or Latin-1, as spreadsheets write it: of control characters those that set text. A binary file of any length has others. */
+static bool is_text(const unsigned char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f)
+            return false;
+    return true;
+}
+
 /* Text with a delimiter in its first line, or numbers one below the other. */
 static bool is_csv(const unsigned char *b, size_t n)
 {
     const unsigned char *end = memchr(b, '\n', n);
     const size_t line = end ? (size_t)(end - b) : n;
-    return n > 0 && !memchr(b, 0, n) && (memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) || line < 64);
+    return n > 0 && is_text(b, n) && (memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) || line < 64);
 }
 
 static const struct {

@@ -12,6 +12,8 @@ printf '1,2\n3\n' >"$TEST_DIR/cut.csv"
 show data inspect "$TEST_DIR/cut.csv"
 printf '\211PNG\r\n\032\n\0\0\0\0' >"$TEST_DIR/picture"
 show data inspect "$TEST_DIR/picture"
+printf '\222NUMPY\1,v\n' >"$TEST_DIR/binary.npy"
+show data inspect "$TEST_DIR/binary.npy"
 show data inspect "$TEST_DIR/nope"
 show data inspect "$TEST_DIR/a.csv" tests/golden/data/stored.npz
 : >"$TEST_DIR/empty"
