@@ -93,6 +93,14 @@ static int find_stored(const dt_rows *r, int n, const char *name)
     return i;
 }
 
+/* Of the same values the same fault would be told twice. */
+static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e)
+{
+    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    return r != train && !train->plan[e] && dt_type_equal(&train->stored[train->index[e]].type, &r->stored[r->index[e]].type);
+}
+
+/* The plan of an element whose mapping has a fault is NULL. */
 static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
 {
     dt_status *s = NULL;
@@ -101,7 +109,10 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
     r->plan = dt_arena_array(d->arena, const dt_map_plan *, d->n);
     for (int e = 0; e < d->n; e++) {
         index[e] = find_stored(r, d->n, d->element[e].name);
-        dt_status_append(&s, dt_rows_plan(d, r, e));
+        dt_status *bad = fails_like_train(d, r, e) ? NULL : dt_rows_plan(d, r, e);
+        if (bad)
+            r->plan[e] = NULL;
+        dt_status_append(&s, bad);
     }
     return s;
 }

@@ -170,8 +170,22 @@ static void test_take_and_split(void **state)
     }
 }
 
+/* One fault in a map step is one error, also where two parts go through it. */
+static void test_map_faults_are_told_once(void **state)
+{
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_status *s = dt_dataset_open(&d, "{format: synthetic, examples: 9, element: {x: {shape: [2]}}, map: {x: [normalize: {mean: [1, 2, 3], variance: 1}]}, "
+                                       "validation_split: 0.3, global_batch_size: 2}");
+    assert_non_null(s);
+    assert_non_null(strstr(dt_status_text(s), "'mean' has 3 numbers"));
+    assert_null(dt_status_next(s));
+    dt_status_free(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch), cmocka_unit_test(test_take_and_split)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch), cmocka_unit_test(test_take_and_split),
+                                       cmocka_unit_test(test_map_faults_are_told_once)};
     return cmocka_run_group_tests_name("parts of every format", tests, write_all, NULL);
 }
