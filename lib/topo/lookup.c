@@ -45,10 +45,7 @@ DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordina
 {
     if (!t || i < 0 || i >= t->missing)
         return false;
-    int at = 0;
-    for (; t->place[at] >= 0 || i > 0; at++)
-        i -= t->place[at] < 0;
-    place_at(t, at, coordinates);
+    place_at(t, t->missing_place[i], coordinates);
     return true;
 }
 

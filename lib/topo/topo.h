@@ -117,6 +117,7 @@ struct dt_topology {
     dt_coords *coordinates; /* [tasks * devices], task by task */
     int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
     int missing;            /* places of the mesh without a device */
+    int *missing_place;     /* [missing] which, row-major */
     int *distance;          /* links from chip 0 to each chip where the slice is twisted, else NULL */
     dt_str serialized;      /* TopologyProto bytes: as read, or written when it was made */
 };

@@ -117,6 +117,10 @@ static void index_places(dt_topology *t)
         t->place[place_index(t->mesh, t->coordinates[i])] = i;
     for (int i = 0; i < n; i++)
         t->missing += t->place[i] < 0;
+    t->missing_place = dt_alloc(dt_size_mul((size_t)t->missing, sizeof *t->missing_place));
+    for (int i = 0, k = 0; i < n; i++)
+        if (t->place[i] < 0)
+            t->missing_place[k++] = i;
 }
 
 /* NULLs are as wrong as what they stand for. */
@@ -198,6 +202,7 @@ DT_API void dt_topology_unref(dt_topology *t)
     dt_str_release(&t->serialized);
     free(t->coordinates);
     free(t->place);
+    free(t->missing_place);
     free(t->distance);
     free(t);
 }

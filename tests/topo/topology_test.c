@@ -26,8 +26,13 @@ static void check_topology(const dt_topology *t, const json_t *want)
     int n = 0;
     int64_t *missing = golden_ints(json_object_get(want, "missing_devices"), &n, NULL);
     assert_int_equal(t->missing, n / 4);
-    for (int i = 0; i < n / 4; i++)
-        assert_false(dt_topology_has(t, (dt_coords){(int)missing[4 * i], (int)missing[4 * i + 1], (int)missing[4 * i + 2], (int)missing[4 * i + 3]}));
+    for (int i = 0; i < n / 4; i++) {
+        const int at[4] = {(int)missing[4 * i], (int)missing[4 * i + 1], (int)missing[4 * i + 2], (int)missing[4 * i + 3]};
+        int told[4];
+        assert_false(dt_topology_has(t, (dt_coords){at[0], at[1], at[2], at[3]}));
+        assert_true(dt_topology_missing_device(t, i, told));
+        assert_memory_equal(told, at, sizeof at);
+    }
     assert_int_equal(t->tasks, json_integer_value(json_object_get(want, "num_tasks")));
     assert_int_equal(t->devices, json_integer_value(json_object_get(want, "num_tpus_per_task")));
     check_lookups(t, json_object_get(want, "lookup"));
