@@ -19,7 +19,7 @@
 
 #define LARGEST_TEXT ((int64_t)256 << 20)
 
-enum { CODES = 0x110000, PIECE = 1 << 16 };
+enum { CODES = 0x110000, PAGE = 256, PAGES = CODES / PAGE, PIECE = 1 << 16 };
 
 /* ---- the job's words ---- */
 
@@ -148,34 +148,50 @@ static dt_status *decode(const dt_str *text, const char *path, codes *out)
     return NULL;
 }
 
-/* token[code]: its place in the vocabulary, or -1. */
-static int64_t number_codes(const codes *c, int32_t *token)
+/* By the 256, those of which a text has some: a token's place in the vocabulary, or -1. */
+typedef struct numbering {
+    int32_t *page[PAGES];
+} numbering;
+
+static void numbering_release(numbering *x)
 {
-    int64_t n = 0;
-    memset(token, -1, CODES * sizeof *token);
-    for (int64_t i = 0; i < c->n; i++)
-        token[c->v[i]] = 0;
-    for (int64_t i = 0; i < CODES; i++)
-        if (token[i] == 0)
-            token[i] = (int32_t)n++;
-    return n;
+    for (int p = 0; p < PAGES; p++)
+        free(x->page[p]);
 }
 
-/* The characters that have a number, in order. */
-static uint32_t *list_codes(dt_arena *arena, const int32_t *token, int64_t n)
+static int32_t *page_of(numbering *x, uint32_t code)
 {
-    uint32_t *code = dt_arena_array(arena, uint32_t, n), *to = code;
-    for (uint32_t i = 0; i < CODES; i++)
-        if (token[i] >= 0)
-            *to++ = i;
+    int32_t **page = &x->page[code / PAGE];
+    if (!*page)
+        *page = memset(dt_alloc(PAGE * sizeof **page), -1, PAGE * sizeof **page);
+    return *page;
+}
+
+/* The vocabulary in order, in the arena; *n: how many. */
+static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *arena, int64_t *n)
+{
+    *n = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        int32_t *token = &page_of(x, c->v[i])[c->v[i] % PAGE];
+        *n += *token < 0;
+        *token = 0;
+    }
+    uint32_t *code = dt_arena_array(arena, uint32_t, *n), *to = code;
+    for (uint32_t p = 0; p < PAGES; p++)
+        for (uint32_t i = 0; x->page[p] && i < PAGE; i++)
+            if (x->page[p][i] == 0) {
+                x->page[p][i] = (int32_t)(to - code);
+                *to++ = p * PAGE + i;
+            }
     return code;
 }
 
 /* In place: both are 32 bits wide. */
-static dt_status *replace_codes(codes *c, const int32_t *token, const char *path)
+static dt_status *replace_codes(codes *c, const numbering *x, const char *path)
 {
     for (int64_t i = 0; i < c->n; i++) {
-        int32_t t = token[c->v[i]];
+        const int32_t *page = x->page[c->v[i] / PAGE];
+        const int32_t t = page ? page[c->v[i] % PAGE] : -1;
         if (t < 0)
             return dt_fail(DT_E_DATA_FILE, NULL, "%s: character %lld (U+%04X) does not occur in the training text", path, (long long)i,
                            (unsigned)c->v[i]);
@@ -207,7 +223,7 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, d
 }
 
 /* Other parts than train take train's vocabulary, so its text is looked through again. */
-static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *token, const char *file)
+static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering *numbers, const char *file)
 {
     codes train = {0};
     dt_paths paths = {0};
@@ -215,10 +231,9 @@ static dt_status *tokenize(const dt_format_request *r, dt_examples *x, int32_t *
     if (r->part != DT_PART_TRAIN)
         s = read_codes(r, r->train, &paths, &train);
     dt_paths_release(&paths);
-    x->vocabulary = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, token);
+    x->code = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, numbers, r->arena, &x->vocabulary);
     free(train.v);
-    x->code = list_codes(r->arena, token, x->vocabulary);
-    return s ? s : dt_at(replace_codes(&x->tokens, token, file), &r->tree->at);
+    return s ? s : dt_at(replace_codes(&x->tokens, numbers, file), &r->tree->at);
 }
 
 static dt_status *read_part(const dt_format_request *r, dt_examples *x)
@@ -226,9 +241,9 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
     DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
     DT_TRY(read_codes(r, r->tree, &x->paths, &x->tokens));
     const char *file = x->paths.v[0];
-    int32_t *token = dt_alloc(CODES * sizeof *token);
-    dt_status *s = tokenize(r, x, token, file);
-    free(token);
+    numbering numbers = {0};
+    dt_status *s = tokenize(r, x, &numbers, file);
+    numbering_release(&numbers);
     if (s)
         return s;
     x->count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
