@@ -101,24 +101,30 @@ static bool is_dead(const holder *h)
     return kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* False: the text names nobody who could have the lock. */
-static bool read_holder(const char *path, holder *h)
+dt_status *dt_lock_refusal(const char *dir, const char *text)
+{
+    holder h;
+    if (!parse_text(text, &h) || is_dead(&h))
+        return NULL;
+    return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host, h.since);
+}
+
+static dt_status *read_holder(const char *dir, const char *path)
 {
     dt_str text = {0};
-    dt_status *s = dt_file_read(path, 1024, &text);
-    bool known = !s && text.size > 0 && parse_text(text.data, h) && !is_dead(h);
-    dt_status_free(s); /* nobody to name, then */
+    dt_status *unread = dt_file_read(path, 1024, &text), *s = unread ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
+    dt_status_free(unread); /* nobody to name, then */
     dt_str_release(&text);
-    return known;
+    return s;
 }
 
 static dt_status *in_use(const char *dir, const char *path)
 {
-    holder h;
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     for (int i = 0; i < LOOKS; i++) {
-        if (read_holder(path, &h))
-            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host, h.since);
+        dt_status *named = read_holder(dir, path);
+        if (named)
+            return named;
         nanosleep(&pause, NULL);
     }
     return dt_fail(DT_E_IN_USE, NULL, "%s: in use by another process, which '%s' does not name", dir, path);

@@ -1,8 +1,9 @@
 /* See fuzz.h. */
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* memfd_create, nftw */
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/file.h"
 #include "data/data.h"
 
-enum { MOST_BATCHES = 64, MOST_ADDED = 8 };
+enum { MOST_BATCHES = 64, MOST_ADDED = 8, MOST_NAMES = 16 };
 
 _Noreturn void fuzz_fail(const char *file, int line, const char *what)
 {
@@ -54,12 +55,11 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
-static void make_folder(void)
+static void make_folder(char *path)
 {
     const char *memory = "/dev/shm/dtrain-fuzz-XXXXXX", *disk = "/tmp/dtrain-fuzz-XXXXXX";
-    strcpy(folder, access("/dev/shm", W_OK) == 0 ? memory : disk);
-    FUZZ_CHECK(mkdtemp(folder), "no folder for the input");
-    atexit(remove_folder);
+    strcpy(path, access("/dev/shm", W_OK) == 0 ? memory : disk);
+    FUZZ_CHECK(mkdtemp(path), "no folder for the input");
 }
 
 void fuzz_folder_add(const char *name, const void *bytes, size_t n)
@@ -74,14 +74,74 @@ void fuzz_folder_add(const char *name, const void *bytes, size_t n)
 
 const char *fuzz_folder(const char *name, const void *bytes, size_t n)
 {
-    if (!*folder)
-        make_folder();
+    if (!*folder) {
+        make_folder(folder);
+        atexit(remove_folder);
+    }
     empty_folder();
     fuzz_folder_add(name, bytes, n);
     return folder;
 }
 
-const char *fuzz_string(const uint8_t *data, size_t size)
+/* ---- folders in a folder ---- */
+
+static char tree[64];
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    return where->level > 0 ? remove(path) : 0;
+}
+
+static void empty_tree(void)
+{
+    nftw(tree, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void remove_tree(void)
+{
+    empty_tree();
+    rmdir(tree);
+}
+
+/* Below `tree`, folder by folder; a part that is "..", or too long for a name, ends it. */
+static void grow(char *name, const void *bytes, size_t n)
+{
+    const bool folder_only = *name && name[strlen(name) - 1] == '/';
+    char path[1024], *rest, *part = strtok_r(name, "/", &rest);
+    size_t used = strlen(strcpy(path, tree));
+    for (char *next; part && strcmp(part, "..") != 0 && strlen(part) < 256 && used + strlen(part) + 2 < sizeof path; part = next) {
+        next = strtok_r(NULL, "/", &rest);
+        used += (size_t)snprintf(path + used, sizeof path - used, "/%s", part);
+        if (next || folder_only) {
+            mkdir(path, 0755);
+            continue;
+        }
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd >= 0)
+            put(fd, bytes, n);
+        close(fd);
+    }
+}
+
+const char *fuzz_tree(char *names, const void *bytes, size_t n)
+{
+    char *rest;
+    int left = MOST_NAMES;
+    if (!*tree) {
+        make_folder(tree);
+        atexit(remove_tree);
+    }
+    empty_tree();
+    for (char *line = strtok_r(names, "\n", &rest); line && left > 0; line = strtok_r(NULL, "\n", &rest), left--)
+        grow(line, bytes, n);
+    return tree;
+}
+
+/* ---- strings ---- */
+
+char *fuzz_copy(const uint8_t *data, size_t size)
 {
     static char *text;
     free(text);
@@ -91,6 +151,11 @@ const char *fuzz_string(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     return text;
+}
+
+const char *fuzz_string(const uint8_t *data, size_t size)
+{
+    return fuzz_copy(data, size);
 }
 
 /* ---- what is wrong with an error ---- */

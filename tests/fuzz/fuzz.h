@@ -31,7 +31,18 @@
     size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed); \
     size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed)
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+/* What mutates gets its checksums made right again, by `repair`, in seven of eight. */
+#define FUZZ_REPAIRED_BY(repair)                                                                \
+    FUZZ_MUTATOR;                                                                               \
+    size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) \
+    {                                                                                           \
+        size = LLVMFuzzerMutate(data, size, most);                                              \
+        if (seed % 8 != 0)                                                                      \
+            repair(data, size);                                                                 \
+        return size;                                                                            \
+    }
 #else
+#define FUZZ_REPAIRED_BY(repair)
 #define FUZZ_TARGET(name)                                \
     int fuzz_##name(const uint8_t *data, size_t size); \
     int fuzz_##name(const uint8_t *data, size_t size)
@@ -43,8 +54,13 @@ const char *fuzz_file(const void *bytes, size_t n);
 const char *fuzz_folder(const char *name, const void *bytes, size_t n);
 /* One more file there. */
 void fuzz_folder_add(const char *name, const void *bytes, size_t n);
+/* Another empty folder, with a file, of these bytes, for each line of `names`: "a/b.csv", or "a/" for a folder. Lines that lead out of it, and more than 16,
+ * are left out. `names` is changed. */
+const char *fuzz_tree(char *names, const void *bytes, size_t n);
 /* A terminated copy that is freed by the next call: of inputs that readers want as a string. Cut at the first NUL, like any argument. */
 const char *fuzz_string(const uint8_t *data, size_t size);
+/* That, to be written to. */
+char *fuzz_copy(const uint8_t *data, size_t size);
 
 /* Looks at an error, or NULL, as a user would get it, and frees it. */
 void fuzz_done(dt_status *s);

@@ -15,15 +15,4 @@ FUZZ_TARGET(guess)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0) {
-        repair_zip(data, size);
-        if (size > 0 && data[0] < 128)
-            repair_tfrecord(data, size);
-    }
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_any)

@@ -8,12 +8,4 @@ FUZZ_TARGET(png)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0 && size > 0)
-        repair_png(data + 1, size - 1);
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_picture)

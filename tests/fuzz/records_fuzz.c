@@ -43,12 +43,4 @@ FUZZ_TARGET(records)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0 && size > 0 && data[0] % FRAMINGS == 0)
-        repair_tfrecord(data + 1, size - 1);
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_records)

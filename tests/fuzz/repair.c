@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/hash.h"
 #include "data/record/record.h"
 
 static uint32_t little(const uint8_t *p)
@@ -38,8 +39,14 @@ void repair_tfrecord(uint8_t *data, size_t size)
     }
 }
 
+void repair_records(uint8_t *data, size_t size)
+{
+    if (size > 0 && data[0] % 4 == 0)
+        repair_tfrecord(data + 1, size - 1);
+}
+
 /* Signature, then chunks: length, type, data, CRC of type and data. */
-void repair_png(uint8_t *data, size_t size)
+static void repair_png(uint8_t *data, size_t size)
 {
     enum { SIGNATURE = 8, FRAME = 12 };
     for (size_t at = SIGNATURE; at <= size && size - at >= FRAME;) {
@@ -50,6 +57,24 @@ void repair_png(uint8_t *data, size_t size)
         put_big(p + 8 + length, (uint32_t)crc32(0, p + 4, length + 4));
         at += FRAME + length;
     }
+}
+
+void repair_picture(uint8_t *data, size_t size)
+{
+    if (size > 0)
+        repair_png(data + 1, size - 1);
+}
+
+/* ---- state.json ---- */
+
+void repair_state(uint8_t *data, size_t size)
+{
+    static const char key[] = ", \"sha256\": \"";
+    for (size_t at = size; at-- > 0;)
+        if (size - at >= sizeof key - 1 + 64 && memcmp(data + at, key, sizeof key - 1) == 0) {
+            memcpy(data + at + sizeof key - 1, dt_sha256_of(data, at).hex, 64);
+            return;
+        }
 }
 
 /* ---- ZIP ---- */
@@ -93,4 +118,11 @@ void repair_zip(uint8_t *data, size_t size)
     for (size_t at = 0; size >= ENTRY_SIZE && at <= size - ENTRY_SIZE; at++)
         if (memcmp(data + at, "PK\1\2", 4) == 0)
             repair_member(data, size, data + at);
+}
+
+void repair_any(uint8_t *data, size_t size)
+{
+    repair_zip(data, size);
+    if (size > 0 && data[0] < 128)
+        repair_tfrecord(data, size);
 }

@@ -268,4 +268,34 @@ for root, _, names in os.walk("configs"):
 for i in range(4):
     put("words", "learned%d" % i, bytes([i]) + b"x\nTo be or not to be\n\"that is, the question\"\nto\n")
 put("words", "given", b"\4" + b"\n[UNK]\nto\nbe\r\nquestion\n")
+put("lock", "held", "pid 4412 on node-b since 2025-11-21T09:53:07Z\nboot 1b4e28ba-2fa1-11d2-883f-0016d3cca427\n")
+put("lock", "torn", "pid 4412 on node-b since 2025-11-")
+JOB = """seed: 7
+strategy: {type: mirrored, replicas: 2}
+dataset: {format: synthetic, examples: 60, element: {image: {shape: [8]}, label: {num_classes: 3}}, global_batch_size: 8}
+model: {layers: [Input: {name: image, shape: [8]}, Dense: {units: 4}]}
+compile: {optimizer: {SGD: {learning_rate: 0.05}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 2}
+"""
+for i, own in enumerate(("fit: {epochs: 3}\n", "compile: {optimizer: {Adam: {learning_rate: 0.1}}, loss: null}\nstrategy: {type: mirrored, replicas: 3}\n",
+                         "dataset: null\nmodel: {layers: []}\n", "extends: base.yaml\n", "seed: [1\n")):
+    put("extends", "form%d" % i, JOB + "-----\n" + own)
+put("extends", "chain", "extends: job.yaml\n" + JOB + "-----\n")
+SHARDS = "".join("train-%05d-of-00003.csv\n" % i for i in range(3))
+for i, text in enumerate(("train-*\n" + SHARDS, "*.csv\n" + SHARDS[:50], "a/[x-z]*/?\na/y/1\na/z/2\na/b/3\n", "x\n", "train*\n" + SHARDS + SHARDS.replace("00003", "00002"))):
+    put("paths", "form%d" % i, text)
+for i, text in enumerate(("one/a.png\ntwo/b.PNG\ntwo/.hidden\nthree/c.png\n", "one/a.png\nnotes.txt\n", "one/\ntwo/a.jpg\n", "a/b/c.png\n")):
+    put("image_folder", "form%d" % i, text)
+for i, text in enumerate(("ckpt/step-00000003/state.json\nckpt/step-00000010/state.json\nckpt/step-00000010.tmp/state.json\n", "ckpt\n", "ckpt/step-3/state.json\n",
+                          "ckpt/step-000000000000000009/\nckpt/step-123456789/state.json\nhistory.jsonl\n", "ckpt/step-00000004\nckpt/probe.tmp\n")):
+    put("steps", "form%d" % i, text)
+for i, text in enumerate(("{epoch:02d}-{val_loss:.2f}.x", "a{{b}}{loss}", "{loss:08.3e}{loss:g}{loss:F}{loss:E}{loss:G}", "{epoch", "{x!r}", "{epoch:5d}}", "{loss:12}")):
+    put("pattern", "form%d" % i, text + "\n\0\0\0\0\0\0\xc0?")
+KEPT = {"learning_rate": 0.05, "CSVLogger": {"size": 47, "end": 47, "keys": ["loss", "val_loss"]},
+        "ReduceLROnPlateau": {"wait": 1, "cooldown": 0, "best": 0.7},
+        "TensorBoard": {"train": [{"name": "events.out.tfevents.1.x.2.0", "size": 47, "end": 57}], "validation": []},
+        "ModelCheckpoint": {"monitor": "val_loss", "best": "inf", "seen": 0}, "EarlyStopping": {"wait": 2, "best": "-inf", "best_epoch": 1, "stopped_epoch": 0}}
+put("callbacks", "all", json.dumps(KEPT))
+put("callbacks", "none", "{}")
+put("callbacks", "rate", '{"learning_rate": "nan"}')
 put("learned", "two", '{"x.0":{"mean":[1,2.5],"variance":[0.5,1e-9]},"y.1":{"words":["to","be"]}}')

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "dtrain.h"
 #include "format/state.h"
 #include "fuzz.h"
+#include "repair.h"
 
 static const char empty_header[] = "\x02\0\0\0\0\0\0\0{}";
 
@@ -26,17 +26,4 @@ FUZZ_TARGET(state)
     return 0;
 }
 
-#ifdef DT_FUZZER
-/* The last key is the SHA-256 of all before it. */
-FUZZ_MUTATOR
-{
-    static const char key[] = ", \"sha256\": \"";
-    size = LLVMFuzzerMutate(data, size, most);
-    for (size_t at = size; seed % 8 != 0 && at-- > 0;)
-        if (size - at >= sizeof key - 1 + 64 && memcmp(data + at, key, sizeof key - 1) == 0) {
-            memcpy(data + at + sizeof key - 1, dt_sha256_of(data, at).hex, 64);
-            break;
-        }
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_state)

@@ -10,12 +10,4 @@ FUZZ_TARGET(tfrecord)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0)
-        repair_tfrecord(data, size);
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_tfrecord)

@@ -18,12 +18,4 @@ FUZZ_TARGET(weights)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0)
-        repair_zip(data, size);
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_zip)

@@ -33,12 +33,4 @@ FUZZ_TARGET(zip)
     return 0;
 }
 
-#ifdef DT_FUZZER
-FUZZ_MUTATOR
-{
-    size = LLVMFuzzerMutate(data, size, most);
-    if (seed % 8 != 0)
-        repair_zip(data, size);
-    return size;
-}
-#endif
+FUZZ_REPAIRED_BY(repair_zip)

@@ -1,0 +1,22 @@
+/* Patterns of file names, and sets of shards that must be whole: the first line is the pattern, the others are files and folders to choose from. */
+#include <string.h>
+
+#include "data/record/record.h"
+#include "fuzz.h"
+
+FUZZ_TARGET(paths)
+{
+    char *pattern = fuzz_copy(data, size), *names = pattern + strcspn(pattern, "\n");
+    dt_paths found = {0};
+    if (*names)
+        *names++ = '\0';
+    if (*pattern == '/' || strstr(pattern, "..")) /* what else lies on this machine is nobody's input */
+        return 0;
+    const char *folder = fuzz_tree(names, "x", 1);
+    dt_status *s = dt_paths_match(&found, folder, pattern);
+    for (int i = 0; i < found.n; i++)
+        FUZZ_CHECK(strncmp(found.v[i], folder, strlen(folder)) == 0, "found outside the folder");
+    fuzz_done(s);
+    dt_paths_release(&found);
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* Names below ckpt/ of a run, and the checkpoints found by them: the newest, and what `ckpt ls` says. Each file there is one good state.json. */
+#include <stdlib.h>
+
+#include "dtrain.h"
+#include "format/state.h"
+#include "fuzz.h"
+
+static void list(const char *run, bool json)
+{
+    char *text = NULL;
+    fuzz_done(dt_checkpoint_list(run, json, &text));
+    free(text);
+}
+
+static void find_newest(const char *run)
+{
+    dt_checkpoint c = {0};
+    dt_status *warnings = NULL;
+    int64_t generation = 0;
+    fuzz_done(dt_checkpoint_newest(&c, run, &warnings));
+    fuzz_done(warnings);
+    dt_checkpoint_release(&c);
+    fuzz_done(dt_checkpoints_generation(run, &generation));
+}
+
+FUZZ_TARGET(steps)
+{
+    static const char none[] = "0000000000000000000000000000000000000000000000000000000000000000";
+    dt_digest digest;
+    dt_str text = {0};
+    snprintf(digest.hex, sizeof digest.hex, "%s", none);
+    dt_state_print(&(dt_state_file){.step = 3, .weights_sha256 = none, .kernels = "none", .job_sha256 = none, .job = "{}"}, &digest, &digest, &text);
+    const char *run = fuzz_tree(fuzz_copy(data, size), dt_str_text(&text), text.size);
+    dt_str_release(&text);
+    list(run, false);
+    list(run, true);
+    find_newest(run);
+    return 0;
+}
