@@ -87,10 +87,7 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
 /* fit divides sums over examples by their number: what is no such quotient is for loops of one's own. */
 static dt_status *check_loss(const dt_named *loss)
 {
-    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
-    if (row->whole)
-        return dt_fail(DT_E_NOT_YET, &loss->at, "%s is one number for a batch; fit wants losses of single examples", loss->kind->name);
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
                                   dt_reductions[reduction]), "leave it out");

@@ -154,6 +154,12 @@ dt_status *dt_check_same_shape(const void *args, const dt_type *target, const dt
     return misfit(target, prediction, "targets must have the predictions' shape", NULL);
 }
 
+bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction)
+{
+    const dt_loss_row *row = (const dt_loss_row *)named->kind;
+    return row && row->summed && (row->summed(named->args, prediction) & 1);
+}
+
 /* ---- the handle ---- */
 
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out)

@@ -5,3 +5,4 @@ DT_LOSS_ROW(mean_absolute_percentage_error) DT_LOSS_ROW(mean_squared_logarithmic
 DT_LOSS_ROW(categorical_focal_crossentropy) DT_LOSS_ROW(binary_focal_crossentropy)
 DT_LOSS_ROW(kl_divergence) DT_LOSS_ROW(poisson) DT_LOSS_ROW(cosine_similarity)
 DT_LOSS_ROW(hinge) DT_LOSS_ROW(squared_hinge) DT_LOSS_ROW(categorical_hinge) DT_LOSS_ROW(dice) DT_LOSS_ROW(tversky)
+DT_LOSS_ROW(generalized_crossentropy)

@@ -350,17 +350,23 @@ typedef struct dt_loss_call_args {
 /* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
+#define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
     bool sparse;          /* targets are class numbers */
-    bool whole;           /* `rows` gives one number for the batch: such a loss has no sum over examples, so fit cannot divide it */
     const char *accuracy; /* the metric class that `accuracy` means with this loss; NULL: by shape */
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
     dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
     const int64_t *(*ignored)(const void *args);  /* the label of those that do not; NULL: there is none */
+    /* Of a loss that is a function of sums; all NULL: it is none. With the batch's dimension among those that are summed it is one number for the batch. */
+    uint32_t (*summed)(const void *args, const dt_type *prediction);        /* the dimensions */
+    int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]); /* what is summed, of the predictions' shape; their number */
+    dt_value (*join)(const void *args, const dt_value *sum);                /* the loss from the sums; its mean counts where sums are several */
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
+/* Whether it is one number for the batch: no sum over examples, nothing to be weighed. */
+bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 /* One loss per example, (B): the mean over its samples. */
 dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c);

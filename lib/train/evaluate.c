@@ -1,7 +1,8 @@
 /*
  * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in which
  * they are formed, and products may round otherwise where they have other rows beside them. So examples come in pieces of as many rows as the model alone
- * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps.
+ * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A loss that is one number for a batch is that of
+ * the job's batches, as in training.
  */
 #include "strategy/compiled.h"
 #include "train/trainer.h"
@@ -25,6 +26,14 @@ static int64_t largest_row(const dt_graph *g)
     return most;
 }
 
+static bool has_whole_loss(const dt_trainer *t)
+{
+    bool has = false;
+    for (int i = 0; i < t->o.compile->n_outputs; i++)
+        has |= dt_loss_is_whole(&t->o.compile->output[i].loss, &t->o.model->spec.output[i].type);
+    return has;
+}
+
 /* Where devices of a chip compute, each has its part of the job's own batch, and other numbers. */
 void dt_trainer_plan_evaluation(dt_trainer *t)
 {
@@ -32,7 +41,7 @@ void dt_trainer_plan_evaluation(dt_trainer *t)
     t->evaluation_rows = MOST_ROWS;
     while (t->evaluation_rows > 1 && t->evaluation_rows > MOST_BYTES / row)
         t->evaluation_rows /= 2;
-    if (dt_compiled_is_chip(t->evaluate))
+    if (dt_compiled_is_chip(t->evaluate) || has_whole_loss(t))
         t->evaluation_rows = dt_dataset_batch_size(t->o.data);
 }
 

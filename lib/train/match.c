@@ -160,6 +160,15 @@ static dt_status *check_weight(const dt_element *weight, const dt_element *targe
                    weight->name, target->name);
 }
 
+/* Of a loss that is one number for a batch there is nothing to weigh. */
+static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction)
+{
+    if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_LABELS, told(&output->sample_weight_at), "%s over the batch is one number, whatever its examples count",
+                              output->loss.kind->name), "give it the axes of an example: axis: [1]");
+}
+
 static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, const dt_type *output)
 {
     DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
@@ -177,6 +186,8 @@ static dt_status *check_targets(const dt_element *element, const dt_model_spec *
         if (row)
             DT_TRY(at_place(row->check(loss->args, &element[m->target[i]].type, &model->output[i].type), &loss->at));
     }
+    for (int i = 0; i < c->n_outputs; i++)
+        DT_TRY(check_whole(&c->output[i], &model->output[i].type));
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0)
             DT_TRY(check_weight(&element[m->weight[i]], &element[m->target[i]], &c->output[i]));

@@ -16,6 +16,11 @@ const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output
     return is_alone(c) ? "loss" : dt_arena_printf(arena, "loss/%d", output);
 }
 
+const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output)
+{
+    return is_alone(c) ? "whole" : dt_arena_printf(arena, "whole/%d", output);
+}
+
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output)
 {
     return is_alone(c) ? "weight" : dt_arena_printf(arena, "weight/%d", output);
@@ -85,6 +90,12 @@ static bool lead(const making *m, const char *name, int slot)
     return at >= 0;
 }
 
+static void lead_repeated(const making *m, const char *name, int slot)
+{
+    if (lead(m, name, slot))
+        m->t->repeats[find_result(m->step, name)] = true;
+}
+
 static void lead_or_count(const making *m, const char *name, int slot)
 {
     if (!lead(m, name, slot))
@@ -109,6 +120,7 @@ static void lead_metric(const making *m, const dt_sum_layout *l, const dt_compil
 void dt_tally_make(dt_tally *t, dt_arena *arena, const dt_sum_layout *l, const dt_compile_spec *c, const dt_graph *step)
 {
     *t = (dt_tally){ .n = step->n_results, .slot = dt_arena_array(arena, int, step->n_results + 1),
+                     .repeats = dt_arena_array(arena, bool, step->n_results + 1),
                      .counted = dt_arena_array(arena, int, c->n_outputs + c->n_metrics + 1) };
     const making m = { t, arena, step };
     for (int i = 0; i < t->n; i++)
@@ -116,11 +128,11 @@ void dt_tally_make(dt_tally *t, dt_arena *arena, const dt_sum_layout *l, const d
     for (int i = 0; i < c->n_outputs; i++)
         if (l->loss[i] != DT_NO_SLOT) {
             lead(&m, dt_loss_result(arena, c, i), l->loss[i]);
+            lead_repeated(&m, dt_whole_result(arena, c, i), l->loss[i]);
             lead_or_count(&m, dt_weight_result(arena, c, i), l->loss[i] + 1);
         }
-    lead(&m, DT_PENALTY_RESULT, l->penalty);
+    lead_repeated(&m, DT_PENALTY_RESULT, l->penalty);
     lead(&m, DT_ACTIVITY_RESULT, l->penalty);
-    t->penalty = find_result(step, DT_PENALTY_RESULT);
     for (int i = 0; i < c->n_metrics; i++)
         lead_metric(&m, l, c, i);
 }
@@ -136,7 +148,7 @@ void dt_tally_add(const dt_tally *t, const dt_view *result, int64_t rows, int mo
 {
     for (int r = 0; r < t->n; r++)
         for (int64_t i = 0; t->slot[r] != DT_NO_SLOT && t->slot[r] < most && i < dt_type_elements(&result[r].type); i++)
-            sum[t->slot[r] + i] += value_at(&result[r], i) * (r == t->penalty ? (double)rows : 1);
+            sum[t->slot[r] + i] += value_at(&result[r], i) * (t->repeats[r] ? (double)rows : 1);
     for (int i = 0; i < t->n_counted; i++)
         if (t->counted[i] < most)
             sum[t->counted[i]] += (double)rows;

@@ -2,7 +2,7 @@
  * From the results of steps to the numbers of an epoch. Every number is a function of sums over examples, added up in double, so none depends on how
  * data divides into batches. The sums lie in one row:
  *
- *     of each output with a loss   sum of the losses, what they are divided by
+ *     of each output with a loss   sum of the losses, what they are divided by; a loss of the whole batch counts once for each example
  *     of all                       what is added to the loss, once for each example
  *     of each metric               a mean: sum, what it is divided by; else its parts, one after the other
  *
@@ -25,13 +25,14 @@ typedef struct dt_sum_layout {
 /* Where the results of one step go. */
 typedef struct dt_tally {
     int n, *slot;                     /* [n] of each result its first sum; DT_NO_SLOT: it is none */
-    int penalty;                      /* the result that counts for each example; DT_NO_SLOT: there is none */
+    bool *repeats;                    /* [n] the result counts for each example */
     int n_counted, *counted;          /* sums that count examples */
 } dt_tally;
 
 /* Names of results, in `arena`. k: of a metric's parts, or its divisor. */
 enum { DT_DIVISOR = -1 };
 const char *dt_loss_result(dt_arena *arena, const dt_compile_spec *c, int output);
+const char *dt_whole_result(dt_arena *arena, const dt_compile_spec *c, int output); /* of a loss that is one number for the batch */
 const char *dt_weight_result(dt_arena *arena, const dt_compile_spec *c, int output);
 const char *dt_metric_result(dt_arena *arena, const dt_compile_spec *c, int metric, int k);
 #define DT_PENALTY_RESULT "penalty"   /* what weights add to the loss */

@@ -11,6 +11,7 @@ typedef struct term {
     dt_value mask;    /* bools, of the predictions without their last dimension: samples that count at all; no trace: all */
     dt_value rows;    /* (B): one loss per example, times what it counts; no trace: the output has no loss */
     dt_value divisor; /* (B): what the sum of rows is divided by the sum of; no trace: each counts 1 */
+    dt_value whole;   /* a scalar, the same on all replicas: the loss of the whole batch; then the sum of rows has the loss's gradient, not its value */
 } term;
 
 /* A term for each output, and one more for what values of layers add to the loss: rows alone. */
@@ -96,19 +97,72 @@ static dt_value count_of(const term *x)
     return dt_select(dt_compare(sum, dt_like(sum, 0), DT_EQ), dt_like(sum, 1), sum); /* where no example counts the gradient is 0 */
 }
 
-static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x)
+/* ---- losses of the whole batch ---- */
+
+static dt_value plus(dt_value a, dt_value b)
 {
-    const dt_named *loss = &t->o.compile->output[i].loss;
+    return a.trace ? dt_add(a, b) : b;
+}
+
+/* (B): the part's numbers, each times what the loss changes with its sum. */
+static dt_value pull_back(dt_value part, dt_value slope, uint32_t summed)
+{
+    const dt_type type = dt_type_of_value(part);
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+    for (int i = 0; i < type.rank; i++)
+        if (!(summed >> i & 1))
+            dims[n++] = (int8_t)i;
+    dt_value all = dt_multiply(part, dt_broadcast_in_dim(dt_stop_gradient(slope), &type, dims));
+    return dt_reduce(all, DT_REDUCE_SUM, (1u << type.rank) - 2);
+}
+
+/*
+ * A function of sums over the batch of all replicas. A replica's share of its gradient is that of sum(part * slope), where a slope is what the loss
+ * changes with a sum: all replicas have the same, and their shares add up.
+ */
+static void emit_whole(const dt_named *loss, const dt_loss_call_args *c, term *x)
+{
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
-    const dt_loss_call_args c = { .args = loss->args, .target = x->target, .prediction = x->prediction };
-    const char *before = dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
-    dt_value values = row->rows(&c), mask = row->mask ? row->mask(&c) : (dt_value){ 0 };
+    const dt_type type = dt_type_of_value(c->prediction);
+    uint32_t summed = row->summed(loss->args, &type);
+    dt_value part[DT_LOSS_PARTS], sum[DT_LOSS_PARTS], slope[DT_LOSS_PARTS];
+    int n = row->parts(c, part);
+
+    for (int i = 0; i < n; i++)
+        sum[i] = dt_all_reduce(DT_SUM, dt_reduce(part[i], DT_REDUCE_SUM, summed));
+    dt_value values = row->join(loss->args, sum);
+    const dt_type several = dt_type_of_value(values);
+    x->whole = dt_divide(dt_reduce_sum(values, DT_NO_AXIS), dt_like(dt_reduce_sum(values, DT_NO_AXIS), (double)dt_type_elements(&several)));
+    dt_gradients_of(x->whole, sum, n, slope);
+    for (int i = 0; i < n; i++)
+        if (slope[i].trace)
+            x->rows = plus(x->rows, pull_back(part[i], slope[i], summed));
+}
+
+/* A loss of each sample. */
+static void emit_rows(const dt_named *loss, const dt_loss_call_args *c, term *x)
+{
+    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    dt_value values = row->rows(c), mask = row->mask ? row->mask(c) : (dt_value){ 0 };
     if (x->mask.trace) {
         dt_value is = dt_mask_like(x->mask, values);
         values = dt_select(is, values, dt_like(values, 0));
         mask = mask.trace ? dt_minimum(mask, is) : is;
     }
     weigh(loss, values, mask, x);
+}
+
+static void emit_loss(dt_trace *trace, const dt_trainer *t, int i, term *x)
+{
+    const dt_named *loss = &t->o.compile->output[i].loss;
+    const dt_loss_call_args c = { .args = loss->args, .target = x->target, .prediction = x->prediction };
+    const dt_type type = dt_type_of_value(x->prediction);
+    const char *before = dt_trace_path(trace, dt_loss_result(dt_trace_arena(trace), t->o.compile, i));
+    if (dt_loss_is_whole(loss, &type))
+        emit_whole(loss, &c, x);
+    else
+        emit_rows(loss, &c, x);
     dt_trace_path(trace, before);
 }
 
@@ -148,7 +202,9 @@ static void return_losses(dt_trace *trace, const dt_trainer *t, const forward *f
     const dt_compile_spec *c = t->o.compile;
 
     for (int i = 0; i < f->n; i++)
-        if (f->of[i].rows.trace)
+        if (f->of[i].whole.trace)
+            dt_return(trace, dt_whole_result(dt_trace_arena(trace), c, i), f->of[i].whole);
+        else if (f->of[i].rows.trace)
             dt_return(trace, dt_loss_result(dt_trace_arena(trace), c, i), sum_of_rows(f->of[i].rows));
     if (f->of[f->n].rows.trace)
         dt_return(trace, DT_ACTIVITY_RESULT, sum_of_rows(f->of[f->n].rows));
@@ -225,11 +281,6 @@ static dt_value times(dt_value x, double by)
     return by == 1 ? x : dt_multiply(x, dt_like(x, by));
 }
 
-static dt_value plus(dt_value a, dt_value b)
-{
-    return a.trace ? dt_add(a, b) : b;
-}
-
 static double weight_of(const dt_trainer *t, const forward *f, int i)
 {
     return i < f->n ? t->o.compile->output[i].loss_weight : 1;
@@ -243,7 +294,7 @@ static bool share_divisor(const forward *f)
     for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
             first = first ? first : &f->of[i];
-            same &= f->of[i].divisor.trace == first->divisor.trace && f->of[i].divisor.node == first->divisor.node;
+            same &= !f->of[i].whole.trace && f->of[i].divisor.trace == first->divisor.trace && f->of[i].divisor.node == first->divisor.node;
         }
     return same;
 }
@@ -266,7 +317,7 @@ static whole join_means(const dt_trainer *t, const forward *f)
     whole w = { .divided = true };
     for (int i = 0; i <= f->n; i++)
         if (f->of[i].rows.trace) {
-            dt_value mean = dt_divide(dt_reduce_sum(f->of[i].rows, 0), count_of(&f->of[i]));
+            dt_value sum = dt_reduce_sum(f->of[i].rows, 0), mean = f->of[i].whole.trace ? sum : dt_divide(sum, count_of(&f->of[i]));
             w.loss = plus(w.loss, times(mean, weight_of(t, f, i)));
             w.examples = w.examples.trace ? w.examples : count_of(&(term){ .rows = f->of[i].rows });
         }
@@ -371,7 +422,9 @@ static void return_rows(dt_trace *trace, const dt_trainer *t, const forward *f)
 
     for (int i = 0; i < f->n; i++) {
         dt_return(trace, dt_output_result(arena, &t->o.model->spec, i), f->of[i].prediction);
-        if (f->of[i].rows.trace)
+        if (f->of[i].whole.trace)
+            dt_return(trace, dt_whole_result(arena, t->o.compile, i), f->of[i].whole);
+        else if (f->of[i].rows.trace)
             dt_return(trace, dt_loss_result(arena, t->o.compile, i), f->of[i].rows);
     }
 }

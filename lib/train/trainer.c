@@ -135,6 +135,9 @@ static dt_status *check_class_weight(const dt_trainer *t)
     const dt_place *at = c->at.source ? &c->at : NULL;
     if (t->o.compile->n_outputs > 1)
         return dt_fail(DT_E_LABELS, at, "class_weight is for models of one output; this one has %d", t->o.compile->n_outputs);
+    if (dt_loss_is_whole(&t->o.compile->output[0].loss, &t->o.model->spec.output[0].type))
+        return dt_suggest(dt_fail(DT_E_LABELS, at, "class_weight: %s over the batch is one number, whatever its examples count",
+                                  t->o.compile->output[0].loss.kind->name), "give it the axes of an example: axis: [1]");
     dt_dataset_elements(t->o.data, &element);
     const dt_element *target = &element[t->match.target[0]];
     if (target->type.rank <= 2)

@@ -168,10 +168,12 @@ def record(case):
     history = model.fit(d[fed[0]] if len(fed) == 1 else [d[i] for i in fed], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
                         class_weight=({int(k): v for k, v in fit["class_weight"].items()} if "class_weight" in fit else None))
     history = numbers(history.history)
+    evaluated = {} if not case.get("evaluate") else {"evaluated": {
+        k: number(v) for k, v in model.evaluate(d["x"], y if len(y) > 1 else y[0], batch_size=batch, verbose=0, return_dict=True).items()}}
     return {"id": case["id"], "op": "fit",
             "in": {"data": {n: tensor(d[n]) for n in dict.fromkeys(used)}, "batch": batch, "model": case["model"], "compile": case["compile"],
                    "fit": {"epochs": EPOCHS, **fit}, "weights": before},
-            "out": {"history": history, "weights": {k: tensor(v.numpy()) for k, v in paths(model).items()}}}
+            "out": {"history": history, **evaluated, "weights": {k: tensor(v.numpy()) for k, v in paths(model).items()}}}
 
 
 SGD = {"SGD": {"learning_rate": 0.1}}
@@ -305,6 +307,21 @@ CASES = [
     {"id": "fit/correlations", "batch": 4, "model": one(2), "compile": {
         "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w", "metrics": ["PearsonCorrelation", "ConcordanceCorrelation"],
         "weighted_metrics": ["ConcordanceCorrelation"]}},
+    {"id": "fit/dice", "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": "dice", "target": "hot", "metrics": ["accuracy"]}},
+    {"id": "fit/dice-batches", "batch": 5, "evaluate": True, "model": one(3, "softmax"), "compile": {
+        "optimizer": {"Adam": {"learning_rate": 0.05}}, "loss": {"Dice": {}}, "target": "hot", "metrics": ["accuracy"]}},
+    {"id": "fit/tversky-classes", "batch": 5, "evaluate": True, "model": one(3, "softmax", kernel_regularizer="l2"), "compile": {
+        "optimizer": SGD, "loss": {"Tversky": {"alpha": 0.3, "beta": 0.7, "axis": [0]}}, "target": "hot"}},
+    {"id": "fit/dice-examples", "batch": 5, "evaluate": True, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": {"Dice": {"axis": [-1], "reduction": "sum_over_batch_size"}}, "target": "hot"}},
+    {"id": "fit/dice-examples-weighted", "batch": 5, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": {"Dice": {"axis": [-1], "reduction": "sum_over_batch_size"}}, "target": "hot", "sample_weight": "w"}},
+    {"id": "fit/dice-and-crossentropy", "batch": 4, "evaluate": True, "model": {"type": "functional", "outputs": ["kind", "hot"], "layers": [
+        {"Input": {"name": "x", "shape": [4]}}, {"Dense": {"name": "shared", "units": 5, "activation": "tanh"}},
+        {"Dense": {"name": "kind", "units": 3}}, {"Dense": {"name": "hot", "inputs": "shared", "units": 3, "activation": "softmax"}}]},
+     "compile": {"optimizer": SGD, "loss": {"kind": LOGITS, "hot": "dice"}, "loss_weights": {"kind": 0.5, "hot": 2.0}, "metrics": {"hot": ["accuracy"]}}},
+    {"id": "fit/generalized-crossentropy", "batch": 5, "model": one(3, "softmax"), "compile": {
+        "optimizer": SGD, "loss": {"CategoricalGeneralizedCrossEntropy": {"q": 0.7, "reduction": "sum_over_batch_size"}}, "target": "kind"}},
     {"id": "fit/regression", "batch": 4, "model": one(2), "compile": {
         "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w",
         "metrics": ["R2Score", {"R2Score": {"class_aggregation": "variance_weighted_average", "name": "r2v"}}, "RootMeanSquaredError", "CosineSimilarity"],

@@ -93,6 +93,20 @@ static void compare_history(const char *id, const json_t *out, const dt_history 
             near(id, key, dt_history_at(h, key, epoch), recorded(json_array_get(values, (size_t)epoch)));
 }
 
+/* Where it is recorded. */
+static void compare_evaluation(const char *id, const json_t *out, dt_model *m, dt_dataset *data)
+{
+    const char *key;
+    json_t *value, *evaluated = json_object_get(out, "evaluated");
+    dt_history *h = NULL;
+    if (!evaluated)
+        return;
+    OK(dt_model_evaluate(m, data, &h));
+    json_object_foreach(evaluated, key, value)
+        near(id, key, dt_history_at(h, key, 0), recorded(value));
+    dt_history_unref(h);
+}
+
 static void compare_weights(const char *id, const json_t *out, dt_model *m)
 {
     const char *path;
@@ -121,6 +135,7 @@ static void run_case(const json_t *c, int replicas, char sha[65])
     OK(dt_model_fit(m, data, &h, "%s", fit));
     compare_history(id, out, h);
     compare_weights(id, out, m);
+    compare_evaluation(id, out, m, data);
     if (*sha && strcmp(sha, dt_model_weights_sha256(m)) != 0)
         fail_msg("%s: %d replicas end with other weights than one", id, replicas);
     snprintf(sha, 65, "%s", dt_model_weights_sha256(m));

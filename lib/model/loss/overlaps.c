@@ -1,10 +1,11 @@
 /*
- * Losses of overlap between sets, one number for all samples together:
+ * Losses of overlap between sets:
  *
  *     Dice       1 - 2 |y p| / (|y| + |p|)
  *     Tversky    1 - |y p| / (|y p| + alpha |y (1 - p)| + beta |p (1 - y)|)
  *
- * with |x| the sum of x over the axes (all by default) and 1e-7 added to the divisors.
+ * with |x| the sum of x over the axes and 1e-7 added to the divisors. All axes by default: one number for all samples together. With axes of an example
+ * alone there is a number for each.
  */
 #include "model/model.h"
 
@@ -26,18 +27,37 @@ static const dt_field tversky_fields[] = {
     DT_END
 };
 
-static dt_value sum(const struct overlap *o, dt_value x)
+/* ---- axes ---- */
+
+static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction)
 {
-    uint32_t dims = 0;
-    if (!o->has_axis)
-        return dt_reduce_sum(x, DT_NO_AXIS);
-    for (int i = 0; i < o->axis.n; i++) {
-        int axis = dt_axis_of(x, o->axis.v[i]);
-        if (axis < 0)
-            return (dt_value){ 0 };
-        dims |= 1u << axis;
-    }
-    return dt_reduce(x, DT_REDUCE_SUM, dims);
+    const struct overlap *o = args;
+    DT_TRY(dt_check_same_shape(args, target, prediction));
+    for (int i = 0; o->has_axis && i < o->axis.n; i++)
+        if (o->axis.v[i] < -prediction->rank || o->axis.v[i] >= prediction->rank)
+            return dt_fail(DT_E_LABELS, NULL, "axis %lld is none of predictions with %d dimensions", (long long)o->axis.v[i], prediction->rank);
+    return NULL;
+}
+
+static uint32_t summed(const void *args, const dt_type *prediction)
+{
+    const struct overlap *o = args;
+    uint32_t dims = o->has_axis ? 0 : (1u << prediction->rank) - 1;
+    for (int i = 0; o->has_axis && i < o->axis.n; i++)
+        dims |= 1u << (o->axis.v[i] + (o->axis.v[i] < 0 ? prediction->rank : 0));
+    return dims;
+}
+
+/* Sums of this replica's samples. */
+static dt_value rows(const dt_loss_call_args *c, int (*parts)(const dt_loss_call_args *c, dt_value *part),
+                     dt_value (*join)(const void *args, const dt_value *sum))
+{
+    const dt_type type = dt_type_of_value(c->prediction);
+    dt_value part[DT_LOSS_PARTS];
+    int n = parts(c, part);
+    for (int i = 0; i < n; i++)
+        part[i] = dt_reduce(part[i], DT_REDUCE_SUM, summed(c->args, &type));
+    return join(c->args, part);
 }
 
 /* 1 - a / (b + 1e-7) */
@@ -46,32 +66,57 @@ static dt_value missing(dt_value a, dt_value b)
     return dt_subtract(dt_like(a, 1), dt_divide(a, dt_add(b, dt_like(b, 1e-7))));
 }
 
-static dt_value dice(const dt_loss_call_args *c)
+/* ---- Dice ---- */
+
+static int dice_parts(const dt_loss_call_args *c, dt_value *part)
 {
-    dt_value p = c->prediction, y = dt_targets_like(c->target, p), both = sum(c->args, dt_multiply(y, p));
-    return missing(dt_multiply(dt_like(both, 2), both), dt_add(sum(c->args, y), sum(c->args, p)));
+    dt_value p = c->prediction, y = dt_targets_like(c->target, p);
+    part[0] = dt_multiply(y, p);
+    part[1] = y;
+    part[2] = p;
+    return 3;
+}
+
+static dt_value dice(const void *args, const dt_value *sum)
+{
+    (void)args;
+    return missing(dt_multiply(dt_like(sum[0], 2), sum[0]), dt_add(sum[1], sum[2]));
+}
+
+static dt_value dice_rows(const dt_loss_call_args *c)
+{
+    return rows(c, dice_parts, dice);
 }
 
 const dt_loss_row dt_loss_dice = {
     .kind = { "Dice", "1 - twice the overlap / both sets", dice_fields, sizeof(struct overlap), (const char *const[]){ "dice", NULL } },
-    .check = dt_check_same_shape,
-    .whole = true,
-    .rows = dice,
+    .check = check, .rows = dice_rows, .summed = summed, .parts = dice_parts, .join = dice,
 };
 
-static dt_value tversky(const dt_loss_call_args *c)
+/* ---- Tversky ---- */
+
+static int tversky_parts(const dt_loss_call_args *c, dt_value *part)
 {
-    const struct overlap *o = c->args;
     dt_value p = c->prediction, y = dt_targets_like(c->target, p), one = dt_like(p, 1);
-    dt_value both = sum(o, dt_multiply(y, p));
-    dt_value left = sum(o, dt_multiply(dt_subtract(one, p), y)), right = sum(o, dt_multiply(p, dt_subtract(one, y)));
-    dt_value apart = dt_add(dt_multiply(left, dt_like(left, o->alpha)), dt_multiply(right, dt_like(right, o->beta)));
-    return missing(both, dt_add(both, apart));
+    part[0] = dt_multiply(y, p);
+    part[1] = dt_multiply(dt_subtract(one, p), y);
+    part[2] = dt_multiply(p, dt_subtract(one, y));
+    return 3;
+}
+
+static dt_value tversky(const void *args, const dt_value *sum)
+{
+    const struct overlap *o = args;
+    dt_value apart = dt_add(dt_multiply(sum[1], dt_like(sum[1], o->alpha)), dt_multiply(sum[2], dt_like(sum[2], o->beta)));
+    return missing(sum[0], dt_add(sum[0], apart));
+}
+
+static dt_value tversky_rows(const dt_loss_call_args *c)
+{
+    return rows(c, tversky_parts, tversky);
 }
 
 const dt_loss_row dt_loss_tversky = {
     .kind = { "Tversky", "1 - overlap / weighted union", tversky_fields, sizeof(struct overlap), (const char *const[]){ "tversky", NULL } },
-    .check = dt_check_same_shape,
-    .whole = true,
-    .rows = tversky,
+    .check = check, .rows = tversky_rows, .summed = summed, .parts = tversky_parts, .join = tversky,
 };
