@@ -45,6 +45,7 @@ typedef struct dt_stored {
     dt_place at; /* of its path in the job file */
     const char *file; /* for messages */
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
+    int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
 } dt_stored;
 
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
@@ -154,6 +155,7 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, cons
 typedef struct dt_element {
     const char *name;
     dt_type type;
+    int64_t numbers; /* see dt_stored; after `map` */
 } dt_element;
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
 /* The element in a trace: an argument of its name with examples as they are stored, then `map` as outside of training. NO_ONNX names a step that

@@ -39,6 +39,8 @@ const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 bool dt_map_plan_is_empty(const dt_map_plan *p);
 /* An example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
+/* Values lie in [0, that), 0: nobody knows. */
+int64_t dt_map_plan_numbers(const dt_map_plan *p);
 /* Bytes of scratch that a run needs. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p);
 /* Which example it is, of which pass over the data: what random steps draw from. */

@@ -251,7 +251,8 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
         return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters make no example of %lld and its next one", file,
                        (long long)x->tokens.n, (long long)x->length);
     for (int e = 0; e < 2; e++)
-        x->stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file};
+        x->stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file,
+                                   .numbers = x->vocabulary};
     return NULL;
 }
 

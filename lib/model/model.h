@@ -206,6 +206,7 @@ typedef struct dt_layer {
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
+    int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
     dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
 } dt_layer;
 /* The mask of what the layer gives; called where it has one. */

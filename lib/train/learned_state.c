@@ -44,6 +44,7 @@ const char *dt_learned_print(const dt_learned *l, dt_arena *arena)
         put_reals(&j, "mean", &l->lesson[i].mean);
         put_reals(&j, "variance", &l->lesson[i].variance);
         put_texts(&j, "words", &l->lesson[i].words);
+        put_reals(&j, "idf", &l->lesson[i].idf);
         dt_json_close(&j, '}');
     }
     dt_json_close(&j, '}');
@@ -88,7 +89,8 @@ static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out)
         dt_lesson *l = &out->lesson[out->n++];
         l->step = dt_arena_strdup(arena, step);
         if (!json_is_object(entry) || !get_reals(arena, json_object_get(entry, "mean"), &l->mean) ||
-            !get_reals(arena, json_object_get(entry, "variance"), &l->variance) || !get_texts(arena, json_object_get(entry, "words"), &l->words))
+            !get_reals(arena, json_object_get(entry, "variance"), &l->variance) || !get_reals(arena, json_object_get(entry, "idf"), &l->idf) ||
+            !get_texts(arena, json_object_get(entry, "words"), &l->words))
             return false;
     }
     return true;
@@ -107,7 +109,7 @@ dt_status *dt_learned_read(const dt_checkpoint *c, dt_arena *arena, const dt_lea
     bool ok = get_lessons(arena, root, l);
     json_decref(root);
     if (!ok)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'map' must hold what steps learned: lists 'mean', 'variance' and 'words'", c->path);
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'map' must hold what steps learned: lists 'mean', 'variance', 'words' and 'idf'", c->path);
     *out = l;
     return NULL;
 }

@@ -147,6 +147,20 @@ static dt_status *at_place(dt_status *s, const dt_place *at)
     return s && at->source ? dt_at(s, at) : s;
 }
 
+/* Layers that look the input's numbers up have a row for each of them. */
+static dt_status *check_rows(const dt_element *e, const dt_model_spec *model, const dt_input_spec *input)
+{
+    dt_status *faults = NULL;
+    for (int i = 0; i < model->n_layers && e->numbers > 0; i++) {
+        const dt_layer_spec *layer = &model->layer[i];
+        const int64_t rows = layer->n_in == 1 && layer->row->rows ? layer->row->rows(layer->args) : e->numbers;
+        if (rows < e->numbers && strcmp(model->layer[layer->from[0]].name, input->name) == 0)
+            dt_status_append(&faults, dt_fail(DT_E_ROW_NUMBER, told(&layer->at), "'%s' has %lld rows, and '%.80s' is numbered from 0 to %lld: its vocabulary is larger",
+                                              layer->name, (long long)rows, e->name, (long long)e->numbers - 1));
+    }
+    return faults;
+}
+
 /* One for each example, or for each of its samples. */
 static dt_status *check_weight(const dt_element *weight, const dt_element *target, const dt_output_use *output)
 {
@@ -211,6 +225,8 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     DT_TRY(s);
     for (int i = 0; i < model->n_inputs; i++)
         DT_TRY(check_input(&element[out->input[i]], &model->input[i]));
+    for (int i = 0; i < model->n_inputs; i++)
+        DT_TRY(check_rows(&element[out->input[i]], model, &model->input[i]));
     return c ? check_targets(element, model, c, out) : NULL;
 }
 

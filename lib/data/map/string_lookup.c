@@ -42,7 +42,7 @@ static void take(void *lesson, const dt_map_stage *s, const void *in)
 static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
 {
     if (arena)
-        out->words = dt_word_counts_list(lesson, ((const struct string_lookup *)s->args)->max_tokens - FIRST, arena);
+        out->words = dt_word_counts_list(lesson, ((const struct string_lookup *)s->args)->max_tokens - FIRST, arena, NULL);
     dt_word_counts_destroy(lesson);
 }
 
@@ -59,6 +59,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     DT_TRY(dt_words_index(arena, &words, s->at, &made));
     s->made = made;
     s->out = dt_scalar_type(DT_INT32);
+    s->numbers = FIRST + words.n;
     return NULL;
 }
 
@@ -71,6 +72,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 const dt_map_step dt_map_string_lookup = {
     .kind = {"string_lookup", "the number of a text in a vocabulary, as Keras' StringLookup", fields, sizeof(struct string_lookup), NULL},
     .takes = DT_TAKES_TEXT,
+    .keeps_numbers = true,
     .learning = &learning,
     .infer = infer,
     .run = run,

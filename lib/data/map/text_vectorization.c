@@ -3,10 +3,11 @@
  *
  *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
  *
- * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not; with multi_hot and count, a place for each
- * word, unknown ones have place 0. The vocabulary is given, or learned from the training part: the most frequent words first, of those
+ * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not; with multi_hot, count and tf_idf, a place for
+ * each word, unknown ones have place 0; tf_idf multiplies what is counted by what the word's rareness weighs, unknown ones by the mean of that. The vocabulary is given, or learned from the training part: the most frequent words first, of those
  * that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in Keras, whose strings are bytes.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +16,17 @@
 
 enum { LOWER_AND_STRIP, LOWER, STRIP, AS_IT_IS };
 enum { WHITESPACE, CHARACTER, WHOLE };
-enum { INT, MULTI_HOT, COUNT };
+enum { INT, MULTI_HOT, COUNT, TF_IDF };
 static const char *const standards[] = {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none", NULL};
 static const char *const splits[] = {"whitespace", "character", "none", NULL};
-static const char *const modes[] = {"int", "multi_hot", "count", NULL};
+static const char *const modes[] = {"int", "multi_hot", "count", "tf_idf", NULL};
 
 struct text_vectorization {
     int standardize, split, output_mode;
     int64_t max_tokens, ngrams, output_sequence_length;
     bool has_max, has_length, pad_to_max_tokens;
     const dt_tree *vocabulary;
+    dt_reals idf_weights;
 };
 
 #define SET(member) .set = 1 + offsetof(struct text_vectorization, member)
@@ -35,12 +37,13 @@ static const dt_field fields[] = {
     DT_ENUM(struct text_vectorization, standardize, standards, .help = "what is done to a text first; ASCII letters and punctuation"),
     DT_ENUM(struct text_vectorization, split, splits, .help = "what a word is"),
     DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1", .help = "runs of up to so many words count as words, too"),
-    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: numbers in the text's order; multi_hot, count: a place for each word"),
+    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: numbers in the text's order; multi_hot, count, tf_idf: a place for each word"),
     DT_INT(struct text_vectorization, output_sequence_length, .min = 1, .max = 1 << 20, SET(has_length),
            .help = "int: numbers of an example; longer texts are cut, shorter ones filled up with 0"),
-    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "multi_hot, count: max_tokens places, however many words there are"),
+    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "multi_hot, count, tf_idf: max_tokens places, however many words there are"),
     DT_TREE(struct text_vectorization, vocabulary, .help = "the words, or a file with one on each line; absent: learned from the training part"),
-    DT_NOT_YET("ragged"), DT_NOT_YET("idf_weights"),
+    DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY, .help = "tf_idf with a vocabulary: what each word weighs; else learned with the words"),
+    DT_NOT_YET("ragged"),
     DT_END
 };
 
@@ -51,7 +54,10 @@ static dt_status *check(const void *args, const dt_place *at)
         return dt_fail(DT_E_DATASET_KEYS, at, a->has_length ? "output_sequence_length goes with output_mode int"
                                                             : "text_vectorization lacks 'output_sequence_length': every example has so many numbers");
     if (a->pad_to_max_tokens && (a->output_mode == INT || !a->has_max))
-        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens goes with max_tokens and output_mode multi_hot or count");
+        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens goes with max_tokens and output_mode multi_hot, count or tf_idf");
+    if ((a->idf_weights.n > 0) != (a->output_mode == TF_IDF && a->vocabulary))
+        return dt_fail(DT_E_DATASET_KEYS, at, a->idf_weights.n ? "idf_weights go with a vocabulary and output_mode tf_idf"
+                                                               : "a vocabulary with output_mode tf_idf wants 'idf_weights', a number for each word");
     return NULL;
 }
 
@@ -178,13 +184,14 @@ static void count_word(void *user, const char *word, size_t n)
 static void take(void *lesson, const dt_map_stage *s, const void *in)
 {
     read_text(s->args, in, count_word, lesson);
+    dt_word_counts_end_text(lesson);
 }
 
 static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
 {
     const struct text_vectorization *a = s->args;
     if (arena)
-        out->words = dt_word_counts_list(lesson, a->max_tokens - first_word(a), arena);
+        out->words = dt_word_counts_list(lesson, a->max_tokens - first_word(a), arena, a->output_mode == TF_IDF ? &out->idf : NULL);
     dt_word_counts_destroy(lesson);
 }
 
@@ -192,21 +199,48 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 /* ---- turning ---- */
 
+typedef struct made {
+    const dt_words *words;
+    const float *weight; /* [1 + words]; NULL: each 1 */
+} made;
+
+static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, made *out)
+{
+    const struct text_vectorization *a = s->args;
+    const dt_reals *idf = a->vocabulary ? &a->idf_weights : &s->learned->idf;
+    float *weight = dt_arena_array(arena, float, n_words + 1);
+    double sum = 0;
+    if (a->output_mode != TF_IDF)
+        return NULL;
+    if (idf->n != n_words)
+        return dt_fail(DT_E_DATASET_KEYS, s->at, "idf_weights has %d numbers for %d words", idf->n, n_words);
+    for (int i = 0; i < n_words; i++) {
+        weight[i + 1] = (float)idf->v[i];
+        sum += idf->v[i];
+    }
+    weight[0] = (float)(n_words ? sum / n_words : 0);
+    out->weight = weight;
+    return NULL;
+}
+
 static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 {
     const struct text_vectorization *a = s->args;
-    const dt_words *made;
+    made *m = dt_arena_new(arena, made);
     dt_texts words = {0};
     DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - first_word(a), arena, &words));
-    DT_TRY(dt_words_index(arena, &words, s->at, &made));
+    DT_TRY(dt_words_index(arena, &words, s->at, &m->words));
+    DT_TRY(weigh(s, words.n, arena, m));
     const int64_t places = a->pad_to_max_tokens ? a->max_tokens : words.n + first_word(a);
-    s->made = made;
+    s->made = m;
+    s->numbers = a->output_mode == INT ? words.n + first_word(a) : 0;
     s->out = a->output_mode == INT ? dt_type_of(DT_INT32, 1, &a->output_sequence_length) : dt_type_of(DT_FLOAT32, 1, &places);
     return NULL;
 }
 
 typedef struct answer {
     const dt_map_stage *s;
+    const made *made;
     void *out;
     int64_t n;
 } answer;
@@ -216,15 +250,15 @@ static void put_number(void *user, const char *word, size_t n)
 {
     answer *x = user;
     if (x->n < x->s->out.dim[0])
-        ((int32_t *)x->out)[x->n++] = n == 0 ? 0 : 2 + dt_words_find(x->s->made, word, n);
+        ((int32_t *)x->out)[x->n++] = n == 0 ? 0 : 2 + dt_words_find(x->made->words, word, n);
 }
 
 static void put_place(void *user, const char *word, size_t n)
 {
     answer *x = user;
     const struct text_vectorization *a = x->s->args;
-    float *place = (float *)x->out + 1 + dt_words_find(x->s->made, word, n);
-    *place = a->output_mode == COUNT ? *place + 1 : 1;
+    float *place = (float *)x->out + 1 + dt_words_find(x->made->words, word, n);
+    *place = a->output_mode == MULTI_HOT ? 1 : *place + 1;
 }
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
@@ -232,12 +266,17 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     const struct text_vectorization *a = s->args;
     (void)at;
     memset(out, 0, (size_t)dt_type_bytes(&s->out));
-    read_text(a, in, a->output_mode == INT ? put_number : put_place, &(answer){.s = s, .out = out});
+    read_text(a, in, a->output_mode == INT ? put_number : put_place, &(answer){.s = s, .made = s->made, .out = out});
+    const made *m = s->made;
+    for (int64_t i = 0; m->weight && i < s->out.dim[0]; i++)
+        if (((float *)out)[i] != 0)
+            ((float *)out)[i] *= m->weight[i];
 }
 
 const dt_map_step dt_map_text_vectorization = {
     .kind = {"text_vectorization", "numbers of a text's words, as Keras' TextVectorization", fields, sizeof(struct text_vectorization), NULL},
     .takes = DT_TAKES_TEXT,
+    .keeps_numbers = true,
     .learning = &learning,
     .check = check,
     .infer = infer,

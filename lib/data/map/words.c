@@ -1,6 +1,7 @@
 /* Open addressing over one block of bytes, which holds all words one after the other, each with a NUL behind it. */
 #include "data/map/words.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,13 +23,15 @@ static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n)
 
 typedef struct counted {
     size_t at, size;
-    int64_t times;
+    int64_t times, texts; /* in all; texts that have it */
+    int64_t last;         /* the number of the last one of them */
 } counted;
 
 struct dt_word_counts {
     dt_str bytes;
     counted *word;   /* [n] in the order in which they came */
     int n, cap;
+    int64_t texts;   /* that have ended */
     uint32_t *slot;  /* [slots] a word's index + 1; 0: free */
     uint32_t slots;  /* a power of two, more than 1.5 n */
     dt_siphash_key key;
@@ -76,18 +79,30 @@ static void grow(dt_word_counts *c)
         *find_slot(c, c->bytes.data + c->word[i].at, c->word[i].size) = (uint32_t)i + 1;
 }
 
+static void count(const dt_word_counts *c, counted *w)
+{
+    w->times++;
+    w->texts += w->last != c->texts;
+    w->last = c->texts;
+}
+
+void dt_word_counts_end_text(dt_word_counts *c)
+{
+    c->texts++;
+}
+
 /* Words beyond the most that are counted are passed over: they are the last ones to come. */
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n)
 {
     uint32_t *slot = find_slot(c, word, n);
     if (*slot) {
-        c->word[*slot - 1].times++;
+        count(c, &c->word[*slot - 1]);
         return;
     }
     if (c->n == MOST_WORDS)
         return;
     DT_GROW(c->word, c->cap, c->n + 1);
-    c->word[c->n] = (counted){c->bytes.size, n, 1};
+    c->word[c->n] = (counted){c->bytes.size, n, 1, 1, c->texts};
     dt_str_add(&c->bytes, word, n);
     dt_str_putc(&c->bytes, '\0');
     *slot = (uint32_t)++c->n;
@@ -97,7 +112,7 @@ void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n)
 
 typedef struct ranked {
     const char *word;
-    int64_t times;
+    int64_t times, texts;
 } ranked;
 
 static int compare(const void *a, const void *b)
@@ -106,17 +121,21 @@ static int compare(const void *a, const void *b)
     return x->times != y->times ? (x->times < y->times) - (x->times > y->times) : strcmp(y->word, x->word);
 }
 
-dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena)
+dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf)
 {
     dt_texts out = {0};
     ranked *rank = dt_alloc(((size_t)c->n + 1) * sizeof *rank);
     for (int i = 0; i < c->n; i++)
-        rank[i] = (ranked){c->bytes.data + c->word[i].at, c->word[i].times};
+        rank[i] = (ranked){c->bytes.data + c->word[i].at, c->word[i].times, c->word[i].texts};
     qsort(rank, (size_t)c->n, sizeof *rank, compare);
     out.n = most >= 0 && most < c->n ? (int)most : c->n;
     out.v = dt_arena_array(arena, const char *, out.n);
     for (int i = 0; i < out.n; i++)
         out.v[i] = dt_arena_strdup(arena, rank[i].word);
+    if (idf)
+        *idf = (dt_reals){.n = out.n, .v = dt_arena_array(arena, double, out.n)};
+    for (int i = 0; idf && i < out.n; i++)
+        idf->v[i] = log(1 + (double)c->texts / (1 + (double)rank[i].texts));
     free(rank);
     return out;
 }

@@ -10,8 +10,11 @@
 typedef struct dt_word_counts dt_word_counts;
 dt_word_counts *dt_word_counts_create(void);
 void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n);
-/* The words that occur most, at most so many (-1: all). Of words that are as frequent the one whose bytes are greater comes first, as in Keras. */
-dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena);
+/* A text has ended: what comes is of the next one. */
+void dt_word_counts_end_text(dt_word_counts *c);
+/* The words that occur most, at most so many (-1: all). Of words that are as frequent the one whose bytes are greater comes first, as in Keras. idf, NULL or
+ * to be filled: what each word's rareness weighs, log(1 + texts / (1 + texts that have it)). */
+dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf);
 void dt_word_counts_destroy(dt_word_counts *c); /* takes NULL */
 
 /* ---- finding ---- */

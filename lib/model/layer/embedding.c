@@ -46,6 +46,11 @@ static dt_value call(const dt_layer_call *c)
     return dt_gather(c->weight[0], dt_select(dt_compare(number, zero, DT_LT), from_end, number));
 }
 
+static int64_t rows(const void *args)
+{
+    return ((const struct embedding *)args)->input_dim;
+}
+
 static dt_value mask(const dt_layer_call *c)
 {
     return dt_compare(c->xs[0], dt_like(c->xs[0], 0), DT_NE);
@@ -56,6 +61,7 @@ const dt_layer dt_layer_embedding = {
     .precision = DT_LAYER_WIDE,
     .supports_masking = true,
     .mask = mask,
+    .rows = rows,
     .build = build,
     .call = call,
 };

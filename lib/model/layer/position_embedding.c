@@ -110,6 +110,11 @@ static dt_value call(const dt_layer_call *c)
     return dt_add(tokens, dt_part_call(c, &p->position, tokens));
 }
 
+static int64_t rows(const void *args)
+{
+    return ((const struct embedding *)args)->vocabulary_size;
+}
+
 static dt_value mask(const dt_layer_call *c)
 {
     return dt_layer_embedding.mask(c);
@@ -120,6 +125,7 @@ const dt_layer dt_layer_token_and_position_embedding = {
     .precision = DT_LAYER_BY_PARTS,
     .supports_masking = true,
     .mask = mask,
+    .rows = rows,
     .build = build,
     .call = call,
 };

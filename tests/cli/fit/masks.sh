@@ -53,3 +53,9 @@ awk -F, 'NR > 1 { print ($2 > $1 ? "up" : "down") }' short.csv
 "$DTRAIN" plan job.yaml --tpu v2-8 >plan.log 2>&1 || cat plan.log
 "$DTRAIN" lower job.yaml --stage stablehlo >lower.log 2>&1 || cat lower.log
 "$DTRAIN" export job.yaml --to onnx --without-map -o model.onnx -q
+
+echo "a table smaller than the vocabulary"
+show validate job.yaml model.layers.1.Embedding.input_dim=13
+echo "rare words weigh more"
+"$DTRAIN" fit job.yaml let.length=20 'dataset.map={review: [text_vectorization: {output_mode: tf_idf, max_tokens: "{length}", pad_to_max_tokens: true}]}' \
+    'model.layers=[{Input: {name: review, shape: ["{length}"]}}, {Dense: {name: logits, units: 2}}]' output.dir=rare --expect 'val_accuracy>=0.9' >rare.log 2>&1 || cat rare.log
