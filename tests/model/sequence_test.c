@@ -35,6 +35,9 @@ static void test_weights_are_keras(void **state)
         { SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 3, value_dim: 4, output_shape: 7, use_gate: true, use_bias: false}",
           "multi_head_attention/query/kernel (6, 2, 3)\nmulti_head_attention/key/kernel (6, 2, 3)\nmulti_head_attention/gate/kernel (6, 2, 4)\n"
           "multi_head_attention/value/kernel (6, 2, 4)\nmulti_head_attention/attention_output/kernel (2, 4, 7)\n(B, 5, 7)", 224 },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 2, key_dim: 1, output_shape: [2, 3], name: m}",
+          "m/query/kernel (6, 2, 1)\nm/query/bias (2, 1)\nm/key/kernel (6, 2, 1)\nm/key/bias (2, 1)\nm/value/kernel (6, 2, 1)\nm/value/bias (2, 1)\n"
+          "m/attention_output/kernel (2, 1, 2, 3)\nm/attention_output/bias (2, 3)\n(B, 5, 2, 3)", 60 },
         { SEQUENCE "- GroupQueryAttention: {head_dim: 2, num_query_heads: 4, num_key_value_heads: 2, use_gate: true, dropout: 0.1}",
           "group_query_attention/query/kernel (6, 4, 2)\ngroup_query_attention/query/bias (4, 2)\ngroup_query_attention/key/kernel (6, 2, 2)\n"
           "group_query_attention/key/bias (2, 2)\ngroup_query_attention/gate/kernel (6, 4, 2)\ngroup_query_attention/gate/bias (4, 2)\n"
@@ -144,8 +147,9 @@ static void test_refusals(void **state)
         { VECTOR "- MultiHeadAttention: {num_heads: 2, key_dim: 2}", DT_E_MODEL_SHAPE,
           "input 0 of MultiHeadAttention has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
         { SEQUENCE "- MultiHeadAttention: {num_heads: 0, key_dim: 2}", DT_E_RANGE, "num_heads must be at least 1, got 0" },
-        { SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 3]}", DT_E_NOT_YET,
-          "output_shape of 2 dimensions is not implemented yet; it is one number" },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 1, 1, 1, 1, 1, 3]}", DT_E_MODEL_SHAPE,
+          "output_shape has 7 dimensions; at most 6 are possible" },
+        { SEQUENCE "- MultiHeadAttention: {num_heads: 1, key_dim: 2, output_shape: [2, 0]}", DT_E_RANGE, "output_shape[1] must be at least 1, got 0" },
         { VECTOR "- TransformerDecoder: {intermediate_dim: 2, num_heads: 2}", DT_E_MODEL_SHAPE,
           "input 0 of TransformerDecoder has 2 dimensions, (B, 6); it takes 3, (B, steps, features)" },
         { SEQUENCE "- TransformerEncoder: {intermediate_dim: 2, num_heads: 7}", DT_E_MODEL_SHAPE,

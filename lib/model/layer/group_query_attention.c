@@ -42,7 +42,7 @@ static dt_status *build(dt_layer_build *b)
     DT_TRY(dt_layer_wants_exactly(b, "GroupQueryAttention", 3, "(B, steps, features)"));
     return dt_heads_build(b, &(dt_heads){
         .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = a->head_dim, .value_dim = a->head_dim,
-        .output = b->in.dim[2], .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask,
+        .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask,
         .window = a->sliding_window, .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
     });
 }

@@ -1,4 +1,6 @@
 /* Attention of a sequence to itself: see heads.h. */
+#include <string.h>
+
 #include "model/layer/heads.h"
 
 /* ---- weights ---- */
@@ -6,23 +8,37 @@
 /* A projection: its kernel, and a bias of the kernel's dimensions from `first_out` on. */
 typedef struct projection {
     const char *kernel, *bias;
-    int64_t dim[3];
+    dt_type type;
     int first_out;
 } projection;
 
 static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const projection *p)
 {
-    DT_TRY(dt_layer_weight(b, &(dt_weight_request){
-        .name = p->kernel, .dtype = b->in.dtype, .rank = 3, .dim = { p->dim[0], p->dim[1], p->dim[2] },
-        .initializer = h->kernel_initializer, .preset = "glorot_uniform",
-    }));
-    if (!h->use_bias)
-        return NULL;
-    return dt_layer_weight(b, &(dt_weight_request){
-        .name = p->bias, .dtype = b->in.dtype, .rank = 3 - p->first_out,
-        .dim = { p->dim[p->first_out], p->first_out == 1 ? p->dim[2] : 0 },
-        .initializer = h->bias_initializer, .preset = "zeros",
-    });
+    dt_weight_request kernel = { .name = p->kernel, .dtype = b->in.dtype, .rank = p->type.rank, .initializer = h->kernel_initializer, .preset = "glorot_uniform" };
+    dt_weight_request bias = { .name = p->bias, .dtype = b->in.dtype, .rank = p->type.rank - p->first_out, .initializer = h->bias_initializer, .preset = "zeros" };
+    memcpy(kernel.dim, p->type.dim, sizeof kernel.dim);
+    memcpy(bias.dim, p->type.dim + p->first_out, (size_t)bias.rank * sizeof *bias.dim);
+    DT_TRY(dt_layer_weight(b, &kernel));
+    return h->use_bias ? dt_layer_weight(b, &bias) : NULL;
+}
+
+/* One that makes heads, of all that a step has. */
+static dt_status *add_heads(dt_layer_build *b, const dt_heads *h, const char *kernel, const char *bias, int64_t heads, int64_t size)
+{
+    const int64_t dim[] = { b->in.dim[2], heads, size };
+    return add_projection(b, h, &(projection){ kernel, bias, dt_type_of(b->in.dtype, 3, dim), 1 });
+}
+
+/* The one that makes a step of what the heads took; the layer's result. */
+static dt_status *add_output(dt_layer_build *b, const dt_heads *h)
+{
+    projection p = { "attention_output/kernel", "attention_output/bias", dt_type_of(b->in.dtype, 2, (int64_t[]){ h->query_heads, h->value_dim }), 2 };
+    b->out = dt_type_of(b->in.dtype, 2, b->in.dim);
+    if (h->output.n > DT_MAX_RANK - 2)
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "output_shape has %d dimensions; at most %d are possible", h->output.n, DT_MAX_RANK - 2);
+    for (int i = 0; i == 0 || i < h->output.n; i++)
+        p.type.dim[p.type.rank++] = b->out.dim[b->out.rank++] = h->output.n ? h->output.v[i] : b->in.dim[2];
+    return add_projection(b, h, &p);
 }
 
 static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h)
@@ -35,16 +51,14 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h)
 
 dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h)
 {
-    int64_t d = b->in.dim[2], n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
+    int64_t n = h->query_heads, m = h->key_heads, k = h->key_dim, v = h->value_dim;
     DT_TRY(check_groups(b, h));
-    DT_TRY(add_projection(b, h, &(projection){ "query/kernel", "query/bias", { d, n, k }, 1 }));
-    DT_TRY(add_projection(b, h, &(projection){ "key/kernel", "key/bias", { d, m, k }, 1 }));
+    DT_TRY(add_heads(b, h, "query/kernel", "query/bias", n, k));
+    DT_TRY(add_heads(b, h, "key/kernel", "key/bias", m, k));
     if (h->use_gate)
-        DT_TRY(add_projection(b, h, &(projection){ "gate/kernel", "gate/bias", { d, n, v }, 1 }));
-    DT_TRY(add_projection(b, h, &(projection){ "value/kernel", "value/bias", { d, m, v }, 1 }));
-    DT_TRY(add_projection(b, h, &(projection){ "attention_output/kernel", "attention_output/bias", { n, v, h->output }, 2 }));
-    b->out = b->in;
-    b->out.dim[2] = h->output;
+        DT_TRY(add_heads(b, h, "gate/kernel", "gate/bias", n, v));
+    DT_TRY(add_heads(b, h, "value/kernel", "value/bias", m, v));
+    DT_TRY(add_output(b, h));
     b->made = dt_arena_copy(b->arena, h, sizeof *h);
     return h->dropout > 0 ? dt_noise_weight(b) : NULL;
 }

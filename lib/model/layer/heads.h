@@ -5,7 +5,7 @@
  *     key     (B, S, K, key_dim)     x times (D, K, key_dim)
  *     value   (B, S, K, value_dim)   x times (D, K, value_dim)
  *     taken   (B, T, N, value_dim)   the values of those steps, weighed: see op/attention.c
- *     y       (B, T, output)         taken times (N, value_dim, output)
+ *     y       (B, T, output..)       taken times (N, value_dim, output..)
  *
  * N heads of queries; K divides N, and each head of keys answers N / K of them. T = S: a sequence attends to itself.
  */
@@ -16,7 +16,8 @@
 #include "model/layer/rotary.h"
 
 typedef struct dt_heads {
-    int64_t query_heads, key_heads, key_dim, value_dim, output;
+    int64_t query_heads, key_heads, key_dim, value_dim;
+    dt_ints output;                  /* dimensions of what a step becomes; none: D */
     double dropout;                  /* share of the scores, or of what is taken, that is 0 while training */
     bool drops_taken, use_bias, use_gate, causal;
     bool masks_keys_alone;           /* a mask hides steps from others, and does not keep them from looking */

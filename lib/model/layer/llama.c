@@ -78,7 +78,7 @@ static dt_status *build_attention(dt_layer_build *b)
     DT_TRY(dt_rotation_check(b, "LlamaAttention", head_dim));
     DT_TRY(check_waves(b, &a->rope));
     return dt_heads_build(b, &(dt_heads){
-        .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = head_dim, .value_dim = head_dim, .output = b->in.dim[2],
+        .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = head_dim, .value_dim = head_dim,
         .dropout = a->dropout, .drops_taken = true, .masks_keys_alone = true, .causal = true, .rotation = &a->rope, .noise = a->noise,
         .kernel_initializer = a->kernel_initializer,
     });

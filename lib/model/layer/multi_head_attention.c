@@ -13,7 +13,8 @@ struct attention {
     double dropout;
     bool use_bias, use_gate, use_causal_mask;
     int64_t sliding_window;
-    const dt_tree *output_shape, *kernel_initializer, *bias_initializer;
+    dt_ints output_shape;
+    const dt_tree *kernel_initializer, *bias_initializer;
 };
 
 static const dt_field fields[] = {
@@ -25,7 +26,7 @@ static const dt_field fields[] = {
     DT_FLAG(struct attention, use_gate, .help = "multiplies what each head gives by a sigmoid of x"),
     DT_FLAG(struct attention, use_causal_mask, .help = "no step takes from later ones"),
     DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY, .help = "steps take from those alone that are less than this many away"),
-    DT_TREE(struct attention, output_shape, .forms = dt_integers_forms, .help = "length of y; default that of x"),
+    DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY, .help = "of what a step becomes; default that of x"),
     DT_TREE(struct attention, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
     DT_TREE(struct attention, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
     DT_NOISE_FIELD(struct attention),
@@ -36,27 +37,15 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *read_output(const dt_layer_build *b, const dt_tree *shape, int64_t *out)
-{
-    *out = b->in.dim[2];
-    if (!shape)
-        return NULL;
-    if (shape->kind == DT_TREE_LIST && shape->n != 1)
-        return dt_fail(DT_E_NOT_YET, &shape->at, "output_shape of %d dimensions is not implemented yet; it is one number", shape->n);
-    return dt_tree_int(shape->kind == DT_TREE_LIST ? shape->item[0] : shape, "output_shape", 1, 0x1p53, out);
-}
-
 static dt_status *build(dt_layer_build *b)
 {
     const struct attention *a = b->args;
-    dt_heads heads = {
+    DT_TRY(dt_layer_wants_exactly(b, "MultiHeadAttention", 3, "(B, steps, features)"));
+    return dt_heads_build(b, &(dt_heads){
         .query_heads = a->num_heads, .key_heads = a->num_heads, .key_dim = a->key_dim, .value_dim = a->value_dim ? a->value_dim : a->key_dim,
         .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask, .window = a->sliding_window,
-        .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
-    };
-    DT_TRY(dt_layer_wants_exactly(b, "MultiHeadAttention", 3, "(B, steps, features)"));
-    DT_TRY(read_output(b, a->output_shape, &heads.output));
-    return dt_heads_build(b, &heads);
+        .output = a->output_shape, .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
+    });
 }
 
 const dt_layer dt_layer_multi_head_attention = {
