@@ -6,7 +6,7 @@
 
 #include "report/html.h"
 
-enum { SIDE = 1000, FEW = 60, SMOOTHED_FROM = 20, MOST_TICKS = 12 };
+enum { SIDE = 1000, FEW = 60, SMOOTHED_FROM = 20, MOST_TICKS = 12, END = 970 };
 
 typedef struct axis {
     double from, to;
@@ -233,6 +233,8 @@ void dt_chart_tick(dt_str *out, double x, double step)
         dt_str_puts(out, "0");
     else if (step == 0 || fabs(x) >= 1e7 || decimals > 5)
         dt_str_printf(out, "%g", x);
+    else if (step >= 2e5)
+        dt_str_printf(out, "%.*f M", step < 1e6 ? 1 : 0, x / 1e6);
     else if (fabs(x) >= 1000)
         dt_str_grouped(out, (int64_t)llround(x));
     else
@@ -255,7 +257,8 @@ static void put_tick_words(const plot *p)
         dt_str_puts(p->out, "</span>");
     }
     for (int i = 0; i < p->x.n; i++) {
-        dt_str_printf(p->out, "<span class=\"xt\" style=\"left:%.2f%%\">", x_at(p, p->x.tick[i]) / 10);
+        const double at = x_at(p, p->x.tick[i]);
+        dt_str_printf(p->out, "<span class=\"xt%s\" style=\"left:%.2f%%\">", at > END ? " end" : "", at / 10);
         dt_chart_tick(p->out, p->x.tick[i], p->x.step);
         dt_str_puts(p->out, "</span>");
     }

@@ -122,6 +122,18 @@ void dt_html_seconds(dt_str *out, double s)
     dt_str_puts(out, "</data>");
 }
 
+void dt_html_time(dt_str *out, const char *iso)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+    size_t i = 0;
+    while (iso && form[i] && (form[i] == '0' ? iso[i] >= '0' && iso[i] <= '9' : iso[i] == form[i]))
+        i++;
+    if (!iso || form[i] || iso[i])
+        dt_html_text(out, iso);
+    else
+        dt_str_printf(out, "<time datetime=\"%s\">%.10s %.8s UTC</time>", iso, iso, iso + 11);
+}
+
 void dt_html_hash(dt_str *out, const char *hex)
 {
     if (hex)

@@ -16,6 +16,7 @@ void dt_html_number(dt_str *out, double x);
 void dt_html_count(dt_str *out, int64_t n);    /* 60,000 */
 void dt_html_bytes(dt_str *out, double bytes); /* 1.6 MiB */
 void dt_html_seconds(dt_str *out, double s);   /* 4.2 ms, 12.5 s, 3 min 20 s, 2 h 05 min */
+void dt_html_time(dt_str *out, const char *iso); /* "2026-11-22T11:03:10Z" as 2026-11-22 11:03:10 UTC; any other text as it is */
 void dt_html_hash(dt_str *out, const char *hex); /* whole, in small letters that may break; NULL: a dash */
 /* The same without markup, for titles of pictures. */
 void dt_put_number(dt_str *out, double x);

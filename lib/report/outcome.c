@@ -1,5 +1,6 @@
 /* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint. */
 #include <string.h>
+#include <time.h>
 
 #include "report/run.h"
 
@@ -39,18 +40,46 @@ int dt_report_resumed(const dt_report_run *r)
     return n;
 }
 
+static void put_steps(const char *before, int64_t n, dt_str *out)
+{
+    dt_str_puts(out, before);
+    dt_str_grouped(out, n);
+}
+
+/* What is not yet written is not known: the record lags behind by a second or two, and by the steps that make one line of it. */
+static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out)
+{
+    char when[32] = "";
+    struct tm utc;
+    time_t s = (time_t)r->as_of_s;
+    int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
+    dt_str_puts(out, "a process is training it right now; this is how far it had come");
+    if (r->as_of_s > 0 && gmtime_r(&s, &utc) && strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &utc) > 0)
+        dt_str_printf(out, " as of %s UTC", when);
+    if (a && steps > 0)
+        put_steps(": step ", a->to, out);
+    if (a && steps > 0)
+        put_steps(" of ", steps, out);
+}
+
+static void explain_killed(const dt_attempt *a, dt_str *out)
+{
+    put_steps("killed, or the machine stopped, after step ", a->to, out);
+    dt_str_puts(out, "; the same command goes on from the newest checkpoint");
+}
+
 void dt_report_explain(const dt_report_run *r, dt_str *out)
 {
     const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
     int resumed = dt_report_resumed(r);
-    if (a && a->error)
+    if (a && a->error && !r->running)
         dt_str_puts(out, a->error);
     else if (r->running)
-        dt_str_puts(out, "a process is training it right now; this is how far it had come");
+        explain_running(r, a, out);
     else if (a && !a->ended)
-        dt_str_printf(out, "killed, or the machine stopped, after step %lld; the same command goes on from the newest checkpoint", (long long)a->to);
+        explain_killed(a, out);
     else if (a && a->stopped_early)
-        dt_str_printf(out, "a callback ended it after step %lld", (long long)a->to);
+        put_steps("a callback ended it after step ", a->to, out);
     if (resumed > 0)
         dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed, resumed == 1 ? "" : "s");
 }

@@ -77,7 +77,7 @@ static void put_subtitle(const dt_report_pages *p, dt_str *out)
     if (p->n == 1 && p->run[0].start) {
         dt_html_text(out, dt_report_text(p->run[0].start, "device"));
         dt_str_puts(out, ", began ");
-        dt_html_text(out, p->run[0].attempt[0].began);
+        dt_html_time(out, p->run[0].attempt[0].began);
         dt_str_puts(out, ", ");
     }
     if (p->n == 1)

@@ -179,6 +179,16 @@ static bool is_locked(const char *directory)
     return held;
 }
 
+/* When the last line was written, for those who read it while more are. */
+static void take_time(dt_report_run *r)
+{
+    struct stat st;
+    char *path = dt_path_join(r->path, DT_RECORD_FILE);
+    if (stat(path, &st) == 0)
+        r->as_of_s = st.st_mtime;
+    free(path);
+}
+
 static const dt_listed *newest(const dt_report_run *r)
 {
     const dt_listed *found = NULL;
@@ -229,6 +239,7 @@ static dt_status *read_all(dt_report_run *r)
         if (r->other_data[i])
             dt_report_remark(r, "the files of dataset.%s changed between attempts: the run went on with other data than it began with", dt_report_parts[i]);
     r->running = is_locked(r->path);
+    take_time(r);
     take_job(r);
     take_label(r);
     if (!record)

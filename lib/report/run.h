@@ -73,6 +73,7 @@ typedef struct dt_report_run {
     int64_t generation;
     double peak_rss;           /* bytes; 0: not known */
     bool running;              /* somebody holds its lock */
+    int64_t as_of_s;           /* when its record was last written; 0: not known */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
     dt_said said;

@@ -35,7 +35,10 @@ static void put_hash(const dt_report_run *r, int part, dt_str *out)
 
 static void put_train(const dt_report_run *r, dt_str *out)
 {
+    const char *format = dt_report_text(json_object_get(r->job, "dataset"), "format");
     put_hash(r, TRAIN, out);
+    if (!r->data[TRAIN] && format && strcmp(format, "synthetic") == 0)
+        dt_str_puts(out, "drawn from the seed, no files");
 }
 
 static void put_validation(const dt_report_run *r, dt_str *out)

@@ -19,7 +19,6 @@ static const json_t *host_of(const dt_report_run *r)
 START_FACT(version, "dtrain")
 START_FACT(backend, "backend")
 START_FACT(kernels, "kernels")
-START_FACT(began, "time")
 START_FACT(seed, "seed")
 HOST_FACT(host, "name")
 HOST_FACT(processor, "processor")
@@ -32,6 +31,11 @@ static void put_system(const dt_report_run *r, dt_str *out)
         dt_str_puts(out, i && dt_report_text(host_of(r), keys[i]) ? " " : "");
         dt_html_text(out, dt_report_text(host_of(r), keys[i]));
     }
+}
+
+static void put_began(const dt_report_run *r, dt_str *out)
+{
+    dt_html_time(out, r->start ? dt_report_text(r->start, "time") : NULL);
 }
 
 static void put_cores(const dt_report_run *r, dt_str *out)

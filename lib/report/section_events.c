@@ -8,7 +8,7 @@ enum { EARLY = 20, LATE = 80 };
 static void put_attempt(const dt_attempt *a, dt_str *out)
 {
     dt_str_puts(out, "<tr><th scope=\"row\">");
-    dt_html_text(out, a->began);
+    dt_html_time(out, a->began);
     dt_str_puts(out, "</th><td>");
     dt_html_count(out, a->from);
     dt_str_puts(out, " → ");
@@ -43,15 +43,22 @@ static void put_attempts(const dt_report_run *r, dt_str *out)
 
 /* ---- what was said ---- */
 
+static void put_when(const char *what, int64_t n, dt_str *out)
+{
+    dt_str_printf(out, "<small>%s ", what);
+    dt_str_grouped(out, n);
+    dt_str_puts(out, "</small> ");
+}
+
 static void put_line(const dt_said_line *l, dt_str *out)
 {
     dt_str_printf(out, "<li class=\"%s\"><b>", dt_said_kind(l->kind));
     dt_html_text(out, l->who ? l->who : dt_said_kind(l->kind));
     dt_str_puts(out, "</b> ");
     if (l->step > 0)
-        dt_str_printf(out, "<small>step %lld</small> ", (long long)l->step);
+        put_when("step", l->step, out);
     else if (l->epoch > 0)
-        dt_str_printf(out, "<small>epoch %lld</small> ", (long long)l->epoch);
+        put_when("epoch", l->epoch, out);
     dt_html_tag(out, "span", " class=\"words\"", l->text);
     if (l->left_out > 0)
         dt_str_printf(out, " <small>… and %lld bytes more</small>", (long long)l->left_out);

@@ -39,11 +39,23 @@ static bool is_rate(const char *name)
 
 /* ---- tiles of one run ---- */
 
+/* A long name may break behind its underscores. */
+static void put_name(dt_str *out, const char *name)
+{
+    dt_str text = {0};
+    dt_html_text(&text, name);
+    for (const char *c = dt_str_text(&text); *c; c++) {
+        dt_str_putc(out, *c);
+        dt_str_puts(out, *c == '_' ? "<wbr>" : "");
+    }
+    dt_str_release(&text);
+}
+
 static void open_tile(dt_str *out, const char *label)
 {
-    dt_str_puts(out, "<div class=\"tile\">");
-    dt_html_tag(out, "dt", "", label);
-    dt_str_puts(out, "<dd>");
+    dt_str_puts(out, "<div class=\"tile\"><dt>");
+    put_name(out, label);
+    dt_str_puts(out, "</dt><dd>");
 }
 
 static void close_tile(dt_str *out, const char *below)
@@ -63,7 +75,8 @@ static void put_metric(const dt_series *s, dt_str *out)
     if (best && best->y != last->y) {
         dt_str_puts(&below, "best ");
         dt_put_number(&below, best->y);
-        dt_str_printf(&below, " in epoch %.0f", best->x);
+        dt_str_puts(&below, " in epoch ");
+        dt_str_grouped(&below, (int64_t)best->x);
     } else if (best && s->n > 1)
         dt_str_puts(&below, "its best");
     close_tile(out, dt_str_text(&below));
@@ -101,10 +114,15 @@ static void put_steps(const dt_report_run *r, dt_str *out)
     dt_str below = {0};
     open_tile(out, "steps");
     dt_html_count(out, last_step(r));
-    if (r->start && dt_report_int(r->start, "steps") > last_step(r))
-        dt_str_printf(&below, "of %lld asked for", (long long)dt_report_int(r->start, "steps"));
-    else if (r->start)
-        dt_str_printf(&below, "%lld epoch%s", (long long)dt_report_int(r->start, "epochs"), dt_report_int(r->start, "epochs") == 1 ? "" : "s");
+    const int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0, epochs = r->start ? dt_report_int(r->start, "epochs") : 0;
+    if (steps > last_step(r)) {
+        dt_str_puts(&below, "of ");
+        dt_str_grouped(&below, steps);
+        dt_str_puts(&below, " asked for");
+    } else if (r->start) {
+        dt_str_grouped(&below, epochs);
+        dt_str_puts(&below, epochs == 1 ? " epoch" : " epochs");
+    }
     close_tile(out, dt_str_text(&below));
     dt_str_release(&below);
 }
@@ -141,33 +159,45 @@ static void put_tiles(const dt_report_run *r, dt_str *out)
 
 /* ---- a row of a comparison ---- */
 
-static void put_figure(const dt_series *s, bool best, dt_str *out)
+/* The last value, and below it the best one, where that is another. */
+static void put_figure(const dt_series *s, dt_str *out)
 {
-    const dt_point *p = s && s->n > 0 ? best ? best_of(s) : &s->p[s->n - 1] : NULL;
+    const dt_point *last = s && s->n > 0 ? &s->p[s->n - 1] : NULL, *best = last ? best_of(s) : NULL;
     dt_str_puts(out, "<td>");
-    if (p)
-        dt_html_number(out, p->y);
-    if (p && best)
-        dt_str_printf(out, " <small>epoch %.0f</small>", p->x);
+    if (last)
+        dt_html_number(out, last->y);
+    if (best && best->y != last->y) {
+        dt_str_puts(out, "<br><small>best ");
+        dt_html_number(out, best->y);
+        dt_str_puts(out, ", epoch ");
+        dt_str_grouped(out, (int64_t)best->x);
+        dt_str_puts(out, "</small>");
+    }
     dt_str_puts(out, "</td>");
 }
 
-/* All names that any run has, in the order of their first appearance. */
+static bool is_validation(const char *name)
+{
+    return strncmp(name, "val_", 4) == 0;
+}
+
+/* All names that any run has, in the order of their first appearance; validation before training. */
 static void collect(const dt_report_pages *p, dt_series_list *names)
 {
-    for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < p->run[i].by_epoch.n; k++)
-            if (!is_rate(p->run[i].by_epoch.v[k].name))
-                dt_series_of(names, p->run[i].by_epoch.v[k].name);
+    for (int pass = 1; pass >= 0; pass--)
+        for (int i = 0; i < p->n; i++)
+            for (int k = 0; k < p->run[i].by_epoch.n; k++) {
+                const char *name = p->run[i].by_epoch.v[k].name;
+                if (!is_rate(name) && is_validation(name) == pass)
+                    dt_series_of(names, name);
+            }
 }
 
 static void put_names(const dt_series_list *names, dt_str *out)
 {
     dt_str_puts(out, "<thead><tr><th scope=\"col\">run</th><th scope=\"col\">outcome</th><th scope=\"col\">steps</th><th scope=\"col\">time</th>");
-    for (int i = 0; i < names->n; i++) {
+    for (int i = 0; i < names->n; i++)
         dt_html_tag(out, "th", " scope=\"col\"", names->v[i].name);
-        dt_str_puts(out, "<th scope=\"col\">best</th>");
-    }
     dt_str_puts(out, "</tr></thead><tbody>\n");
 }
 
@@ -190,10 +220,8 @@ static void put_run_row(const dt_report_pages *p, int i, const dt_series_list *n
     if (r->n_attempts > 0)
         dt_html_seconds(out, all_seconds(r));
     dt_str_puts(out, "</td>");
-    for (int k = 0; k < names->n; k++) {
-        put_figure(dt_series_find(&r->by_epoch, names->v[k].name), false, out);
-        put_figure(dt_series_find(&r->by_epoch, names->v[k].name), true, out);
-    }
+    for (int k = 0; k < names->n; k++)
+        put_figure(dt_series_find(&r->by_epoch, names->v[k].name), out);
     dt_str_puts(out, "</tr>\n");
 }
 

@@ -8,14 +8,28 @@
 
 enum { PAGE_POINTS = 20000 };
 
+/* How much of their paths all runs share: whole directories, and something of each stays. */
+static size_t shared(const dt_report_run *all, int n)
+{
+    size_t end = 0;
+    for (size_t i = 0; all[0].path[i]; i++) {
+        for (int k = 1; k < n; k++)
+            if (all[k].path[i] != all[0].path[i])
+                return end;
+        end = all[0].path[i] == '/' && all[0].path[i + 1] ? i + 1 : end;
+    }
+    return end;
+}
+
 /* Runs of one name are told apart by their directories. */
 static void tell_apart(dt_report_run *all, int n)
 {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
             if (k != i && strcmp(all[i].label, all[k].label) == 0) {
+                const size_t same = shared(all, n);
                 for (int m = 0; m < n; m++)
-                    all[m].label = all[m].path;
+                    all[m].label = all[m].path[same] ? all[m].path + same : all[m].path;
                 return;
             }
 }

@@ -217,6 +217,26 @@ for name, more in (("plain", ""), ("callbacks", ',"callbacks":"{}"')):
 LINES = '{"epoch":1,"step":10,"loss":0.5,"accuracy":0.75}\n{"epoch":2,"step":20,"loss":null,"val_loss":1e-3}\n'
 put("history", "two", LINES)
 put("history", "torn", LINES + '{"epoch":3,"st')
+START = ('{"event": "start", "v": 1, "time": "2026-11-22T11:03:10Z", "name": "a<b", "job_sha256": "%s", "seed": "7", "generation": 0, "step": 0, "steps": 4, "epochs": 2, '
+         '"parameters": 9, "peak_bytes": 64, "train_examples": 8, "resumed": false, "strategy": "tpu", "device": "sim:v3-8", "replicas": 8, "slice": "v3-8", '
+         '"simulated": true, "cores_per_chip": 2, "computation_shape": [1, 1, 1, 1], "computation_stride": [1, 1, 1, 1], "order": 0, '
+         '"host": {"name": "h", "cores": 2, "memory_bytes": 4096}, "job": "{\\"seed\\": 7, \\"fit\\": {\\"epochs\\": 2}}", '
+         '"config": "seed: 7 # job.yaml:1\\nfit: # default\\n", "t": 0.1}\n' % ("3" * 64))
+STEPS = '{"event": "steps", "step": 2, "n": 2, "examples": 8, "loss": 0.5, "loss_min": 0.25, "loss_max": 1, "learning_rate": 1e-3, "seconds": 0.25, "virtual_s": 1e-5, "t": 1}\n'
+EPOCH = '{"event": "epoch", "epoch": 1, "step": 2, "wall_s": 0.5, "examples": 8, "waited_s": 0, "peak_rss_bytes": 4096, "metrics": {"loss": 0.5}, "t": 2}\n'
+EVAL = '{"event": "eval", "step": 2, "epoch": 1, "examples": 4, "metrics": {"val_loss": null, "val_accuracy": 0.75}, "t": 2}\n'
+DATA = ('{"event": "data", "part": "train", "files": 2, "bytes": 96, "hashed": "whole", "sha256": "%s", "first": [{"path": "x", "what": "x", "bytes": 48, "modified": 1, '
+        '"sha256": "%s"}], "t": 1}\n' % ("1" * 64, "2" * 64))
+SAID = ('{"event": "warning", "text": "it grew", "t": 2}\n{"event": "callback", "step": 2, "epoch": 1, "callback": "ReduceLROnPlateau", "text": "caf\\u00e9", "t": 2}\n'
+        '{"event": "text", "text": "\\u202e<b>", "t": 2}\n{"event": "fault", "step": 3, "text": "nan", "t": 2}\n')
+END = '{"event": "end", "step": 4, "exit": 79, "error": "the loss is not finite", "finished": false, "stopped_early": false, "weights_sha256": null, "t": 3}\n'
+put("record", "run", START + STEPS + EPOCH + EVAL + DATA + SAID + END)
+put("record", "twice", START + STEPS + START.replace('"step": 0', '"step": 1').replace("false, \"strategy", "true, \"strategy") + DATA.replace("1" * 64, "5" * 64) + END)
+put("record", "torn", START + DATA + EPOCH[:-30])
+put("record", "history", LINES)
+put("trace", "packed", '\x01{"traceEvents": []}\n')
+put("trace", "plain", '{"traceEvents": []}\n')
+put("trace", "other", "\x01no recording")
 put("difference", "one", '{"seed":7,"model":{"layers":[{"Dense":{"units":4}}]},"fit":{"epochs":2}}\n{"seed":7,"model":{"layers":[{"Dense":{"units":5}}]}}')
 
 # ---- words ----

@@ -9,7 +9,7 @@ import re
 import sys
 from html.parser import HTMLParser
 
-VOID = {"meta", "input", "img", "br", "link"}
+VOID = {"meta", "input", "img", "br", "link", "wbr"}
 faults = 0
 
 

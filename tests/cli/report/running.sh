@@ -1,0 +1,26 @@
+#!/bin/sh
+# A run while it goes on: told as far as it got, and as of when. The same one killed is interrupted; one that is told to stop writes its page itself.
+. tests/cli/setup.sh
+write_tiny
+run=$TEST_DIR/run
+page=$TEST_DIR/page.html
+"$DTRAIN" fit "$tiny" fit.epochs=10000000 checkpoint.save_freq=5000000 >/dev/null 2>&1 &
+pid=$!
+wait_for '"event": "epoch"' "$run/record.jsonl" 2>/dev/null
+show report "$run" -q -o "$page"
+has "$page" '>running</span>'
+grep -qE 'how far it had come as of 20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC: step [0-9,]+ of 60,000,000' "$page" || echo "not as of when"
+kill -9 "$pid"
+ended "$pid" 2>/dev/null
+"$DTRAIN" report "$run" -q -o "$page"
+has "$page" '>interrupted</span>'
+has "$page" 'killed, or the machine stopped, after step'
+[ -e "$run/report.html" ] && echo "a page nobody asked for"
+
+"$DTRAIN" fit "$tiny" --fresh fit.epochs=10000000 checkpoint.save_freq=5000000 output.report=html >"$TEST_DIR/out" 2>&1 &
+pid=$!
+wait_for 'epoch 3/' "$TEST_DIR/out"
+kill -TERM "$pid"
+ended "$pid"
+echo "stopped with $?"
+has "$run/report.html" '>stopped</span>'
