@@ -1,10 +1,15 @@
 /* dtrain ckpt verify: whether checkpoints are whole. */
 #include <stdlib.h>
 
+#include "env.h"
+#include "stop.h"
 #include "verb.h"
 
 struct ckpt_verify {
     struct common common;
+    struct place place;
+    struct compute compute;
+    int64_t replay; /* 0: none */
     bool json;
 };
 
@@ -20,9 +25,52 @@ static int verify(const struct call *call, const char *path)
     return out_error(call->out, s);
 }
 
+static void listen(const dt_event *e, void *user)
+{
+    if (e->kind == DT_EVENT_WARNING)
+        out_warn(user, "%s", e->text);
+    if (e->kind == DT_EVENT_STEP)
+        stop_steps_begin();
+}
+
+static dt_status *replay(const struct call *call, dt_job *job, char **text)
+{
+    const struct ckpt_verify *my = call->settings;
+    const dt_run_options options = {
+        .threads = env_threads(call->out, my->compute.threads),
+        .kernels = (dt_kernels)my->compute.kernels,
+        .event = listen,
+        .user = call->out,
+        .stop = stop_flag(),
+    };
+    stop_install(false);
+    return dt_job_replay(job, my->replay, my->json, &options, text);
+}
+
+static int run_replay(const struct call *call)
+{
+    const struct ckpt_verify *my = call->settings;
+    dt_job_source source;
+    dt_job *job = NULL;
+    char *text = NULL;
+    dt_status *s = take_job(call, &my->place, &source);
+    if (!s)
+        s = dt_job_open(&job, &source);
+    if (!s)
+        s = replay(call, job, &text);
+    if (text && (my->json || s || !call->out->quiet))
+        out_text(call->out, text);
+    free(text);
+    dt_job_unref(job);
+    return out_error(call->out, s);
+}
+
 static int run(const struct call *call)
 {
+    const struct ckpt_verify *my = call->settings;
     int code = 0;
+    if (my->replay > 0)
+        return run_replay(call);
     if (call->operands.n == 0)
         return out_error(call->out, usage_error(call, "what to verify is missing: a run, a checkpoint or a file of weights"));
     for (int i = 0; i < call->operands.n; i++) {
@@ -33,17 +81,25 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
+    INTEGER(struct ckpt_verify, replay, "replay", "N", "train the last N steps of a JOB's run again, or some more, and compare all bits", .min = 1),
     FLAG(struct ckpt_verify, json, "json", "print JSON lines, one a checkpoint that is whole"),
+    COMPUTE_OPTIONS(struct ckpt_verify),
+    PLACE_OPTIONS(struct ckpt_verify),
     OPTIONS_END
 };
 const struct verb verb_ckpt_verify = {
     .name = "ckpt verify",
     .group = "Look",
     .line = "whether checkpoints are whole: checksums, headers, the weights' SHA-256",
-    .operands = "RUN|CKPT|FILE...",
+    .operands = "RUN|CKPT|FILE... | JOB [key.path=value...]",
     .examples = "  dtrain ckpt verify runs/quickstart                        every checkpoint of a run\n"
-                "  dtrain ckpt verify weights.safetensors weights.npz\n",
-    .more = "Exit code 65 if any is cut, altered or another run's; the messages name file and place.\n",
+                "  dtrain ckpt verify weights.safetensors weights.npz\n"
+                "  dtrain ckpt verify --replay 20 job.yaml                   the newest checkpoint of output.dir, trained again\n"
+                "  dtrain ckpt verify --replay 20 job.yaml strategy.replicas=4      by other replicas: the same bits\n",
+    .more = "Exit code 65 if any is cut, altered or another run's; the messages name file and place.\n\n"
+            "--replay begins at the newest checkpoint that lies N steps or more before the newest one, else where training began, and goes on to the\n"
+            "newest one in a directory below TMPDIR, which is removed. 80 if a weight, a slot or what a callback keeps has other bits: the data changed,\n"
+            "or another library of kernels computes, or this machine or the one before computed wrong.\n",
     .options = options,
     .size = sizeof(struct ckpt_verify),
     .run = run,

@@ -66,6 +66,9 @@ DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, 
 
 /* Back ends, devices and kernel libraries found on this machine, and why others were not. The caller frees *text. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
+/* What a report of a fault is to begin with: versions, machine, devices, variables that change what dtrain does, and what is amiss here. The caller
+ * frees *text. */
+DT_API dt_status *dt_doctor_text(bool json, char **text) DT_CHECKED;
 
 typedef struct dt_bench_request {
     const char *rows;     /* the file */
@@ -106,6 +109,10 @@ DT_API dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text
 /* Reads all of one, or of each checkpoint of a run: checksums, headers, the weights' SHA-256. *text names those that are whole; the error each that is
  * not. */
 DT_API dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) DT_CHECKED;
+/* Does the steps that led to the job's newest checkpoint again, at least the last `steps` of them, in a directory for the time being, and compares:
+ * weights, slots, what callbacks keep. Begins at the newest checkpoint that lies so far before it, else where training began. Strategy and threads may be
+ * others than they were. CHECKPOINTS_DIFFER where a bit does, with the table of dt_checkpoint_diff in *text. The job cannot be used for more. */
+DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text) DT_CHECKED;
 /* Tensor by tensor, the largest absolute and relative differences. *differ: by bits, or with `within` > 0 where |a - b| > within; or in names, shapes,
  * dtypes. */
 DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json, char **text, bool *differ) DT_CHECKED;

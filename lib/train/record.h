@@ -40,5 +40,6 @@ dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MU
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0 where nobody knows. */
 void dt_record_host(dt_json *j);
 int64_t dt_record_peak_bytes(void);
+bool dt_host_processor(dt_str *out); /* its name; false: nobody knows */
 
 #endif

@@ -9,8 +9,8 @@
 #include "exec/instructions.h"
 #include "train/record.h"
 
-/* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand; the architecture is the fallback. */
-static void put_processor(dt_json *j)
+/* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand. */
+bool dt_host_processor(dt_str *out)
 {
     static const char key[] = "model name";
     char text[8192], *line, *end;
@@ -21,11 +21,21 @@ static void put_processor(dt_json *j)
     line = line ? strchr(line, ':') : NULL;
     end = line ? strchr(line, '\n') : NULL;
     if (end) {
-        *end = '\0';
-        dt_json_string(j, "processor", line + 1 + strspn(line + 1, " "));
+        line += 1 + strspn(line + 1, " ");
+        dt_str_add(out, line, (size_t)(end - line));
     }
     if (f)
         fclose(f);
+    return end;
+}
+
+/* The architecture is the fallback. */
+static void put_processor(dt_json *j)
+{
+    dt_str name = {0};
+    if (dt_host_processor(&name))
+        dt_json_string(j, "processor", dt_str_text(&name));
+    dt_str_release(&name);
 }
 
 static void put_system(dt_json *j)

@@ -1,0 +1,33 @@
+/* dtrain doctor: what a report of a fault begins with. */
+#include "verb.h"
+
+struct doctor {
+    struct common common;
+    bool json;
+};
+
+static int run(const struct call *call)
+{
+    const struct doctor *my = call->settings;
+    char *text = NULL;
+    dt_status *s = take_no_operands(call);
+    if (!s)
+        s = dt_doctor_text(my->json, &text);
+    return out_result(call->out, s, text);
+}
+
+static const struct option options[] = {
+    FLAG(struct doctor, json, "json", "print one JSON object"),
+    OPTIONS_END
+};
+const struct verb verb_doctor = {
+    .name = "doctor",
+    .group = "Other",
+    .line = "versions, machine, devices, variables: what a report of a fault begins with",
+    .operands = "",
+    .examples = "  dtrain doctor\n  dtrain doctor --json\n",
+    .more = "Of the environment only variables are shown that dtrain or the libraries under it obey. What is amiss stands last, as problems.\n",
+    .options = options,
+    .size = sizeof(struct doctor),
+    .run = run,
+};

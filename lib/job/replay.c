@@ -1,0 +1,265 @@
+/*
+ * `ckpt verify --replay N`: the steps that led to the newest checkpoint are done again, in a directory of their own, and what comes out is held against
+ * it, tensor by tensor, bit by bit. A processor that computes wrong now and then, data that changed, another library of kernels: all show here, and
+ * nowhere else as early. Strategy and threads may be others than they were: the bits are the same.
+ *
+ *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B   =   run/ckpt/step-B ?
+ */
+#define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "format/contents.h"
+#include "job/job.h"
+
+typedef struct replay {
+    dt_job *job;
+    const dt_run_options *options;
+    bool json;
+    dt_checkpoint end;  /* the one to come to */
+    char *begin;        /* the one to begin at; NULL: where training began */
+    int64_t first;      /* the step after it */
+    int64_t steps;      /* of the job as it is now, in all */
+    char *scratch;
+    char *saved;        /* what was come to */
+    int64_t saved_step;
+} replay;
+
+/* ---- from where to where ---- */
+
+static void warn(const replay *r, dt_status *warnings)
+{
+    for (const dt_status *w = warnings; w && r->options->event; w = dt_status_next(w))
+        r->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_status_text(w)}, r->options->user);
+    dt_status_free(warnings);
+}
+
+static dt_status *find_end(replay *r, const char *run)
+{
+    dt_status *warnings = NULL;
+    dt_status *s = dt_checkpoint_newest(&r->end, run, &warnings);
+    warn(r, warnings);
+    if (!s && !r->end.path)
+        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run), "'dtrain fit' writes one");
+    return s;
+}
+
+/* The last one of the same training that lies far enough before the end. */
+static dt_status *find_begin(replay *r, const char *run, int64_t steps)
+{
+    dt_listing l = {0};
+    const dt_listed *best = NULL;
+    DT_TRY(dt_listing_read(&l, run));
+    for (int i = 0; i < l.n; i++) {
+        const dt_state_file *s = &l.item[i].state;
+        if (!l.item[i].damage && s->generation == r->end.state.generation && s->step <= r->end.state.step - steps && (!best || s->step > best->state.step))
+            best = &l.item[i];
+    }
+    r->begin = best ? dt_strdup(best->path) : NULL;
+    r->first = best ? best->state.step + 1 : 1;
+    dt_listing_release(&l);
+    return NULL;
+}
+
+static dt_status *find(replay *r, int64_t steps)
+{
+    char *run = dt_path_join(r->job->work_directory, r->job->run_dir);
+    dt_status *s = find_end(r, run);
+    if (!s)
+        s = find_begin(r, run, steps);
+    free(run);
+    return s;
+}
+
+/* ---- a directory for the time being ---- */
+
+static dt_status *make_scratch(replay *r)
+{
+    const char *temporary = getenv("TMPDIR");
+    dt_str path = {0};
+    dt_str_printf(&path, "%s/dtrain-replay-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    char *name = dt_str_take(&path);
+    if (!mkdtemp(name)) {
+        dt_status *s = dt_note(dt_fail_errno(DT_E_CANT_CREATE, name), "TMPDIR says where such directories are made");
+        free(name);
+        return s;
+    }
+    r->scratch = name;
+    return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static dt_status *remove_scratch(const replay *r)
+{
+    enum { MOST_OPEN = 8 };
+    if (!r->scratch || nftw(r->scratch, remove_one, MOST_OPEN, FTW_DEPTH | FTW_PHYS) == 0)
+        return NULL;
+    return dt_note(dt_fail_errno(DT_E_IO, r->scratch), "removing it");
+}
+
+/* ---- doing it again ---- */
+
+static void listen(const dt_event *e, void *user)
+{
+    replay *r = user;
+    if (e->kind == DT_EVENT_END) {
+        free(r->saved);
+        r->saved = e->checkpoint ? dt_strdup(e->checkpoint) : NULL;
+        r->saved_step = e->step;
+    } else if (r->options->event) {
+        r->options->event(e, r->options->user);
+    }
+}
+
+/* Nothing but the last state is wanted. */
+static void be_brief(replay *r)
+{
+    dt_job *j = r->job;
+    j->run_dir = r->scratch;
+    j->checkpoint.every_epoch = false;
+    j->checkpoint.every_steps = 0;
+    j->checkpoint.every_seconds = 0;
+    j->checkpoint.resume = DT_RESUME_AUTO;
+    j->trace = (dt_steps_recorded){0};
+    j->report = false;
+}
+
+static dt_status *interrupted(dt_status *s)
+{
+    if (dt_status_number(s) != DT_E_STOPPED && dt_status_number(s) != DT_E_STOPPED_AT_ONCE)
+        return s;
+    dt_status_free(s);
+    return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped before the steps were done again: nothing is known of the checkpoint");
+}
+
+static dt_status *other_end(const replay *r)
+{
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the job ends before step %" PRId64 ", that of checkpoint %s", r->end.state.step, r->end.path),
+                      "give the `fit` that it was trained with");
+}
+
+static void note_steps(const dt_event *e, void *user)
+{
+    if (e->kind == DT_EVENT_START)
+        ((replay *)user)->steps = e->steps;
+}
+
+/* How far the job would go, from a run that only looks. */
+static dt_status *measure(replay *r)
+{
+    dt_run_options o = *r->options;
+    o.resume = DT_RESUME_NEVER;
+    o.max_steps = 0;
+    o.dry_run = true;
+    o.event = note_steps;
+    o.user = r;
+    DT_TRY(dt_job_fit(r->job, &o));
+    return r->steps < r->end.state.step ? other_end(r) : NULL;
+}
+
+/* At the end of all its steps a training takes averages, and callbacks have their say: so a limit is set only where it ended before. */
+static dt_status *do_again(replay *r)
+{
+    dt_run_options o = *r->options;
+    be_brief(r);
+    DT_TRY(measure(r));
+    o.resume = r->begin ? DT_RESUME_PATH : DT_RESUME_NEVER;
+    o.resume_path = r->begin;
+    o.max_steps = r->steps > r->end.state.step ? r->end.state.step : 0;
+    o.event = listen;
+    o.user = r;
+    DT_TRY(interrupted(dt_job_fit(r->job, &o)));
+    return r->saved && r->saved_step == r->end.state.step ? NULL : other_end(r);
+}
+
+/* ---- what came of it ---- */
+
+static dt_status *differ(const replay *r)
+{
+    dt_checkpoint again = {0};
+    dt_status *s = dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL, "%s: steps %" PRId64 " to %" PRId64 " done again come to other bits", r->end.path, r->first,
+                           r->end.state.step);
+    dt_status *bad = dt_checkpoint_open(&again, r->saved);
+    if (!bad && again.state.kernels && r->end.state.kernels && strcmp(again.state.kernels, r->end.state.kernels) != 0)
+        s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may well round otherwise", r->end.state.kernels, again.state.kernels);
+    else if (r->steps > r->end.state.step && r->end.state.finished)
+        s = dt_suggest(s, "the job goes on to step %" PRId64 " now: give the `fit` that the checkpoint was trained with", r->steps);
+    dt_status_free(bad);
+    dt_checkpoint_release(&again);
+    return s;
+}
+
+static void tell(const replay *r, dt_str *out)
+{
+    const dt_state_file *s = &r->end.state;
+    dt_json j = {.out = out};
+    if (!r->json) {
+        dt_str_printf(out, "ok       %s, steps %" PRId64 " to %" PRId64 " done again%s: the same bits, weights sha %.12s\n", r->end.path, r->first, s->step,
+                      r->begin ? "" : " from the beginning", s->weights_sha256 ? s->weights_sha256 : "?");
+        return;
+    }
+    dt_json_open(&j, NULL, '{');
+    dt_json_string(&j, "path", r->end.path);
+    dt_json_bool(&j, "ok", true);
+    dt_json_string(&j, "from", r->begin);
+    dt_json_int(&j, "first_step", r->first);
+    dt_json_int(&j, "step", s->step);
+    dt_json_close(&j, '}');
+    dt_str_putc(out, '\n');
+}
+
+static dt_status *compare(const replay *r, dt_str *out)
+{
+    bool differs = false;
+    char *table = NULL;
+    DT_TRY(dt_checkpoint_diff(r->end.path, r->saved, 0, r->json, &table, &differs));
+    if (differs)
+        dt_str_puts(out, table);
+    else
+        tell(r, out);
+    free(table);
+    return differs ? differ(r) : NULL;
+}
+
+static dt_status *replay_all(replay *r, int64_t steps, dt_str *out)
+{
+    DT_TRY(find(r, steps));
+    DT_TRY(make_scratch(r));
+    DT_TRY(do_again(r));
+    return compare(r, out);
+}
+
+DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text)
+{
+    static const dt_run_options none = {0};
+    dt_str out = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_replay", "job"));
+    DT_TRY(dt_want(text, "dt_job_replay", "place for the text"));
+    replay r = {.job = j, .options = options ? options : &none, .json = json};
+    dt_status *s = replay_all(&r, steps, &out);
+    dt_status *left = remove_scratch(&r);
+    if (s)
+        dt_status_free(left);
+    *text = dt_str_take(&out);
+    j->run_dir = "";
+    dt_checkpoint_release(&r.end);
+    free(r.begin);
+    free(r.saved);
+    free(r.scratch);
+    return s ? s : left;
+}
