@@ -287,6 +287,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
     read_rules(&c);
+    dt_list_readings(&c, scratch);
     absorb_segments(&c);
     c.row_units = dt_row_units(graph, p->batch);
     c.image_units = dt_image_units(graph, p->batch);

@@ -4,11 +4,18 @@
 
 #include "pass/pass.h"
 
+/* Input `input` of node `node` is a value, under whatever name. */
+typedef struct dt_reading {
+    int node, input;
+} dt_reading;
+
 typedef struct dt_cutter {
     const dt_graph *g;
     const dt_partition_options *o;
     dt_program *p;
     int *uses;
+    int *first_reading;  /* by node: where its readings begin; they end where the next one's do */
+    dt_reading *reading; /* in the order of who reads */
     dt_rule *rule;  /* by node */
     int *parent;    /* union-find over groups */
     bool *preamble; /* by node */
@@ -37,6 +44,8 @@ int dt_find_group(dt_cutter *c, int i);
 
 /* Which updates cannot be made in place: p->copy_back. Comes first. */
 void dt_choose_copies(dt_cutter *c);
+/* Fills first_reading and reading. */
+void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* The first segment in which the update may overwrite the variable, given where its readers are. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
 /* By node, the last segment in which it may be read: a variable only until it is overwritten. The caller frees it. */

@@ -9,10 +9,27 @@
 
 #include "pass/partition_impl.h"
 
-/* Does node r read the variable, as its input k? */
-static bool reads(const dt_cutter *c, int r, int k, int variable_node)
+/* Names do not read. */
+static int read_by(const dt_cutter *c, int r, int k)
 {
-    return !dt_is_name(&c->g->node[r]) && dt_named_by(c->g, c->g->node[r].in[k]) == variable_node;
+    return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
+}
+
+void dt_list_readings(dt_cutter *c, dt_arena *scratch)
+{
+    const int n = c->g->n_nodes;
+    int *first = dt_arena_array(scratch, int, n + 3), all = 0;
+
+    for (int r = 0; r < n; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++, all++)
+            first[read_by(c, r, k) + 2]++;
+    for (int i = 2; i < n + 3; i++)
+        first[i] += first[i - 1];
+    c->reading = dt_arena_array(scratch, dt_reading, all + 1);
+    for (int r = 0; r < n; r++)
+        for (int k = 0; k < c->g->node[r].n_in; k++)
+            c->reading[first[read_by(c, r, k) + 1]++] = (dt_reading){ .node = r, .input = k };
+    c->first_reading = first;
 }
 
 /* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
@@ -29,21 +46,21 @@ int dt_after_readers(const dt_cutter *c, int update, int variable_node)
 {
     int segment = 0;
 
-    for (int r = 0; r < update; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, variable_node) && c->p->piece[r].segment >= 0) {
-                int after = c->p->piece[r].segment + !reads_same_piece(c, r, k, update);
-                segment = after > segment ? after : segment;
-            }
+    for (int i = c->first_reading[variable_node]; i < c->first_reading[variable_node + 1]; i++) {
+        int r = c->reading[i].node;
+        if (r < update && c->p->piece[r].segment >= 0) {
+            int after = c->p->piece[r].segment + !reads_same_piece(c, r, c->reading[i].input, update);
+            segment = after > segment ? after : segment;
+        }
+    }
     return segment;
 }
 
 static bool reads_later(const dt_cutter *c, int update, int variable_node)
 {
-    for (int r = update + 1; r < c->g->n_nodes; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, variable_node))
-                return true;
+    for (int i = c->first_reading[variable_node]; i < c->first_reading[variable_node + 1]; i++)
+        if (c->reading[i].node > update)
+            return true;
     return false;
 }
 
@@ -84,10 +101,11 @@ int *dt_readable_until(const dt_cutter *c)
 
 static void join_readers_of(dt_cutter *c, const dt_state *s)
 {
-    for (int r = 0; r < c->g->n_nodes; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++)
-            if (reads(c, r, k, s->node) && c->p->piece[r].segment == c->p->piece[s->update].segment)
-                c->parent[dt_find_group(c, r)] = dt_find_group(c, s->update);
+    for (int i = c->first_reading[s->node]; i < c->first_reading[s->node + 1]; i++) {
+        int r = c->reading[i].node;
+        if (c->p->piece[r].segment == c->p->piece[s->update].segment)
+            c->parent[dt_find_group(c, r)] = dt_find_group(c, s->update);
+    }
 }
 
 void dt_join_readers(dt_cutter *c)
