@@ -124,6 +124,36 @@ static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, cons
     return NULL;
 }
 
+/* ---- the optimizer ---- */
+
+static bool is_in_model(const dt_model_spec *m, const char *word)
+{
+    const char *words[] = { word };
+    const dt_optimizer_head one = { .exclude_from_weight_decay = { 1, words } };
+    bool is = false;
+    for (int i = 0; i < m->n_weights; i++)
+        is |= dt_optimizer_excludes(&one, m->weight[i]->path);
+    return is;
+}
+
+/* A word that no weight has would silently do nothing. */
+static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *m)
+{
+    const dt_optimizer_head *head = c->optimizer.args;
+    const dt_tree *list = dt_tree_get(c->optimizer.tree, "exclude_from_weight_decay");
+    for (int i = 0; m && list && i < head->exclude_from_weight_decay.n; i++)
+        if (!is_in_model(m, head->exclude_from_weight_decay.v[i]))
+            return dt_suggest(dt_fail(DT_E_WEIGHT, &list->at, "exclude_from_weight_decay: no weight has '%.80s' in its name",
+                                      head->exclude_from_weight_decay.v[i]), "weights are called kernel, bias, gamma, ...; with a / it is a part of a path");
+    return NULL;
+}
+
+static dt_status *read_optimizer(dt_arena *arena, const dt_tree *t, const dt_model_spec *m, dt_compile_spec *out)
+{
+    DT_TRY(dt_optimizer_read(arena, t, &out->optimizer));
+    return check_excluded(out, m);
+}
+
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out)
 {
     struct compile c = { 0 };
@@ -131,7 +161,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
     *out = (dt_compile_spec){ 0 };
     dt_status *s = dt_fields_read(arena, fields, t, at, "compile", &c);
     if (c.optimizer)
-        dt_status_append(&s, dt_optimizer_read(arena, c.optimizer, &out->optimizer));
+        dt_status_append(&s, read_optimizer(arena, c.optimizer, model, out));
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, read_precision(c.precision, out));

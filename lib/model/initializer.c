@@ -61,6 +61,13 @@ static dt_random make_stream(uint64_t seed, const char *path)
     return r;
 }
 
+/* One of its own seed is the same for all weights. */
+static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path)
+{
+    const dt_seed_head *head = ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;
+    return head && head->has_seed ? make_stream((uint64_t)head->seed, "any weight") : make_stream(seed, path);
+}
+
 static void store(dt_variable *v, int64_t first, int64_t n, const double *x)
 {
     if (v->type.dtype == DT_FLOAT64) {
@@ -80,7 +87,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
         memset(v->data, 0, (size_t)dt_type_bytes(&v->type));
         return;
     }
-    dt_draw d = { .row = row, .type = v->type, .stream = make_stream(seed, v->path) };
+    dt_draw d = { .row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path) };
     find_fans(&v->type, &d.fan_in, &d.fan_out);
     int64_t all = dt_type_elements(&v->type), chunk = row->whole ? all : CHUNK;
     double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));

@@ -47,11 +47,21 @@ typedef struct dt_draw {
 /* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in whatever order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
+/* The head of the args of initialisers that draw: theirs begins with it, their table has DT_SEED_FIELD. */
+typedef struct dt_seed_head {
+    int64_t seed;
+    bool has_seed;
+} dt_seed_head;
+#define DT_SEED_FIELD(type, member) \
+    { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed), .max = INFINITY, .set = 1 + offsetof(type, member.has_seed), \
+      .help = "a seed of its own: weights of one shape with the same seed begin alike; by default the job's, and each is drawn by itself" }
+
 struct dt_initializer {
     dt_kind kind;
     void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
     const void *preset; /* the row's own constants: rows may share a fill */
     bool whole;         /* fill makes all elements at once, or they would not fit together */
+    bool draws;         /* its args begin with a dt_seed_head */
     dt_status *(*check)(const dt_type *type); /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
     void (*facts)(const void *args, const dt_draw *d, dt_json *j); /* entries that say what is drawn from; NULL: the arguments do */
 };
@@ -464,6 +474,7 @@ typedef struct dt_optimizer_head {
     double clipvalue, clipnorm, global_clipnorm; /* of gradients summed over replicas; at most one is given, and clips when above 0 */
     double ema_momentum, loss_scale_factor;      /* the latter 0: none */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
+    dt_texts exclude_from_weight_decay;
     bool use_ema;
     bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale, has_accumulation; /* given */
 } dt_optimizer_head;
@@ -473,6 +484,8 @@ typedef struct dt_optimizer_head {
     DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .forms = dt_learning_rate_forms, .help = "step size, above 0, or a schedule"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY, DT_HEAD_SET(type, has_decay), \
                   .help = "shrinks weights by this times the rate, each step"), \
+    DT_HEAD_FIELD(DT_FIELD_TEXTS, type, exclude_from_weight_decay, \
+                  .help = "weights that do not shrink: words in their names, [bias, gamma], or with a / in their paths, dense_1/bias"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue), .help = "cuts every gradient element to +- this"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm), .help = "shrinks each gradient to this norm"), \
     DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm, DT_HEAD_SET(type, has_global_clipnorm), \
@@ -545,6 +558,8 @@ struct dt_optimizer { /* the public handle */
         dt_variable *average, *sum; /* among them; NULL: none */
     } *slot;                     /* per trainable variable */
 };
+/* Whether weight_decay leaves the weight of that path alone. */
+bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
 /* A handle over a row that has been read already, whose memory must outlive it. */
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
@@ -566,6 +581,8 @@ void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variabl
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
 /* With use_ema, variables become their running means; whether there were any. */
 bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v);
+/* With use_ema, variables and their running means change places. */
+void dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v);
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 

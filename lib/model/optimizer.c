@@ -53,6 +53,17 @@ static dt_status *check_steps(const dt_optimizer_head *head, const dt_place *at)
     return NULL;
 }
 
+bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path)
+{
+    const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
+    bool is = false;
+    for (int i = 0; i < head->exclude_from_weight_decay.n; i++) {
+        const char *word = head->exclude_from_weight_decay.v[i];
+        is |= strstr(strchr(word, '/') ? path : name, word) != NULL;
+    }
+    return is;
+}
+
 dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out)
 {
     int n;
@@ -313,4 +324,19 @@ bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v)
         any = true;
     }
     return any;
+}
+
+void dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v)
+{
+    for (int i = 0; i < v->n; i++) {
+        const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
+        size_t bytes = s && s->average ? (size_t)dt_type_bytes(&v->v[i]->type) : 0;
+        if (bytes == 0)
+            continue;
+        void *weight = dt_alloc(bytes);
+        memcpy(weight, v->v[i]->data, bytes);
+        copy_average(v->v[i], s->average);
+        memcpy(s->average->data, weight, bytes);
+        free(weight);
+    }
 }

@@ -190,7 +190,7 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient)
     };
     for (int k = 0; k < slots->own; k++)
         u.slot[k] = dt_read(t, slots->slot[k]);
-    u.w = decayed(&u, s->head->weight_decay);
+    u.w = dt_optimizer_excludes(s->head, v->path) ? w : decayed(&u, s->head->weight_decay);
     ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
     for (int k = 0; k < slots->own; k++)
         keep(s, slots->slot[k], choose(s->updates, u.slot[k], dt_read(t, slots->slot[k])));

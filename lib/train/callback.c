@@ -39,8 +39,6 @@ static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name_of(item), others[i].name) == 0)
             return dt_suggest(dt_fail(DT_E_CALLBACK, &item->at, "no callback '%s': %s", others[i].name, others[i].why), "%s", others[i].instead);
-    if (strcmp(name_of(item), "SwapEMAWeights") == 0)
-        return dt_fail(DT_E_NOT_YET, &item->at, "callback 'SwapEMAWeights' is not implemented yet");
     return dt_named_read(arena, rows, ROWS, "callback", item, out);
 }
 
@@ -273,6 +271,12 @@ dt_status *dt_callbacks_batch(run *r)
     return NULL;
 }
 
+dt_status *dt_callbacks_test_begin(run *r)
+{
+    FOR_ALL(test_begin, (r, c))
+    return NULL;
+}
+
 dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
 {
     dt_metric metric[DT_MAX_LOGS];
@@ -290,6 +294,7 @@ dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
 dt_status *dt_callbacks_step(run *r)
 {
     FOR_ALL(step, (r, c))
+    FOR_ALL(settle, (r, c))
     dt_callbacks_tell(r);
     return NULL;
 }

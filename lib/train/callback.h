@@ -53,9 +53,11 @@ struct dt_callback_row {
     dt_status *(*begin)(run *r, dt_callback *c);
     dt_status *(*epoch_begin)(run *r, dt_callback *c);
     dt_status *(*batch)(run *r, dt_callback *c, const dt_logs *logs); /* of the epoch so far */
+    dt_status *(*test_begin)(run *r, dt_callback *c);
     dt_status *(*test)(run *r, dt_callback *c, const dt_logs *logs);  /* validation data: "loss", without val_ */
     dt_status *(*epoch)(run *r, dt_callback *c, dt_logs *logs);
     dt_status *(*step)(run *r, dt_callback *c);  /* after every step, and after the epoch that ends with it */
+    dt_status *(*settle)(run *r, dt_callback *c); /* after that of all: what they should not see any more */
     dt_status *(*saved)(run *r, dt_callback *c); /* a checkpoint is there: what an older run left may go */
     dt_status *(*end)(run *r, dt_callback *c);   /* all is trained, before the last checkpoint */
     void (*close)(dt_callback *c);   /* also where it did not open */
@@ -89,6 +91,7 @@ dt_status *dt_callbacks_open(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_epoch_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_batch(run *r) DT_MUST_USE;
+dt_status *dt_callbacks_test_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_test(run *r, const dt_sums *sums) DT_MUST_USE;
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_step(run *r) DT_MUST_USE;

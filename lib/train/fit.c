@@ -112,8 +112,9 @@ static bool validation_due(const run *r)
 static dt_status *validate(run *r, dt_metric *out, int *n)
 {
     dt_sums *sums = &r->validation;
-    int64_t since = dt_recording_since(r);
 
+    DT_TRY(dt_callbacks_test_begin(r));
+    int64_t since = dt_recording_since(r);
     DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
     *n = dt_trainer_metrics(r->q->trainer, sums, true, out);

@@ -157,7 +157,11 @@ def record(case):
         w = [element(weight[o]) if o in weight else np.ones(ROWS, np.float32) for o in listed]
     elif weight:
         w = element(weight)
-    optimizer = made_of(keras.optimizers, compile_.pop("optimizer"))
+    words = {k: dict(v) for k, v in compile_.pop("optimizer").items()}
+    kept = next(iter(words.values())).pop("exclude_from_weight_decay", None)
+    optimizer = made_of(keras.optimizers, words)
+    if kept:
+        optimizer.exclude_from_weight_decay(var_names=kept)
     built = {k: nested(keras.losses if k == "loss" else keras.metrics, v) for k, v in compile_.items() if k not in ("loss_weights", "precision")}
     if "loss_weights" in compile_:
         built["loss_weights"] = compile_["loss_weights"]
@@ -166,12 +170,13 @@ def record(case):
     fit = dict(case.get("fit", {}))
     batch = case.get("batch", ROWS)
     history = model.fit(d[fed[0]] if len(fed) == 1 else [d[i] for i in fed], y if len(y) > 1 else y[0], sample_weight=w, batch_size=batch, epochs=EPOCHS, shuffle=False, verbose=0,
+                        validation_split=case.get("validation_split", 0.0), callbacks=[made_of(keras.callbacks, c) for c in fit.get("callbacks", [])],
                         class_weight=({int(k): v for k, v in fit["class_weight"].items()} if "class_weight" in fit else None))
     history = numbers(history.history)
     evaluated = {} if not case.get("evaluate") else {"evaluated": {
         k: number(v) for k, v in model.evaluate(d["x"], y if len(y) > 1 else y[0], batch_size=batch, verbose=0, return_dict=True).items()}}
     return {"id": case["id"], "op": "fit",
-            "in": {"data": {n: tensor(d[n]) for n in dict.fromkeys(used)}, "batch": batch, "model": case["model"], "compile": case["compile"],
+            "in": {"data": {n: tensor(d[n]) for n in dict.fromkeys(used)}, "batch": batch, "validation_split": case.get("validation_split", 0.0), "model": case["model"], "compile": case["compile"],
                    "fit": {"epochs": EPOCHS, **fit}, "weights": before},
             "out": {"history": history, **evaluated, "weights": {k: tensor(v.numpy()) for k, v in paths(model).items()}}}
 
@@ -307,6 +312,19 @@ CASES = [
     {"id": "fit/correlations", "batch": 4, "model": one(2), "compile": {
         "optimizer": SGD, "loss": MSE, "target": "size", "sample_weight": "w", "metrics": ["PearsonCorrelation", "ConcordanceCorrelation"],
         "weighted_metrics": ["ConcordanceCorrelation"]}},
+    {"id": "fit/decay-but-biases", "batch": 4, "model": one(3), "compile": {
+        "optimizer": {"AdamW": {"learning_rate": 0.05, "weight_decay": 0.3, "exclude_from_weight_decay": ["bias"]}}, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/decay-but-kernels", "batch": 4, "model": one(3), "compile": {
+        "optimizer": {"Lamb": {"learning_rate": 0.05, "weight_decay": 0.3, "exclude_from_weight_decay": ["kernel"]}}, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/accumulated-scaled-clipped", "batch": 4, "model": one(3), "compile": {
+        "optimizer": {"Adam": {"learning_rate": 0.05, "gradient_accumulation_steps": 2, "loss_scale_factor": 8.0, "global_clipnorm": 0.3}}, "loss": LOGITS,
+        "target": "kind"}},
+    {"id": "fit/means", "batch": 4, "model": one(3), "validation_split": 0.25, "compile": {
+        "optimizer": {"SGD": {"learning_rate": 0.3, "use_ema": True, "ema_momentum": 0.7, "ema_overwrite_frequency": 5}}, "loss": LOGITS, "target": "kind"}},
+    {"id": "fit/means-swapped", "batch": 3, "model": one(3), "validation_split": 0.25, "fit": {"callbacks": [{"SwapEMAWeights": {}}]}, "compile": {
+        "optimizer": {"SGD": {"learning_rate": 0.3, "use_ema": True, "ema_momentum": 0.7}}, "loss": LOGITS, "target": "kind", "metrics": ["accuracy"]}},
+    {"id": "fit/means-swapped-on-epochs", "batch": 3, "model": one(3), "validation_split": 0.25, "fit": {"callbacks": [{"SwapEMAWeights": {"swap_on_epoch": True}}]},
+     "compile": {"optimizer": {"Adam": {"learning_rate": 0.1, "use_ema": True, "ema_momentum": 0.7}}, "loss": LOGITS, "target": "kind"}},
     {"id": "fit/dice", "model": one(3, "softmax"), "compile": {"optimizer": SGD, "loss": "dice", "target": "hot", "metrics": ["accuracy"]}},
     {"id": "fit/dice-batches", "batch": 5, "evaluate": True, "model": one(3, "softmax"), "compile": {
         "optimizer": {"Adam": {"learning_rate": 0.05}}, "loss": {"Dice": {}}, "target": "hot", "metrics": ["accuracy"]}},

@@ -184,7 +184,7 @@ static const fault_case training_cases[] = {
     {"", 21, "fit: {}", 78, 21, 6, "fit needs epochs or steps", NULL},
     {"", 21, "", 78, 1, 1, "required key 'fit' is missing", NULL},
     {"", 21, "fit: {epochs: 2, initial_epoch: 2}", 78, 21, 33, "initial_epoch must be less than epochs, 2, got 2", NULL},
-    {"", 21, "fit: {epochs: 2, callbacks: [SwapEMAWeights: {swap_on_epoch: true}]}", 78, 21, 30, "callback 'SwapEMAWeights' is not implemented yet", NULL},
+    {"", 21, "fit: {epochs: 2, callbacks: [SwapEMAWeights: {swap_on_epoch: true}]}", 78, 21, 30, "SwapEMAWeights: the optimizer keeps no means of the weights", "give it use_ema: true"},
     {"", 21, "fit: {epochs: 2, gradient_accumulation_steps: 0}", 78, 21, 47, "gradient_accumulation_steps must be in [1, 1000000], got 0", NULL},
     {"", 21, "fit: {epochs: 2, validation_steps: 0}", 78, 21, 36, "validation_steps must be in [1, 1e+15], got 0", NULL},
     {"", 21, "fit: {epochs: 2, batch_size: 5}", 78, 21, 18, "unknown key 'batch_size' in fit", "write dataset.global_batch_size"},

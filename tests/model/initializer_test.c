@@ -187,7 +187,8 @@ static void test_bad_initializers_are_refused(void **state)
     (void)state;
     static const struct { const char *text, *fault, *suggestion; } rows[] = {
         { "he_norml", "unknown initializer 'he_norml'", "did you mean 'he_normal'?" },
-        { "{GlorotUniform: {seed: 3}}", "unknown key 'seed' in GlorotUniform", "not implemented yet" },
+        { "{GlorotUniform: {seed: -3}}", "seed must be at least 0, got -3", NULL },
+        { "{GlorotUniform: {input_axes: [0]}}", "unknown key 'input_axes' in GlorotUniform", "not implemented yet" },
         { "{RandomNormal: {stddev: -1}}", "stddev must be at least 0, got -1", NULL },
         { "{VarianceScaling: {scale: 0}}", "scale must be greater than 0, got 0", NULL },
     };
@@ -203,6 +204,25 @@ static void test_bad_initializers_are_refused(void **state)
     }
 }
 
+/* A seed of its own: neither the job's nor the weight's name counts. */
+static void test_own_seed(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "RandomNormal", "RandomUniform", "TruncatedNormal", "VarianceScaling", "GlorotUniform", "he_normal", "Orthogonal" };
+    const int64_t dim[] = { 4, 3 };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        char own[64], other[64];
+        snprintf(own, sizeof own, "{%s: {seed: 3}}", kinds[k]);
+        snprintf(other, sizeof other, "{%s: {seed: 4}}", kinds[k]);
+        drawn a = draw(own, 2, dim, 1, "a/kernel"), b = draw(own, 2, dim, 2, "b/kernel"), c = draw(other, 2, dim, 1, "a/kernel");
+        assert_memory_equal(a.v->data, b.v->data, sizeof(float[12]));
+        assert_memory_not_equal(a.v->data, c.v->data, sizeof(float[12]));
+        release(&a);
+        release(&b);
+        release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_values_do_not_change),
         cmocka_unit_test(test_convolution_kernels_count_their_field),
         cmocka_unit_test(test_orthogonal),
+        cmocka_unit_test(test_own_seed),
         cmocka_unit_test(test_bad_initializers_are_refused),
     };
     return cmocka_run_group_tests_name("initializer", tests, NULL, NULL);

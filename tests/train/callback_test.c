@@ -163,7 +163,7 @@ static void test_faults_of_arguments(void **state)
 {
     (void)state;
     static const struct { const char *fit; int number; const char *text; } cases[] = {
-        { "{steps: 1, callbacks: [SwapEMAWeights]}", DT_E_NOT_YET, "callback 'SwapEMAWeights' is not implemented yet" },
+        { "{steps: 1, callbacks: [{SwapEMAWeights: {every: 1}}]}", DT_E_UNKNOWN_KEY, "unknown key 'every' in SwapEMAWeights" },
         { "{steps: 1, callbacks: [BackupAndRestore: {backup_dir: b}]}", DT_E_CALLBACK, "no callback 'BackupAndRestore': every run backs itself up: 'checkpoint'" },
         { "{steps: 1, callbacks: [GenerateTxt]}", DT_E_UNKNOWN_NAME, "unknown callback 'GenerateTxt'" },
         { "{steps: 1, callbacks: [{GenerateText: {every: 1}}]}", DT_E_MISSING_KEY, "required key 'prompt' is missing in GenerateText" },

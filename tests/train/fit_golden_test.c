@@ -46,7 +46,8 @@ static dt_dataset *data_of(const json_t *in)
         OK(dt_values_set(values, name, x));
         dt_tensor_unref(x);
     }
-    OK(dt_dataset_from_values(&data, values, "{global_batch_size: %d}", (int)json_integer_value(json_object_get(in, "batch"))));
+    OK(dt_dataset_from_values(&data, values, "{global_batch_size: %d, validation_split: %g}",
+                              (int)json_integer_value(json_object_get(in, "batch")), json_number_value(json_object_get(in, "validation_split"))));
     dt_values_unref(values);
     return data;
 }

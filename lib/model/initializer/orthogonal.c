@@ -10,12 +10,13 @@
 #include "model/initializer/draw.h"
 
 struct orthogonal {
+    dt_seed_head head;
     double gain;
 };
 
 static const dt_field fields[] = {
     DT_REAL(struct orthogonal, gain, .preset = "1", .help = "length of the vectors"),
-    DT_NOT_YET("seed"),
+    DT_SEED_FIELD(struct orthogonal, head),
     DT_END
 };
 
@@ -70,5 +71,5 @@ static void fill(const void *args, const dt_draw *d, double *out)
 const dt_initializer dt_initializer_orthogonal = {
     .kind = { "Orthogonal", "vectors at right angles", fields, sizeof(struct orthogonal),
               (const char *const[]){ "orthogonal", "OrthogonalInitializer", NULL } },
-    .fill = fill, .whole = true,
+    .fill = fill, .whole = true, .draws = true,
 };

@@ -2,13 +2,14 @@
 #include "model/initializer/draw.h"
 
 struct uniform {
+    dt_seed_head head;
     double minval, maxval;
 };
 
 static const dt_field uniform_fields[] = {
     DT_REAL(struct uniform, minval, .preset = "-0.05", .help = "smallest value"),
     DT_REAL(struct uniform, maxval, .preset = "0.05", .help = "largest value, itself never drawn"),
-    DT_NOT_YET("seed"),
+    DT_SEED_FIELD(struct uniform, head),
     DT_END
 };
 
@@ -21,17 +22,18 @@ static void uniform(const void *args, const dt_draw *d, double *out)
 const dt_initializer dt_initializer_random_uniform = {
     .kind = { "RandomUniform", "uniform in [minval, maxval)", uniform_fields, sizeof(struct uniform),
               (const char *const[]){ "random_uniform", "uniform", NULL } },
-    .fill = uniform,
+    .fill = uniform, .draws = true,
 };
 
 struct normal {
+    dt_seed_head head;
     double mean, stddev;
 };
 
 static const dt_field normal_fields[] = {
     DT_REAL(struct normal, mean, .help = "of the distribution"),
     DT_REAL(struct normal, stddev, .preset = "0.05", .max = INFINITY, .help = "standard deviation"),
-    DT_NOT_YET("seed"),
+    DT_SEED_FIELD(struct normal, head),
     DT_END
 };
 
@@ -43,7 +45,7 @@ static void normal(const void *args, const dt_draw *d, double *out)
 
 const dt_initializer dt_initializer_random_normal = {
     .kind = { "RandomNormal", "normal", normal_fields, sizeof(struct normal), (const char *const[]){ "random_normal", "normal", NULL } },
-    .fill = normal,
+    .fill = normal, .draws = true,
 };
 
 static void truncated(const void *args, const dt_draw *d, double *out)
@@ -55,5 +57,5 @@ static void truncated(const void *args, const dt_draw *d, double *out)
 const dt_initializer dt_initializer_truncated_normal = {
     .kind = { "TruncatedNormal", "normal, cut at 2 deviations", normal_fields, sizeof(struct normal),
               (const char *const[]){ "truncated_normal", NULL } },
-    .fill = truncated,
+    .fill = truncated, .draws = true,
 };

@@ -15,6 +15,7 @@ typedef enum distribution { TRUNCATED_NORMAL, UNTRUNCATED_NORMAL, UNIFORM } dist
 static const char *const distributions[] = { "truncated_normal", "untruncated_normal", "uniform", NULL };
 
 struct scaling {
+    dt_seed_head head;
     double scale;
     int mode, distribution;
 };
@@ -23,7 +24,7 @@ static const dt_field scaling_fields[] = {
     DT_REAL(struct scaling, scale, .preset = "1", .above_min = true, .help = "the variance is this / fan"),
     DT_ENUM(struct scaling, mode, modes, .preset = "fan_in", .help = "which fan"),
     DT_ENUM(struct scaling, distribution, distributions, .preset = "truncated_normal", .help = "drawn from"),
-    DT_NOT_YET("seed"),
+    DT_SEED_FIELD(struct scaling, head),
     DT_NOT_YET("input_axes"),
     DT_NOT_YET("output_axes"),
     DT_END
@@ -78,14 +79,20 @@ static void variance_scaling(const void *args, const dt_draw *d, double *out)
 const dt_initializer dt_initializer_variance_scaling = {
     .kind = { "VarianceScaling", "variance scale / fan", scaling_fields, sizeof(struct scaling),
               (const char *const[]){ "variance_scaling", NULL } },
-    .fill = variance_scaling,
+    .fill = variance_scaling, .draws = true,
     .facts = facts,
 };
 
 /* ---- presets ---- */
 
+struct seeded {
+    dt_seed_head head;
+};
+
 static const dt_field preset_fields[] = {
-    DT_NOT_YET("seed"),
+    DT_SEED_FIELD(struct seeded, head),
+    DT_NOT_YET("input_axes"),
+    DT_NOT_YET("output_axes"),
     DT_END
 };
 
@@ -101,41 +108,41 @@ static void preset_facts(const void *args, const dt_draw *d, dt_json *j)
     describe(d->row->preset, d, j);
 }
 
-#define PRESET_KIND(class_name, id, words) { class_name, words, preset_fields, 0, (const char *const[]){ id, NULL } }
+#define PRESET_KIND(class_name, id, words) { class_name, words, preset_fields, sizeof(struct seeded), (const char *const[]){ id, NULL } }
 
 const dt_initializer dt_initializer_glorot_uniform = {
     .kind = PRESET_KIND("GlorotUniform", "glorot_uniform", "uniform of variance 1 / mean fan"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_AVG, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_glorot_normal = {
     .kind = PRESET_KIND("GlorotNormal", "glorot_normal", "cut normal of variance 1 / mean fan"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_AVG, .distribution = TRUNCATED_NORMAL },
 };
 const dt_initializer dt_initializer_he_uniform = {
     .kind = PRESET_KIND("HeUniform", "he_uniform", "uniform of variance 2 / fan in"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 2, .mode = FAN_IN, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_he_normal = {
     .kind = PRESET_KIND("HeNormal", "he_normal", "cut normal of variance 2 / fan in"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 2, .mode = FAN_IN, .distribution = TRUNCATED_NORMAL },
 };
 const dt_initializer dt_initializer_lecun_uniform = {
     .kind = PRESET_KIND("LecunUniform", "lecun_uniform", "uniform of variance 1 / fan in"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_IN, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_lecun_normal = {
     .kind = PRESET_KIND("LecunNormal", "lecun_normal", "cut normal of variance 1 / fan in"),
-    .fill = preset,
+    .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_IN, .distribution = TRUNCATED_NORMAL },
 };

@@ -1,0 +1,92 @@
+/*
+ * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the optimizer keeps (`use_ema`), and training goes on with the
+ * weights as they were. With swap_on_epoch callbacks that stand behind it see the means at an epoch's end, too: ModelCheckpoint then saves them. The run's
+ * own checkpoints always hold the weights that training goes on with; one that ModelCheckpoint saved tells that both are exchanged.
+ */
+#include "train/callback.h"
+
+struct swap {
+    bool swap_on_epoch;
+};
+
+static const dt_field fields[] = {
+    DT_FLAG(struct swap, swap_on_epoch, .help = "callbacks behind it see the means at an epoch's end"),
+    DT_END
+};
+
+typedef struct swapper {
+    const struct swap *x;
+    int64_t swapped; /* 1: the model has the means, and the optimizer the weights */
+} swapper;
+
+static dt_status *check(const dt_callback_job *job, const dt_named *named)
+{
+    const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
+    if (!head || head->use_ema)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no means of the weights"), "give it use_ema: true");
+}
+
+static dt_status *open_swapper(run *r, dt_callback *c)
+{
+    swapper *s = dt_arena_new(r->arena, swapper);
+    *s = (swapper){ .x = c->named->args };
+    c->state = s;
+    return NULL;
+}
+
+static void swap(run *r, dt_callback *c, bool means)
+{
+    swapper *s = c->state;
+    if (s->swapped == means)
+        return;
+    dt_optimizer_swap_averages(r->optimizer, &r->model->trainable);
+    s->swapped = means;
+}
+
+static dt_status *put_means(run *r, dt_callback *c)
+{
+    swap(r, c, true);
+    return NULL;
+}
+
+static dt_status *put_back(run *r, dt_callback *c)
+{
+    swap(r, c, false);
+    return NULL;
+}
+
+static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs)
+{
+    (void)logs;
+    return put_back(r, c);
+}
+
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    const swapper *s = c->state;
+    (void)logs;
+    return s->x->swap_on_epoch ? put_means(r, c) : NULL;
+}
+
+static dt_status *save(run *r, dt_callback *c, dt_json *j)
+{
+    const swapper *s = c->state;
+    (void)r;
+    dt_json_int(j, "swapped", s->swapped);
+    return NULL;
+}
+
+static void restore(run *r, dt_callback *c, const json_t *kept)
+{
+    swapper *s = c->state;
+    (void)r;
+    dt_kept_count(kept, "swapped", &s->swapped);
+    s->swapped = s->swapped != 0;
+}
+
+const dt_callback_row dt_callback_swap_ema_weights = {
+    .kind = { "SwapEMAWeights", "evaluates with the running means of the weights", fields, sizeof(struct swap), NULL },
+    .check = check, .open = open_swapper, .save = save, .restore = restore,
+    .begin = put_back, .test_begin = put_means, .test = end_test, .epoch = end_epoch, .settle = put_back,
+};
