@@ -206,7 +206,8 @@ static dt_status *add_list(const list *l, const dt_tree *t, const owner *w)
     if (t->kind != DT_TREE_LIST)
         return add_metric(l, t, w);
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, add_metric(l, t->item[i], w));
+        if (dt_given(t->item[i]))
+            dt_status_append(&faults, add_metric(l, t->item[i], w));
     return faults;
 }
 

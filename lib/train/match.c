@@ -94,6 +94,15 @@ static dt_status *find_weight(const dt_texts *elements, const dt_output_use *out
     return *weight < 0 && output->sample_weight ? no_element(elements, "weights", output->sample_weight, &output->sample_weight_at) : NULL;
 }
 
+/* What examples count is not what they are. */
+static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m)
+{
+    for (int i = 0; i < c->n_outputs; i++)
+        if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
+            return dt_fail(DT_E_ELEMENTS, told(&c->output[i].sample_weight_at), "weights '%.80s' are the targets themselves", c->output[i].sample_weight);
+    return NULL;
+}
+
 static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
 {
     dt_status *faults = NULL;
@@ -102,10 +111,10 @@ static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *
     if (faults)
         return faults;
     if (c->n_outputs == 1)
-        return find_only_target(elements, c, m);
-    for (int i = 0; i < c->n_outputs; i++)
+        faults = find_only_target(elements, c, m);
+    for (int i = 0; c->n_outputs > 1 && i < c->n_outputs; i++)
         dt_status_append(&faults, find_named_target(elements, c, i, m));
-    return faults;
+    return faults ? faults : check_weight_is_own(c, m);
 }
 
 dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)

@@ -20,3 +20,4 @@ show fit "$job" output.dir="$TEST_DIR/y" 'model.layers=[Input: {name: x, shape: 
 show fit "$job" output.dir="$TEST_DIR/y" 'compile.metrics=[AUC: {multi_label: true, label_weights: [1, 2]}]' -q
 show fit "$job" output.dir="$TEST_DIR/y" 'compile.metrics=[OneHotIoU: {num_classes: 3, target_class_ids: [3]}]' -q
 show fit "$job" output.dir="$TEST_DIR/y" 'compile.metrics=[PearsonCorrelation: {axis: 0}]' -q
+show fit "$job" output.dir="$TEST_DIR/y" compile.sample_weight=y compile.target=y -q
