@@ -9,6 +9,7 @@ struct evaluate {
     struct place place;
     struct compute compute;
     const char *checkpoint;
+    int64_t steps; /* 0: all */
     int split;
     struct words expect;
     bool json;
@@ -22,6 +23,7 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
     dt_run_options options = {
         .threads = env_threads(call->out, my->compute.threads),
         .kernels = (dt_kernels)my->compute.kernels,
+        .max_steps = my->steps,
         .event = watch_event,
         .user = watch,
     };
@@ -56,6 +58,7 @@ static int run(const struct call *call)
 static const struct option options[] = {
     TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; not given: the newest below output.dir"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the part of the data"),
+    INTEGER(struct evaluate, steps, "steps", "N", "only the first N batches of it", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
@@ -69,7 +72,8 @@ const struct verb verb_evaluate = {
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"
                 "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       a certain one\n"
-                "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n",
+                "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
+                "  dtrain evaluate job.yaml --steps 10                             a first look: ten batches\n",
     .options = options,
     .size = sizeof(struct evaluate),
     .run = run,

@@ -85,7 +85,7 @@ typedef struct dt_run_options {
     dt_kernels kernels;
     dt_resume resume;
     const char *resume_path;   /* with DT_RESUME_PATH */
-    int64_t max_steps;         /* --steps: stop after this many global steps; 0: the job's own */
+    int64_t max_steps;         /* fit: stop after this many global steps; 0: the job's own; evaluate: so many batches of the part; 0: all */
     double max_seconds;        /* --time: fit saves and stops (75) after the step that ends so long after the call; 0: no limit */
     bool dry_run;              /* compile, report start, write nothing */
     bool every_step;           /* step events are not rate-limited */

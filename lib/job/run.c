@@ -169,7 +169,7 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_sessio
 {
     dt_metric metrics[DT_MAX_KEYS];
     dt_sums sums = {0};
-    dt_status *bad = dt_trainer_evaluate(s->trainer, part, 0, &sums);
+    dt_status *bad = dt_trainer_evaluate(s->trainer, part, o->max_steps, &sums);
     if (bad) {
         dt_sums_release(&sums);
         return bad;

@@ -33,11 +33,32 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
     return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends stands in the job file and cannot be overridden");
 }
 
+static bool is_overridden(const dt_tree *t)
+{
+    return t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0;
+}
+
+/* As of a base: a strategy of another type has nothing of the file's, what overrides said of it stays. */
+static void change_strategy(dt_job *j, const char *assignment)
+{
+    static const char key[] = "strategy.type=";
+    dt_tree *strategy = dt_tree_get(j->tree, "strategy");
+    const dt_tree *type = strategy && strategy->kind == DT_TREE_MAP ? dt_tree_get(strategy, "type") : NULL;
+    if (strncmp(assignment, key, strlen(key)) != 0 || !type || type->kind != DT_TREE_SCALAR || strcmp(type->text, assignment + strlen(key)) == 0)
+        return;
+    int n = 0;
+    for (int i = 0; i < strategy->n; i++)
+        if (strategy->entry[i].value == type || is_overridden(strategy->entry[i].value))
+            strategy->entry[n++] = strategy->entry[i];
+    strategy->n = n;
+}
+
 static dt_status *apply_overrides(dt_job *j, const dt_job_source *source)
 {
     dt_status *faults = NULL;
     for (int i = 0; i < source->n_overrides; i++) {
         dt_status *s = check_override(j->arena, i + 1, source->overrides[i]);
+        change_strategy(j, source->overrides[i]);
         if (!s)
             s = dt_tree_override(j->arena, j->tree, i + 1, source->overrides[i]);
         dt_status_append(&faults, s);
