@@ -10,6 +10,7 @@ struct data_convert {
     struct data_source source;
     const char *output;
     int64_t shards;
+    bool mapped;
 };
 
 /* The names of files, which are lines. */
@@ -37,6 +38,8 @@ static int run(const struct call *call)
     char *files = NULL;
     dt_status *s = my->output && *my->output ? take_data(call, &my->source, &job, &request) : usage_error(call, "-o FILE is missing");
     if (!s)
+        request.as_stored = !my->mapped;
+    if (!s)
         s = dt_data_convert(&request, my->output, (int)my->shards, &files);
     if (!s && (!call->out->quiet || my->source.json))
         tell_files(call, files);
@@ -48,6 +51,7 @@ static int run(const struct call *call)
 static const struct option options[] = {
     TEXT(struct data_convert, output, "output", "FILE", "what to write; its end is the format: .npy .npz .idx .csv .tfrecord", .letter = 'o'),
     INTEGER(struct data_convert, shards, "shards", "N", "write records as a set of N files, NAME-00000-of-0000N", .fallback = 1, .min = 1, .max = 100000),
+    FLAG(struct data_convert, mapped, "mapped", "of a job: what the model gets, after `map`; else examples are written as they are stored"),
     DATA_OPTIONS(struct data_convert),
     OPTIONS_END
 };
@@ -59,8 +63,10 @@ const struct verb verb_data_convert = {
     .examples = "  dtrain data convert train.csv -o train.npz\n"
                 "  dtrain data convert image=train-images-idx3-ubyte label=train-labels-idx1-ubyte -o train.tfrecord --shards 8\n"
                 "  dtrain data convert train.npz -o 'train-{element}.npy'\n"
-                "  dtrain data convert job.yaml --split validation -o validation.csv     what the model gets, after `map`\n",
-    .more = "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
+                "  dtrain data convert job.yaml --split validation -o validation.csv\n"
+                "  dtrain data convert job.yaml -o train.npz --mapped     what the model gets, after `map`\n",
+    .more = "Of a job examples are written as they are stored, so that the job reads what is written as it reads its own files, in predict too.\n"
+            "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
             "when it is complete. CSV numbers are the shortest that read back as the same.\n",
     .options = options,
     .size = sizeof(struct data_convert),

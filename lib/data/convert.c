@@ -100,6 +100,17 @@ static bool ends_with(const char *text, const char *suffix)
     return n > k && strcmp(text + n - k, suffix) == 0;
 }
 
+static dt_status *check_texts(const dt_conversion *q, const dt_output_format *f)
+{
+    const dt_element *element;
+    const int n = dt_dataset_elements(q->data, &element);
+    for (int e = 0; e < n; e++)
+        if (!f->record && element[e].stored && element[e].stored->text)
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is text, which %s has not; .csv and .tfrecord have, and --mapped writes the numbers that the model gets",
+                           element[e].name, f->suffix);
+    return NULL;
+}
+
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
 {
     const size_t n = sizeof formats / sizeof *formats;
@@ -112,5 +123,6 @@ dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is one file: only .csv and .tfrecord are written as several", q->output);
     if (q->shards < 1 || q->shards > MOST_SHARDS)
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "%lld files: 1 to %d are written", (long long)q->shards, MOST_SHARDS);
+    DT_TRY(check_texts(q, &formats[i]));
     return (formats[i].array ? dt_convert_arrays : dt_convert_records)(q, &formats[i], files);
 }

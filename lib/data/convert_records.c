@@ -8,7 +8,20 @@
 
 /* ---- CSV ---- */
 
-/* A name as a field: in quotes where it must be. */
+/* What examples are as they are stored: texts, places in a vocabulary; NULL: numbers. */
+static const char *text_of(const dt_element *e, const void *value)
+{
+    const dt_stored *x = e->stored;
+    int64_t place;
+    if (!x || (!x->text && x->vocabulary.n == 0))
+        return NULL;
+    if (x->text)
+        return value;
+    dt_cast(e->type.dtype, DT_INT64, value, &place, 1);
+    return x->vocabulary.v[place];
+}
+
+/* A text as a field: in quotes where it must be. */
 static void put_field(dt_str *out, const char *text)
 {
     const bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
@@ -21,21 +34,33 @@ static void put_field(dt_str *out, const char *text)
     dt_str_puts(out, quoted ? "\"" : "");
 }
 
-/* "x" of single values, else x_0, x_1, ... in the order of the array. */
+static int64_t fields_of(const dt_element *e)
+{
+    const dt_type row = dt_row_type(e);
+    return e->stored && e->stored->text ? 1 : dt_type_elements(&row);
+}
+
+/* The columns' own names; else "x" of single values, x_0, x_1, ... of others in the order of the array. */
+static void put_column(const dt_element *e, int64_t i, dt_str *name)
+{
+    dt_str_clear(name);
+    if (e->stored && e->stored->columns.n > 0)
+        dt_str_puts(name, e->stored->columns.v[i]);
+    else if (e->type.rank > 1 && !(e->stored && e->stored->text))
+        dt_str_printf(name, "%s_%lld", e->name, (long long)i);
+    else
+        dt_str_puts(name, e->name);
+}
+
 static dt_status *csv_header(const dt_element *elements, int n, dt_str *out)
 {
     dt_str name = {0};
-    for (int e = 0; e < n; e++) {
-        const dt_type row = dt_row_type(&elements[e]);
-        for (int64_t i = 0; i < dt_type_elements(&row); i++) {
-            dt_str_clear(&name);
-            dt_str_puts(&name, elements[e].name);
-            if (row.rank > 0)
-                dt_str_printf(&name, "_%lld", (long long)i);
+    for (int e = 0; e < n; e++)
+        for (int64_t i = 0; i < fields_of(&elements[e]); i++) {
+            put_column(&elements[e], i, &name);
             dt_str_puts(out, e || i ? "," : "");
             put_field(out, dt_str_text(&name));
         }
-    }
     dt_str_puts(out, "\r\n");
     dt_str_release(&name);
     return NULL;
@@ -63,9 +88,13 @@ static dt_status *csv_record(const dt_element *elements, int n, const void *cons
     for (int e = 0; e < n; e++) {
         const dt_type t = dt_row_type(&elements[e]);
         const size_t size = dt_dtype_size(t.dtype);
-        for (int64_t i = 0; i < dt_type_elements(&t); i++) {
+        for (int64_t i = 0; i < fields_of(&elements[e]); i++) {
+            const char *value = (const char *)row[e] + i * (int64_t)size, *text = text_of(&elements[e], value);
             dt_str_puts(out, e || i ? "," : "");
-            put_value(out, t.dtype, (const char *)row[e] + i * (int64_t)size);
+            if (text)
+                put_field(out, text);
+            else
+                put_value(out, t.dtype, value);
         }
     }
     dt_str_puts(out, "\r\n");
@@ -129,7 +158,7 @@ static void put_feature(dt_str *features, const dt_element *e, const void *value
     const int list = list_of(&row);
     dt_str packed = {0}, inside = {0}, feature = {0}, entry = {0};
     if (list == BYTES_LIST)
-        dt_str_add(&packed, values, (size_t)n);
+        dt_str_add(&packed, values, e->stored && e->stored->text ? strlen(values) : (size_t)n);
     else
         (list == FLOAT_LIST ? put_floats : put_integers)(&packed, row.dtype, values, n);
     put_message(&inside, 1, &packed);

@@ -252,7 +252,10 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
     for (; x->n < element->n; x->n++) {
         dt_csv_element *e = &x->element[x->n];
         DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
-        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text};
+        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text,
+                                      .numbers = e->vocabulary.n, .vocabulary = e->vocabulary};
+        if (x->words->header)
+            x->stored[x->n].columns = e->columns;
         longest = e->text && e->type.dim[0] > longest ? e->type.dim[0] : longest;
     }
     x->longest = dt_alloc((size_t)longest);

@@ -46,6 +46,7 @@ typedef struct dt_stored {
     const char *file; /* for messages */
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
     int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
+    dt_texts columns, vocabulary; /* of CSV files with a header: their names, and the texts whose places are the values; n 0: none */
 } dt_stored;
 
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
@@ -120,6 +121,7 @@ typedef struct dt_dataset_spec {
     int parallel;            /* num_parallel_calls: threads that read ahead; 0: auto */
     dt_cache cache;
     const char *auto_shard_policy;
+    bool as_stored;          /* without `map`: texts are texts */
 } dt_dataset_spec;
 
 /* Reads the mapping; all faults at once. Files are relative to `directory`. Everything lives in the arena. */
@@ -156,6 +158,7 @@ typedef struct dt_element {
     const char *name;
     dt_type type;
     int64_t numbers; /* see dt_stored; after `map` */
+    const dt_stored *stored; /* of a data set opened without `map`; else NULL */
 } dt_element;
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
 /* The element in a trace: an argument of its name with examples as they are stored, then `map` as outside of training. NO_ONNX names a step that

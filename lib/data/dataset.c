@@ -149,6 +149,7 @@ static void set_types(dt_dataset *d)
         dt_type batch = {.dtype = t->dtype, .rank = t->rank + 1, .dim = {DT_BATCH}};
         memcpy(batch.dim + 1, t->dim, (size_t)t->rank * sizeof *t->dim);
         d->element[e].type = batch;
+        d->element[e].stored = d->spec.as_stored ? &d->rows[DT_PART_TRAIN].stored[d->rows[DT_PART_TRAIN].index[e]] : NULL;
         d->element[e].numbers = dt_map_plan_numbers(d->rows[DT_PART_TRAIN].plan[e]);
     }
 }

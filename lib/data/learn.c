@@ -61,7 +61,8 @@ static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan)
 
 dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e)
 {
-    const dt_map_request q = {.map = d->spec.map, .stored = &r->stored[r->index[e]], .directory = d->spec.directory, .learned = &d->learned};
+    const dt_map_request q = {.map = d->spec.map, .stored = &r->stored[r->index[e]], .directory = d->spec.directory, .learned = &d->learned,
+                              .none = d->spec.as_stored};
     DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     while (dt_map_plan_pending(r->plan[e])) {
         DT_TRY(learn(d, e, r->plan[e]));

@@ -265,7 +265,8 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
 dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out)
 {
     const dt_stored *x = q->stored;
-    const chain *c = find_chain(q->map, x->name);
+    static const chain none;
+    const chain *c = q->none ? &none : find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
     *p = (dt_map_plan){.type = x->type, .in_bytes = dt_type_bytes(&x->type), .text = x->text, .numbers = x->numbers};
     p->stages = dt_arena_array(arena, dt_map_stage, c->n);
@@ -273,7 +274,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
     for (int i = 0; i < c->n && !p->pending; i++)
         if (!is_redundant(c, i))
             DT_TRY(add_stage(arena, q, c, i, p));
-    if (p->text && !p->pending)
+    if (p->text && !p->pending && !q->none)
         return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: '%s' is text: 'map' must make numbers of it, with text_vectorization or string_lookup", x->file, x->name);
     *out = p;
     return NULL;

@@ -144,6 +144,7 @@ typedef struct dt_data_request {
     int n_files;
     const char *split;         /* "train" (or NULL), "validation", "test" */
     bool json;
+    bool as_stored;            /* of a job: its examples as they are stored, before `map` */
 } dt_data_request;
 /* Elements with dtype, shape, least and largest value and mean, and the first `records` examples. The caller frees *text. NotFoundError: no such
  * file; InvalidArgumentError: not of a known format. */

@@ -35,6 +35,10 @@ static dt_status *open_files(const dt_data_request *q, opened *x)
 static dt_status *open_job(const dt_data_request *q, opened *x)
 {
     x->title = q->title ? q->title : q->job->name;
+    dt_dataset_spec stored = q->job->dataset;
+    stored.as_stored = true;
+    if (q->as_stored)
+        return dt_dataset_create(&x->data, &stored);
     DT_TRY(dt_job_open_data(q->job));
     dt_dataset_ref(q->job->data);
     x->data = q->job->data;
