@@ -31,7 +31,8 @@ static const dt_field fields[] = {
     DT_FLAG(struct auc, from_logits, .help = "predictions are scores before the sigmoid"),
     DT_NOT_YET("dtype"),
     DT_FLAG(struct auc, multi_label, .help = "each label has a curve of its own; the mean of the areas counts"),
-    DT_INT(struct auc, num_labels, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct auc, has_num_labels), .help = "of multi_label; the predictions say it"),
+    DT_INT(struct auc, num_labels, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct auc, has_num_labels),
+           .help = "of multi_label; the predictions say it"),
     DT_REALS(struct auc, label_weights, .max = INFINITY, .set = 1 + offsetof(struct auc, has_label_weights),
              .help = "what each label counts: in the mean of the areas, or without multi_label in the counts"),
     DT_END
