@@ -458,7 +458,7 @@ static dt_status *run_it(run *r)
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
-    r->hashing = r->writes ? dt_hashing_begin(r->data) : NULL;
+    r->hashing = r->writes && is_training(r) ? dt_hashing_begin(r->data) : NULL;
     dt_status *s = dt_callbacks_begin(r);
     if (!s)
         s = train_from_here(r);
