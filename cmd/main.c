@@ -2,6 +2,7 @@
  * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or looked at before the
  * verb is known, so that `dtrain --version` costs no more than starting a process.
  */
+#define _DEFAULT_SOURCE /* on_exit */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,14 @@ static void ignore_signals(void)
 {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Libraries that find no memory or thread for themselves end the program by exit(1), with their own words, as libgomp does; nothing here ever does. */
+static void name_memory(int code, void *unused)
+{
+    (void)unused;
+    if (code == EXIT_FAILURE)
+        _exit(EXIT_MEMORY);
 }
 
 /* After an error of the command line: where to read on. */
@@ -97,6 +106,7 @@ int main(int argc, char **argv)
     int used = 0;
     fill_descriptors();
     ignore_signals();
+    on_exit(name_memory, NULL);
     dt_status *s = options_parse(&(struct parse){NULL, &common, words}, NULL, &used);
     words = (struct words){words.at + used, words.n - used};
     const struct verb *verb = NULL;

@@ -1,24 +1,39 @@
 /* See library.h. The loader tells why it could not in words only. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/library.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/arena.h"
 
-static int is_memory(const char *why)
+#define ROOM ((size_t)256 << 20) /* more than any of them is large */
+
+static bool has_room(void)
 {
-    return !why || strstr(why, "emory") != NULL; /* NULL: it had none for the words either */
+    void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at != MAP_FAILED && munmap(at, ROOM) == 0;
 }
 
-void *dt_library_open(const char *const *names, int flags)
+/* NULL: it had no memory for the words either. That it cannot map a segment has other reasons too, a file system without execution for one. */
+static bool is_memory(const char *why)
+{
+    return !why || strstr(why, "emory") || (strstr(why, "map segment") && !has_room());
+}
+
+void *dt_library_open(const char *const *names, int flags, const char **why)
 {
     void *library = NULL;
     for (; !library && *names; names++) {
         library = dlopen(*names, flags);
-        if (!library && is_memory(dlerror()))
+        const char *words = library ? NULL : dlerror();
+        if (!library && is_memory(words))
             dt_out_of_memory();
+        if (why)
+            *why = words;
     }
     return library;
 }

@@ -4,8 +4,9 @@
 
 /*
  * The first library of these names (the last is NULL), or NULL where none is there; flags are dlopen's. One that is there but for which memory is
- * missing is not one that is not there, for a run would go on without it to other bits: the program ends as in dt_alloc.
+ * missing is not one that is not there, for a run would go on without it to other bits: the program ends as in dt_alloc. *why (may be NULL): the
+ * loader's words about the last name, lent until it is called again.
  */
-void *dt_library_open(const char *const *names, int flags);
+void *dt_library_open(const char *const *names, int flags, const char **why);
 
 #endif

@@ -56,7 +56,7 @@ static void set_back(variable *v)
 }
 
 /* Never unloaded: engines come and go, and its buffers with them would. */
-static void *load(void)
+static void *load(const char **why)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
     const dt_instructions *most = dt_instructions_limit();
@@ -64,7 +64,7 @@ static void *load(void)
 
     set(&threads, "1");
     set(&core, most ? most->openblas : NULL);
-    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, why);
     set_back(&core);
     set_back(&threads);
     return library;
@@ -135,10 +135,11 @@ static char *describe(const api *blas)
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l)
 {
     api found;
-    void *library = load();
+    const char *why = NULL;
+    void *library = load(&why);
 
     if (!library)
-        return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS cannot be loaded: %s", dlerror());
+        return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS cannot be loaded: %s", why);
     if (!bind(&found, library))
         return dt_fail(DT_E_KERNELS, NULL, "this OpenBLAS lacks a function that is needed: %s", dlerror());
     found.set_num_threads(1);

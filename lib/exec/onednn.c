@@ -77,10 +77,29 @@ static bool bind_all(dt_dnnl_api *a)
     return bind_common(a) && (a->version()->major >= 3 ? bind_3(a) : bind_2(a));
 }
 
+/* A `new` that gets no memory ends the program with our word and exit code, not by an exception that nobody takes; from the library's first moment on.
+ * A handler that the program has set itself stays. */
+static void watch_memory(void)
+{
+    static const char *const names[] = { "libstdc++.so.6", NULL };
+    bool missing = false;
+    typedef void handler(void);
+    handler *(*get)(void), *(*set)(handler *);
+    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL, NULL);
+    if (!library)
+        return;
+    void *p = symbol(library, "_ZSt15get_new_handlerv", &missing), *q = symbol(library, "_ZSt15set_new_handlerPFvvE", &missing);
+    memcpy(&get, &p, sizeof p);
+    memcpy(&set, &q, sizeof q);
+    if (!missing && !get())
+        (void)set(dt_out_of_memory);
+}
+
 static void *open_any(void)
 {
     static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL };
-    return dt_library_open(names, RTLD_NOW | RTLD_LOCAL);
+    watch_memory();
+    return dt_library_open(names, RTLD_NOW | RTLD_LOCAL, NULL);
 }
 
 /* Taken before its first primitive, refused afterwards, when it holds already: the environment says the same all along. */

@@ -7,14 +7,15 @@
  *     FAULT_WRITE=1+:SHORT      each write takes half of its bytes
  *     FAULT_WRITE=3:KILL        the process dies before the call
  *     FAULT_ALLOC=3, 3+         the third allocation (and all later ones) gets no memory, a thread or a mapping none of its own
+ *     FAULT_OF=libdnnl          of the allocations those alone that a library of that name wants itself
  *     FAULT_LIMIT=60            the process is killed after so many seconds
  *     FAULT_LOG=FILE            a line for each call that writes, "7 fsync /path"; the last line is "allocations N"
  *     FAULT_RECORD=FILE         what those calls did, with the bytes: states.c makes of it the states in which a power failure may leave the files
  *
  * Calls that write: open for writing, write, ftruncate, fsync, close of what was opened for writing, lseek of it, rename, mkdir, unlink, rmdir, and the
  * opening of a directory to sync it. Allocations: malloc, calloc, realloc, aligned_alloc, posix_memalign, anonymous mmap, pthread_create, by the program,
- * the C library and the libraries that the program is linked to; not by those that it loads for products of matrices, which end a program where
- * memory fails them, nor by the loader. Counted is from the beginning of main to its end, from 1, over all threads. Standard streams are not
+ * the C library and the libraries that the program is linked to; not by those that it loads for products of matrices, nor by the loader,
+ * unless FAULT_OF names them. Counted is from the beginning of main to its end, from 1, over all threads. Standard streams are not
  * counted: /dev/full is there for them.
  */
 #define _GNU_SOURCE
@@ -47,6 +48,7 @@ static plan writes, allocations;
 static _Atomic long n_writes, n_allocations;
 static _Atomic bool counting;
 static int log_file = -1, record_file = -1;
+static const char *only_of; /* FAULT_OF */
 
 void *shim_next(const char *name)
 {
@@ -116,22 +118,24 @@ bool shim_write_fails(const char *call, const char *what, size_t *n)
     return true;
 }
 
-/* Whose code is not ours to test. */
-static bool is_foreign(const void *caller)
+/* FAULT_OF's, by a part of the name; without it those of all but what is loaded for products of matrices, and the loader. */
+static bool is_wanted(const void *caller)
 {
     static const char *const names[] = {"libdnnl", "libopenblas", "libstdc++", "libgomp", "libgcc", "ld-linux"};
     Dl_info at;
     if (!dladdr(caller, &at) || !at.dli_fname)
-        return true;
+        return false;
+    if (only_of)
+        return strstr(at.dli_fname, only_of) != NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strstr(at.dli_fname, names[i]))
-            return true;
-    return false;
+            return false;
+    return true;
 }
 
 bool shim_allocation_fails(int number, const void *caller)
 {
-    if (!counting || is_foreign(caller) || !is_due(&allocations, atomic_fetch_add(&n_allocations, 1) + 1))
+    if (!counting || !is_wanted(caller) || !is_due(&allocations, atomic_fetch_add(&n_allocations, 1) + 1))
         return false;
     errno = number;
     return true;
@@ -197,6 +201,7 @@ static int counted_main(int argc, char **argv, char **environment)
 {
     writes = plan_of("FAULT_WRITE", "EIO");
     allocations = plan_of("FAULT_ALLOC", "ENOMEM");
+    only_of = getenv("FAULT_OF");
     log_file = open_log("FAULT_LOG");
     record_file = open_log("FAULT_RECORD");
     set_limit();
