@@ -12,8 +12,8 @@ static const char job_text[] = "{format: synthetic, examples: 4, element: {x: {s
 
 /* What a model takes: x (B, 2), and y (B). */
 static const dt_element inputs[] = {
-    {"x", {.dtype = DT_FLOAT32, .rank = 2, .dim = {-1, 2}}},
-    {"y", {.dtype = DT_INT32, .rank = 1, .dim = {-1}}},
+    {.name = "x", .type = {.dtype = DT_FLOAT32, .rank = 2, .dim = {-1, 2}}},
+    {.name = "y", .type = {.dtype = DT_INT32, .rank = 1, .dim = {-1}}},
 };
 
 static void read_rows(const char *path, const dt_dataset_spec *job, int n)
