@@ -1,4 +1,4 @@
-/* A trainer from the inside: its steps (step.c) and what it does with them (trainer.c). */
+/* A trainer from the inside: its steps (step.c, forward.c, returns.c) and what it does with them (trainer.c). */
 #ifndef DT_TRAIN_TRAINER_H
 #define DT_TRAIN_TRAINER_H
 
