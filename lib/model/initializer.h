@@ -1,0 +1,75 @@
+/* What rows of this room share: reading fragments and arguments. Initialisers: what weights begin as. */
+#ifndef DT_MODEL_INITIALIZER_H
+#define DT_MODEL_INITIALIZER_H
+
+#include <math.h>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "conf/conf.h"
+#include "graph/graph.h"
+#include "op/op.h"
+
+/* ---- reading ---- */
+
+/* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text and tree live in the arena. */
+dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
+
+/* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
+char *dt_snake_case(dt_arena *arena, const char *class_name);
+
+/* The arguments of a row as one JSON object, or its entries alone. */
+void dt_config_print(const dt_named *named, dt_json *j, const char *key);
+void dt_config_fields(const dt_named *named, dt_json *j);
+
+/* ---- initialisers ---- */
+
+typedef struct dt_initializer dt_initializer;
+
+/* Elements first .. first + n - 1 of a variable, to be drawn. */
+typedef struct dt_draw {
+    const dt_initializer *row;
+    dt_type type;         /* of the whole variable */
+    double fan_in, fan_out; /* as Keras computes them */
+    dt_random stream;     /* keyed by seed and path: see dt_draw_at */
+    int64_t first, n;
+} dt_draw;
+/* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in whatever order. */
+dt_random dt_draw_at(const dt_draw *d, int64_t i);
+
+/* The head of the args of initialisers that draw: theirs begins with it, their table has DT_SEED_FIELD. */
+typedef struct dt_seed_head {
+    int64_t seed;
+    bool has_seed;
+} dt_seed_head;
+#define DT_SEED_FIELD(type, member) \
+    { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed), .max = INFINITY, .set = 1 + offsetof(type, member.has_seed), \
+      .help = "a seed of its own: weights of one shape with the same seed begin alike; by default the job's, and each is drawn by itself" }
+
+struct dt_initializer {
+    dt_kind kind;
+    void (*fill)(const void *args, const dt_draw *d, double *out); /* out[k] is element first + k */
+    const void *preset; /* the row's own constants: rows may share a fill */
+    bool whole;         /* fill makes all elements at once, or they would not fit together */
+    bool draws;         /* its args begin with a dt_seed_head */
+    dt_status *(*check)(const dt_type *type); /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
+    void (*facts)(const void *args, const dt_draw *d, dt_json *j); /* entries that say what is drawn from; NULL: the arguments do */
+};
+const dt_kind *const *dt_initializers(int *n);
+/* What arguments may be that a table reads as trees. */
+extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
+extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
+/* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
+dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
+/* What the row's check says of a variable of that type. */
+dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
+/* Fans, and limits or deviations of what is drawn, as entries of JSON. */
+void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
+/* Draws a variable's value anew; integers become 0. */
+void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v);
+
+#define DT_INITIALIZER_ROW(name) extern const dt_initializer dt_initializer_##name;
+#include "model/initializers.h"
+#undef DT_INITIALIZER_ROW
+
+#endif

@@ -1,0 +1,131 @@
+/* Losses and metrics: both are graph over targets and predictions; a loss is also a metric of its name. */
+#ifndef DT_MODEL_LOSS_H
+#define DT_MODEL_LOSS_H
+
+#include "model/layer.h"
+
+/* ---- losses ---- */
+
+/* How the losses of samples become one number; Keras' words. */
+typedef enum dt_reduction {
+    DT_REDUCTION_SUM_OVER_BATCH_SIZE, DT_REDUCTION_MEAN, DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT, DT_REDUCTION_SUM, DT_REDUCTION_NONE
+} dt_reduction;
+extern const char *const dt_reductions[];
+
+/* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with DT_LOSS_FIELDS. */
+typedef struct dt_loss_head {
+    int reduction; /* dt_reduction */
+    const char *name;
+} dt_loss_head;
+#define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
+#define DT_LOSS_FIELDS(type) \
+    DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
+                  .help = "sum_over_batch_size: sum of losses / number of samples; fit divides by the global batch"), \
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "of a metric: the key in the history"), DT_NOT_YET("dtype")
+extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[], dt_sparse_categorical_crossentropy_fields[];
+
+typedef struct dt_loss_call_args {
+    const void *args;
+    dt_value target;      /* (B) or (B, 1) integers, or (B, ..., C) */
+    dt_value prediction;  /* (B, ..., C); a softmax node remembers its logits */
+} dt_loss_call_args;
+
+/* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
+typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
+
+#define DT_LOSS_PARTS 4
+typedef struct dt_loss_row {
+    dt_kind kind;
+    bool sparse;          /* targets are class numbers */
+    const char *accuracy; /* the metric class that `accuracy` means with this loss; NULL: by shape */
+    dt_check_fn *check;
+    dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
+    dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
+    const int64_t *(*ignored)(const void *args);  /* the label of those that do not; NULL: there is none */
+    /* Of a loss that is a function of sums; all NULL: it is none. With the batch's dimension among those that are summed it is one number for the batch. */
+    uint32_t (*summed)(const void *args, const dt_type *prediction);        /* the dimensions */
+    int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]); /* what is summed, of the predictions' shape; their number */
+    dt_value (*join)(const void *args, const dt_value *sum);                /* the loss from the sums; its mean counts where sums are several */
+} dt_loss_row;
+const dt_kind *const *dt_losses(int *n);
+/* Whether it is one number for the batch: no sum over examples, nothing to be weighed. */
+bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
+dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
+/* One loss per example, (B): the mean over its samples. */
+dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c);
+
+/* What rows of losses and metrics share. */
+dt_value dt_logits_of(dt_value prediction, const dt_op *activation);   /* the input of that node; trace NULL: it is no such node */
+dt_value dt_class_numbers(dt_value target);                            /* (B) of (B) or (B, 1) */
+dt_value dt_targets_like(dt_value target, dt_value prediction);        /* converted, and reshaped between (B) and (B, 1) */
+dt_value dt_sum_last(dt_value x);                                      /* (B, ...) of (B, ..., C); (B) stays */
+dt_value dt_mean_last(dt_value x);
+dt_value dt_mean_per_example(dt_value x);                              /* (B) of (B, ...) */
+dt_value dt_clip_between(dt_value x, double low, double high);         /* passes the gradient at both limits */
+/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight after a softmax by its input. */
+dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
+dt_value dt_clip_probability(dt_value p);                              /* to [1e-7, 1 - 1e-7], Keras' epsilon */
+dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
+dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
+dt_value dt_weights_like(dt_value weight, dt_value values);            /* of the values' dtype and shape: (B) to (B, T) */
+dt_value dt_mask_like(dt_value mask, dt_value values);                 /* of the values' shape, bools as they are */
+dt_value dt_divide_no_nan(dt_value a, dt_value b);                     /* a / b, and 0 where b is 0 */
+dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
+
+struct dt_loss { /* the public handle */
+    int refs;
+    dt_arena *arena;
+    dt_named named;
+};
+
+/* ---- metrics ---- */
+
+/* What a metric that is no mean adds up: each part a scalar or a vector, over all examples. */
+#define DT_METRIC_PARTS 8
+typedef struct dt_metric_parts {
+    const void *args;
+    dt_value target, prediction;
+    dt_value weight;                /* of examples, (B) or more; no value: all 1 */
+    dt_value part[DT_METRIC_PARTS]; /* to be filled */
+    int n;
+} dt_metric_parts;
+
+/*
+ * Metrics are sums over examples, added up over batches and replicas in double, and a function of the sums: exact however batches divide.
+ * Most are means: `update` gives a value per example (or per output, of which the mean counts). The others have `parts` and `results`.
+ */
+typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_better;
+
+typedef struct dt_metric_row {
+    dt_kind kind;
+    dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
+    int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
+    bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
+    bool unmasked;                                         /* a mean that no mask weighs, as in the original */
+    dt_check_fn *check;
+    void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
+    dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
+    double (*result)(const void *args, const double *sum, double examples); /* examples: or the sum of their weights; 0: the result is 0 */
+    void (*parts)(dt_metric_parts *m);
+    int (*n_sums)(const void *args);                       /* numbers in all parts; NULL: as many as came */
+    /* From the sums of all parts, one after the other: how many results, at most n, in out. */
+    int (*results)(const void *args, const double *sum, int n, double *out);
+    dt_status *(*fault)(const void *args, const double *sum, int n); /* METRICS where the sums show that there is no result; NULL: there is one */
+} dt_metric_row;
+const dt_kind *const *dt_metrics(int *n);
+/* Of a mean, with weights of samples: rows, and weights that the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: a value per output is
+ * averaged down to the dimensions of the weights first, then weighted, then averaged down to the example. No weight: neither is there one out. */
+void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor);
+/* How many numbers the metric gives for targets and predictions of these types; 0: they do not fit. */
+int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction);
+/* sum / examples, 0 without examples: the `result` of most rows. */
+double dt_mean_of_sum(const void *args, const double *sum, double examples);
+
+#define DT_LOSS_ROW(name) extern const dt_loss_row dt_loss_##name;
+#include "model/losses.h"
+#undef DT_LOSS_ROW
+#define DT_METRIC_ROW(name) extern const dt_metric_row dt_metric_##name;
+#include "model/metrics.h"
+#undef DT_METRIC_ROW
+
+#endif
