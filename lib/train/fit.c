@@ -9,86 +9,8 @@
  */
 #include "train/callback.h"
 #include "train/hashing.h"
-#include "train/recording.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "train/record.h"
-
-/* ---- events ---- */
-
-void dt_run_emit(const run *r, const dt_event *e)
-{
-    dt_record_tell(r->record, r, e);
-    if (r->q->run->event)
-        r->q->run->event(e, r->q->run->user);
-}
-
-void dt_run_warn(const run *r, const char *text)
-{
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
-}
-
-static int64_t last_batch(const run *r)
-{
-    int64_t rest = r->examples % r->batch;
-    return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
-}
-
-static void emit_start(run *r)
-{
-    dt_device *device = NULL;
-    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
-                                .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas,
-                                .logical_devices = r->strategy->logical,
-                                .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
-                                .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
-                                .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                                .global_batch = r->batch, .last_batch = last_batch(r), .sharding = r->sharding, .epochs = r->epochs, .step = r->at.step,
-                                .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
-                                .resumed = r->resumed });
-}
-
-/* The loss of the batch at hand; other metrics over the epoch so far. */
-static void emit_step(run *r, int64_t rows, double loss, double seconds)
-{
-    dt_metric metrics[DT_MAX_KEYS];
-    int64_t now = dt_now_ns();
-
-    if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
-        return;
-    r->last_event_ns = now;
-    int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
-    metrics[0].value = loss;
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                                .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = rows, .wall_s = seconds, .virtual_s = dt_virtual_step_s(r),
-                                .metrics = metrics, .n_metrics = n });
-}
-
-/* What the data was; where somebody stopped the run it may not be known yet. */
-static void emit_data(const run *r)
-{
-    for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
-        const char *fault;
-        const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
-        if (x && x->files > 0)
-            dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_DATA, .split = dt_part_name(p), .files = x->files, .bytes = x->bytes,
-                                        .data_sha256 = x->sha256.hex, .hashed = dt_hashed_name(x->hashed) });
-    }
-}
-
-static void emit_end(run *r)
-{
-    emit_data(r);
-    dt_digest digest = dt_weights_digest(r->model);
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
-                                .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
-}
+#include "train/recording.h"
 
 /* ---- the end of an epoch ---- */
 
@@ -186,61 +108,6 @@ static dt_status *end_epoch(run *r)
 
 /* ---- steps ---- */
 
-static dt_status *name_checkpoint(const run *r, dt_status *s)
-{
-    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
-}
-
-/* Where divergence may have come from, and what to go on from. */
-static dt_status *explain(const run *r, dt_status *s)
-{
-    return name_checkpoint(r, dt_faults_note(r, s));
-}
-
-static dt_status *check_loss(const run *r, double loss)
-{
-    if (isfinite(loss))
-        return NULL;
-    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
-                              isnan(loss) ? "nan" : "inf"));
-}
-
-/* Said once a run. Small losses of good epochs vary by more than that, and stay below the first one of all. */
-static void watch_growth(run *r, double loss)
-{
-    if (r->loss_of_run == 0)
-        r->loss_of_run = loss;
-    if (r->loss_of_epoch == 0 || r->at.epoch_step == 1)
-        r->loss_of_epoch = loss;
-    if (r->grew || !(r->loss_of_run > 0 && loss > r->loss_of_run && loss > 1000 * r->loss_of_epoch))
-        return;
-    r->grew = true;
-    char text[160];
-    snprintf(text, sizeof text, "step %lld: the loss has grown from %.4g to %.4g within the epoch; a smaller learning_rate may help",
-             (long long)r->at.step, r->loss_of_epoch, loss);
-    dt_run_warn(r, text);
-}
-
-static dt_status *check_arrays(const run *r, const dt_arrays *a)
-{
-    int64_t n;
-    const dt_named_array *bad = dt_find_not_finite(a, &n);
-
-    if (!bad)
-        return NULL;
-    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: '%s' holds %lld value%s that %s not finite", (long long)r->at.step,
-                              bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
-}
-
-/* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
-static dt_status *check_weights(const run *r)
-{
-    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
-
-    DT_TRY(check_arrays(r, &model));
-    return check_arrays(r, &optimizer);
-}
-
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */
 static bool closes_window(const run *r)
 {
@@ -263,9 +130,8 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_idle_add(r, batch, seconds);
     dt_virtual_step(r, batch);
     dt_record_step(r->record, r, batch, loss, seconds);
-    DT_TRY(check_loss(r, loss));
-    watch_growth(r, loss);
-    emit_step(r, batch->rows, loss, seconds);
+    DT_TRY(dt_run_check_loss(r, loss));
+    dt_run_tell_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
         return end_epoch(r);
@@ -309,7 +175,7 @@ static dt_status *save(run *r)
 {
     if (r->saved_step == r->at.step)
         return NULL;
-    DT_TRY(check_weights(r));
+    DT_TRY(dt_run_check_weights(r));
     if (!r->writes)
         return NULL;
     DT_TRY(dt_record_flush(r->record, r));
@@ -454,7 +320,7 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
     DT_TRY(dt_run_open(r));
-    emit_start(r);
+    dt_run_tell_start(r);
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
@@ -469,7 +335,7 @@ static dt_status *run_it(run *r)
     if (!s)
         dt_hashing_wait(r->hashing);
     if (!s || dt_status_number(s) == DT_E_STOPPED)
-        emit_end(r);
+        dt_run_tell_end(r);
     return s;
 }
 

@@ -92,8 +92,17 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) DT_MUST_USE;
 /* Saves one. */
 dt_status *dt_run_save(run *r) DT_MUST_USE;
 dt_status *dt_run_close(run *r) DT_MUST_USE;
+/* Tells an event to the caller and the record. */
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
+void dt_run_tell_start(run *r);
+/* Of a step over so many examples: not each, unless asked for. */
+void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds);
+void dt_run_tell_end(run *r);
+/* DIVERGED where the loss is not finite; a loss that has grown a thousandfold is warned of. */
+dt_status *dt_run_check_loss(run *r, double loss) DT_MUST_USE;
+/* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that before its update. */
+dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);
 
 #endif

@@ -1,0 +1,59 @@
+/* What ends a run that has diverged, and warns of one that may: looks at each step's loss, and at all arrays before they are saved. */
+#include <math.h>
+#include <stdio.h>
+
+#include "train/faults.h"
+#include "train/run.h"
+
+/* Where divergence may have come from, and what to go on from. */
+static dt_status *explain(const run *r, dt_status *s)
+{
+    s = dt_faults_note(r, s);
+    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+}
+
+/* Said once a run. Small losses of good epochs vary by more than that, and stay below the first one of all. */
+static void watch_growth(run *r, double loss)
+{
+    if (r->loss_of_run == 0)
+        r->loss_of_run = loss;
+    if (r->loss_of_epoch == 0 || r->at.epoch_step == 1)
+        r->loss_of_epoch = loss;
+    if (r->grew || !(r->loss_of_run > 0 && loss > r->loss_of_run && loss > 1000 * r->loss_of_epoch))
+        return;
+    r->grew = true;
+    char text[160];
+    snprintf(text, sizeof text, "step %lld: the loss has grown from %.4g to %.4g within the epoch; a smaller learning_rate may help",
+             (long long)r->at.step, r->loss_of_epoch, loss);
+    dt_run_warn(r, text);
+}
+
+dt_status *dt_run_check_loss(run *r, double loss)
+{
+    if (isfinite(loss)) {
+        watch_growth(r, loss);
+        return NULL;
+    }
+    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
+                              isnan(loss) ? "nan" : "inf"));
+}
+
+static dt_status *check_arrays(const run *r, const dt_arrays *a)
+{
+    int64_t n;
+    const dt_named_array *bad = dt_find_not_finite(a, &n);
+
+    if (!bad)
+        return NULL;
+    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: '%s' holds %lld value%s that %s not finite", (long long)r->at.step,
+                              bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
+}
+
+/* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
+dt_status *dt_run_check_weights(const run *r)
+{
+    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+
+    DT_TRY(check_arrays(r, &model));
+    return check_arrays(r, &optimizer);
+}

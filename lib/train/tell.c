@@ -1,0 +1,74 @@
+/* What a run tells as it goes: events for its caller, and for its record. */
+#include "train/hashing.h"
+#include "train/record.h"
+#include "train/run.h"
+
+void dt_run_emit(const run *r, const dt_event *e)
+{
+    dt_record_tell(r->record, r, e);
+    if (r->q->run->event)
+        r->q->run->event(e, r->q->run->user);
+}
+
+void dt_run_warn(const run *r, const char *text)
+{
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
+}
+
+static int64_t last_batch(const run *r)
+{
+    int64_t rest = r->examples % r->batch;
+    return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
+}
+
+void dt_run_tell_start(run *r)
+{
+    dt_device *device = NULL;
+    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
+                                .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas,
+                                .logical_devices = r->strategy->logical,
+                                .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
+                                .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
+                                .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
+                                .global_batch = r->batch, .last_batch = last_batch(r), .sharding = r->sharding, .epochs = r->epochs, .step = r->at.step,
+                                .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
+                                .resumed = r->resumed });
+}
+
+/* The loss of the batch at hand; other metrics over the epoch so far. */
+void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+    int64_t now = dt_now_ns();
+
+    if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
+        return;
+    r->last_event_ns = now;
+    int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
+    metrics[0].value = loss;
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
+                                .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
+                                .examples = rows, .wall_s = seconds, .virtual_s = dt_virtual_step_s(r),
+                                .metrics = metrics, .n_metrics = n });
+}
+
+/* What the data was; where somebody stopped the run it may not be known yet. */
+static void emit_data(const run *r)
+{
+    for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
+        const char *fault;
+        const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
+        if (x && x->files > 0)
+            dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_DATA, .split = dt_part_name(p), .files = x->files, .bytes = x->bytes,
+                                        .data_sha256 = x->sha256.hex, .hashed = dt_hashed_name(x->hashed) });
+    }
+}
+
+void dt_run_tell_end(run *r)
+{
+    emit_data(r);
+    dt_digest digest = dt_weights_digest(r->model);
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
+                                .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
+}
