@@ -1,4 +1,4 @@
-/* Strip programs: what strip_program.c builds and runs, and strip_idiom.c rewrites. */
+/* Strip programs: what strip_program.c builds, strip_idiom.c rewrites and strip_run.c runs. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H
 

@@ -1,0 +1,197 @@
+/*
+ * Runs a strip program: for each strip of a piece operands that are not read in place are laid out in registers, then every instruction goes over the
+ * whole strip, and what somebody else reads goes to its place. Memory that the next strips read is asked for ahead.
+ */
+#include <string.h>
+
+#include "exec/strip_program.h"
+
+typedef struct runner {
+    const dt_kernel_call *c;
+    const dt_strip_program *p;
+    const dt_simd *simd;
+    int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
+} runner;
+
+static float *reg(const runner *r, int i)
+{
+    return (float *)r->c->scratch + (int64_t)i * DT_STRIP;
+}
+
+static const char *memory_of(const runner *r, int node, int64_t element)
+{
+    return (const char *)r->c->x->at[node] + element * (int64_t)dt_dtype_size(r->c->x->g->node[node].type.dtype);
+}
+
+static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t element, int64_t n)
+{
+    r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
+}
+
+/* Splats and short vectors are laid out once a task. */
+static void lay_out_fixed(const runner *r)
+{
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const dt_strip_operand *o = &r->p->operand[i];
+        float one = o->value;
+        if (o->layout == DT_STRIP_SPLAT) {
+            if (o->node >= 0)
+                load(r, o, &one, 0, 1);
+            r->simd->fill(reg(r, o->reg), one, DT_STRIP);
+        } else if (o->layout == DT_STRIP_REPEATED && !r->p->row_break) {
+            for (int64_t at = 0; at < r->p->strip; at += o->period)
+                load(r, o, reg(r, o->reg) + at, 0, o->period);
+        }
+    }
+}
+
+/* Element i of the strip is element (from + i) / period of the operand. */
+static void lay_out_rows(const runner *r, const dt_strip_operand *o)
+{
+    float *to = reg(r, o->reg), value;
+
+    for (int64_t done = 0; done < r->n;) {
+        int64_t row = (r->from + done) / o->period, end = (row + 1) * o->period - r->from;
+        int64_t n = (end < r->n ? end : r->n) - done;
+        load(r, o, &value, row, 1);
+        r->simd->fill(to + done, value, n);
+        done += n;
+    }
+}
+
+/* A vector longer than a strip, or shorter ones beside it. */
+static void lay_out_repeated(const runner *r, const dt_strip_operand *o)
+{
+    for (int64_t done = 0; done < r->n;) {
+        int64_t at = (r->from + done) % o->period, n = o->period - at < r->n - done ? o->period - at : r->n - done;
+        load(r, o, reg(r, o->reg) + done, at, n);
+        done += n;
+    }
+}
+
+static void lay_out_inside(const runner *r, const dt_strip_operand *o)
+{
+    for (int64_t done = 0; done < r->n;) {
+        int64_t at = r->from + done, within = at % o->inner, n = o->inner - within < r->n - done ? o->inner - within : r->n - done;
+        load(r, o, reg(r, o->reg) + done, at / o->period * o->inner + within, n);
+        done += n;
+    }
+}
+
+static void lay_out_strip(const runner *r)
+{
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const dt_strip_operand *o = &r->p->operand[i];
+        if (o->layout == DT_STRIP_PER_ROW)
+            lay_out_rows(r, o);
+        else if (o->layout == DT_STRIP_INSIDE)
+            lay_out_inside(r, o);
+        else if (o->layout == DT_STRIP_REPEATED && r->p->row_break)
+            lay_out_repeated(r, o);
+        else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0)
+            load(r, o, reg(r, o->reg), r->from, r->n);
+    }
+}
+
+static void *destination(const runner *r, int result)
+{
+    const dt_strip_result *to = &r->p->result[result];
+    return to->reg >= 0 ? (void *)reg(r, to->reg) : (void *)memory_of(r, to->store, r->from);
+}
+
+static const void *source(const runner *r, int in)
+{
+    if (in < 0) {
+        const dt_strip_operand *o = &r->p->operand[-1 - in];
+        return o->reg >= 0 ? (const void *)reg(r, o->reg) : memory_of(r, o->node, r->from);
+    }
+    return destination(r, in);
+}
+
+static void run_idiom(const runner *r, const dt_strip_code *c)
+{
+    const float *in[DT_IDIOM_IN];
+    float *out[DT_IDIOM_OUT];
+
+    for (int k = 0; k < c->n_in; k++)
+        in[k] = source(r, c->in[k]);
+    for (int k = 0; k < c->n_out; k++)
+        out[k] = destination(r, c->out[k]);
+    r->simd->idiom[c->idiom](out, in, r->n);
+}
+
+static void run_op(const runner *r, const dt_strip_code *c)
+{
+    const dt_strip_result *result = &r->p->result[c->out[0]];
+    const void *in[3] = { NULL, NULL, NULL };
+    void *to = destination(r, c->out[0]);
+
+    for (int k = 0; k < c->n_in; k++)
+        in[k] = source(r, c->in[k]);
+    r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
+    if (result->as_bool)
+        r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
+}
+
+/* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this one is worked on, a part with each of `parts`. */
+static void fetch_ahead(const runner *r, int part, int parts)
+{
+    int64_t bytes = r->n * (int64_t)sizeof(float), line = 64;
+    for (int i = 0; i < r->p->n_operands; i++) {
+        const dt_strip_operand *o = &r->p->operand[i];
+        if (!o->far)
+            continue;
+        const char *next = memory_of(r, o->node, r->from + r->n);
+        for (int64_t at = bytes * part / parts / line * line; at < bytes * (part + 1) / parts; at += line)
+            __builtin_prefetch(next + at, 0, 2);
+    }
+}
+
+static void run_strip(const runner *r)
+{
+    lay_out_strip(r);
+    for (int i = 0; i < r->p->n_code; i++) {
+        fetch_ahead(r, i, r->p->n_code);
+        (r->p->code[i].idiom == DT_IDIOM_NONE ? run_op : run_idiom)(r, &r->p->code[i]);
+    }
+    for (int i = 0; i < r->p->n_sums; i++) {
+        float *sums = reg(r, r->p->sum[i].reg);
+        r->simd->strip[DT_S_ADD](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
+    }
+}
+
+/* A strip of sums begins at a multiple of its period, as every strip does. */
+static void begin_sums(const runner *r)
+{
+    for (int i = 0; i < r->p->n_sums; i++)
+        r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
+}
+
+static void end_sums(const runner *r)
+{
+    for (int i = 0; i < r->p->n_sums; i++) {
+        const dt_strip_sum *s = &r->p->sum[i];
+        float *to = dt_floats(r->c->x, s->node) + r->c->unit * s->period;
+        memset(to, 0, (size_t)s->period * sizeof *to);
+        r->simd->add_rows(to, reg(r, s->reg), r->p->strip / s->period, s->period, s->period);
+    }
+}
+
+static void run(const dt_kernel_call *c)
+{
+    runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd };
+    int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
+
+    begin_sums(&r);
+    if (c->hi > c->lo)
+        lay_out_fixed(&r);
+    for (r.from = c->lo * row; r.from < end; r.from += r.n) {
+        r.n = end - r.from < r.p->strip ? end - r.from : r.p->strip;
+        if (r.p->row_break && r.p->row_break - r.from % r.p->row_break < r.n)
+            r.n = r.p->row_break - r.from % r.p->row_break;
+        run_strip(&r);
+    }
+    end_sums(&r);
+}
+
+const dt_kernel dt_kernel_fused = { .name = "fused", .splits = true, .run = run };
