@@ -41,6 +41,28 @@ static void warn(const replay *r, dt_status *warnings)
     dt_status_free(warnings);
 }
 
+/* By their names, .../step-00000120: damage leaves nothing else. */
+static bool is_newer(const char *path, const char *than)
+{
+    size_t n = strlen(path), m = strlen(than);
+    return n > m || (n == m && strcmp(path, than) > 0);
+}
+
+/* fit goes on from the one before a damaged one; who verifies wants to know of it. */
+static dt_status *check_newer(const replay *r, const char *run)
+{
+    dt_listing l = {0};
+    dt_status *s = dt_listing_read(&l, run);
+    for (int i = 0; !s && i < l.n; i++)
+        if (is_newer(l.item[i].path, r->end.path)) {
+            dt_checkpoint c = {0};
+            s = dt_checkpoint_open(&c, l.item[i].path);
+            dt_checkpoint_release(&c);
+        }
+    dt_listing_release(&l);
+    return s;
+}
+
 static dt_status *find_end(replay *r, const char *run)
 {
     dt_status *warnings = NULL;
@@ -48,7 +70,7 @@ static dt_status *find_end(replay *r, const char *run)
     warn(r, warnings);
     if (!s && !r->end.path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run), "'dtrain fit' writes one");
-    return s;
+    return s ? s : check_newer(r, run);
 }
 
 /* The last one of the same training that lies far enough before the end. */

@@ -28,8 +28,8 @@ const dt_onnx_form *dt_onnx_form_of(const dt_op *op);
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
 /* form_elementwise.c */
-dt_onnx_writer dt_onnx_elementwise, dt_onnx_convert, dt_onnx_compare, dt_onnx_select, dt_onnx_rsqrt, dt_onnx_log_plus_one, dt_onnx_exponential_minus_one,
-    dt_onnx_reduce_precision, dt_onnx_same;
+dt_onnx_writer dt_onnx_elementwise, dt_onnx_extreme, dt_onnx_convert, dt_onnx_compare, dt_onnx_select, dt_onnx_rsqrt, dt_onnx_log_plus_one,
+    dt_onnx_exponential_minus_one, dt_onnx_reduce_precision, dt_onnx_same;
 /* form_shape.c */
 dt_onnx_writer dt_onnx_constant_form, dt_onnx_iota, dt_onnx_broadcast, dt_onnx_reshape_form, dt_onnx_transpose_form, dt_onnx_reduce,
     dt_onnx_pad_form, dt_onnx_slice_form, dt_onnx_concatenate, dt_onnx_reverse, dt_onnx_dimension_size;

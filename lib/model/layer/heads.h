@@ -32,4 +32,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h) DT_MUST_USE;
 /* y. */
 dt_value dt_heads_call(const dt_layer_call *c);
 
+/* KerasHub's attention of decoders: a part of TransformerDecoder. */
+extern const dt_layer dt_layer_cached_multi_head_attention;
+
 #endif

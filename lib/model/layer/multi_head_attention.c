@@ -37,20 +37,39 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *build(dt_layer_build *b)
+static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone)
 {
     const struct attention *a = b->args;
     DT_TRY(dt_layer_wants_exactly(b, "MultiHeadAttention", 3, "(B, steps, features)"));
     return dt_heads_build(b, &(dt_heads){
         .query_heads = a->num_heads, .key_heads = a->num_heads, .key_dim = a->key_dim, .value_dim = a->value_dim ? a->value_dim : a->key_dim,
         .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask, .window = a->sliding_window,
+        .masks_keys_alone = masks_keys_alone,
         .output = a->output_shape, .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
     });
+}
+
+static dt_status *build(dt_layer_build *b)
+{
+    return build_heads(b, false);
+}
+
+static dt_status *build_of_decoder(dt_layer_build *b)
+{
+    return build_heads(b, true);
 }
 
 const dt_layer dt_layer_multi_head_attention = {
     .kind = { "MultiHeadAttention", "steps of a sequence take from one another", fields, sizeof(struct attention), NULL },
     .supports_masking = true,
     .build = build,
+    .call = dt_heads_call,
+};
+
+/* KerasHub's, within its decoders: no layer of a job. */
+const dt_layer dt_layer_cached_multi_head_attention = {
+    .kind = { "CachedMultiHeadAttention", "MultiHeadAttention whose mask hides steps from others alone", fields, sizeof(struct attention), NULL },
+    .supports_masking = true,
+    .build = build_of_decoder,
     .call = dt_heads_call,
 };

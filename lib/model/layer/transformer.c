@@ -7,6 +7,7 @@
  * A LayerNormalization stands behind each sum, as in A. Vaswani et al., Attention Is All You Need (2017), or with `normalize_first` before
  * attend and widen, as in GPT-2. All of it is parts: how attention is computed is MultiHeadAttention's affair.
  */
+#include "model/layer/heads.h"
 #include "model/layer/parts.h"
 
 struct transformer {
@@ -47,13 +48,13 @@ static dt_status *check_input(const dt_layer_build *b, const char *kind)
                    (long long)b->in.dim[2]);
 }
 
-static dt_status *build_attention(dt_layer_build *b, const char *name, bool causal, dt_part *out)
+static dt_status *build_attention(dt_layer_build *b, const char *name, bool decodes, dt_part *out)
 {
     const struct transformer *t = b->args;
     return dt_part_build(b, &(dt_part_request){
-        .row = &dt_layer_multi_head_attention, .name = name, .in = b->in,
+        .row = decodes ? &dt_layer_cached_multi_head_attention : &dt_layer_multi_head_attention, .name = name, .in = b->in,
         .arg = { { "num_heads", dt_part_int(b, t->num_heads) }, { "key_dim", dt_part_int(b, b->in.dim[2] / t->num_heads) },
-                 { "dropout", dt_part_real(b, t->dropout) }, { "use_causal_mask", dt_part_word(b, causal ? "true" : "false") },
+                 { "dropout", dt_part_real(b, t->dropout) }, { "use_causal_mask", dt_part_word(b, decodes ? "true" : "false") },
                  { "kernel_initializer", t->kernel_initializer }, { "bias_initializer", t->bias_initializer } },
     }, out);
 }

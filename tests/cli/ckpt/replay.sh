@@ -39,3 +39,9 @@ mkdir "$TEST_DIR/tmp"
 TMPDIR=$TEST_DIR/tmp "$DTRAIN" ckpt verify --replay 3 "$job" >"$TEST_DIR/out" 2>&1 || :
 ls "$TEST_DIR/tmp"
 TMPDIR=$TEST_DIR/none "$DTRAIN" ckpt verify --replay 3 "$job" 2>&1 | sed 's/replay-....../replay-N/' | hide
+# the newest is what is to be verified: damage of it is no reason to look at the one before
+draw 0
+last=$(find "$TEST_DIR/cut/ckpt" -name 'step-*' | sort | tail -n 1)
+printf 'x' | dd of="$last/model.safetensors" bs=1 seek=900 conv=notrunc 2>/dev/null
+exits 65 ckpt verify --replay 1 "$job" output.dir="$TEST_DIR/cut"
+grep '^dtrain: error' "$TEST_DIR/err" | hide

@@ -14,6 +14,11 @@ digits() {
 mapped() {
     echo "$tiny" "'$(echo "$raw" | sed "s|MAP|$1|")'" "'$(echo "$net" | sed "s|SHAPE|$2|")'"
 }
+tokens='dataset={format: synthetic, examples: 16, global_batch_size: 8, element: {tokens: {shape: [6], dtype: int32, num_classes: 9}, label: {num_classes: 4}}}'
+masked() {
+    echo "$tiny '$tokens' 'model={type: functional, layers: [Input: {name: tokens, shape: [6], dtype: int32}, \
+        Embedding: {name: e, input_dim: 9, output_dim: 4, mask_zero: true}, $1, Flatten, Dense: {units: 4, activation: softmax}]}'"
+}
 seq 400 | tr "\n" " " >"$TEST_DIR/text"
 TEXT=$TEST_DIR/text
 export TEXT
@@ -26,7 +31,9 @@ export TEXT
     "$(mapped 'normalize: {mean: [120, 130, 125], std: [60, 61, 62]}' '[6, 5, 3]')" \
     "$(mapped 'zero_padding: 2, random_crop: [7, 6], random_flip: horizontal, cast: float32' '[7, 6, 3]')" \
     "$(mapped 'center_crop: [4, 2], grayscale, rescale: {scale: 0.01}' '[4, 2, 1]')" \
-    "$(mapped 'resize: [9, 4], rescale: {scale: 0.01}' '[9, 4, 3]')"
+    "$(mapped 'resize: [9, 4], rescale: {scale: 0.01}' '[9, 4, 3]')" \
+    "$(masked 'MultiHeadAttention: {num_heads: 2, key_dim: 3, use_causal_mask: true}')" "$(masked 'TransformerDecoder: {intermediate_dim: 5, num_heads: 2}')" \
+    "$(masked 'Dense: {name: d, units: 4}, Multiply: {inputs: [e, d]}, LSTM: {units: 3, return_sequences: true}')"
 # weights as others read them
 "$DTRAIN" fit "$tiny" -q --fresh || echo "exit $?"
 "$DTRAIN" export "$tiny" -o "$TEST_DIR/w.safetensors" -q || echo "exit $?"
