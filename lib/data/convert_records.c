@@ -21,10 +21,10 @@ static const char *text_of(const dt_element *e, const void *value)
     return x->vocabulary.v[place];
 }
 
-/* A text as a field: in quotes where it must be. */
+/* A text as a field: in quotes where it must be. An empty one, too: alone in a line it would be none, and readers skip empty lines. */
 static void put_field(dt_str *out, const char *text)
 {
-    const bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    const bool quoted = !*text || text[strcspn(text, ",\"\r\n")] != '\0';
     dt_str_puts(out, quoted ? "\"" : "");
     for (; *text; text++) {
         if (*text == '"')

@@ -44,3 +44,8 @@ done
 show data convert job.yaml -o again.npz
 show data convert job.yaml -o mapped.csv --mapped
 head -n 1 mapped.csv
+# a text that is all there is of an example, and empty
+printf 'review\ngood film\n""\nbad\n' >one.csv
+sed -e 's/own.csv/one.csv/; /stars/d; /kind:/d; /GlobalAverage/,/Concatenate/d; /MaskZero/d; s/mask_zero: true/mask_zero: true}\n    - LSTM: {units: 3/; /compile/,$d' job.yaml >one.yaml
+"$DTRAIN" data convert one.yaml -o two.csv -q || echo "exit $?"
+"$DTRAIN" data inspect two.csv | head -n 1
