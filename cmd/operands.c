@@ -33,9 +33,10 @@ dt_status *usage_error(const struct call *call, const char *format, ...)
     return dt_status_create(ERROR_USAGE, "%s: %s", call->verb->name, text);
 }
 
+/* A key begins with neither a dot nor a slash: ./lr=0.1/job.yaml is a file. */
 bool is_override(const char *operand)
 {
-    return strchr(operand, '=') != NULL;
+    return *operand != '.' && *operand != '/' && strchr(operand, '=') != NULL;
 }
 
 int count_jobs(const struct call *call)

@@ -115,6 +115,7 @@ typedef struct dt_field {
     double min, max;            /* INT, REAL, elements of INTS and REALS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
                                    alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
     bool lone;                  /* INTS: a number in place of a list is taken too */
+    bool some;                  /* REALS: an empty list is refused */
     const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
     const char *noun;           /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */

@@ -63,6 +63,8 @@ static void put_numbers(dt_json *j, const dt_field *f, const char *type, bool lo
     dt_json_string(j, "pattern", WORD);
     if (lone)
         put_limits(j, f);
+    if (f->some)
+        dt_json_int(j, "minItems", 1);
     dt_json_open(j, "items", '{');
     dt_schema_type(j, type, true, false);
     put_limits(j, f);

@@ -13,7 +13,7 @@ struct decisions {
 };
 
 #define THRESHOLDS                                                                                                                     \
-    DT_REALS(struct decisions, thresholds, .max = 1, .set = 1 + offsetof(struct decisions, has_thresholds),                            \
+    DT_REALS(struct decisions, thresholds, .max = 1, .some = true, .set = 1 + offsetof(struct decisions, has_thresholds),              \
              .help = "one, or a list; 0.5 by default, none with top_k"),                                                               \
     DT_TEXT(struct decisions, name, .help = "the key in the history"), DT_NOT_YET("dtype")
 
