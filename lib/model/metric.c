@@ -70,13 +70,18 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
 {
     if (!row->parts)
         return 1;
+    dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
+    if (s) { /* parts count on it */
+        dt_status_free(s);
+        return 0;
+    }
     dt_trace *t = dt_trace_create("metric");
     dt_graph *g = NULL;
     dt_metric_parts parts = { .args = args, .target = dt_trace_declare(t, "target", target), .prediction = dt_trace_declare(t, "prediction", prediction) };
     row->parts(&parts);
     for (int i = 0; i < parts.n; i++)
         dt_return(t, (char[]){ (char)('0' + i), '\0' }, parts.part[i]);
-    dt_status *s = dt_trace_end(t, &g);
+    s = dt_trace_end(t, &g);
     int n = s ? 0 : count_results(row, args, g);
     dt_status_free(s);
     dt_graph_destroy(g);
