@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- text ---- */
 
@@ -81,6 +82,15 @@ void dt_html_number(dt_str *out, double x)
     open_value(out, x);
     dt_put_number(out, x);
     dt_str_puts(out, "</data>");
+}
+
+void dt_html_moment(dt_str *out, int64_t seconds)
+{
+    char text[32] = "";
+    struct tm utc;
+    time_t s = (time_t)seconds;
+    if (gmtime_r(&s, &utc) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &utc) > 0)
+        dt_str_printf(out, "%s UTC", text);
 }
 
 void dt_html_count(dt_str *out, int64_t n)

@@ -1,7 +1,7 @@
 /* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint. */
 #include <string.h>
-#include <time.h>
 
+#include "report/html.h"
 #include "report/run.h"
 
 enum { DIVERGED = 79, STOPPED = 75 };
@@ -49,13 +49,12 @@ static void put_steps(const char *before, int64_t n, dt_str *out)
 /* What is not yet written is not known: the record lags behind by a second or two, and by the steps that make one line of it. */
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out)
 {
-    char when[32] = "";
-    struct tm utc;
-    time_t s = (time_t)r->as_of_s;
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "a process is training it right now; this is how far it had come");
-    if (r->as_of_s > 0 && gmtime_r(&s, &utc) && strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &utc) > 0)
-        dt_str_printf(out, " as of %s UTC", when);
+    if (r->as_of_s > 0) {
+        dt_str_puts(out, " as of ");
+        dt_html_moment(out, r->as_of_s);
+    }
     if (a && steps > 0)
         put_steps(": step ", a->to, out);
     if (a && steps > 0)

@@ -1,19 +1,9 @@
 /* The checkpoints that are there. */
 #include <string.h>
-#include <time.h>
 
 #include "report/report.h"
 
 enum { EARLY = 20, LATE = 80 };
-
-static void put_time(int64_t seconds, dt_str *out)
-{
-    char text[32] = "";
-    struct tm utc;
-    time_t s = (time_t)seconds;
-    if (gmtime_r(&s, &utc) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &utc) > 0)
-        dt_str_printf(out, "%s UTC", text);
-}
 
 static void put_item(const dt_listed *x, dt_str *out)
 {
@@ -29,7 +19,7 @@ static void put_item(const dt_listed *x, dt_str *out)
     dt_str_puts(out, "<td>");
     dt_html_count(out, x->state.step);
     dt_str_puts(out, x->state.finished ? " <small>the end</small></td><td>" : "</td><td>");
-    put_time(x->saved_s, out);
+    dt_html_moment(out, x->saved_s);
     dt_str_puts(out, "</td><td>");
     dt_html_bytes(out, (double)x->bytes);
     dt_str_puts(out, "</td><td>");

@@ -1,6 +1,5 @@
 /* What was read: hashes of the files, by which the same data is known again, and the files themselves. */
 #include <string.h>
-#include <time.h>
 
 #include "report/report.h"
 
@@ -83,15 +82,6 @@ static void put_verdict(const dt_report_pages *p, dt_str *out)
 
 /* ---- the files of one run ---- */
 
-static void put_time(int64_t seconds, dt_str *out)
-{
-    char text[32] = "";
-    struct tm utc;
-    time_t s = (time_t)seconds;
-    if (gmtime_r(&s, &utc) && strftime(text, sizeof text, "%Y-%m-%d %H:%M", &utc) > 0)
-        dt_str_printf(out, "%s UTC", text);
-}
-
 static void put_file(const json_t *f, dt_str *out)
 {
     dt_str_puts(out, "<tr><th scope=\"row\">");
@@ -101,7 +91,7 @@ static void put_file(const json_t *f, dt_str *out)
     dt_str_puts(out, "</td><td>");
     dt_html_bytes(out, (double)dt_report_int(f, "bytes"));
     dt_str_puts(out, "</td><td>");
-    put_time(dt_report_int(f, "modified"), out);
+    dt_html_moment(out, dt_report_int(f, "modified"));
     dt_str_puts(out, "</td><td>");
     dt_html_hash(out, dt_report_text(f, "sha256"));
     dt_str_puts(out, "</td></tr>\n");
