@@ -64,22 +64,30 @@ void dt_json_int(dt_json *j, const char *key, int64_t value)
     dt_str_printf(j->out, "%" PRId64, value);
 }
 
+/* Readers take -0 for the integer, which has no sign. */
+static const char *other_than_digits(double value)
+{
+    if (!isfinite(value))
+        return "null";
+    return value == 0 && signbit(value) ? "-0.0" : NULL;
+}
+
 void dt_json_double(dt_json *j, const char *key, double value)
 {
     begin(j, key);
-    if (isfinite(value))
-        dt_str_double(j->out, value);
+    if (other_than_digits(value))
+        dt_str_puts(j->out, other_than_digits(value));
     else
-        dt_str_puts(j->out, "null");
+        dt_str_double(j->out, value);
 }
 
 void dt_json_float(dt_json *j, const char *key, float value)
 {
     begin(j, key);
-    if (isfinite(value))
-        dt_str_float(j->out, value);
+    if (other_than_digits((double)value))
+        dt_str_puts(j->out, other_than_digits((double)value));
     else
-        dt_str_puts(j->out, "null");
+        dt_str_float(j->out, value);
 }
 
 void dt_json_bool(dt_json *j, const char *key, bool value)

@@ -19,7 +19,7 @@ void dt_json_open(dt_json *j, const char *key, char bracket); /* '{' or '['; key
 void dt_json_close(dt_json *j, char bracket);                 /* '}' or ']' */
 void dt_json_string(dt_json *j, const char *key, const char *value); /* value NULL: null */
 void dt_json_int(dt_json *j, const char *key, int64_t value);
-void dt_json_double(dt_json *j, const char *key, double value);
+void dt_json_double(dt_json *j, const char *key, double value); /* the shortest that comes back bit for bit; not finite: null */
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);
 void dt_json_null(dt_json *j, const char *key);

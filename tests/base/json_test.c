@@ -81,9 +81,11 @@ static void test_numbers_that_json_lacks_are_null(void **state)
     dt_json_double(&j, NULL, -(double)INFINITY);
     dt_json_float(&j, NULL, INFINITY);
     dt_json_double(&j, NULL, DBL_MAX);
+    dt_json_double(&j, NULL, -0.0);
+    dt_json_float(&j, NULL, -0.0F);
     dt_json_int(&j, NULL, INT64_MIN);
     dt_json_close(&j, ']');
-    assert_string_equal(out.data, "[null, null, null, 1.7976931348623157e+308, -9223372036854775808]");
+    assert_string_equal(out.data, "[null, null, null, 1.7976931348623157e+308, -0.0, -0.0, -9223372036854775808]");
     dt_str_release(&out);
 }
 
