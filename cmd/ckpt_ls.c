@@ -11,7 +11,7 @@ struct ckpt_ls {
 static int run(const struct call *call)
 {
     const struct ckpt_ls *my = call->settings;
-    dt_status *s = call->operands.n ? NULL : usage_error(call, "run missing: the directory that output.dir names");
+    dt_status *s = call->operands.n ? take_no_job(call, "") : usage_error(call, "run missing: the directory that output.dir names");
     for (int i = 0; i < call->operands.n && !s; i++) {
         char *text = NULL;
         s = dt_checkpoint_list(call->operands.at[i], my->json, &text);

@@ -65,14 +65,21 @@ static int run_replay(const struct call *call)
     return out_error(call->out, s);
 }
 
+static dt_status *take_paths(const struct call *call)
+{
+    if (call->operands.n == 0)
+        return usage_error(call, "what to verify is missing: a run, a checkpoint or a file of weights");
+    return take_no_job(call, ", or --replay N to train its last N steps again");
+}
+
 static int run(const struct call *call)
 {
     const struct ckpt_verify *my = call->settings;
-    int code = 0;
     if (my->replay > 0)
         return run_replay(call);
-    if (call->operands.n == 0)
-        return out_error(call->out, usage_error(call, "what to verify is missing: a run, a checkpoint or a file of weights"));
+    int code = out_error(call->out, take_paths(call));
+    if (code)
+        return code;
     for (int i = 0; i < call->operands.n; i++) {
         int its = verify(call, call->operands.at[i]);
         code = code ? code : its;
@@ -99,7 +106,7 @@ const struct verb verb_ckpt_verify = {
     .more = "Exit code 65 if any is cut, altered or another run's; the messages name file and place.\n\n"
             "--replay begins at the newest checkpoint that lies N steps or more before the newest one, else where training began, and goes on to the\n"
             "newest one in a directory below TMPDIR, which is removed. 80 if a weight, a slot or what a callback keeps has other bits: the data changed,\n"
-            "or another library of kernels computes, or this machine or the one before computed wrong.\n",
+            "or another library of kernels computes, or this machine or the one before computed wrong. 75 if a signal stopped it: nothing was compared.\n",
     .options = options,
     .size = sizeof(struct ckpt_verify),
     .run = run,

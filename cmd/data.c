@@ -1,15 +1,7 @@
 /* A job or files, as operands. */
 #include "data.h"
 
-#include <string.h>
-
 const char *const split_choices[] = {"train", "validation", "test", NULL};
-
-static bool is_job(const char *operand)
-{
-    const size_t n = strlen(operand);
-    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
-}
 
 dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job, dt_data_request *request)
 {

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "text.h"
 #include "verb.h"
@@ -70,4 +71,25 @@ dt_status *take_no_operands(const struct call *call)
     if (call->operands.n == 0)
         return NULL;
     return usage_error(call, "no operand expected, got '%s'", cut_word(call->operands.at[0]).text);
+}
+
+bool is_job(const char *operand)
+{
+    const size_t n = strlen(operand);
+    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
+}
+
+/* Runs may be called as their jobs are. */
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+dt_status *take_no_job(const struct call *call, const char *hint)
+{
+    for (int i = 0; i < call->operands.n; i++)
+        if (is_job(call->operands.at[i]) && !is_directory(call->operands.at[i]))
+            return usage_error(call, "'%s' is a job: give the run that its output.dir names%s", cut_word(call->operands.at[i]).text, hint);
+    return NULL;
 }

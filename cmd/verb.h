@@ -148,6 +148,9 @@ void help_show(struct out *out, const struct verb *verb);
 /* Exactly one job, then overrides. */
 dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source);
 dt_status *take_no_operands(const struct call *call);
+bool is_job(const char *operand); /* by its name: "-", or ends in .yaml or .yml */
+/* Runs, checkpoints or files, none of them a job; the hint ends the message. */
+dt_status *take_no_job(const struct call *call, const char *hint);
 bool is_override(const char *operand);
 int count_jobs(const struct call *call); /* operands that are no override */
 dt_status *usage_error(const struct call *call, const char *format, ...) DT_FORMAT(2, 3);

@@ -429,6 +429,10 @@ DT_ERROR(ROWS, 158, 65, "InvalidArgumentError", "malformed file of published row
     "    {\"rows\": [{\"id\": \"a\", \"kind\": \"compiler-estimate\", \"config\": {\"gen\": \"v4\", \"dtype\": \"bfloat16\", \"m\": 64, \"k\": 4096,\n"
     "     \"n\": 4096}, \"measured\": 14269, \"unit\": \"cycles\"}]}\n\n"
     "A row that is well formed but does not say enough to be planned is no error: it is listed with what is missing.")
+DT_ERROR(REPLAY_STOPPED, 159, 75, "AbortedError", "stopped before the steps were done again",
+    "A signal stopped `ckpt verify --replay` before it came to the checkpoint that it was to be held against. Nothing was compared, so\n"
+    "nothing is known of the checkpoint; the run itself was only read. What was trained again is thrown away: the same command begins\n"
+    "at the same place once more. A smaller N needs fewer steps, where the run kept a checkpoint near its end.")
 DT_ERROR(NO_STABLEHLO, 163, 78, "NotImplementedError", "no form in StableHLO",
     "The step cannot be written as one StableHLO program. Pipelines and ops that have a place of their own are several programs;\n"
     "sums by the fixed tree of `reproducible` have no counterpart there.\n\n"

@@ -165,7 +165,7 @@ static dt_status *interrupted(dt_status *s)
     if (dt_status_number(s) != DT_E_STOPPED && dt_status_number(s) != DT_E_STOPPED_AT_ONCE)
         return s;
     dt_status_free(s);
-    return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped before the steps were done again: nothing is known of the checkpoint");
+    return dt_fail(DT_E_REPLAY_STOPPED, NULL, "stopped before the steps were done again: nothing is known of the checkpoint");
 }
 
 static dt_status *other_end(const replay *r)
