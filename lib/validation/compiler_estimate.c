@@ -19,11 +19,12 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
         return dt_not_sufficient(rows, "it names no generation of chips");
     if (!dt_dtype_read(text_of(row, "dtype"), &dtype))
         return dt_not_sufficient(rows, "it names no dtype");
+    dt_cost work;
     for (int i = 0; i < 3; i++)
-        if ((size[i] = json_number_value(json_object_get(row->config, sizes[i]))) < 1)
-            return dt_not_sufficient(rows, "it does not say the size %s", sizes[i]);
+        size[i] = json_number_value(json_object_get(row->config, sizes[i]));
+    if (!dt_matmul_work(dtype, size[0], size[1], size[2], &work))
+        return dt_not_sufficient(rows, "it does not say the sizes m, k and n");
     const dt_core core = {.chip = chip, .cores = strstr(text_of(row, "device"), "one TensorCore") ? 1 : chip->cores};
-    const dt_cost work = dt_matmul_work(dtype, size[0], size[1], size[2]);
     return dt_predicted(dt_core_estimated_cycles(&core, &work.product[0]));
 }
 

@@ -84,10 +84,18 @@ bool dt_dtype_read(const char *text, dt_dtype *out)
     return false;
 }
 
+static bool is_size(double x)
+{
+    return x >= 1 && x <= 0x1p53;
+}
+
 /* int8 products give int32, so a result has four bytes; others are written as their operands are. */
-dt_cost dt_matmul_work(dt_dtype dtype, double m, double k, double n)
+bool dt_matmul_work(dt_dtype dtype, double m, double k, double n, dt_cost *out)
 {
     double e = (double)dt_dtype_size(dtype), result = dtype == DT_INT8 ? 4 : e;
-    return (dt_cost){.flops = 2 * m * k * n, .bytes = e * (m * k + k * n) + result * m * n,
-                     .product = {{.count = 1, .m = (int64_t)m, .k = (int64_t)k, .n = (int64_t)n, .dtype = dtype}}};
+    if (!is_size(m) || !is_size(k) || !is_size(n))
+        return false;
+    *out = (dt_cost){.flops = 2 * m * k * n, .bytes = e * (m * k + k * n) + result * m * n,
+                .product = {{.count = 1, .m = (int64_t)m, .k = (int64_t)k, .n = (int64_t)n, .dtype = dtype}}};
+    return true;
 }

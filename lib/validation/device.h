@@ -11,7 +11,7 @@ bool dt_device_read(const char *text, dt_core *out);
 bool dt_slice_read(const char *text, dt_slice *out);
 /* The dtype of a row's word, as the cost model has it: 16 bits are bfloat16. False: an unknown one. */
 bool dt_dtype_read(const char *text, dt_dtype *out);
-/* The work of a product of (m, k) and (k, n). */
-dt_cost dt_matmul_work(dt_dtype dtype, double m, double k, double n);
+/* The work of a product of (m, k) and (k, n). False: these are no sizes, below 1 or above 2^53. */
+bool dt_matmul_work(dt_dtype dtype, double m, double k, double n, dt_cost *out);
 
 #endif

@@ -50,9 +50,9 @@ static dt_prediction matmul(const dt_rows *rows, const dt_row *row, const dt_ope
     if (op->arrays < 2 || dt_written_elements(x) <= 0 || dt_written_elements(w) <= 0 || x->element <= 0)
         return dt_not_sufficient(rows, "it does not say the sizes and the dtype of both operands");
     double k = w->size[0], m = dt_written_elements(x) / k / op->data, n = dt_written_elements(w) / k / op->model;
-    if (x->size[x->rank - 1] < k || x->size[x->rank - 1] > k)
+    dt_cost work;
+    if (x->size[x->rank - 1] < k || x->size[x->rank - 1] > k || !dt_matmul_work(dtype_of(x), m, k, n, &work))
         return dt_not_sufficient(rows, "the operands' sizes do not go together");
-    const dt_cost work = dt_matmul_work(dtype_of(x), m, k, n);
     return in_unit(rows, row, dt_core_time(core, &work).seconds, work.flops);
 }
 
@@ -71,7 +71,7 @@ static dt_prediction copy(const dt_rows *rows, const dt_row *row, const dt_opera
 static void taking_part(const dt_operation *op, const dt_facts *mesh, const dt_slice *slice, bool part[3])
 {
     double x;
-    bool exchanged = dt_facts_find(mesh, "X", &x) && (int)x != slice->chips[0];
+    bool exchanged = dt_facts_find(mesh, "X", &x) && (x < slice->chips[0] || x > slice->chips[0]);
     int last = slice->chip->dims - 1;
     for (int i = 0; i < 3; i++) {
         int axis = exchanged && i <= last ? last - i : i;

@@ -8,6 +8,8 @@
 #include "validation/architectures.h"
 #include "validation/device.h"
 
+enum { MOST_SLICES = 65536 };
+
 typedef struct reading {
     const dt_row *row;
     dt_train_job *job;
@@ -71,6 +73,8 @@ static bool read_slice(reading *r)
     }
     const dt_chip *chip = r->job->slice.chip;
     double slices = number_of(r, "slices");
+    if (slices > MOST_SLICES)
+        return miss(r, "nobody has %g slices", slices);
     r->job->slices = slices > 1 ? (int)slices : 1;
     r->job->chips = dt_slice_chips(&r->job->slice);
     r->job->devices = r->job->chips * chip->devices;
