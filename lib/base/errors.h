@@ -407,7 +407,9 @@ DT_ERROR(DOES_NOT_FIT, 152, 78, "ResourceExhaustedError", "the job does not fit 
     "was tried. What helps besides: more replicas (a larger slice), more logical devices, an optimizer with fewer slots.")
 DT_ERROR(DIVERGED, 153, 79, "FailedPreconditionError", "training diverged",
     "The loss is not finite any more: training stops, and the checkpoints written before stay. Most often the learning rate is too\n"
-    "high, or the data holds values that are not finite.")
+    "high, or the data holds values that are not finite. The message says more where it is known: an example of the batch that is not finite, or\n"
+    "is nothing but padding (with mask_zero, GlobalAveragePooling1D has no step to take the mean of); and in step 1, whose loss is that of the\n"
+    "first weights, it cannot be the learning rate.")
 DT_ERROR(STOPPED, 154, 75, "AbortedError", "stopped, state saved",
     "A signal (SIGINT, SIGTERM, SIGHUP) or a limit stopped the run after a complete step, and its state is saved. The same command\n"
     "goes on from there and ends with the same weights as an undisturbed run.")

@@ -130,7 +130,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_idle_add(r, batch, seconds);
     dt_virtual_step(r, batch);
     dt_record_step(r->record, r, batch, loss, seconds);
-    DT_TRY(dt_run_check_loss(r, loss));
+    DT_TRY(dt_run_check_loss(r, batch, loss));
     dt_run_tell_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)

@@ -28,14 +28,14 @@ static void watch_growth(run *r, double loss)
     dt_run_warn(r, text);
 }
 
-dt_status *dt_run_check_loss(run *r, double loss)
+dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss)
 {
     if (isfinite(loss)) {
         watch_growth(r, loss);
         return NULL;
     }
-    return explain(r, dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step,
-                              isnan(loss) ? "nan" : "inf"));
+    dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(loss) ? "nan" : "inf");
+    return explain(r, dt_run_suspect(r, batch, s));
 }
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a)

@@ -100,7 +100,9 @@ void dt_run_tell_start(run *r);
 void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds);
 void dt_run_tell_end(run *r);
 /* DIVERGED where the loss is not finite; a loss that has grown a thousandfold is warned of. */
-dt_status *dt_run_check_loss(run *r, double loss) DT_MUST_USE;
+dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss) DT_MUST_USE;
+/* Adds to that what the batch or the step's number says of the cause, where they say something. */
+dt_status *dt_run_suspect(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that before its update. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);

@@ -59,3 +59,10 @@ show validate job.yaml model.layers.1.Embedding.input_dim=13
 echo "rare words weigh more"
 "$DTRAIN" fit job.yaml let.length=20 'dataset.map={review: [text_vectorization: {output_mode: tf_idf, max_tokens: "{length}", pad_to_max_tokens: true}]}' \
     'model.layers=[{Input: {name: review, shape: ["{length}"]}}, {Dense: {name: logits, units: 2}}]' output.dir=rare --expect 'val_accuracy>=0.9' >rare.log 2>&1 || cat rare.log
+
+echo "a text of nothing has no mean: the message names it, and blames no learning rate"
+awk 'NR == 30 { print "\"\",1" } { print }' reviews.csv >empty.csv
+show fit job.yaml dataset.train=empty.csv dataset.shuffle=false dataset.global_batch_size=8 output.dir=empty -q \
+    'model.layers=[{Input: {name: review, shape: [6], dtype: int32}}, {Embedding: {input_dim: 32, output_dim: 8, mask_zero: true}}, GlobalAveragePooling1D, {Dense: {units: 2}}]'
+show fit job.yaml output.dir=first -q \
+    'model.layers=[{Input: {name: review, shape: [6], dtype: int32}}, {Embedding: {input_dim: 32, output_dim: 8}}, {Rescaling: {scale: 1e39}}, Flatten, {Dense: {units: 2}}]'

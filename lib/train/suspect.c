@@ -1,0 +1,97 @@
+/*
+ * What made a loss that is not finite, as far as the batch at hand and the step's number tell: most blame the learning rate first, and search long. A number
+ * in the data that is not finite is certain; a sequence of nothing but padding is likely, where the model masks it; and before the first update
+ * there is no rate to blame.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "train/faults.h"
+#include "train/run.h"
+
+/* The rows (rows, ...) of an element, in bytes and numbers of one. */
+typedef struct rows {
+    const dt_view *view;
+    int64_t n, numbers, bytes;
+} rows;
+
+static rows rows_of(const dt_batch *b, int element)
+{
+    const dt_view *v = &b->element[element];
+    int64_t numbers = b->rows > 0 ? dt_type_elements(&v->type) / b->rows : 0;
+    return (rows){ v, b->rows, numbers, numbers * dt_dtype_size(v->type.dtype) };
+}
+
+static bool is_finite_at(const dt_view *v, int64_t i)
+{
+    if (v->type.dtype == DT_FLOAT32)
+        return isfinite(((const float *)v->data)[i]);
+    return v->type.dtype != DT_FLOAT64 || isfinite(((const double *)v->data)[i]);
+}
+
+/* The first row with a number that is not finite, or -1. */
+static int64_t find_not_finite(const rows *r)
+{
+    for (int64_t i = 0; i < r->n * r->numbers; i++)
+        if (!is_finite_at(r->view, i))
+            return i / r->numbers;
+    return -1;
+}
+
+/* The first row of zeros alone, or -1. */
+static int64_t find_padding(const rows *r)
+{
+    const char *at = r->view->data;
+    for (int64_t i = 0; r->bytes > 0 && i < r->n; i++, at += r->bytes)
+        if (*at == 0 && memcmp(at, at + 1, (size_t)r->bytes - 1) == 0)
+            return i;
+    return -1;
+}
+
+/* Does a layer take zeros of the element for padding? */
+static bool is_masked(const dt_model_spec *m, const char *element)
+{
+    for (int i = 0; i < m->n_layers; i++) {
+        const dt_layer_spec *l = &m->layer[i];
+        if (l->out_mask && l->n_in == 1 && !dt_dtype_is_float(l->in.dtype) && strcmp(m->layer[l->from[0]].name, element) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does the batch show it? */
+static dt_status *note_data(const run *r, const dt_batch *b, dt_status *s, bool *seen)
+{
+    const dt_element *element;
+    int n = dt_dataset_elements(r->data, &element);
+    for (int e = 0; s && e < n && e < b->n; e++) {
+        rows its = rows_of(b, e);
+        int64_t bad = find_not_finite(&its), empty = bad < 0 && is_masked(&r->model->spec, element[e].name) ? find_padding(&its) : -1;
+        if (bad >= 0)
+            s = dt_note(s, "the data has it: '%s' of example %lld of this step's batch holds a number that is not finite", element[e].name, (long long)bad + 1);
+        if (empty >= 0)
+            s = dt_note(s, "'%s' of example %lld of this step's batch is padding alone: a mean over its steps is no number", element[e].name, (long long)empty + 1);
+        *seen |= bad >= 0 || empty >= 0;
+    }
+    return s;
+}
+
+/* Was a fault asked for? It is named elsewhere. */
+static bool is_injected(const run *r)
+{
+    for (int i = 0; i < r->q->faults.n; i++)
+        if (r->q->faults.v[i].kind == DT_FAULT_NAN && r->q->faults.v[i].step <= r->at.step)
+            return true;
+    return false;
+}
+
+dt_status *dt_run_suspect(const run *r, const dt_batch *b, dt_status *s)
+{
+    bool seen = false;
+    if (is_injected(r))
+        return s;
+    s = note_data(r, b, s, &seen);
+    if (!seen && r->at.step == 1)
+        s = dt_note(s, "no weight had changed yet: look at the data, the model's layers and its first weights, not at the learning rate");
+    return s;
+}
