@@ -65,11 +65,17 @@ typedef struct owner {
     bool from_logits, weighted;
 } owner;
 
+static const char *label_of(dt_arena *arena, const dt_kind *kind)
+{
+    const char *label = ((const dt_metric_row *)kind)->label;
+    return label ? label : dt_snake_case(arena, kind->name);
+}
+
 static const char *key_of(dt_arena *arena, const dt_named *named, const owner *w)
 {
     const char *key = given_name(named);
     if (!key)
-        key = named->alias ? named->written : dt_snake_case(arena, named->kind->name);
+        key = named->alias ? named->written : label_of(arena, named->kind);
     return *w->prefix && *key ? dt_arena_printf(arena, "%s%s", w->prefix, key) : key;
 }
 

@@ -98,6 +98,7 @@ typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_
 
 typedef struct dt_metric_row {
     dt_kind kind;
+    const char *label;                                     /* its key in the history, by default; NULL: the class name in snake case, as most are in Keras */
     dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */

@@ -63,7 +63,7 @@ static dt_value rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_binary_crossentropy = {
     .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields, sizeof(struct crossentropy),
-              (const char *const[]){ "binary_crossentropy", "bce", NULL } },
+              (const char *const[]){ "binary_crossentropy", "bce", "BCE", NULL } },
     .accuracy = "BinaryAccuracy",
     .check = dt_check_same_shape,
     .rows = rows,

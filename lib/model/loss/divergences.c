@@ -20,7 +20,7 @@ static dt_value kl_divergence(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_kl_divergence = {
-    .kind = { "KLDivergence", "sum of y log(y / p)", fields, sizeof(struct divergence), (const char *const[]){ "kl_divergence", "kld", NULL } },
+    .kind = { "KLDivergence", "sum of y log(y / p)", fields, sizeof(struct divergence), (const char *const[]){ "kl_divergence", "kld", "KLD", NULL } },
     .check = dt_check_same_shape,
     .rows = kl_divergence,
 };

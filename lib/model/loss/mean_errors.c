@@ -28,7 +28,7 @@ static dt_value squared(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_mean_squared_error = {
-    .kind = { "MeanSquaredError", "mean of (y - p)^2", fields, sizeof(struct error), (const char *const[]){ "mean_squared_error", "mse", NULL } },
+    .kind = { "MeanSquaredError", "mean of (y - p)^2", fields, sizeof(struct error), (const char *const[]){ "mean_squared_error", "mse", "MSE", NULL } },
     .check = dt_check_same_shape,
     .rows = squared,
 };
@@ -39,7 +39,7 @@ static dt_value absolute(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_mean_absolute_error = {
-    .kind = { "MeanAbsoluteError", "mean of |y - p|", fields, sizeof(struct error), (const char *const[]){ "mean_absolute_error", "mae", NULL } },
+    .kind = { "MeanAbsoluteError", "mean of |y - p|", fields, sizeof(struct error), (const char *const[]){ "mean_absolute_error", "mae", "MAE", NULL } },
     .check = dt_check_same_shape,
     .rows = absolute,
 };
@@ -54,7 +54,7 @@ static dt_value percentage(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_mean_absolute_percentage_error = {
     .kind = { "MeanAbsolutePercentageError", "mean of 100 |y - p| / |y|", fields, sizeof(struct error),
-              (const char *const[]){ "mean_absolute_percentage_error", "mape", NULL } },
+              (const char *const[]){ "mean_absolute_percentage_error", "mape", "MAPE", NULL } },
     .check = dt_check_same_shape,
     .rows = percentage,
 };
@@ -73,7 +73,7 @@ static dt_value logarithmic(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_mean_squared_logarithmic_error = {
     .kind = { "MeanSquaredLogarithmicError", "mean of (log(y + 1) - log(p + 1))^2", fields, sizeof(struct error),
-              (const char *const[]){ "mean_squared_logarithmic_error", "msle", NULL } },
+              (const char *const[]){ "mean_squared_logarithmic_error", "msle", "MSLE", NULL } },
     .check = dt_check_same_shape,
     .rows = logarithmic,
 };

@@ -102,8 +102,9 @@ static int fbeta(const void *args, const double *sum, int n, double *out)
 }
 
 const dt_metric_row dt_metric_fbeta_score = {
+    .label = "fbeta_score",
     .better = DT_BETTER_MORE,
     .kind = { "FBetaScore", "weighted harmonic mean of precision and recall", fbeta_fields, sizeof(struct f_score),
-              (const char *const[]){ "fbeta_score", NULL } },
+              (const char *const[]){ "fbeta_score", "f_beta_score", NULL } },
     .check = dt_check_same_shape, .parts = count, .results = fbeta,
 };

@@ -25,19 +25,31 @@ PLAIN(mean_absolute_percentage_error, mean_absolute_percentage_error, "MeanAbsol
       "mean_absolute_percentage_error", "mape", "MAPE")
 PLAIN(mean_squared_logarithmic_error, mean_squared_logarithmic_error, "MeanSquaredLogarithmicError", "mean of (log(y + 1) - log(p + 1))^2",
       "mean_squared_logarithmic_error", "msle", "MSLE")
-PLAIN(log_cosh_error, log_cosh, "LogCoshError", "mean of log cosh(p - y)", "logcosh", "log_cosh")
 PLAIN(kl_divergence, kl_divergence, "KLDivergence", "sum of y log(y / p)", "kl_divergence", "kld")
 PLAIN(poisson, poisson, "Poisson", "mean of p - y log p", "poisson")
 PLAIN(hinge, hinge, "Hinge", "mean of max(1 - y p, 0)", "hinge")
 PLAIN(squared_hinge, squared_hinge, "SquaredHinge", "mean of max(1 - y p, 0)^2", "squared_hinge")
 PLAIN(categorical_hinge, categorical_hinge, "CategoricalHinge", "the margin of the right class", "categorical_hinge")
 OF_LOSS(binary_crossentropy, binary_crossentropy, "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields,
-        DT_LOSS_ARGS_SIZE, dt_check_same_shape, "binary_crossentropy", "bce")
+        DT_LOSS_ARGS_SIZE, dt_check_same_shape, "binary_crossentropy", "bce", "BCE")
 OF_LOSS(categorical_crossentropy, categorical_crossentropy, "CategoricalCrossentropy", "-sum of y log p, one-hot targets",
         dt_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_one_hot, "categorical_crossentropy")
 OF_LOSS(sparse_categorical_crossentropy, sparse_categorical_crossentropy, "SparseCategoricalCrossentropy",
         "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_sparse,
         "sparse_categorical_crossentropy")
+
+static dt_value log_cosh(const dt_loss_call_args *c)
+{
+    return dt_loss_log_cosh.rows(c);
+}
+
+const dt_metric_row dt_metric_log_cosh_error = {
+    .label = "logcosh",
+    .better = DT_BETTER_LESS,
+    .kind = { "LogCoshError", "mean of log cosh(p - y)", plain_fields, sizeof(struct plain),
+              (const char *const[]){ "log_cosh_error", "logcosh", "log_cosh", NULL } },
+    .sums = 1, .check = dt_check_same_shape, .update = log_cosh, .result = dt_mean_of_sum,
+};
 
 /* ---- the root of the squared error ---- */
 
