@@ -232,6 +232,11 @@ DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
     "        - Add:   {name: sum, inputs: [x, h]}\n"
     "      outputs: sum                  without it: the last layer\n\n"
     "In a sequential model every layer takes from the one before it, and the last one is the output.")
+DT_ERROR(KERAS_MODEL, 73, 78, "ValueError", "model that Keras wrote",
+    "A file named by model.keras_config is what `model.to_json()` of Keras 3 gives, or an archive of `model.save(\"model.keras\")`. It holds a\n"
+    "Sequential or a functional model of Keras' own layers, each called once, on layers. The place is the way to the value in the file:\n\n"
+    "    model.json: config.layers[3].config.activation: error: ...\n\n"
+    "What dtrain has no layer for can be written otherwise in Keras, or left out of the file and written as `layers` of the job.")
 DT_ERROR(DATA_FILE, 80, 65, "InvalidArgumentError", "malformed data file",
     "A file is not of the format that `dataset.format` names, or its header is damaged. dtrain looks at the first bytes, not at\n"
     "the file's name, and says what the file seems to be instead where it knows.\n\n"

@@ -60,6 +60,8 @@ static void end_line(page *p, const dt_place *at)
             dt_str_puts(p->out, " # default");
         else if (strncmp(at->source->name, "override ", 9) == 0)
             dt_str_printf(p->out, " # %s", at->source->name);
+        else if (at->line == 0)
+            dt_str_printf(p->out, " # %s", at->source->name);
         else
             dt_str_printf(p->out, " # %s:%d", at->source->name, at->line);
     }

@@ -1,11 +1,12 @@
 /*
- * From files to one tree: the job's file or standard input, its base, the overrides. Data files are relative to the job's file,
+ * From files to one tree: the job's file or standard input, its base, a model that Keras wrote, the overrides. Data files are relative to the job's file,
  * output to the working directory; on standard input there is no file, so everything is relative to the working directory.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "job/job.h"
+#include "keras/keras.h"
 
 static bool is_stdin(const char *path)
 {
@@ -53,10 +54,19 @@ static void change_strategy(dt_job *j, const char *assignment)
     strategy->n = n;
 }
 
-static dt_status *apply_overrides(dt_job *j, const dt_job_source *source)
+/* Whether an override names the file of a model: such ones come first, the others then meet its layers. */
+static bool names_model(const char *assignment)
+{
+    static const char key[] = "model." DT_KERAS_KEY "=";
+    return strncmp(assignment, key, strlen(key)) == 0;
+}
+
+static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool of_model)
 {
     dt_status *faults = NULL;
     for (int i = 0; i < source->n_overrides; i++) {
+        if (names_model(source->overrides[i]) != of_model)
+            continue;
         dt_status *s = check_override(j->arena, i + 1, source->overrides[i]);
         change_strategy(j, source->overrides[i]);
         if (!s)
@@ -64,6 +74,20 @@ static dt_status *apply_overrides(dt_job *j, const dt_job_source *source)
         dt_status_append(&faults, s);
     }
     return faults;
+}
+
+/* ---- a model that Keras wrote ---- */
+
+/* Like a data file, it is looked for beside the file that names it. */
+static dt_status *import_model(dt_job *j)
+{
+    dt_tree *model = dt_tree_get(j->tree, "model");
+    const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
+    bool of_base = value && j->base && value->at.source == j->base;
+    char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
+    dt_status *s = dt_keras_import(j->arena, directory, model);
+    free(directory);
+    return s;
 }
 
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
@@ -76,11 +100,15 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
         return faults;
     j->at = j->tree->at;
     dt_status *s = dt_job_extend(j);
-    if (s) /* without its base, nothing more can be said about the job */
+    if (!s)
+        s = apply_overrides(j, source, true);
+    if (!s)
+        s = import_model(j);
+    if (s) /* without its base or its layers, nothing more can be said about the job */
         j->tree = NULL;
     dt_status_append(&faults, s);
     if (j->tree)
-        dt_status_append(&faults, apply_overrides(j, source));
+        dt_status_append(&faults, apply_overrides(j, source, false));
     return faults;
 }
 

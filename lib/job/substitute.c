@@ -205,10 +205,16 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
     return NULL;
 }
 
+/* Texts of a model that Keras wrote stand in no line of a job file; they mean what they say. */
+static bool is_of_keras(const dt_tree *t)
+{
+    return t->at.source && t->at.line == 0;
+}
+
 static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 {
     dt_str text = {0};
-    if (!strchr(t->text, '{'))
+    if (!strchr(t->text, '{') || is_of_keras(t))
         return NULL;
     const dt_tree *value = whole_value(c, t->text);
     if (value)

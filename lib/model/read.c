@@ -248,15 +248,11 @@ static const dt_field fields[] = {
             .help = "of a functional model: the layer that is the output, or a list of them; the last one by default"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
             .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
-    DT_TREE(struct model, keras_config, .forms = dt_no_forms, .help = "not implemented yet: a model that Keras wrote, instead of layers"),
+    DT_TREE(struct model, keras_config, .forms = dt_text_forms,
+            .help = "instead of type, layers and outputs: a file of model.to_json(), or of model.save(), beside the job file"),
     DT_TREE(struct model, init_from, .forms = init_forms, .help = "weights to begin with: a checkpoint, a run or a file; {path, skip_mismatch: true} draws those that do not fit"),
     DT_END
 };
-
-static dt_status *not_yet(const dt_tree *value, const char *key)
-{
-    return value ? dt_fail(DT_E_NOT_YET, &value->at, "model.%s is not implemented yet", key) : NULL;
-}
 
 /* ---- init_from ---- */
 
@@ -322,7 +318,6 @@ dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
     }
-    dt_status_append(&faults, not_yet(m.keras_config, "keras_config"));
     dt_init_from init_from = { 0 };
     dt_status_append(&faults, read_init_from(arena, m.init_from, &init_from));
     if (!faults || m.layers)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keras/keras.h"
 #include "strategy/place.h"
 #include "train/scoped.h"
 #include "train/train.h"
@@ -82,6 +83,7 @@ static dt_status *read_layers(dt_model *m, const char *format, va_list args)
     dt_tree *tree = NULL;
 
     DT_TRY(dt_fragment_read(m->arena, "model", format, args, &tree));
+    DT_TRY(dt_keras_import(m->arena, "", tree));
     m->tree = tree;
     return dt_model_read(m->arena, tree, &tree->at, &m->spec);
 }

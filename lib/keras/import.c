@@ -1,0 +1,218 @@
+/*
+ * The whole: a file's Sequential or functional model in the place of `keras_config`.
+ *
+ *     model: {keras_config: model.json, rematerialize: full}
+ *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}
+ *
+ * What a file says of training (compile_config), and the shapes that its layers were built for, is left alone: the job says the one, and dtrain
+ * finds the other by itself. A policy of few digits goes with each layer; where all of them are float32 none is written, so that
+ * `compile.precision` can say more.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "keras/keras_impl.h"
+
+enum {
+    MOST_LAYERS = 2000,
+    MOST_VALUES = 9000, /* a job holds 10,000 */
+};
+
+/* ---- layers ---- */
+
+static dt_status *read_layer(const dt_keras_model *m, int i, const dt_tree *raw)
+{
+    dt_keras_layer *l = &m->layer[i];
+    l->raw = raw;
+    bool is_mask = false;
+    if (raw->kind == DT_TREE_MAP && dt_keras_is_operation(raw)) {
+        DT_TRY(dt_keras_class(raw, &l->class_name));
+        DT_TRY(dt_keras_mask_read(m, i, &is_mask));
+    }
+    return is_mask ? NULL : dt_keras_layer_read(m->arena, raw, l);
+}
+
+static dt_status *read_layers(dt_arena *arena, const dt_tree *config, dt_keras_model *m)
+{
+    dt_tree *layers;
+    dt_status *faults = NULL;
+    DT_TRY(dt_keras_member(config, "layers", DT_TREE_LIST, &layers));
+    if (layers->n > MOST_LAYERS)
+        return dt_fail(DT_E_KERAS_MODEL, &layers->at, "%d layers; a job may have %d", layers->n, MOST_LAYERS);
+    *m = (dt_keras_model){ arena, layers->n, dt_arena_array(arena, dt_keras_layer, layers->n + 1) };
+    for (int i = 0; i < m->n; i++)
+        dt_status_append(&faults, read_layer(m, i, layers->item[i]));
+    return faults;
+}
+
+static bool is_float32(const dt_keras_layer *l)
+{
+    return !l->policy || strcmp(l->policy->text, "float32") == 0;
+}
+
+static void put_policies(const dt_keras_model *m)
+{
+    bool plain = true;
+    for (int i = 0; i < m->n; i++)
+        plain &= is_float32(&m->layer[i]);
+    for (int i = 0; i < m->n && !plain; i++) {
+        const dt_tree *policy = m->layer[i].policy;
+        if (policy)
+            dt_keras_put(m->layer[i].arguments, "dtype", &policy->at, dt_keras_scalar(m->arena, &policy->at, policy->text));
+    }
+}
+
+static int count(const dt_tree *t)
+{
+    int n = 1;
+    for (int i = 0; i < t->n; i++)
+        n += count(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i]);
+    return n;
+}
+
+static dt_status *list_layers(const dt_keras_model *m, const dt_place *at, dt_tree **out)
+{
+    dt_tree *list = dt_arena_new(m->arena, dt_tree);
+    *list = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .item = dt_arena_array(m->arena, dt_tree *, m->n + 1) };
+    put_policies(m);
+    for (int i = 0; i < m->n; i++)
+        if (!m->layer[i].is_mask)
+            list->item[list->n++] = dt_keras_layer_item(m->arena, &m->layer[i]);
+    *out = list;
+    if (count(list) <= MOST_VALUES)
+        return NULL;
+    return dt_fail(DT_E_JOB_LIMIT, at, "the model holds more than %d values", MOST_VALUES);
+}
+
+/* ---- outputs ---- */
+
+static bool is_history(const dt_tree *t)
+{
+    return t->kind == DT_TREE_LIST && t->n == 3 && t->item[0]->kind == DT_TREE_SCALAR && t->item[1]->kind == DT_TREE_SCALAR;
+}
+
+/* One, a list of them, or a mapping of names that only Keras knows. Recursion is bounded by the depth of the file. */
+static dt_status *add_outputs(dt_arena *arena, const dt_tree *t, dt_tree *list, int most)
+{
+    const dt_tree *name;
+    dt_status *faults = NULL;
+    if (is_history(t)) {
+        if (list->n == most)
+            return dt_fail(DT_E_KERAS_MODEL, &t->at, "more outputs than layers");
+        DT_TRY(dt_keras_tensor_name(t, &name));
+        list->item[list->n++] = dt_arena_copy(arena, name, sizeof *name);
+        return NULL;
+    }
+    if (t->kind != DT_TREE_LIST && t->kind != DT_TREE_MAP)
+        return dt_fail(DT_E_KERAS_MODEL, &t->at, "expected [LAYER, 0, 0], or several of them");
+    for (int i = 0; i < t->n; i++)
+        dt_status_append(&faults, add_outputs(arena, t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], list, most));
+    return faults;
+}
+
+static dt_status *read_outputs(const dt_keras_model *m, const dt_tree *config, dt_tree **out)
+{
+    const dt_tree *written = dt_tree_get(config, "output_layers");
+    if (!written)
+        return dt_fail(DT_E_KERAS_MODEL, &config->at, "there is no 'output_layers', as Keras 3 writes it");
+    dt_tree *list = dt_arena_new(m->arena, dt_tree);
+    *list = (dt_tree){ .kind = DT_TREE_LIST, .at = written->at, .item = dt_arena_array(m->arena, dt_tree *, m->n + 1) };
+    DT_TRY(add_outputs(m->arena, written, list, m->n));
+    *out = list->n == 1 ? list->item[0] : list;
+    return NULL;
+}
+
+/* ---- the model ---- */
+
+typedef struct parts {
+    dt_tree *type, *layers, *outputs; /* NULL: none */
+} parts;
+
+static dt_status *check_built(const dt_keras_model *m)
+{
+    if (m->n == 0 || m->layer[0].row == &dt_layer_input)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &m->layer[0].raw->at, "the model does not say what it is fed: its first layer is no InputLayer"),
+                      "begin it with keras.Input(...), or call model.build((None, ...)) before it is written");
+}
+
+static dt_status *translate(dt_arena *arena, const dt_tree *root, parts *out)
+{
+    const dt_tree *class_name;
+    dt_tree *config;
+    dt_keras_model m;
+    DT_TRY(dt_keras_class(root, &class_name));
+    bool functional = strcmp(class_name->text, "Functional") == 0;
+    if (!functional && strcmp(class_name->text, "Sequential") != 0)
+        return dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is neither a Sequential nor a Functional model", class_name->text);
+    DT_TRY(dt_keras_member(root, "config", DT_TREE_MAP, &config));
+    DT_TRY(read_layers(arena, config, &m));
+    dt_status *faults = NULL;
+    for (int i = 0; functional && i < m.n; i++)
+        dt_status_append(&faults, m.layer[i].is_mask ? NULL : dt_keras_call_read(&m, i));
+    if (!functional)
+        faults = check_built(&m);
+    DT_TRY(faults);
+    if (functional)
+        DT_TRY(read_outputs(&m, config, &out->outputs));
+    out->type = dt_keras_scalar(arena, &class_name->at, functional ? "functional" : "sequential");
+    return list_layers(&m, &dt_tree_get(config, "layers")->at, &out->layers);
+}
+
+/* ---- the key ---- */
+
+static dt_status *check_alone(const dt_tree *model)
+{
+    static const char *const keys[] = { "type", "layers", "outputs" };
+    dt_status *faults = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const dt_tree *t = dt_tree_get(model, keys[i]);
+        if (!t || t->kind == DT_TREE_NULL)
+            continue;
+        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at, "model.%s stands beside keras_config, whose file says it", keys[i]);
+        dt_status_append(&faults, dt_suggest(s, "of a base, a key is taken away by 'null'"));
+    }
+    return faults;
+}
+
+/* In the place of the key; what stood beside it as null goes. */
+static void replace(dt_arena *arena, dt_tree *model, const parts *p)
+{
+    const dt_tree old = *model;
+    const struct {
+        const char *key;
+        dt_tree *value;
+    } rows[] = { { "type", p->type }, { "layers", p->layers }, { "outputs", p->outputs } };
+    model->entry = dt_arena_array(arena, dt_entry, old.n + 3);
+    model->n = 0;
+    for (int i = 0; i < old.n; i++) {
+        const dt_entry *e = &old.entry[i];
+        bool told = strcmp(e->key, "type") == 0 || strcmp(e->key, "layers") == 0 || strcmp(e->key, "outputs") == 0;
+        if (strcmp(e->key, DT_KERAS_KEY) != 0 && !told)
+            model->entry[model->n++] = *e;
+        for (size_t k = 0; strcmp(e->key, DT_KERAS_KEY) == 0 && k < sizeof rows / sizeof *rows; k++)
+            if (rows[k].value)
+                dt_keras_put(model, rows[k].key, &rows[k].value->at, rows[k].value);
+    }
+}
+
+dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model)
+{
+    const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
+    const char *name;
+    dt_tree *root;
+    parts p = { 0 };
+    if (!value || value->kind == DT_TREE_NULL)
+        return NULL;
+    DT_TRY(dt_tree_text(value, DT_KERAS_KEY, &name));
+    DT_TRY(check_alone(model));
+    char *path = dt_path_join(directory, name);
+    dt_status *s = dt_keras_file_read(arena, path, &root);
+    free(path);
+    if (s)
+        return dt_at(s, &value->at);
+    DT_TRY(translate(arena, root, &p));
+    replace(arena, model, &p);
+    return NULL;
+}

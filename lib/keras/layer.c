@@ -1,0 +1,205 @@
+/*
+ * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. What Keras' classes write down beyond their arguments, and
+ * what they spell otherwise than they take it, stands below.
+ */
+#include <string.h>
+
+#include "keras/keras_impl.h"
+
+/* ---- what is written otherwise ---- */
+
+/* Shapes that a layer was built for. */
+static const struct {
+    const char *layer, *key;
+} built_for[] = {
+    { "MultiHeadAttention", "query_shape" }, { "MultiHeadAttention", "key_shape" }, { "MultiHeadAttention", "value_shape" },
+    { "GroupQueryAttention", "query_shape" }, { "GroupQueryAttention", "key_shape" }, { "GroupQueryAttention", "value_shape" },
+    { "TransformerDecoder", "decoder_sequence_shape" },
+};
+
+static void drop_shapes(dt_keras_layer *l)
+{
+    for (size_t i = 0; i < sizeof built_for / sizeof *built_for; i++)
+        if (strcmp(built_for[i].layer, l->class_name->text) == 0)
+            dt_keras_drop(l->arguments, built_for[i].key);
+}
+
+/* `batch_shape` has the batch in front; what is None there is any number of rows, as everywhere here. */
+static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape)
+{
+    DT_TRY(dt_tree_expect(shape, DT_TREE_LIST, "batch_shape"));
+    if (shape->n == 0)
+        return dt_fail(DT_E_KERAS_MODEL, &shape->at, "batch_shape is empty: not even the batch is there");
+    if (shape->item[0]->kind != DT_TREE_NULL)
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &shape->item[0]->at, "the Input is for batches of one size; here batches may be of any"),
+                          "write null; dataset.global_batch_size says how large they are");
+    dt_tree *t = dt_arena_copy(arena, shape, sizeof *shape);
+    t->item++;
+    t->n--;
+    dt_keras_drop(l->arguments, "batch_shape");
+    dt_keras_put(l->arguments, "shape", &shape->at, t);
+    return NULL;
+}
+
+static dt_status *fix_input(dt_arena *arena, dt_keras_layer *l)
+{
+    static const char *const flags[] = { "sparse", "ragged", "optional" };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        const dt_tree *t = dt_tree_get(l->arguments, flags[i]);
+        if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "false") == 0)
+            dt_keras_drop(l->arguments, flags[i]);
+    }
+    dt_tree *shape = dt_tree_get(l->arguments, "batch_shape");
+    const dt_tree *dtype = l->policy;
+    if (dtype && strcmp(dtype->text, "float32") != 0)
+        dt_keras_put(l->arguments, "dtype", &dtype->at, dt_keras_scalar(arena, &dtype->at, dtype->text));
+    l->policy = NULL;
+    return shape ? take_shape(arena, l, shape) : NULL;
+}
+
+/* ---- Bidirectional ---- */
+
+static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix, const char *class_name)
+{
+    dt_tree *name = dt_tree_get(arguments, "name");
+    size_t n = strlen(prefix);
+    if (!name || name->kind != DT_TREE_SCALAR || strncmp(name->text, prefix, n) != 0)
+        return;
+    name->text += n;
+    if (strcmp(name->text, dt_snake_case(arena, class_name)) == 0)
+        dt_keras_drop(arguments, "name");
+}
+
+static bool is_true(const dt_tree *map, const char *key)
+{
+    const dt_tree *t = dt_tree_get(map, key);
+    return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") == 0;
+}
+
+static bool same(const dt_tree *a, const dt_tree *b)
+{
+    dt_str x = { 0 }, y = { 0 };
+    dt_tree_print(a, &x);
+    dt_tree_print(b, &y);
+    bool is = strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
+    dt_str_release(&x);
+    dt_str_release(&y);
+    return is;
+}
+
+/* The layer's arguments for one direction, without what Bidirectional decides itself; NULL: it is no layer with arguments. */
+static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix)
+{
+    if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
+        return NULL;
+    dt_tree *arguments = layer->entry[0].value;
+    drop_prefix(arena, arguments, prefix, layer->entry[0].key);
+    dt_keras_drop(arguments, "zero_output_for_mask");
+    return arguments;
+}
+
+/* Both directions are written out; they are one layer and its mirror image unless a program gave two. */
+static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
+{
+    dt_tree *forward = dt_tree_get(l->arguments, "layer"), *backward = dt_tree_get(l->arguments, "backward_layer");
+    dt_tree *there = direction(arena, forward, "forward_"), *back = direction(arena, backward, "backward_");
+    if (!there || !back)
+        return NULL;
+    bool mirrored = is_true(there, "go_backwards") != is_true(back, "go_backwards"), onward = is_true(there, "go_backwards");
+    dt_keras_drop(back, "go_backwards");
+    dt_tree *plain = dt_tree_copy(arena, forward);
+    dt_keras_drop(plain->entry[0].value, "go_backwards");
+    if (!mirrored || !same(plain, backward))
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer is another one than the forward layer"),
+                          "dtrain's Bidirectional runs one layer both ways");
+    if (!onward)
+        *forward = *plain;
+    dt_keras_drop(l->arguments, "backward_layer");
+    return NULL;
+}
+
+/* ---- operations ---- */
+
+/* Those that compute what the layer of their name does, given layers alone. */
+static dt_status *check_operation(const dt_keras_layer *l)
+{
+    static const char *const names[] = { "Add", "Subtract", "Multiply", "Maximum", "Minimum" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], l->class_name->text) == 0)
+            return NULL;
+    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &l->class_name->at, "operation '%.80s' of Keras has no layer here", l->class_name->text);
+    return dt_suggest(s, "of operations there are those of +, -, *, maximum and minimum on layers; use a layer of keras.layers");
+}
+
+/* ---- the layer ---- */
+
+static dt_status *find_row(dt_keras_layer *l)
+{
+    int n;
+    const dt_kind *const *rows = dt_layers(&n);
+    const char *name = l->class_name->text;
+    bool input = strcmp(name, "InputLayer") == 0;
+    l->row = (const dt_layer *)dt_keras_find_row(rows, n, input ? dt_layer_input.kind.name : name);
+    if (strcmp(name, "Sequential") != 0 && strcmp(name, "Functional") != 0)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model within the model: layers stand in one list here"),
+                      "in Keras, call the layers of the inner model one by one");
+}
+
+/* What stands where Keras has a name; all layers have one. */
+static dt_status *find_name(dt_keras_layer *l, const dt_tree *config)
+{
+    const dt_tree *name = dt_tree_get(config, "name");
+    if (!name)
+        return dt_fail(DT_E_KERAS_MODEL, &config->at, "there is no 'name', as Keras 3 writes it");
+    return dt_tree_text(name, "name", &l->name);
+}
+
+/* Keras' words for values of few digits alone; the table says so. */
+static bool has_policy(const dt_keras_layer *l)
+{
+    return l->policy && l->policy->kind == DT_TREE_SCALAR;
+}
+
+/* What is within a layer computes in what the layer does. */
+static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *config)
+{
+    const dt_tree *inner = dt_keras_policy(dt_tree_get(dt_tree_get(config, "layer"), "config"));
+    if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy || strcmp(inner->text, l->policy->text) == 0)
+        return NULL;
+    return dt_fail(DT_E_KERAS_MODEL, &inner->at, "dtype '%.80s' within a layer of '%.80s'; one layer has one here", inner->text, l->policy->text);
+}
+
+static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config)
+{
+    DT_TRY(dt_keras_arguments(arena, l->row ? l->row->kind.fields : NULL, config, &l->arguments));
+    l->policy = dt_keras_policy(config);
+    if (l->policy && !has_policy(l))
+        return dt_fail(DT_E_KERAS_MODEL, &l->policy->at, "dtype: expected a name or a policy");
+    DT_TRY(check_inner_policy(l, config));
+    drop_shapes(l);
+    if (l->row == &dt_layer_input)
+        return fix_input(arena, l);
+    return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
+}
+
+dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out)
+{
+    dt_tree *config;
+    *out = (dt_keras_layer){ .raw = raw };
+    DT_TRY(dt_keras_class(raw, &out->class_name));
+    DT_TRY(find_row(out));
+    DT_TRY(dt_keras_member(raw, "config", DT_TREE_MAP, &config));
+    DT_TRY(find_name(out, config));
+    if (dt_keras_is_operation(raw))
+        DT_TRY(check_operation(out));
+    return read_arguments(arena, out, config);
+}
+
+dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l)
+{
+    dt_tree *item = dt_keras_map(arena, &l->raw->at, 1);
+    const char *name = l->row ? l->row->kind.name : l->class_name->text;
+    dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at, l->row ? l->arguments : dt_keras_map(arena, &l->raw->at, 0));
+    return item;
+}

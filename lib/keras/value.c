@@ -1,0 +1,271 @@
+/*
+ * Values. Keras writes every argument of everything, in one of these forms:
+ *
+ *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶   HeNormal: {seed: 3}
+ *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
+ *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
+ *
+ * What says no more than the default in the table that will read it is left out, so that a job shows what sets a model apart. Nulls are left out,
+ * since null is the default of all that may be null. All else goes on to the table: an argument that dtrain does not have is refused there, by
+ * its name.
+ */
+#include <string.h>
+
+#include "keras/keras_impl.h"
+
+/* ---- trees ---- */
+
+dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text)
+{
+    dt_tree *t = dt_arena_new(arena, dt_tree);
+    *t = (dt_tree){ .kind = DT_TREE_SCALAR, .at = *at, .text = text };
+    return t;
+}
+
+dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most)
+{
+    dt_tree *t = dt_arena_new(arena, dt_tree);
+    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + 1) };
+    return t;
+}
+
+void dt_keras_put(dt_tree *map, const char *key, const dt_place *key_at, dt_tree *value)
+{
+    map->entry[map->n++] = (dt_entry){ .key = key, .key_at = *key_at, .value = value };
+}
+
+void dt_keras_drop(dt_tree *map, const char *key)
+{
+    int n = 0;
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->entry[i].key, key) != 0)
+            map->entry[n++] = map->entry[i];
+    map->n = n;
+}
+
+/* ---- objects ---- */
+
+dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind, dt_tree **out)
+{
+    *out = dt_tree_get(object, key);
+    if (!*out)
+        return dt_fail(DT_E_KERAS_MODEL, &object->at, "there is no '%s', as Keras 3 writes it", key);
+    return dt_tree_expect(*out, kind, key);
+}
+
+static bool begins(const dt_tree *text, const char *with)
+{
+    return text && text->kind == DT_TREE_SCALAR && strncmp(text->text, with, strlen(with)) == 0;
+}
+
+/* Of Keras, and KerasHub under its names so far. */
+static bool is_of_keras(const dt_tree *module)
+{
+    return begins(module, "keras.") || begins(module, "keras_hub.") || begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
+}
+
+dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name)
+{
+    dt_tree *class_name;
+    DT_TRY(dt_tree_expect(thing, DT_TREE_MAP, "a thing of Keras"));
+    DT_TRY(dt_keras_member(thing, "class_name", DT_TREE_SCALAR, &class_name));
+    *name = class_name;
+    if (is_of_keras(dt_tree_get(thing, "module")))
+        return NULL;
+    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is not of Keras but of a program: dtrain has no code of it", class_name->text);
+    return dt_suggest(s, "what it does can stand in a job if layers of Keras do it");
+}
+
+bool dt_keras_is_operation(const dt_tree *thing)
+{
+    const dt_tree *module = dt_tree_get(thing, "module");
+    return begins(module, "keras.src.ops.") || begins(module, "keras.ops");
+}
+
+const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(rows[i]->name, name) == 0)
+            return rows[i];
+    return NULL;
+}
+
+/* Initialisers, regularisers, layers: no two have one name. */
+static const dt_field *find_fields(const char *name)
+{
+    const dt_kind *const *(*const tables[])(int *) = { dt_initializers, dt_regularizers, dt_layers };
+    const dt_kind *row = NULL;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !row; i++) {
+        int n;
+        const dt_kind *const *rows = tables[i](&n);
+        row = dt_keras_find_row(rows, n, name);
+    }
+    return row ? row->fields : NULL;
+}
+
+const dt_tree *dt_keras_policy(const dt_tree *config)
+{
+    const dt_tree *t = dt_tree_get(config, "dtype"), *name = dt_tree_get(dt_tree_get(t, "config"), "name");
+    return name && name->kind == DT_TREE_SCALAR ? name : t && t->kind == DT_TREE_NULL ? NULL : t;
+}
+
+/* ---- values ---- */
+
+static dt_status *convert_list(dt_arena *arena, const dt_tree *list, dt_tree **out)
+{
+    dt_tree *t = dt_arena_copy(arena, list, sizeof *list);
+    t->item = dt_arena_array(arena, dt_tree *, list->n + 1);
+    for (int i = 0; i < list->n; i++)
+        DT_TRY(dt_keras_value(arena, list->item[i], &t->item[i]));
+    *out = t;
+    return NULL;
+}
+
+static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out)
+{
+    *out = dt_keras_map(arena, &map->at, map->n);
+    for (int i = 0; i < map->n; i++) {
+        dt_tree *value;
+        DT_TRY(dt_keras_value(arena, map->entry[i].value, &value));
+        dt_keras_put(*out, map->entry[i].key, &map->entry[i].key_at, value);
+    }
+    return NULL;
+}
+
+/* A class with its configuration. The policy of what is within a layer is the layer's. */
+static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree **out)
+{
+    const dt_tree *name;
+    dt_tree *config, *arguments;
+    DT_TRY(dt_keras_class(thing, &name));
+    DT_TRY(dt_keras_member(thing, "config", DT_TREE_MAP, &config));
+    DT_TRY(dt_keras_arguments(arena, find_fields(name->text), config, &arguments));
+    *out = dt_keras_scalar(arena, &name->at, name->text);
+    if (arguments->n == 0)
+        return NULL;
+    *out = dt_keras_map(arena, &thing->at, 1);
+    dt_keras_put(*out, name->text, &name->at, arguments);
+    return NULL;
+}
+
+/* The list or number within {"class_name": "__tuple__", ...} and its like; NULL: it is something else. */
+static const dt_tree *unwrap(const dt_tree *value)
+{
+    const dt_tree *class_name = dt_tree_get(value, "class_name");
+    if (begins(class_name, "__tuple__"))
+        return dt_tree_get(value, "items");
+    if (begins(class_name, "__numpy__") || begins(class_name, "__tensor__"))
+        return dt_tree_get(dt_tree_get(value, "config"), "value");
+    return NULL;
+}
+
+/* Recursion is bounded by the depth of the file. */
+dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out)
+{
+    const dt_tree *inside = unwrap(value);
+    if (inside)
+        return dt_keras_value(arena, inside, out);
+    if (value->kind == DT_TREE_LIST)
+        return convert_list(arena, value, out);
+    if (value->kind == DT_TREE_MAP)
+        return dt_tree_get(value, "class_name") ? convert_thing(arena, value, out) : convert_map(arena, value, out);
+    *out = dt_arena_copy(arena, value, sizeof *value);
+    return NULL;
+}
+
+/* ---- activations ---- */
+
+/* Layers that say what an activation by name does: `activation=keras.layers.ReLU()`. */
+static const char *name_of_activation(const dt_tree *t)
+{
+    static const struct {
+        const char *layer, *name;
+    } rows[] = { { "ReLU", "relu" }, { "Softmax", "softmax" }, { "ELU", "elu" } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (t->kind == DT_TREE_SCALAR && strcmp(t->text, rows[i].layer) == 0)
+            return rows[i].name;
+    return NULL;
+}
+
+/* An activation with arguments is a layer of its own here. */
+static dt_status *take_activation(dt_arena *arena, const dt_field *f, dt_tree **value)
+{
+    dt_tree *t = *value;
+    if (t->kind == DT_TREE_MAP && t->n == 1)
+        dt_keras_drop(t->entry[0].value, "name");
+    if (t->kind == DT_TREE_MAP && t->n == 1 && t->entry[0].value->n == 0)
+        t = dt_keras_scalar(arena, &t->at, t->entry[0].key);
+    const char *name = name_of_activation(t);
+    if (name)
+        *value = dt_keras_scalar(arena, &t->at, name);
+    if (name || t->kind != DT_TREE_MAP)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &t->at, "%s is a layer with arguments; dtrain takes the name of an activation there", f->name),
+                      "in Keras, put that layer behind this one");
+}
+
+/* ---- arguments ---- */
+
+static const dt_field *find_field(const dt_field *fields, const char *key)
+{
+    for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, key) == 0)
+            return f;
+    return NULL;
+}
+
+/* NULL: nobody is to leave it out, or it counts that it is given at all. A zero that the table refuses is no default. */
+static const char *default_text(const dt_field *f)
+{
+    bool refused = f->required || f->min > 0 || f->above_min;
+    if (f->preset || f->set)
+        return f->set ? NULL : f->preset;
+    switch (refused ? DT_FIELD_TREE : f->kind) {
+    case DT_FIELD_INT:
+    case DT_FIELD_REAL: return "0";
+    case DT_FIELD_BOOL: return "false";
+    case DT_FIELD_ENUM: return f->choices[0];
+    default: return NULL;
+    }
+}
+
+static bool is_default(const dt_field *f, const dt_tree *value)
+{
+    const char *text = f ? default_text(f) : NULL;
+    dt_str printed = { 0 }, wanted = { 0 };
+    if (!text)
+        return false;
+    dt_tree_print(value, &printed);
+    if (*text == '[')
+        dt_str_puts(&wanted, text);
+    else
+        dt_tree_print(&(dt_tree){ .kind = DT_TREE_SCALAR, .text = text }, &wanted);
+    bool is = strcmp(dt_str_text(&printed), dt_str_text(&wanted)) == 0;
+    dt_str_release(&printed);
+    dt_str_release(&wanted);
+    return is;
+}
+
+static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt_entry *e, dt_tree *out)
+{
+    const dt_field *f = find_field(fields, e->key);
+    dt_tree *value;
+    if (e->value->kind == DT_TREE_NULL && !(f && f->required))
+        return NULL;
+    DT_TRY(dt_keras_value(arena, e->value, &value));
+    if (f && f->kind == DT_FIELD_ENUM && f->choices == dt_activations)
+        DT_TRY(take_activation(arena, f, &value));
+    if (!is_default(f, value))
+        dt_keras_put(out, e->key, &e->key_at, value);
+    return NULL;
+}
+
+dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config, dt_tree **out)
+{
+    dt_status *faults = NULL;
+    *out = dt_keras_map(arena, &config->at, config->n + 8);
+    for (int i = 0; i < config->n; i++)
+        if (strcmp(config->entry[i].key, "dtype") != 0)
+            dt_status_append(&faults, add_argument(arena, fields, &config->entry[i], *out));
+    return faults;
+}

@@ -1,0 +1,219 @@
+"""Records keras/NAME.json, models as Keras writes them (model.to_json()), and keras/expected/NAME.json, what they give.
+
+    python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0
+    v/bin/python tests/golden/record_keras.py tests/golden/keras
+
+An expectation has the weights by name, without biases and scales of their first values, inputs by name and outputs in Keras' order.
+"""
+import json
+import os
+import sys
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
+import keras
+import numpy as np
+from keras import initializers as I
+from keras import layers as L
+from keras import regularizers as R
+
+ROWS = 3
+
+
+def mlp():
+    return keras.Sequential([
+        keras.Input((3,), name="x"),
+        L.Dense(4, activation="relu", kernel_initializer=I.HeNormal(seed=3), kernel_regularizer="l2", bias_regularizer=R.L1(0.02)),
+        L.Dropout(0.2, seed=5),
+        L.Dense(4, activation="gelu", kernel_initializer=I.VarianceScaling(2.0, "fan_avg", "uniform"), kernel_regularizer=R.L1L2(0.01, 0.03)),
+        L.Dense(2, use_bias=False, activity_regularizer=R.L2(0.1), kernel_initializer=I.RandomUniform(-0.5, 0.5, seed=1), name="logits"),
+    ], name="small")
+
+
+def cnn():
+    return keras.Sequential([
+        keras.Input((8, 8, 2), name="image"),
+        L.Rescaling(0.5, offset=-0.25),
+        L.Conv2D(4, 3, padding="same", use_bias=False, kernel_regularizer=R.L2(1e-4)),
+        L.BatchNormalization(momentum=0.9),
+        L.ReLU(max_value=6.0),
+        L.MaxPooling2D(),
+        L.SeparableConv2D(4, (3, 3), strides=(1, 1), padding="same", activation="relu"),
+        L.DepthwiseConv2D(3, padding="same", depth_multiplier=2),
+        L.SpatialDropout2D(0.1),
+        L.AveragePooling2D(2, strides=2),
+        L.ZeroPadding2D(((1, 0), (0, 1))),
+        L.Conv2DTranspose(3, 2, strides=2),
+        L.LayerNormalization(),
+        L.LeakyReLU(0.1),
+        L.GlobalAveragePooling2D(keepdims=True),
+        L.Flatten(),
+        L.Dense(2, name="logits"),
+    ])
+
+
+def recurrent():
+    return keras.Sequential([
+        keras.Input((5, 3), name="x"),
+        L.Bidirectional(L.LSTM(3, return_sequences=True, recurrent_initializer=I.Orthogonal(gain=0.5, seed=2))),
+        L.GRU(4, return_sequences=True, activation="relu", recurrent_activation="hard_sigmoid"),
+        L.SimpleRNN(3, kernel_regularizer=R.L2(0.1), recurrent_regularizer=R.L1(0.1)),
+        L.Dense(1),
+    ])
+
+
+def words():
+    return keras.Sequential([
+        keras.Input((6,), dtype="int32", name="tokens"),
+        L.Embedding(9, 4, mask_zero=True, embeddings_initializer=I.RandomNormal(stddev=0.3)),
+        L.Dropout(0.1),
+        L.LSTM(3),
+        L.Dense(2, activation="softmax"),
+    ])
+
+
+def masked():
+    """The same with names for what layers take from: Keras writes the mask down as a layer of its own."""
+    tokens = keras.Input((6,), dtype="int32", name="tokens")
+    x = L.Embedding(9, 4, mask_zero=True)(tokens)
+    x = L.Dropout(0.1)(x)
+    x = L.GRU(3, return_sequences=True)(x)
+    x = L.GlobalAveragePooling1D()(x)
+    return keras.Model(tokens, L.Dense(2)(x))
+
+
+def branches():
+    tokens = keras.Input((4,), dtype="int32", name="tokens")
+    side = keras.Input((3,), name="side")
+    a = L.Flatten()(L.Embedding(7, 3)(tokens))
+    a = L.Dense(5, activation="tanh")(a)
+    b = L.Dense(5, activation=keras.activations.swish)(side)
+    x = L.Add()([a, b])
+    x = x + L.Dense(5)(x)
+    x = L.Concatenate(name="both")([x, side])
+    x = L.BatchNormalization()(x)
+    kind = L.Dense(3, activation="softmax", name="kind")(x)
+    size = L.Dense(1, name="size")(L.Maximum()([a, b]) * b - a)
+    return keras.Model([tokens, side], [kind, size])
+
+
+def attention():
+    x = inputs = keras.Input((5, 4), name="x")
+    y = L.LayerNormalization(epsilon=1e-6)(x)
+    y = L.MultiHeadAttention(2, 3, dropout=0.1)(y, y, use_causal_mask=True)
+    x = L.Add()([x, y])
+    y = L.RMSNormalization()(x)
+    y = L.Dense(8, activation="relu")(y)
+    y = L.Dense(4)(y)
+    x = L.add([x, y])
+    return keras.Model(inputs, L.Dense(2)(L.GlobalMaxPooling1D()(x)))
+
+
+def activations():
+    return keras.Sequential([
+        keras.Input((4,), name="x"),
+        L.Dense(4, activation=keras.activations.elu),
+        L.Activation("softsign"),
+        L.Dense(4, activation=L.ReLU()),
+        L.PReLU(alpha_initializer=I.Constant(0.25)),
+        L.ELU(0.5),
+        L.Activation(keras.activations.silu),
+        L.Softmax(axis=-1),
+    ])
+
+
+def shapes():
+    return keras.Sequential([
+        keras.Input((6, 2), name="x"),
+        L.Conv1D(4, 3, padding="causal", dilation_rate=2, groups=2),
+        L.GroupNormalization(groups=2),
+        L.MaxPooling1D(2),
+        L.UpSampling1D(2),
+        L.Cropping1D((1, 1)),
+        L.Permute((2, 1)),
+        L.Reshape((2, -1)),
+        L.UnitNormalization(),
+        L.Flatten(),
+        L.RepeatVector(2),
+        L.GaussianNoise(0.1),
+        L.GaussianDropout(0.1),
+        L.Identity(),
+        L.Flatten(),
+        L.Dense(1),
+    ])
+
+
+def narrow():
+    """Two policies: what a layer computes in goes with it."""
+    return keras.Sequential([
+        keras.Input((3,), name="x"),
+        L.Dense(4, activation="relu", dtype="mixed_bfloat16"),
+        L.Dense(2, dtype="float32"),
+    ])
+
+
+def frozen():
+    model = mlp()
+    model.layers[0].trainable = False
+    return model
+
+
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, shapes, narrow, frozen]
+
+
+def number(x):
+    return float(np.format_float_scientific(np.float32(x), unique=True))
+
+
+def tensor(a):
+    a = np.asarray(a)
+    data = [number(x) for x in a.ravel()] if a.dtype.kind == "f" else [int(x) for x in a.ravel()]
+    return {"shape": list(a.shape), "dtype": str(a.dtype), "data": data}
+
+
+def fill(model, draw):
+    """Values that no initialiser gives, so that none of them can hide a mistake."""
+    weights = {}
+    for layer in model.layers:
+        for v in layer.weights:
+            positive = v.name == "moving_variance"
+            v.assign(draw.uniform(0.5, 1.5, v.shape) if positive else draw.normal(0, 0.4, v.shape))
+            weights[v.path[v.path.index(layer.name + "/"):]] = tensor(v.numpy())
+    return weights
+
+
+def feed(model, draw):
+    rows = {}
+    for x in model.inputs:
+        shape = (ROWS, *x.shape[1:])
+        rows[x.name] = draw.integers(0, 7, shape).astype("int32") if x.dtype == "int32" else draw.normal(size=shape).astype("float32")
+        if x.dtype == "int32":
+            rows[x.name][:, -1] = 0
+    return rows
+
+
+def expect(model, draw):
+    weights, rows = fill(model, draw), feed(model, draw)
+    outputs = model(rows if len(rows) > 1 else next(iter(rows.values())), training=False)
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return {
+        "parameters": model.count_params(),
+        "trainable": sum(int(np.prod(v.shape)) for v in model.trainable_weights),
+        "weights": weights,
+        "inputs": {k: tensor(v) for k, v in rows.items()},
+        "outputs": [tensor(np.float32(y)) for y in outputs],
+    }
+
+
+def main(directory):
+    os.makedirs(os.path.join(directory, "expected"), exist_ok=True)
+    for make in MODELS:
+        keras.backend.clear_session()
+        model = make()
+        with open(os.path.join(directory, make.__name__ + ".json"), "w") as f:
+            f.write(model.to_json() + "\n")
+        with open(os.path.join(directory, "expected", make.__name__ + ".json"), "w") as f:
+            json.dump(expect(model, np.random.default_rng(3)), f)
+            f.write("\n")
+
+
+main(sys.argv[1])

@@ -1,0 +1,270 @@
+/*
+ * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has Keras' parameters and weights, and with its weights it
+ * gives what Keras gives. And files that are no such models, each with the place and the word that the user gets.
+ */
+#define _GNU_SOURCE /* mkdtemp */
+#include "../model/rig.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "keras/keras.h"
+
+#define MODELS "tests/golden/keras"
+
+/* ---- recorded models ---- */
+
+/* {keras_config: NAME} in a folder, imported. */
+static dt_tree *imported(dt_arena *arena, const char *directory, const char *name)
+{
+    dt_tree *tree = parse(arena, "job.yaml", dt_arena_printf(arena, "{keras_config: %s}", name));
+    ok(dt_keras_import(arena, directory, tree));
+    return tree;
+}
+
+static const dt_view *find_weight(const dt_model *m, const char *path, dt_view *out)
+{
+    for (int i = 0; i < m->n_weights; i++)
+        if (strcmp(m->spec.weight[i]->path, path) == 0) {
+            *out = (dt_view){ .type = m->weight[i]->type, .data = m->weight[i]->data };
+            return out;
+        }
+    fail_msg("no weight '%s'", path);
+    return NULL;
+}
+
+/* Keras' weights, all of them and no others; what counts the steps of layers that draw is of another kind. */
+static void take_weights(dt_model *m, const json_t *weights)
+{
+    const char *path;
+    json_t *value;
+    int n = 0;
+    for (int i = 0; i < m->n_weights; i++)
+        n += dt_dtype_is_float(m->weight[i]->type.dtype);
+    assert_int_equal(n, (int)json_object_size(weights));
+    json_object_foreach((json_t *)weights, path, value) {
+        dt_view own, given = view_of(value);
+        find_weight(m, path, &own);
+        if (!dt_type_equal(&own.type, &given.type))
+            fail_msg("%s is of another shape", path);
+        memcpy(own.data, given.data, (size_t)dt_type_bytes(&own.type));
+        free(given.data);
+    }
+}
+
+static void check_outputs(const char *name, dt_model *m, const json_t *expected, double relative)
+{
+    dt_trace *t = dt_trace_create("forward");
+    dt_value in[DT_MAX_INPUTS], out[DT_MAX_OUTPUTS];
+    feed feeds[DT_MAX_INPUTS];
+    const json_t *outputs = json_object_get(expected, "outputs");
+    assert_int_equal(m->spec.n_inputs, (int)json_object_size(json_object_get(expected, "inputs")));
+    assert_int_equal(m->spec.n_outputs, (int)json_array_size(outputs));
+    for (int i = 0; i < m->spec.n_inputs; i++) {
+        const dt_input_spec *input = &m->spec.input[i];
+        in[i] = dt_trace_declare(t, input->name, &input->type);
+        feeds[i] = (feed){ input->name, view_of(json_object_get(json_object_get(expected, "inputs"), input->name)) };
+    }
+    dt_model_emit_outputs(m, in, m->spec.n_inputs, DT_INFERENCE, out);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        dt_return(t, m->spec.output[i].name, dt_to_float32(out[i]));
+    outcome o = run_graph(end_trace(t), 1, feeds, m->spec.n_inputs);
+    for (int i = 0; i < m->spec.n_outputs; i++)
+        assert_view(name, result_of(&o, 0, m->spec.output[i].name), json_array_get(outputs, (size_t)i), relative, relative);
+    finish(&o);
+    dt_graph_destroy(o.graph);
+    for (int i = 0; i < m->spec.n_inputs; i++)
+        free(feeds[i].view.data);
+}
+
+static int64_t trainable(const dt_model *m)
+{
+    int64_t n = 0;
+    for (int i = 0; i < m->trainable.n; i++)
+        n += dt_type_elements(&m->trainable.v[i]->type);
+    return n;
+}
+
+static dt_model *model_of_tree(const dt_tree *tree)
+{
+    dt_str text = { 0 };
+    dt_tree_print(tree, &text); /* as a checkpoint holds it */
+    dt_model *m = model_of(dt_str_text(&text), 1);
+    dt_str_release(&text);
+    return m;
+}
+
+static void check_recorded(const char *file)
+{
+    char path[300];
+    snprintf(path, sizeof path, MODELS "/expected/%s", file);
+    json_t *expected = json_load_file(path, 0, NULL);
+    assert_non_null(expected);
+    dt_arena *arena = dt_arena_create();
+    dt_model *m = model_of_tree(imported(arena, MODELS, file));
+    if (m->spec.parameters != json_integer_value(json_object_get(expected, "parameters")))
+        fail_msg("%s: %lld parameters", file, (long long)m->spec.parameters);
+    assert_int_equal(trainable(m), json_integer_value(json_object_get(expected, "trainable")));
+    take_weights(m, json_object_get(expected, "weights"));
+    check_outputs(file, m, expected, strcmp(file, "narrow.json") == 0 ? 1e-2 : 1e-5);
+    model_free(m);
+    dt_arena_destroy(arena);
+    json_decref(expected);
+}
+
+static void test_recorded_models_give_what_keras_gives(void **state)
+{
+    (void)state;
+    DIR *d = opendir(MODELS "/expected");
+    int n = 0;
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            check_recorded(e->d_name);
+            n++;
+        }
+    closedir(d);
+    print_message("%d models\n", n);
+    assert_true(n >= 11);
+}
+
+/* ---- bad files ---- */
+
+#define K "\"module\": \"keras.layers\", \"class_name\": "
+#define INPUT "{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"dtype\": \"float32\", \"name\": \"x\"}, \"inbound_nodes\": []}"
+#define DENSE "{" K "\"Dense\", \"config\": {\"name\": \"d\", \"units\": 2}, "
+#define TENSOR(name) "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"" name "\", 0, 0]}}"
+#define SEQUENTIAL(layers) "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": [" layers "]}}"
+#define FUNCTIONAL(layers, outputs) \
+    "{\"module\": \"keras.models\", \"class_name\": \"Functional\", \"config\": {\"layers\": [" INPUT ", " layers "], " \
+    "\"output_layers\": " outputs "}}"
+#define LAYER(class_name, config) "{" K "\"" class_name "\", \"config\": {\"name\": \"d\"" config "}}"
+
+static const struct bad {
+    const char *json, *place, *text;
+} bad[] = {
+    { "", "job.yaml", "model.json: the file is not JSON (offset 0): unexpected token near end of file" },
+    { "[]", "job.yaml", "model.json: the file is JSON, but no object" },
+    { "{\"a\": 1, \"a\": 2}", "job.yaml", "model.json: key 'a' appears twice" },
+    { "{}", "model.json", "there is no 'class_name', as Keras 3 writes it" },
+    { "{\"module\": \"keras\", \"class_name\": 3}", "model.json: class_name", "'3' is neither a Sequential nor a Functional model" },
+    { "{\"module\": \"mine\", \"class_name\": \"Net\", \"config\": {}}", "model.json: class_name",
+      "'Net' is not of Keras but of a program: dtrain has no code of it" },
+    { "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {}}", "model.json: config", "there is no 'layers', as Keras 3 writes it" },
+    { "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": 3}}", "model.json: config.layers",
+      "layers: expected a list, got 3" },
+    { SEQUENTIAL(DENSE "\"x\": 1}"), "model.json: config.layers[0]", "the model does not say what it is fed: its first layer is no InputLayer" },
+    { SEQUENTIAL(INPUT ", 7"), "model.json: config.layers[1]", "a thing of Keras: expected a mapping, got 7" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 0")), "model.json: config.layers[1].config.units", "units must be at least 1, got 0" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", "")), "model.json: config.layers[1].config", "required key 'units' is missing in Dense" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"lora_rank\": 4")), "model.json: config.layers[1].config.lora_rank",
+      "unknown key 'lora_rank' in Dense" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"kernel_constraint\": {\"module\": \"keras.constraints\", \"class_name\": \"MaxNorm\", "
+                                            "\"config\": {}}")),
+      "model.json: config.layers[1].config.kernel_constraint", "unknown key 'kernel_constraint' in Dense" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
+      "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'" },
+    { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")), "model.json: config.layers[1].config.activation",
+      "unknown activation 'rleu'" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
+      "model.json: config.layers[1].config.activation", "activation is a layer with arguments; dtrain takes the name of an activation there" },
+    { SEQUENTIAL(INPUT ", "
+                 LAYER("Dense", ", \"units\": 2, \"activation\": {\"module\": \"builtins\", \"class_name\": \"function\", \"config\": \"f\"}")),
+      "model.json: config.layers[1].config.activation.class_name", "'function' is not of Keras but of a program: dtrain has no code of it" },
+    { SEQUENTIAL(INPUT ", " LAYER("Conv2D", ", \"filters\": 2, \"kernel_size\": 3")), "model.json: config.layers[1]",
+      "input 0 of Conv2D must have 4 dimensions (B, height, width, channels), got 2: (B, 4)" },
+    { SEQUENTIAL(INPUT ", " LAYER("Sequential", ", \"layers\": []")),
+      "model.json: config.layers[1]", "a model within the model: layers stand in one list here" },
+    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [32, 4], \"name\": \"x\"}}"),
+      "model.json: config.layers[0].config.batch_shape[0]",
+      "the Input is for batches of one size; here batches may be of any" },
+    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, null], \"name\": \"x\"}}"),
+      "model.json: config.layers[0].config.batch_shape[1]",
+      "shape[0]: expected an integer, got null" },
+    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"sparse\": true, \"name\": \"x\"}}"),
+      "model.json: config.layers[0].config.sparse", "unknown key 'sparse' in Input" },
+    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": []," "\"name\": \"x\"}}"), "model.json: config.layers[0].config.batch_shape",
+      "batch_shape is empty: not even the batch is there" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("y") "], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
+      "model.json: config.layers[1].inbound_nodes[0].args[0].config.keras_history[0]",
+      "layer 'd' takes from 'y', and there is no such layer above it" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [[[\"x\", 0, 0, {}]]]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes[0]",
+      "a model of Keras 2, whose calls are lists" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{}, {}]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes",
+      "layer 'd' is called 2 times; layers are called once here" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [2.5], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
+      "model.json: config.layers[1].inbound_nodes[0].args[0]",
+      "a layer is called with what is no layer's output; layers take from layers alone here" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [], \"kwargs\": {}}]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes[0]",
+      "layer 'd' takes from no layer" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {\"training\": true}}]}", "[\"d\", 0, 0]"),
+      "model.json: config.layers[1].inbound_nodes[0].kwargs.training", "layer 'd' is called with 'training', which dtrain's Dense does not take" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {\"mask\": " TENSOR("x") "}}]}", "[\"d\", 0, 0]"),
+      "model.json: config.layers[1].inbound_nodes[0].kwargs.mask", "layer 'd' is called with a mask that does not come with what it takes from" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "[\"d\", 0, 1]"), "model.json: config.output_layers[2]",
+      "takes the second of what layer 'd' gives; layers give one value here" },
+    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"), "model.json: config.output_layers",
+      "expected [LAYER, 0, 0], or several of them" },
+    { FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": {\"name\": \"r\"}, \"inbound_nodes\": []}",
+                 "[\"r\", 0, 0]"),
+      "model.json: config.layers[1].class_name", "operation 'Relu' of Keras has no layer here" },
+};
+
+static dt_status *read_file(dt_arena *arena, const char *folder, const char *json)
+{
+    dt_str path = { 0 };
+    dt_str_printf(&path, "%s/model.json", folder);
+    ok(dt_file_commit(dt_str_text(&path), json, strlen(json)));
+    dt_tree *tree = parse(arena, "job.yaml", "keras_config: model.json");
+    dt_model_spec spec;
+    dt_status *s = dt_keras_import(arena, folder, tree);
+    if (!s)
+        s = dt_model_read(arena, tree, &tree->at, &spec);
+    unlink(dt_str_text(&path));
+    dt_str_release(&path);
+    return s;
+}
+
+/* The same without the folder, whose name is another one each time. */
+static const char *without(const char *text, const char *folder)
+{
+    size_t n = strlen(folder);
+    return text && strncmp(text, folder, n) == 0 ? text + n + 1 : text;
+}
+
+static void test_bad_files_are_refused(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/dtrain-keras-XXXXXX";
+    int others = 0;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_status *s = read_file(arena, folder, bad[i].json);
+        if (!s)
+            fail_msg("taken: %s", bad[i].json);
+        const char *place = without(dt_status_file(s), folder), *text = without(dt_status_text(s), folder);
+        bool as_told = strcmp(place, bad[i].place) == 0 && strcmp(text, bad[i].text) == 0;
+        if (!as_told)
+            print_error("'%s' '%s' instead of '%s' '%s'\n", place, text, bad[i].place, bad[i].text);
+        others += !as_told;
+        assert_int_equal(dt_status_code(s), 78);
+        assert_null(dt_status_next(s));
+        dt_status_free(s);
+        dt_arena_destroy(arena);
+    }
+    rmdir(folder);
+    assert_int_equal(others, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recorded_models_give_what_keras_gives),
+        cmocka_unit_test(test_bad_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
