@@ -34,9 +34,32 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
     return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends stands in the job file and cannot be overridden");
 }
 
-static bool is_overridden(const dt_tree *t)
+/* What overrides said below a node: of mappings their entries alone, lists whole. Gives the source of the first of them; NULL: none said anything. */
+static const dt_source *leave_overrides(dt_tree *t)
 {
-    return t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0;
+    const dt_source *first = t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0 ? t->at.source : NULL;
+    int n = 0;
+    if (first)
+        return first;
+    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n && !first; i++)
+        first = leave_overrides(t->item[i]);
+    for (int i = 0; t->kind == DT_TREE_MAP && i < t->n; i++) {
+        const dt_source *its = leave_overrides(t->entry[i].value);
+        first = first ? first : its;
+        if (its)
+            t->entry[n++] = t->entry[i];
+    }
+    if (first && t->kind == DT_TREE_MAP)
+        t->n = n;
+    return first;
+}
+
+/* Faults of a key are told where its override says it, not at a line of the file that is another strategy's: strategy.KEY... */
+static void move_key(dt_entry *e, const dt_source *override)
+{
+    const size_t from = strlen("strategy.");
+    if (e->key_at.source != override && strncmp(override->text, "strategy.", from) == 0)
+        e->key_at = (dt_place){.source = override, .line = 1, .col = (int)from + 1, .width = (int)dt_utf8_count(e->key, strlen(e->key)), .offset = from};
 }
 
 /* As of a base: a strategy of another type has nothing of the file's, what overrides said of it stays. */
@@ -48,9 +71,14 @@ static void change_strategy(dt_job *j, const char *assignment)
     if (strncmp(assignment, key, strlen(key)) != 0 || !type || type->kind != DT_TREE_SCALAR || strcmp(type->text, assignment + strlen(key)) == 0)
         return;
     int n = 0;
-    for (int i = 0; i < strategy->n; i++)
-        if (strategy->entry[i].value == type || is_overridden(strategy->entry[i].value))
-            strategy->entry[n++] = strategy->entry[i];
+    for (int i = 0; i < strategy->n; i++) {
+        dt_entry *e = &strategy->entry[i];
+        const dt_source *override = e->value == type ? NULL : leave_overrides(e->value);
+        if (override)
+            move_key(e, override);
+        if (override || e->value == type)
+            strategy->entry[n++] = *e;
+    }
     strategy->n = n;
 }
 
