@@ -112,10 +112,19 @@ static dt_status *check_rate(const dt_callback_job *job, const dt_named *named)
                       "give the optimizer a number as learning_rate");
 }
 
+static dt_status *check_once(const dt_callbacks *c, int i)
+{
+    for (int k = 0; k < i && row_of(c, i)->once; k++)
+        if (c->named[k].kind == c->named[i].kind)
+            return dt_suggest(dt_fail(DT_E_CALLBACK, &c->named[i].at, "a second %s would undo what the first does", c->named[i].kind->name), "list it once");
+    return NULL;
+}
+
 dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
 {
     dt_status *faults = NULL;
     for (int i = 0; i < c->n; i++) {
+        dt_status_append(&faults, check_once(c, i));
         dt_status_append(&faults, check_rate(job, &c->named[i]));
         if (row_of(c, i)->check)
             dt_status_append(&faults, row_of(c, i)->check(job, &c->named[i]));

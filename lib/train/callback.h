@@ -40,6 +40,7 @@ void dt_logs_put(dt_logs *logs, const char *name, double value);
 struct dt_callback_row {
     dt_kind kind;
     bool varies_rate;                /* it changes the learning rate, which is then a variable */
+    bool once;                       /* a second one would undo what the first does */
     /* What is wrong with it in this job. */
     dt_status *(*check)(const dt_callback_job *job, const dt_named *named);
     /* First of all: makes the state. */

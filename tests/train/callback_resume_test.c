@@ -314,6 +314,81 @@ static void test_more_steps(void **state)
     expect_same_remains(HERE "/whole", HERE "/more");
 }
 
+/* ---- weights that change places with their means ---- */
+
+#define MEANS "{epochs: 6, callbacks: [{CSVLogger: {filename: logs/a.csv}}, {CSVLogger: {filename: b.csv}}, {SwapEMAWeights: {swap_on_epoch: true}}, " \
+              "{ModelCheckpoint: {filepath: best, save_best_only: true}}, {ModelCheckpoint: {filepath: \"w/{epoch:02d}.safetensors\", save_weights_only: true}}]}"
+#define WITH_MEANS "{optimizer: {Adam: {learning_rate: 0.02, use_ema: true, ema_momentum: 0.9}}, " \
+                   "loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}"
+
+static setup means_job(const char *directory)
+{
+    setup s = job(directory);
+    s.fit = MEANS;
+    s.compile = WITH_MEANS;
+    return s;
+}
+
+static void expect_same_means(const char *whole, const char *other)
+{
+    char a_best[65], b_best[65], *a = remains(whole, false), *b = remains(other, false);
+    assert_string_equal(a, b);
+    best_of(whole, a_best);
+    best_of(other, b_best);
+    assert_string_equal(a_best, b_best);
+    free(a);
+    free(b);
+}
+
+static void test_means_are_stopped_after_any_step(void **state)
+{
+    (void)state;
+    setup s = means_job(HERE "/means");
+    outcome whole = fit_well(&s);
+    for (int64_t every = 1; every <= 4; every++) {
+        s = means_job(HERE "/means-stopped");
+        for (s.stop_at = every; s.stop_at < whole.last_step; s.stop_at += every) {
+            outcome o = fit(&s);
+            assert_int_equal(dt_status_code(o.status), 75);
+            outcome_free(&o);
+        }
+        s.stop_at = 0;
+        outcome o = fit_well(&s);
+        assert_string_equal(o.sha, whole.sha);
+        expect_same_means(HERE "/means", HERE "/means-stopped");
+        outcome_free(&o);
+        forget(HERE "/means-stopped");
+    }
+    outcome_free(&whole);
+}
+
+/* What is resumed from is a checkpoint that ModelCheckpoint saved, in which both had changed places. */
+static void test_means_go_on_from_a_saved_epoch(void **state)
+{
+    (void)state;
+    setup s = means_job(HERE "/means-all"), again = means_job(HERE "/means-again");
+    s.fit = again.fit = "{epochs: 5, callbacks: [{SwapEMAWeights: {swap_on_epoch: true}}, {ModelCheckpoint: {filepath: \"e{epoch}\"}}]}";
+    outcome whole = fit_well(&s);
+    again.run.resume = DT_RESUME_PATH;
+    again.run.resume_path = HERE "/means-all/e3";
+    outcome o = fit_well(&again);
+    assert_int_equal(o.first_step, 10);
+    assert_string_equal(o.sha, whole.sha);
+    outcome_free(&o);
+    outcome_free(&whole);
+}
+
+static void test_means_are_swapped_once(void **state)
+{
+    (void)state;
+    setup s = means_job(NULL);
+    s.fit = "{epochs: 1, callbacks: [SwapEMAWeights, TerminateOnNaN, {SwapEMAWeights: {swap_on_epoch: true}}]}";
+    outcome o = fit(&s);
+    fails(o.status, DT_E_CALLBACK, "a second SwapEMAWeights would undo what the first does");
+    o.status = NULL;
+    outcome_free(&o);
+}
+
 /* A learning rate that is never reduced is a variable, and the weights are those with a constant. */
 static void test_a_variable_rate_has_the_same_bits(void **state)
 {
@@ -340,6 +415,9 @@ int main(void)
         cmocka_unit_test(test_killed_at_any_moment),
         cmocka_unit_test(test_fresh_start),
         cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_means_are_stopped_after_any_step),
+        cmocka_unit_test(test_means_go_on_from_a_saved_epoch),
+        cmocka_unit_test(test_means_are_swapped_once),
         cmocka_unit_test(test_a_variable_rate_has_the_same_bits),
     };
     return cmocka_run_group_tests_name("train/callback_resume", tests, run_whole, forget_whole);

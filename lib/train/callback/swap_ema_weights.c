@@ -1,7 +1,8 @@
 /*
  * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the optimizer keeps (`use_ema`), and training goes on with the
  * weights as they were. With swap_on_epoch callbacks that stand behind it see the means at an epoch's end, too: ModelCheckpoint then saves them. The run's
- * own checkpoints always hold the weights that training goes on with; one that ModelCheckpoint saved tells that both are exchanged.
+ * own checkpoints always hold the weights that training goes on with; one that ModelCheckpoint saved tells that both are exchanged. Two of them exchange twice,
+ * in Keras too, which is to say not at all: that is refused here.
  */
 #include "train/callback.h"
 
@@ -87,6 +88,6 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 
 const dt_callback_row dt_callback_swap_ema_weights = {
     .kind = { "SwapEMAWeights", "evaluates with the running means of the weights", fields, sizeof(struct swap), NULL },
-    .check = check, .open = open_swapper, .save = save, .restore = restore,
+    .once = true, .check = check, .open = open_swapper, .save = save, .restore = restore,
     .begin = put_back, .test_begin = put_means, .test = end_test, .epoch = end_epoch, .settle = put_back,
 };
