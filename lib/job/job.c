@@ -39,6 +39,10 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source)
         return faults;
     dt_status_append(&faults, dt_job_substitute(j, source->path));
     dt_job_move_paths(j);
+    dt_status *s = dt_job_recall_model(j);
+    dt_status_append(&faults, s);
+    if (s)
+        return faults;
     dt_job_read_sections(j, &faults, &missing);
     dt_status_append(&faults, dt_job_check(j));
     dt_status_append(&faults, missing);

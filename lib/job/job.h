@@ -3,6 +3,7 @@
  *
  *     source.c      file or standard input -> tree; overrides; where relative paths start
  *     extends.c     the base of a job, merged below it
+ *     model.c       a model that Keras wrote, in the place of its file's name
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
  *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their keys, told
  *     check.c       what only several sections together can get wrong
@@ -27,6 +28,7 @@ struct dt_job { /* the public handle */
     dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
     dt_place at;                 /* of the whole */
     const dt_source *base;       /* the file that it extends; NULL: none */
+    dt_status *no_model;         /* the file of its model is missing, and the run may have what it said; else NULL */
     const char *data_directory;  /* relative data files start here: the job file's */
     const char *work_directory;  /* output does here: -C, or "" */
     const char *name;
@@ -67,6 +69,13 @@ void dt_job_move_paths(dt_job *j);
 
 /* When j->tree has `extends`: sets j->base, and merges the tree over it. */
 dt_status *dt_job_extend(dt_job *j) DT_MUST_USE;
+
+/* ---- model.c ---- */
+
+/* Puts what the file under model.keras_config says in its place; sets j->no_model where that can wait. */
+dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
+/* In place of a file that is missing, what the run has trained; once output.dir is known. */
+dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
 

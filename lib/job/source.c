@@ -104,19 +104,6 @@ static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool o
     return faults;
 }
 
-/* ---- a model that Keras wrote ---- */
-
-/* Like a data file, it is looked for beside the file that names it. */
-static dt_status *import_model(dt_job *j)
-{
-    dt_tree *model = dt_tree_get(j->tree, "model");
-    const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
-    bool of_base = value && j->base && value->at.source == j->base;
-    char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
-    dt_status *s = dt_keras_import(j->arena, directory, model);
-    free(directory);
-    return s;
-}
 
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
 {
@@ -131,7 +118,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
     if (!s)
         s = apply_overrides(j, source, true);
     if (!s)
-        s = import_model(j);
+        s = dt_job_import_model(j);
     if (s) /* without its base or its layers, nothing more can be said about the job */
         j->tree = NULL;
     dt_status_append(&faults, s);

@@ -125,10 +125,6 @@ static dt_status *read_outputs(const dt_keras_model *m, const dt_tree *config, d
 
 /* ---- the model ---- */
 
-typedef struct parts {
-    dt_tree *type, *layers, *outputs; /* NULL: none */
-} parts;
-
 static dt_status *check_built(const dt_keras_model *m)
 {
     if (m->n == 0 || m->layer[0].row == &dt_layer_input)
@@ -137,10 +133,11 @@ static dt_status *check_built(const dt_keras_model *m)
                       "begin it with keras.Input(...), or call model.build((None, ...)) before it is written");
 }
 
-static dt_status *translate(dt_arena *arena, const dt_tree *root, parts *out)
+/* {type, layers, outputs} */
+static dt_status *translate(dt_arena *arena, const dt_tree *root, dt_tree **out)
 {
     const dt_tree *class_name;
-    dt_tree *config;
+    dt_tree *config, *layers, *outputs = NULL;
     dt_keras_model m;
     DT_TRY(dt_keras_class(root, &class_name));
     bool functional = strcmp(class_name->text, "Functional") == 0;
@@ -155,54 +152,57 @@ static dt_status *translate(dt_arena *arena, const dt_tree *root, parts *out)
         faults = check_built(&m);
     DT_TRY(faults);
     if (functional)
-        DT_TRY(read_outputs(&m, config, &out->outputs));
-    out->type = dt_keras_scalar(arena, &class_name->at, functional ? "functional" : "sequential");
-    return list_layers(&m, &dt_tree_get(config, "layers")->at, &out->layers);
+        DT_TRY(read_outputs(&m, config, &outputs));
+    DT_TRY(list_layers(&m, &dt_tree_get(config, "layers")->at, &layers));
+    *out = dt_keras_map(arena, &root->at, 3);
+    dt_keras_put(*out, "type", &class_name->at, dt_keras_scalar(arena, &class_name->at, functional ? "functional" : "sequential"));
+    dt_keras_put(*out, "layers", &layers->at, layers);
+    if (outputs)
+        dt_keras_put(*out, "outputs", &outputs->at, outputs);
+    return NULL;
 }
 
 /* ---- the key ---- */
 
+static const char *const told[] = { "type", "layers", "outputs" };
+enum { TOLD = sizeof told / sizeof *told };
+
 static dt_status *check_alone(const dt_tree *model)
 {
-    static const char *const keys[] = { "type", "layers", "outputs" };
     dt_status *faults = NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const dt_tree *t = dt_tree_get(model, keys[i]);
+    for (int i = 0; i < TOLD; i++) {
+        const dt_tree *t = dt_tree_get(model, told[i]);
         if (!t || t->kind == DT_TREE_NULL)
             continue;
-        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at, "model.%s stands beside keras_config, whose file says it", keys[i]);
+        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at, "model.%s stands beside keras_config, whose file says it", told[i]);
         dt_status_append(&faults, dt_suggest(s, "of a base, a key is taken away by 'null'"));
     }
     return faults;
 }
 
-/* In the place of the key; what stood beside it as null goes. */
-static void replace(dt_arena *arena, dt_tree *model, const parts *p)
+/* What stood beside the key as null goes. */
+void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by)
 {
-    const dt_tree old = *model;
-    const struct {
-        const char *key;
-        dt_tree *value;
-    } rows[] = { { "type", p->type }, { "layers", p->layers }, { "outputs", p->outputs } };
-    model->entry = dt_arena_array(arena, dt_entry, old.n + 3);
-    model->n = 0;
-    for (int i = 0; i < old.n; i++) {
-        const dt_entry *e = &old.entry[i];
-        bool told = strcmp(e->key, "type") == 0 || strcmp(e->key, "layers") == 0 || strcmp(e->key, "outputs") == 0;
-        if (strcmp(e->key, DT_KERAS_KEY) != 0 && !told)
-            model->entry[model->n++] = *e;
-        for (size_t k = 0; strcmp(e->key, DT_KERAS_KEY) == 0 && k < sizeof rows / sizeof *rows; k++)
-            if (rows[k].value)
-                dt_keras_put(model, rows[k].key, &rows[k].value->at, rows[k].value);
+    dt_entry *all = dt_arena_array(arena, dt_entry, model->n + TOLD);
+    int n = 0;
+    dt_keras_drop(model, DT_KERAS_KEY);
+    for (int i = 0; i < TOLD; i++) {
+        dt_tree *value = dt_tree_get(by, told[i]);
+        dt_keras_drop(model, told[i]);
+        if (value)
+            all[n++] = (dt_entry){ .key = told[i], .key_at = value->at, .value = value };
     }
+    for (int i = 0; i < model->n; i++)
+        all[n++] = model->entry[i];
+    model->entry = all;
+    model->n = n;
 }
 
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model)
 {
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
     const char *name;
-    dt_tree *root;
-    parts p = { 0 };
+    dt_tree *root, *said = NULL;
     if (!value || value->kind == DT_TREE_NULL)
         return NULL;
     DT_TRY(dt_tree_text(value, DT_KERAS_KEY, &name));
@@ -212,7 +212,7 @@ dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *mode
     free(path);
     if (s)
         return dt_at(s, &value->at);
-    DT_TRY(translate(arena, root, &p));
-    replace(arena, model, &p);
+    DT_TRY(translate(arena, root, &said));
+    dt_keras_replace(arena, model, said);
     return NULL;
 }

@@ -21,5 +21,7 @@
 /* Puts what the file under `keras_config` says in its place: type, layers, outputs. A relative path is one in `directory`. Nothing happens where
  * `model` has no such key. A file that is missing: NO_INPUT at the value; other faults at places in the file, all that can be told apart. */
 dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *model) DT_MUST_USE;
+/* Puts another model's type, layers and outputs there. */
+void dt_keras_replace(dt_arena *arena, dt_tree *model, const dt_tree *by);
 
 #endif

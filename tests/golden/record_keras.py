@@ -1,9 +1,9 @@
 """Records keras/NAME.json, models as Keras writes them (model.to_json()), and keras/expected/NAME.json, what they give.
 
-    python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0
+    python -m venv v && v/bin/pip install keras==3.15.0 keras-hub==0.32.0 tensorflow-cpu==2.21.0
     v/bin/python tests/golden/record_keras.py tests/golden/keras
 
-An expectation has the weights by name, without biases and scales of their first values, inputs by name and outputs in Keras' order.
+An expectation has weights by name, inputs by name, outputs in the order of the model's.
 """
 import json
 import os
@@ -11,6 +11,7 @@ import sys
 
 os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
 import keras
+import keras_hub
 import numpy as np
 from keras import initializers as I
 from keras import layers as L
@@ -157,7 +158,33 @@ def frozen():
     return model
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, shapes, narrow, frozen]
+def joined():
+    """Masks of Masking, of both directions, and of two layers added; the mask is one of what Keras writes down."""
+    x = keras.Input((6, 3), name="x")
+    m = L.Masking(0.5)(x)
+    a = L.Bidirectional(L.GRU(2, return_sequences=True), merge_mode="sum")(m)
+    b = L.Dense(2)(m)
+    return keras.Model({"x": x}, {"y": L.LSTM(2, go_backwards=True, name="y")(L.Add()([a, b]))})
+
+
+def blocks():
+    tokens = keras.Input((6,), dtype="int32", name="tokens")
+    x = keras_hub.layers.TokenAndPositionEmbedding(9, 6, 4)(tokens)
+    x = keras_hub.layers.TransformerDecoder(8, 2, normalize_first=True)(x)
+    x = keras_hub.layers.TransformerEncoder(8, 2, activation="gelu")(x)
+    return keras.Model(tokens, L.Dense(9, name="logits")(x))
+
+
+def flowers():
+    """docs/coming-from-keras.md"""
+    return keras.Sequential([
+        keras.Input((3,), name="x"),
+        L.Dense(32, activation="relu"),
+        L.Dense(3, name="logits"),
+    ])
+
+
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, shapes, narrow, frozen, joined, blocks, flowers]
 
 
 def number(x):
@@ -183,7 +210,7 @@ def fill(model, draw):
 
 def feed(model, draw):
     rows = {}
-    for x in model.inputs:
+    for x in model.inputs:  # the last number of each row of whole ones is 0, which masks leave out
         shape = (ROWS, *x.shape[1:])
         rows[x.name] = draw.integers(0, 7, shape).astype("int32") if x.dtype == "int32" else draw.normal(size=shape).astype("float32")
         if x.dtype == "int32":
@@ -194,7 +221,7 @@ def feed(model, draw):
 def expect(model, draw):
     weights, rows = fill(model, draw), feed(model, draw)
     outputs = model(rows if len(rows) > 1 else next(iter(rows.values())), training=False)
-    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    outputs = list(outputs.values()) if isinstance(outputs, dict) else outputs if isinstance(outputs, (list, tuple)) else [outputs]
     return {
         "parameters": model.count_params(),
         "trainable": sum(int(np.prod(v.shape)) for v in model.trainable_weights),

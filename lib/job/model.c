@@ -1,0 +1,68 @@
+/*
+ * A model that Keras wrote, in a job. Its file is read before overrides, which then meet its layers; like a data file it is looked for beside the file
+ * that names it. What a run has trained must not depend on it: to evaluate, to predict and to export, the layers are those of the run's newest
+ * checkpoint where the file is gone. To train without it would be to guess.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "keras/keras.h"
+
+/* ---- the file ---- */
+
+dt_status *dt_job_import_model(dt_job *j)
+{
+    dt_tree *model = dt_tree_get(j->tree, "model");
+    const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
+    bool of_base = value && j->base && value->at.source == j->base, trains = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN;
+    char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
+    dt_status *s = dt_keras_import(j->arena, directory, model);
+    free(directory);
+    if (dt_status_number(s) != DT_E_NO_INPUT || trains)
+        return s;
+    j->no_model = s;
+    return NULL;
+}
+
+/* ---- the run ---- */
+
+static dt_status *read_trained(dt_job *j, const dt_checkpoint *c, dt_tree **model)
+{
+    dt_source *source = dt_arena_new(j->arena, dt_source);
+    dt_tree *job;
+    *source = (dt_source){.name = dt_arena_strdup(j->arena, c->path), .text = dt_arena_strdup(j->arena, c->state.job), .size = strlen(c->state.job)};
+    DT_TRY(dt_tree_parse(j->arena, source, &job));
+    *model = dt_tree_get(job, "model");
+    return NULL;
+}
+
+/* *model: as the run's newest checkpoint has it; NULL: there is none. */
+static dt_status *find_trained(dt_job *j, dt_tree **model)
+{
+    dt_checkpoint c = {0};
+    dt_status *warnings = NULL;
+    char *directory = dt_path_join(j->work_directory, j->run_dir);
+    dt_status *s = dt_checkpoint_newest(&c, directory, &warnings);
+    free(directory);
+    dt_status_free(warnings); /* who reads weights tells them */
+    if (!s && c.path && c.state.job)
+        s = read_trained(j, &c, model);
+    dt_checkpoint_release(&c);
+    return s;
+}
+
+dt_status *dt_job_recall_model(dt_job *j)
+{
+    dt_tree *trained = NULL, *model = dt_tree_get(j->tree, "model");
+    dt_status *missing = j->no_model;
+    j->no_model = NULL;
+    if (!missing)
+        return NULL;
+    dt_status_free(find_trained(j, &trained)); /* that the file is missing is what a user can mend */
+    if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers"))
+        return missing;
+    dt_status_free(missing);
+    dt_keras_replace(j->arena, model, trained);
+    return NULL;
+}
