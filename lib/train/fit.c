@@ -8,6 +8,7 @@
  * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
+#include "train/earlier.h"
 #include "train/hashing.h"
 #include "train/record.h"
 #include "train/recording.h"
@@ -217,6 +218,7 @@ static dt_status *train_step(run *r, dt_feed *feed)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
     DT_TRY(train_batch(r, &batch, since));
     DT_TRY(dt_callbacks_step(r));
+    dt_earlier_compare(r);
     return dt_record_flush_late(r->record, r);
 }
 
@@ -332,8 +334,10 @@ static dt_status *run_it(run *r)
         s = finish_weights(r);
     if (!s)
         s = save(r);
-    if (!s)
+    if (!s) {
         dt_hashing_wait(r->hashing);
+        dt_earlier_compare(r);
+    }
     if (!s || dt_status_number(s) == DT_E_STOPPED)
         dt_run_tell_end(r);
     return s;

@@ -63,6 +63,7 @@ typedef struct run {
     dt_said *said;
     struct dt_record *record;        /* see record.h; NULL: nothing is written */
     struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
+    struct dt_earlier *earlier;      /* its hashes so far, see earlier.h; NULL: they are not known, or have been compared */
     bool stop_training;              /* a callback wants no more epochs */
     double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
     bool grew;                       /* the loss, and that was said */

@@ -61,7 +61,11 @@ has "$dir/page.html" 'These runs did not read the same data.'
 
 # A run that goes on with other data is told of it.
 exits 0 fit "$dir/one.yaml" fit.epochs=3
+lacks "$dir/err" 'warning'
 "$DTRAIN" report "$dir/one" -q && lacks "$dir/one/report.html" 'changed between attempts'
 table "$dir/a.csv" 4
 exits 0 fit "$dir/one.yaml" fit.epochs=4
+sed 's/sha [0-9a-f]\{12\}, now [0-9a-f]\{12\}/sha H, now H/' "$dir/err" | grep warning
+exits 0 fit "$dir/one.yaml" fit.epochs=5
+lacks "$dir/err" 'warning'
 "$DTRAIN" report "$dir/one" -q && has "$dir/one/report.html" 'the files of dataset.train changed between attempts'
