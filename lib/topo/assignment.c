@@ -50,15 +50,24 @@ static dt_status *check_positive(const char *name, const int64_t v[4])
     return NULL;
 }
 
-/* A block of as many cores that does fit: whole chips before many of them. */
-static bool find_block(const int mesh[4], int64_t cores, int64_t block[4])
+/* How many replicas of a block there is room for. */
+static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4])
+{
+    int64_t room = 1, footprint;
+    for (int k = 0; k < 4; k++)
+        room *= dt_mul_fits(block[k], stride[k], &footprint) && footprint <= mesh[k] ? mesh[k] / footprint * stride[k] : 0;
+    return room;
+}
+
+/* A block of as many cores that does fit, as often as is wanted: whole chips before many of them. */
+static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas, int64_t block[4])
 {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
         for (block[2] = 1; block[2] <= mesh[2]; block[2]++)
             for (block[1] = 1; block[1] <= mesh[1]; block[1]++) {
                 int64_t layer = block[3] * block[2] * block[1];
                 block[0] = cores / layer;
-                if (cores % layer == 0 && block[0] <= mesh[0])
+                if (cores % layer == 0 && room_for(mesh, block, stride) >= replicas)
                     return true;
             }
     return false;
@@ -79,7 +88,7 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
     dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
-/* What would do instead: another block of as many cores, another slice. */
+/* What would do instead, with room for all replicas: another block of as many cores, another slice. Memory is not looked at: that is what plan does next. */
 static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas)
 {
     int64_t cores = 1, steps = 1, block[4], footprint[4];
@@ -88,7 +97,7 @@ static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t s
             return s;
     const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1; /* replicas of one stride lie in each other's gaps */
     dt_str text = {0}, slice = {0};
-    if (find_block(t->mesh, cores, block)) {
+    if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
         dt_str_printf(&text, "%lld logical devices that fit: ", (long long)cores);
         dt_list_print(&text, block, 4);
     }

@@ -239,13 +239,15 @@ int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4])
     return s->chips[0] / block[0] * (s->chips[1] / block[1]) * (s->chips[2] / block[2]) * (devices / block[3]);
 }
 
-/* The first slice of a list with room. */
+/* The first slice of a list with room. Chips show more devices than they usually do only where a block has more: each has less memory then. */
 static const dt_slice *first_with_room(const dt_slice *all, int n, const int64_t block[4], int64_t blocks, int *devices)
 {
     for (int i = 0; i < n; i++)
-        for (*devices = all[i].chip->devices; *devices <= all[i].chip->cores; ++*devices)
+        if (block[3] <= all[i].chip->cores) {
+            *devices = block[3] > all[i].chip->devices ? (int)block[3] : all[i].chip->devices;
             if (dt_slice_room(&all[i], *devices, block) >= blocks)
                 return &all[i];
+        }
     return NULL;
 }
 

@@ -281,6 +281,57 @@ static void test_errors_say_what_would_fit(void **state)
     dt_topology_unref(t);
 }
 
+/* Builds what a hint says: a block on the same slice, and the same block on another one. Gives how many hints there were. */
+static int follow(const char *text, const char *slice, const dt_device_assignment_options *asked)
+{
+    const char *block = strstr(text, "logical devices that fit: ["), *take = strstr(text, "take tpu: sim:");
+    dt_device_assignment_options options = *asked;
+    dt_assignment *a = NULL;
+    dt_topology *t = NULL;
+    long long side[4];
+    char name[64];
+    int devices = 0;
+    if (block) {
+        t = golden_slice(slice);
+        assert_int_equal(sscanf(block, "logical devices that fit: [%lld,%lld,%lld,%lld]", &side[0], &side[1], &side[2], &side[3]), 4);
+        options.computation_shape = (int64_t[]){side[0], side[1], side[2], side[3]};
+        assert_null(dt_device_assignment_build(&a, t, &options));
+        dt_topology_unref(t);
+    }
+    if (take) {
+        int n = sscanf(take, "take tpu: sim:%63[^ ,] with cores_per_chip: %d", name, &devices);
+        dt_slice other;
+        assert_null(dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &other));
+        t = dt_topology_of_cores(&other, n == 2 ? devices : other.chip->devices);
+        assert_null(dt_device_assignment_build(&a, t, asked));
+        dt_topology_unref(t);
+    }
+    dt_device_assignment_unref(a);
+    return (block != NULL) + (take != NULL);
+}
+
+static void test_hints_can_be_followed(void **state)
+{
+    (void)state;
+    static const char *const slices[] = {"v3-8", "v4-8", "v4-32", "v5p-32", "v5litepod-16"};
+    static const int64_t shapes[][4] = {{3, 2, 2, 1}, {1, 2, 2, 2}, {4, 1, 1, 1}, {1, 1, 4, 1}, {2, 1, 1, 2}, {8, 4, 1, 1}, {1, 1, 16, 2}};
+    static const int64_t strides[][4] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 2, 2, 1}}, replicas[] = {0, 1, 2, 5, 256, 5000};
+    int followed = 0;
+    for (size_t i = 0; i < 5 * 7 * 3 * 6; i++) {
+        const dt_device_assignment_options asked = {shapes[i / 5 % 7], 4, strides[i / 35 % 3], 4, replicas[i / 105], DT_ORDER_AUTO};
+        dt_topology *t = golden_slice(slices[i % 5]);
+        dt_assignment *a = NULL;
+        dt_status *s = dt_device_assignment_build(&a, t, &asked);
+        char *text = s ? dt_status_format(s) : NULL;
+        followed += text ? follow(text, slices[i % 5], &asked) : 0;
+        free(text);
+        dt_status_free(s);
+        dt_device_assignment_unref(a);
+        dt_topology_unref(t);
+    }
+    assert_true(followed > 100);
+}
+
 static void test_cores_that_are_not_there_are_refused(void **state)
 {
     (void)state;
@@ -302,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_one_replica_per_core_in_task_order),
         cmocka_unit_test(test_gradient_rings_are_permutations),
         cmocka_unit_test(test_errors_say_what_would_fit),
+        cmocka_unit_test(test_hints_can_be_followed),
         cmocka_unit_test(test_cores_that_are_not_there_are_refused),
     };
     return cmocka_run_group_tests_name("topo/assignment", tests, NULL, NULL);
