@@ -155,7 +155,9 @@ static bool all_the_same(const dt_keras_tensors *t)
 
 static dt_tree *name_of(const call *c, int k)
 {
-    return dt_arena_copy(c->m->arena, c->from.name[k], sizeof(dt_tree));
+    const dt_tree *name = c->from.name[k];
+    name = dt_keras_layer_output(dt_keras_find(c->m, c->m->n, name->text), name);
+    return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
 /* Attention over itself is called with its input as query, value and key. */
@@ -173,6 +175,8 @@ static void put_inputs(call *c)
             inputs->item[k] = name_of(c, k);
     }
     dt_keras_put(c->layer->arguments, "inputs", at, inputs);
+    if (c->layer->behind)
+        dt_keras_put(c->layer->behind->entry[0].value, "inputs", at, dt_keras_scalar(c->m->arena, at, c->layer->name));
 }
 
 static dt_status *check_sources(const call *c)

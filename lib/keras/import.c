@@ -57,9 +57,12 @@ static void put_policies(const dt_keras_model *m)
     for (int i = 0; i < m->n; i++)
         plain &= is_float32(&m->layer[i]);
     for (int i = 0; i < m->n && !plain; i++) {
-        const dt_tree *policy = m->layer[i].policy;
+        const dt_keras_layer *l = &m->layer[i];
+        const dt_tree *policy = l->policy;
         if (policy)
-            dt_keras_put(m->layer[i].arguments, "dtype", &policy->at, dt_keras_scalar(m->arena, &policy->at, policy->text));
+            dt_keras_put(l->arguments, "dtype", &policy->at, dt_keras_scalar(m->arena, &policy->at, policy->text));
+        if (policy && l->behind)
+            dt_keras_put(l->behind->entry[0].value, "dtype", &policy->at, dt_keras_scalar(m->arena, &policy->at, policy->text));
     }
 }
 
@@ -74,11 +77,15 @@ static int count(const dt_tree *t)
 static dt_status *list_layers(const dt_keras_model *m, const dt_place *at, dt_tree **out)
 {
     dt_tree *list = dt_arena_new(m->arena, dt_tree);
-    *list = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .item = dt_arena_array(m->arena, dt_tree *, m->n + 1) };
+    *list = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .item = dt_arena_array(m->arena, dt_tree *, 2 * m->n + 1) };
     put_policies(m);
-    for (int i = 0; i < m->n; i++)
-        if (!m->layer[i].is_mask)
-            list->item[list->n++] = dt_keras_layer_item(m->arena, &m->layer[i]);
+    for (int i = 0; i < m->n; i++) {
+        const dt_keras_layer *l = &m->layer[i];
+        if (!l->is_mask)
+            list->item[list->n++] = dt_keras_layer_item(m->arena, l);
+        if (l->behind)
+            list->item[list->n++] = l->behind;
+    }
     *out = list;
     if (count(list) <= MOST_VALUES)
         return NULL;
@@ -93,21 +100,22 @@ static bool is_history(const dt_tree *t)
 }
 
 /* One, a list of them, or a mapping of names that only Keras knows. Recursion is bounded by the depth of the file. */
-static dt_status *add_outputs(dt_arena *arena, const dt_tree *t, dt_tree *list, int most)
+static dt_status *add_outputs(const dt_keras_model *m, const dt_tree *t, dt_tree *list)
 {
     const dt_tree *name;
     dt_status *faults = NULL;
     if (is_history(t)) {
-        if (list->n == most)
+        if (list->n == m->n)
             return dt_fail(DT_E_KERAS_MODEL, &t->at, "more outputs than layers");
         DT_TRY(dt_keras_tensor_name(t, &name));
-        list->item[list->n++] = dt_arena_copy(arena, name, sizeof *name);
+        name = dt_keras_layer_output(dt_keras_find(m, m->n, name->text), name);
+        list->item[list->n++] = dt_arena_copy(m->arena, name, sizeof *name);
         return NULL;
     }
     if (t->kind != DT_TREE_LIST && t->kind != DT_TREE_MAP)
         return dt_fail(DT_E_KERAS_MODEL, &t->at, "expected [LAYER, 0, 0], or several of them");
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, add_outputs(arena, t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], list, most));
+        dt_status_append(&faults, add_outputs(m, t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i], list));
     return faults;
 }
 
@@ -118,7 +126,7 @@ static dt_status *read_outputs(const dt_keras_model *m, const dt_tree *config, d
         return dt_fail(DT_E_KERAS_MODEL, &config->at, "there is no 'output_layers', as Keras 3 writes it");
     dt_tree *list = dt_arena_new(m->arena, dt_tree);
     *list = (dt_tree){ .kind = DT_TREE_LIST, .at = written->at, .item = dt_arena_array(m->arena, dt_tree *, m->n + 1) };
-    DT_TRY(add_outputs(m->arena, written, list, m->n));
+    DT_TRY(add_outputs(m, written, list));
     *out = list->n == 1 ? list->item[0] : list;
     return NULL;
 }

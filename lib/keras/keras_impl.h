@@ -41,6 +41,7 @@ typedef struct dt_keras_layer {
     const dt_layer *row;        /* NULL: dtrain has no such layer */
     const dt_tree *policy;      /* what it computes in; NULL: not said */
     dt_tree *arguments;         /* a map */
+    dt_tree *behind;            /* its activation as a layer of its own, {LeakyReLU: {name: dense_activation}}; NULL: none */
     const char *mask;           /* see mask.c; of what it gives, NULL: none */
     bool is_mask;               /* an operation that computes a mask: no layer of a job */
 } dt_keras_layer;
@@ -48,6 +49,8 @@ typedef struct dt_keras_layer {
 dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out) DT_MUST_USE;
 /* As an item of a list of layers. */
 dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l);
+/* What others take from it under: the name of the layer behind it. */
+const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name);
 
 /* ---- call.c, mask.c ---- */
 

@@ -118,6 +118,36 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
     return NULL;
 }
 
+/* ---- an activation that is a layer ---- */
+
+/* Layers whose activation is the last that they do. */
+static bool ends_with_activation(const dt_keras_layer *l)
+{
+    const char *name = l->class_name->text;
+    return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
+}
+
+/* `Dense(4, activation=LeakyReLU(0.1))` is a Dense and a LeakyReLU. */
+static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
+{
+    dt_tree *t = dt_tree_get(l->arguments, "activation");
+    if (!t || t->kind != DT_TREE_MAP || t->n != 1 || !l->row)
+        return NULL;
+    if (!ends_with_activation(l))
+        return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; dtrain takes the name of one there", l->class_name->text);
+    dt_keras_put(t->entry[0].value, "name", &t->at, dt_keras_scalar(arena, &t->at, dt_arena_printf(arena, "%s_activation", l->name)));
+    dt_keras_drop(l->arguments, "activation");
+    if (l->row == &dt_layer_activation)
+        dt_keras_put(l->arguments, "activation", &t->at, dt_keras_scalar(arena, &t->at, "linear"));
+    l->behind = t;
+    return NULL;
+}
+
+const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name)
+{
+    return l && l->behind ? dt_tree_get(l->behind->entry[0].value, "name") : name;
+}
+
 /* ---- operations ---- */
 
 /* Those that compute what the layer of their name does, given layers alone. */
@@ -177,6 +207,7 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     if (l->policy && !has_policy(l))
         return dt_fail(DT_E_KERAS_MODEL, &l->policy->at, "dtype: expected a name or a policy");
     DT_TRY(check_inner_policy(l, config));
+    DT_TRY(split_activation(arena, l));
     drop_shapes(l);
     if (l->row == &dt_layer_input)
         return fix_input(arena, l);

@@ -175,33 +175,27 @@ dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out)
 
 /* ---- activations ---- */
 
-/* Layers that say what an activation by name does: `activation=keras.layers.ReLU()`. */
-static const char *name_of_activation(const dt_tree *t)
+/* Layers that, without arguments, are what an activation by name is: `activation=keras.layers.ReLU()`. */
+static const char *name_of_activation(const char *layer)
 {
     static const struct {
         const char *layer, *name;
     } rows[] = { { "ReLU", "relu" }, { "Softmax", "softmax" }, { "ELU", "elu" } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (t->kind == DT_TREE_SCALAR && strcmp(t->text, rows[i].layer) == 0)
+        if (strcmp(layer, rows[i].layer) == 0)
             return rows[i].name;
     return NULL;
 }
 
-/* An activation with arguments is a layer of its own here. */
-static dt_status *take_activation(dt_arena *arena, const dt_field *f, dt_tree **value)
+/* A layer in the place of an activation's name: {LeakyReLU: {negative_slope: 0.1}}, unless it has a name. */
+static dt_tree *activation(dt_arena *arena, dt_tree *layer)
 {
-    dt_tree *t = *value;
-    if (t->kind == DT_TREE_MAP && t->n == 1)
-        dt_keras_drop(t->entry[0].value, "name");
-    if (t->kind == DT_TREE_MAP && t->n == 1 && t->entry[0].value->n == 0)
-        t = dt_keras_scalar(arena, &t->at, t->entry[0].key);
-    const char *name = name_of_activation(t);
-    if (name)
-        *value = dt_keras_scalar(arena, &t->at, name);
-    if (name || t->kind != DT_TREE_MAP)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &t->at, "%s is a layer with arguments; dtrain takes the name of an activation there", f->name),
-                      "in Keras, put that layer behind this one");
+    if (layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
+        return layer;
+    dt_tree *arguments = layer->entry[0].value;
+    dt_keras_drop(arguments, "name");
+    const char *name = arguments->n == 0 ? name_of_activation(layer->entry[0].key) : NULL;
+    return name ? dt_keras_scalar(arena, &layer->at, name) : layer;
 }
 
 /* ---- arguments ---- */
@@ -253,8 +247,8 @@ static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt
     if (e->value->kind == DT_TREE_NULL && !(f && f->required))
         return NULL;
     DT_TRY(dt_keras_value(arena, e->value, &value));
-    if (f && f->kind == DT_FIELD_ENUM && f->choices == dt_activations)
-        DT_TRY(take_activation(arena, f, &value));
+    if (f && f->kind == DT_FIELD_ENUM && f->choices == dt_activations && e->value->kind == DT_TREE_MAP)
+        value = activation(arena, value);
     if (!is_default(f, value))
         dt_keras_put(out, e->key, &e->key_at, value);
     return NULL;

@@ -39,6 +39,11 @@ output: {dir: run}
 END
 }
 
+# keras: the job's model is in m.json, which is not there yet.
+keras() {
+    edit '/^  type: sequential/,/logits/d; s/^model:/model: {keras_config: m.json}/'
+}
+
 # npy TYPE SHAPE BYTES: an array of zeros; npy_head TEXT: a header that says what it likes.
 npy() {
     npy_head "{'descr': '$1', 'fortran_order': ${order:-False}, 'shape': $2, }"

@@ -122,6 +122,15 @@ def activations():
     ])
 
 
+def behind():
+    """Activations that are layers with arguments."""
+    x = keras.Input((4,), name="x")
+    a = L.Dense(3, activation=L.LeakyReLU(0.1))(x)
+    b = L.Dense(3, activation=L.ELU(0.5), dtype="float32")(a)
+    c = L.Activation(L.ReLU(max_value=1.0))(L.Add()([a, b]))
+    return keras.Model(x, L.Dense(2, activation=L.LeakyReLU(), name="y")(c))
+
+
 def shapes():
     return keras.Sequential([
         keras.Input((6, 2), name="x"),
@@ -184,7 +193,7 @@ def flowers():
     ])
 
 
-MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, shapes, narrow, frozen, joined, blocks, flowers]
+MODELS = [mlp, cnn, recurrent, words, masked, branches, attention, activations, behind, shapes, narrow, frozen, joined, blocks, flowers]
 
 
 def number(x):

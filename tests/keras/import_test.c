@@ -2,17 +2,18 @@
  * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has Keras' parameters and weights, and with its weights it
  * gives what Keras gives. And files that are no such models, each with the place and the word that the user gets.
  */
-#define _GNU_SOURCE /* mkdtemp */
 #include "../model/rig.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include "base/file.h"
+#include "format/archive.h"
 #include "keras/keras.h"
 
 #define MODELS "tests/golden/keras"
+#define HERE "build/tmp/keras-import"
 
 /* ---- recorded models ---- */
 
@@ -130,6 +131,76 @@ static void test_recorded_models_give_what_keras_gives(void **state)
     assert_true(n >= 11);
 }
 
+/* ---- other ways in ---- */
+
+static char *read_text(const char *path)
+{
+    dt_str text = { 0 };
+    ok(dt_file_read(path, 1 << 20, &text));
+    return dt_str_take(&text);
+}
+
+/* As model.save("model.keras") puts the same text into an archive. */
+static void write_archive(const char *path, const char *text)
+{
+    dt_writer w = { 0 };
+    dt_archive a = { .file = &w };
+    const uint32_t crc = (uint32_t)crc32(0, (const unsigned char *)text, (unsigned)strlen(text));
+    ok(dt_writer_open(&w, path));
+    ok(dt_archive_begin(&a, "metadata.json", 0, 0));
+    ok(dt_archive_begin(&a, "config.json", crc, (int64_t)strlen(text)));
+    ok(dt_archive_put(&a, text, strlen(text)));
+    ok(dt_archive_put_directory(&a));
+    ok(dt_writer_close(&w));
+    dt_archive_release(&a);
+}
+
+static char *printed(dt_tree *t)
+{
+    dt_str text = { 0 };
+    dt_tree_print(t, &text);
+    return dt_str_take(&text);
+}
+
+static void test_archives_hold_the_same(void **state)
+{
+    (void)state;
+    static const char path[] = HERE "/model.keras";
+    char *text = read_text(MODELS "/branches.json");
+    dt_arena *arena = dt_arena_create();
+    ok(dt_dir_make(HERE));
+    write_archive(path, text);
+    char *archived = printed(imported(arena, HERE, "model.keras")), *plain = printed(imported(arena, MODELS, "branches.json"));
+    assert_string_equal(archived, plain);
+    unlink(path);
+    free(archived);
+    free(plain);
+    free(text);
+    dt_arena_destroy(arena);
+}
+
+/* In C a path is relative to the working directory; what is saved needs no file. */
+static void test_programs_take_them(void **state)
+{
+    (void)state;
+    static const char saved[] = HERE "/saved";
+    dt_model *m = NULL, *loaded = NULL;
+    ok(dt_model_create(&m, "{keras_config: %s/mlp.json}", MODELS));
+    assert_int_equal(dt_model_parameters(m), 44);
+    ok(dt_dir_make(HERE));
+    ok(dt_model_save(m, saved));
+    ok(dt_model_load(&loaded, saved));
+    char *sha = dt_strdup(dt_model_weights_sha256(m));
+    assert_string_equal(dt_model_weights_sha256(loaded), sha);
+    char *state_text = read_text(HERE "/saved/state.json");
+    assert_null(strstr(state_text, "keras_config"));
+    free(state_text);
+    free(sha);
+    ok(dt_dir_remove(saved));
+    dt_model_unref(loaded);
+    dt_model_unref(m);
+}
+
 /* ---- bad files ---- */
 
 #define K "\"module\": \"keras.layers\", \"class_name\": "
@@ -169,8 +240,9 @@ static const struct bad {
     { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")), "model.json: config.layers[1].config.activation",
       "unknown activation 'rleu'" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
-      "model.json: config.layers[1].config.activation", "activation is a layer with arguments; dtrain takes the name of an activation there" },
+    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"x\"}}, "
+                 LAYER("LSTM", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
+      "model.json: config.layers[1].config.activation", "the activation of LSTM is a layer; dtrain takes the name of one there" },
     { SEQUENTIAL(INPUT ", "
                  LAYER("Dense", ", \"units\": 2, \"activation\": {\"module\": \"builtins\", \"class_name\": \"function\", \"config\": \"f\"}")),
       "model.json: config.layers[1].config.activation.class_name", "'function' is not of Keras but of a program: dtrain has no code of it" },
@@ -213,40 +285,35 @@ static const struct bad {
       "model.json: config.layers[1].class_name", "operation 'Relu' of Keras has no layer here" },
 };
 
-static dt_status *read_file(dt_arena *arena, const char *folder, const char *json)
+static dt_status *read_file(dt_arena *arena, const char *json)
 {
-    dt_str path = { 0 };
-    dt_str_printf(&path, "%s/model.json", folder);
-    ok(dt_file_commit(dt_str_text(&path), json, strlen(json)));
+    ok(dt_file_commit(HERE "/model.json", json, strlen(json)));
     dt_tree *tree = parse(arena, "job.yaml", "keras_config: model.json");
     dt_model_spec spec;
-    dt_status *s = dt_keras_import(arena, folder, tree);
+    dt_status *s = dt_keras_import(arena, HERE, tree);
     if (!s)
         s = dt_model_read(arena, tree, &tree->at, &spec);
-    unlink(dt_str_text(&path));
-    dt_str_release(&path);
+    unlink(HERE "/model.json");
     return s;
 }
 
-/* The same without the folder, whose name is another one each time. */
-static const char *without(const char *text, const char *folder)
+static const char *without_folder(const char *text)
 {
-    size_t n = strlen(folder);
-    return text && strncmp(text, folder, n) == 0 ? text + n + 1 : text;
+    size_t n = strlen(HERE "/");
+    return text && strncmp(text, HERE "/", n) == 0 ? text + n : text;
 }
 
 static void test_bad_files_are_refused(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/dtrain-keras-XXXXXX";
     int others = 0;
-    assert_non_null(mkdtemp(folder));
+    ok(dt_dir_make(HERE));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         dt_arena *arena = dt_arena_create();
-        dt_status *s = read_file(arena, folder, bad[i].json);
+        dt_status *s = read_file(arena, bad[i].json);
         if (!s)
             fail_msg("taken: %s", bad[i].json);
-        const char *place = without(dt_status_file(s), folder), *text = without(dt_status_text(s), folder);
+        const char *place = without_folder(dt_status_file(s)), *text = without_folder(dt_status_text(s));
         bool as_told = strcmp(place, bad[i].place) == 0 && strcmp(text, bad[i].text) == 0;
         if (!as_told)
             print_error("'%s' '%s' instead of '%s' '%s'\n", place, text, bad[i].place, bad[i].text);
@@ -256,7 +323,6 @@ static void test_bad_files_are_refused(void **state)
         dt_status_free(s);
         dt_arena_destroy(arena);
     }
-    rmdir(folder);
     assert_int_equal(others, 0);
 }
 
@@ -264,6 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_models_give_what_keras_gives),
+        cmocka_unit_test(test_archives_hold_the_same),
+        cmocka_unit_test(test_programs_take_them),
         cmocka_unit_test(test_bad_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
