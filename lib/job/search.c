@@ -28,6 +28,8 @@ typedef struct search {
     candidate base;
     bool has_partition, has_assignment, by_replica;
     int mesh[4];
+    int64_t examples; /* to train on; 0: nobody knows */
+    bool bounded;     /* larger batches were left out for want of them */
     int n, cap, refused;
     candidate *at;
     char *why; /* the first refusal */
@@ -84,6 +86,14 @@ static void add_candidate(search *s, candidate c)
     s->at[s->n++] = c;
 }
 
+/* A batch that there are too few examples for is a smaller one. */
+static bool has_examples(search *s, int64_t batch)
+{
+    bool has = s->examples == 0 || batch <= s->examples;
+    s->bounded = s->bounded || !has;
+    return has;
+}
+
 /* Larger batches of a job that fits, smaller ones of one that does not. */
 static void list_candidates(search *s)
 {
@@ -93,7 +103,7 @@ static void list_candidates(search *s)
         if (!place(s, &c))
             continue;
         for (int64_t batch = most; batch >= least && batch > 0; batch /= 2)
-            for (size_t r = 0; r < 2; r++)
+            for (size_t r = 0; r < 2 && has_examples(s, batch); r++)
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
                     c.batch = batch;
                     c.rematerialize = remat_words[r];
@@ -157,6 +167,7 @@ static dt_status *plan_base(search *s)
         keep(&s->base, p);
         s->base.rematerialize = remat_words[job->model.rematerialize];
         s->base.over_replicas = over_words[job->partition ? job->partition->over_replicas : DT_OVER_NONE];
+        s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;
         s->has_assignment = job->strategy.assignment != NULL;
         s->by_replica = dt_tree_get(dt_tree_get(job->tree, "dataset"), "per_replica_batch_size") != NULL;
@@ -223,6 +234,11 @@ static void print(const search *s, dt_str *out)
     if (s->n > SHOWN)
         dt_str_printf(out, "   and %d more (--json has all)\n", s->n - SHOWN);
     dt_str_puts(out, "\n=  the job as it is\n");
+    if (s->bounded) {
+        dt_str_puts(out, "larger batches were left out: there are ");
+        dt_str_grouped(out, s->examples);
+        dt_str_puts(out, " examples\n");
+    }
     if (s->n > 0 && s->at[0].fits) {
         dt_str_puts(out, "the first of them: dtrain plan JOB");
         for (int i = 0; i < s->at[0].words; i++)
@@ -261,6 +277,7 @@ static void print_json(const search *s, dt_str *out)
     for (int i = 0; i < s->n; i++)
         put_candidate(&j, NULL, &s->at[i]);
     dt_json_close(&j, ']');
+    dt_json_int(&j, "examples", s->examples);
     dt_json_int(&j, "refused", s->refused);
     dt_json_string(&j, "refused_because", s->why);
     dt_json_close(&j, '}');

@@ -25,6 +25,8 @@ exits 0 plan job.yaml --svg file.svg
 cmp plan.svg file.svg
 exits 73 plan job.yaml --svg no_such_folder/file.svg
 "$DTRAIN" plan job.yaml --search | sed -n '$p' | cut -c1-40
+# no batch is larger than the data
+"$DTRAIN" plan job.yaml --search dataset.examples=40 | sed -n 's/^   \(8 x 1\)  *\([0-9]*\) .*/\1 \2/p; /larger/p' | sort -u
 exits 78 plan job.yaml --search --budget 1KiB
 python3 - <<'END'
 import json, xml.dom.minidom
