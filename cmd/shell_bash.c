@@ -176,28 +176,41 @@ static void put_verb_function(FILE *to)
         put_follow(to, &f);
     }
     for (int g = 0; verb_group(g); g++) {
-        fprintf(to, "    %.*s) kinds='' words='", (int)strcspn(verb_group(g), " "), verb_group(g));
+        const int n = (int)strcspn(verb_group(g), " ");
+        fprintf(to, "    %.*s | help+%.*s) kinds='' words='", n, verb_group(g), n, verb_group(g));
         for (int i = 0; verbs[i]; i++)
             if (verb_second(verbs[i], verb_group(g)))
                 fprintf(to, " %s", verb_second(verbs[i], verb_group(g)));
+        fputs("' options='", to);
+        put_options(to, common_options);
         fputs("' ;;\n", to);
     }
-    fputs("    *) kinds='' words='", to);
+    fputs("    help+*) kinds='' words='' options='", to);
+    put_options(to, common_options);
+    fputs("' ;;\n", to);
+    fputs("    *) kinds='''' words='", to);
     put_first_words(to);
     fputs("' options='", to);
     put_options(to, common_options);
     fputs("' ;;\n    esac\n}\n\n", to);
 }
 
-static void put_verb_list(FILE *to)
+/* Behind `help` any verb, once. */
+static void put_verbs(FILE *to, const char *before)
 {
-    fputs("_dtrain_verbs='", to);
     for (int i = 0; verbs[i]; i++) {
-        fputc(' ', to);
+        fprintf(to, " %s", before);
         put_verb(to, verbs[i]->name);
     }
     for (int g = 0; verb_group(g); g++)
-        fprintf(to, " %.*s", (int)strcspn(verb_group(g), " "), verb_group(g));
+        fprintf(to, " %s%.*s", before, (int)strcspn(verb_group(g), " "), verb_group(g));
+}
+
+static void put_verb_list(FILE *to)
+{
+    fputs("_dtrain_verbs='", to);
+    put_verbs(to, "");
+    put_verbs(to, "help+");
     fputs("'\n", to);
 }
 

@@ -140,21 +140,32 @@ static void put_verb(FILE *to, const struct verb *verb)
 
 static void put_group(FILE *to, const char *group)
 {
+    char helped[64];
+    snprintf(helped, sizeof helped, "help+%.*s", (int)strcspn(group, " "), group);
     put_word(to, "", group, "");
     for (int i = 0; verbs[i]; i++)
-        if (verb_second(verbs[i], group))
+        if (verb_second(verbs[i], group)) {
             put_word(to, group, verb_second(verbs[i], group), verbs[i]->line);
+            put_word(to, helped, verb_second(verbs[i], group), verbs[i]->line);
+        }
+}
+
+/* Behind `help` any verb, once. */
+static void put_verbs(FILE *to, const char *before)
+{
+    for (int i = 0; verbs[i]; i++) {
+        fprintf(to, " %s", before);
+        put_verb_name(to, verbs[i]->name);
+    }
+    for (int g = 0; verb_group(g); g++)
+        fprintf(to, " %s%.*s", before, (int)strcspn(verb_group(g), " "), verb_group(g));
 }
 
 static void put_verb_list(FILE *to)
 {
     fputs("set -g __dtrain_verbs", to);
-    for (int i = 0; verbs[i]; i++) {
-        fputc(' ', to);
-        put_verb_name(to, verbs[i]->name);
-    }
-    for (int g = 0; verb_group(g); g++)
-        fprintf(to, " %.*s", (int)strcspn(verb_group(g), " "), verb_group(g));
+    put_verbs(to, "");
+    put_verbs(to, "help+");
     fputc('\n', to);
 }
 

@@ -56,7 +56,7 @@ static void put_action(FILE *to, const struct follow *f)
         unsigned kinds;
         const char *action;
     } rows[] = {{FOLLOW_JOB | FOLLOW_KEY, "_dtrain_job"}, {FOLLOW_RUN, "_dtrain_runs"}, {FOLLOW_FILE, "_files"}, {FOLLOW_DIRECTORY, "_directories"},
-                {FOLLOW_VERB, "_dtrain_verbs"}, {FOLLOW_SLICE, "compadd -a _dtrain_slices"}, {FOLLOW_ERROR, "compadd -a _dtrain_errors"}};
+                {FOLLOW_VERB, "_dtrain_helped"}, {FOLLOW_SLICE, "compadd -a _dtrain_slices"}, {FOLLOW_ERROR, "compadd -a _dtrain_errors"}};
     unsigned kinds = f->kinds & ~(unsigned)(f->kinds & FOLLOW_FILE ? FOLLOW_DIRECTORY | FOLLOW_RUN | FOLLOW_MAYBE : FOLLOW_MAYBE);
     const char *gap = "";
     fputc(kinds || *f->words ? '{' : ' ', to);
@@ -136,6 +136,20 @@ static void put_group(FILE *to, const char *group)
     fputs("        )\n        if (( ++i == CURRENT )); then _describe -t verbs verb seconds; return; fi\n        verb+=\" $words[i]\"\n    fi\n", to);
 }
 
+/* Behind `help`: a verb, or the second word of one. */
+static void put_helped(FILE *to)
+{
+    fputs("_dtrain_helped() {\n    local -a seconds\n    if (( CURRENT == 2 )); then _dtrain_verbs; return; fi\n    case $words[2] in\n", to);
+    for (int g = 0; verb_group(g); g++) {
+        fprintf(to, "    (%.*s) seconds=(\n", (int)strcspn(verb_group(g), " "), verb_group(g));
+        for (int i = 0; verbs[i]; i++)
+            if (verb_second(verbs[i], verb_group(g)))
+                put_described(to, verb_second(verbs[i], verb_group(g)), verbs[i]->line);
+        fputs("        ) ;;\n", to);
+    }
+    fputs("    esac\n    if (( CURRENT == 3 && $#seconds )); then _describe -t verbs verb seconds; fi\n}\n\n", to);
+}
+
 static void put_verb(FILE *to, const struct verb *verb)
 {
     const struct follow f = follow_operands(verb);
@@ -202,6 +216,7 @@ static void print(FILE *to, const struct keys *keys)
     put_list(to, "slices", slice_words());
     put_list(to, "errors", error_words());
     put_verbs(to);
+    put_helped(to);
     put_main(to);
     fputs(tail, to);
 }

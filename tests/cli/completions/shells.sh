@@ -14,6 +14,8 @@ dtrain topo:topology
 dtrain data sy:synth
 dtrain data synth dig:digits
 dtrain help ev:evaluate
+dtrain help ckpt ver:verify
+dtrain help data sy:synth
 dtrain completions z:zsh
 dtrain fit al:alpha.yaml
 dtrain fit --kern:--kernels
