@@ -39,6 +39,14 @@ static dt_status *wrong(const dt_csv_element *e, const char *what)
     return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' %s", e->name, what);
 }
 
+/* Before there is a type of so many. */
+static dt_status *check_rank(const struct words *w, const dt_csv_element *e)
+{
+    if (w->shape.n > DT_MAX_RANK - 1)
+        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name, w->shape.n, DT_MAX_RANK - 1);
+    return NULL;
+}
+
 static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_element *out)
 {
     const bool one = w->column != NULL;
@@ -69,8 +77,6 @@ static dt_status *check_shape(const struct words *w, const dt_csv_element *e)
 {
     if (e->text)
         return check_text(w, e);
-    if (w->shape.n > DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name, w->shape.n, DT_MAX_RANK - 1);
     if (dt_type_elements(&e->type) != e->columns.n)
         return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
                        e->columns.n == 1 ? "" : "s", (long long)dt_type_elements(&e->type));
@@ -95,6 +101,7 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, 
     *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
+    DT_TRY(check_rank(&w, out));
     DT_TRY(set_columns(arena, &w, out));
     DT_TRY(check_shape(&w, out));
     out->vocabulary = w.vocabulary;
