@@ -154,7 +154,7 @@ $(BUILD)/tests/fuzz/libverbs.a: $(filter-out $(BUILD)/cmd/main.o,$(CMD_O))
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(filter-out %_fuzz.o %_test.o,$(FUZZ_O)) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+	$(CC) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
 # A compiler plug-in that is none, for the driver's tests.
 $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags

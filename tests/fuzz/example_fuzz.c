@@ -6,7 +6,7 @@
 
 static void take(const dt_parsed_example *x, const char *name)
 {
-    static const dt_dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_INT64, DT_UINT8};
+    static const dt_dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_INT64, DT_UINT8, DT_FLOAT64, DT_INT16, DT_INT8, DT_BOOL};
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         int64_t count;
         dt_status *s = dt_feature_values(x, name, dtypes[i], &count);

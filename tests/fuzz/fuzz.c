@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "data/data.h"
+#include "data/dataset.h"
+#include "data/identity.h"
 
-enum { MOST_BATCHES = 64, MOST_ADDED = 8, MOST_NAMES = 16 };
+enum { MOST_BATCHES = 64, MOST_ALONE = 8, MOST_ADDED = 8, MOST_NAMES = 16, MOST_MAPPINGS = 16, CLASSES = 3 };
 
 _Noreturn void fuzz_fail(const char *file, int line, const char *what)
 {
@@ -42,6 +43,7 @@ const char *fuzz_file(const void *bytes, size_t n)
 
 static char folder[64], added[MOST_ADDED][512];
 static int n_added;
+static pid_t owner; /* who removes it: not a child of who made it */
 
 static void empty_folder(void)
 {
@@ -51,6 +53,8 @@ static void empty_folder(void)
 
 static void remove_folder(void)
 {
+    if (owner != getpid())
+        return;
     empty_folder();
     rmdir(folder);
 }
@@ -74,9 +78,11 @@ void fuzz_folder_add(const char *name, const void *bytes, size_t n)
 
 const char *fuzz_folder(const char *name, const void *bytes, size_t n)
 {
-    if (!*folder) {
+    if (owner != getpid()) {
         make_folder(folder);
         atexit(remove_folder);
+        owner = getpid();
+        n_added = 0;
     }
     empty_folder();
     fuzz_folder_add(name, bytes, n);
@@ -86,6 +92,7 @@ const char *fuzz_folder(const char *name, const void *bytes, size_t n)
 /* ---- folders in a folder ---- */
 
 static char tree[64];
+static pid_t tree_owner;
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
@@ -101,6 +108,8 @@ static void empty_tree(void)
 
 static void remove_tree(void)
 {
+    if (tree_owner != getpid())
+        return;
     empty_tree();
     rmdir(tree);
 }
@@ -129,9 +138,10 @@ const char *fuzz_tree(char *names, const void *bytes, size_t n)
 {
     char *rest;
     int left = MOST_NAMES;
-    if (!*tree) {
+    if (tree_owner != getpid()) {
         make_folder(tree);
         atexit(remove_tree);
+        tree_owner = getpid();
     }
     empty_tree();
     for (char *line = strtok_r(names, "\n", &rest); line && left > 0; line = strtok_r(NULL, "\n", &rest), left--)
@@ -189,6 +199,47 @@ void fuzz_done(dt_status *s)
 
 /* ---- data sets ---- */
 
+/* What a job says of a data set, once for each text: the bytes are what changes. Some of the last ones are kept. */
+typedef struct mapping {
+    dt_str text;
+    dt_arena *arena;
+    dt_source source;
+    dt_dataset_spec spec;
+} mapping;
+
+static dt_status *read_mapping(mapping *m)
+{
+    dt_tree *root;
+    m->arena = dt_arena_create();
+    m->source = (dt_source){.name = "dataset", .text = dt_str_text(&m->text), .size = m->text.size};
+    dt_status *s = dt_fragment_parse(m->arena, &m->source, &root);
+    return s ? s : dt_dataset_read(m->arena, root, "", 1, &m->spec);
+}
+
+/* NULL: it is wrong. The text is taken. */
+static const dt_dataset_spec *mapping_of(dt_str *text)
+{
+    static mapping kept[MOST_MAPPINGS];
+    static int oldest;
+    for (int i = 0; i < MOST_MAPPINGS; i++)
+        if (kept[i].arena && strcmp(dt_str_text(&kept[i].text), dt_str_text(text)) == 0) {
+            dt_str_release(text);
+            return &kept[i].spec;
+        }
+    mapping *m = &kept[oldest++ % MOST_MAPPINGS];
+    dt_arena_destroy(m->arena);
+    dt_str_release(&m->text);
+    *m = (mapping){.text = *text};
+    dt_status *s = read_mapping(m);
+    const bool good = !s;
+    fuzz_done(s);
+    if (!good) {
+        dt_arena_destroy(m->arena);
+        m->arena = NULL;
+    }
+    return good ? &m->spec : NULL;
+}
+
 static dt_status *read_batches(dt_dataset *d)
 {
     dt_feed *feed = NULL;
@@ -201,6 +252,31 @@ static dt_status *read_batches(dt_dataset *d)
     return s;
 }
 
+/* As they are read where the whole is too large to be held. Of CSV the whole is held, or it is read again. */
+static dt_status *read_alone(const dt_dataset *d, const dt_rows *r)
+{
+    const bool of_csv = strcmp(d->spec.format->kind.name, "csv") == 0;
+    dt_status *s = NULL;
+    for (int e = 0; e < d->n && !of_csv && d->spec.format->read; e++) {
+        void *row = malloc((size_t)dt_rows_bytes(r, e) + 1);
+        const void *at;
+        for (int64_t i = 0; !s && row && i < r->count && i < MOST_ALONE; i++)
+            s = dt_rows_get(d, r, e, r->count - 1 - i, NULL, row, &at);
+        free(row);
+    }
+    return s;
+}
+
+static dt_status *look_over(dt_dataset *d)
+{
+    static const atomic_bool stop;
+    static dt_identity identity;
+    dt_status *s = dt_identity_take(d, DT_PART_TRAIN, &stop, &identity);
+    for (int e = 0; !s && e < d->n; e++)
+        s = dt_dataset_check_labels(d, e, CLASSES);
+    return s;
+}
+
 void fuzz_dataset(const char *format, ...)
 {
     dt_dataset *d = NULL;
@@ -209,10 +285,14 @@ void fuzz_dataset(const char *format, ...)
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_dataset_open(&d, "%s", dt_str_text(&text));
-    if (!s)
+    const dt_dataset_spec *spec = mapping_of(&text);
+    dt_status *s = spec ? dt_dataset_create(&d, spec) : NULL;
+    if (d)
+        fuzz_done(read_alone(d, &d->rows[DT_PART_TRAIN]));
+    if (d)
         s = read_batches(d);
+    if (d && !s)
+        s = look_over(d);
     fuzz_done(s);
     dt_dataset_unref(d);
-    dt_str_release(&text);
 }

@@ -4,6 +4,19 @@
 #include "base/str.h"
 #include "fuzz.h"
 
+enum { WIDTH = 8 };
+
+static void read_integer(const char *text)
+{
+    int64_t n;
+    dt_str out = {0};
+    if (dt_parse_int64(text, &n)) {
+        dt_str_grouped(&out, n);
+        FUZZ_CHECK(out.size < 27, "a longer number than there is");
+    }
+    dt_str_release(&out);
+}
+
 static void read_double(const char *text)
 {
     double x, again;
@@ -28,15 +41,18 @@ static void read_utf8(const char *text, size_t n)
         FUZZ_CHECK(out.size == size && memcmp(out.data, text + i, size) == 0, "another character");
     }
     dt_str_escaped(&out, text, n, 40);
+    const size_t from = out.size;
+    dt_str_add(&out, text, n);
+    dt_str_pad(&out, from, WIDTH);
+    FUZZ_CHECK(dt_utf8_count(out.data + from, out.size - from) >= WIDTH, "narrower than asked for");
     dt_str_release(&out);
 }
 
 FUZZ_TARGET(number)
 {
-    int64_t n;
     const char *text = fuzz_string(data, size);
     read_double(text);
-    dt_parse_int64(text, &n);
+    read_integer(text);
     read_utf8((const char *)data, size);
     return 0;
 }

@@ -17,6 +17,11 @@ FUZZ_TARGET(paths)
     for (int i = 0; i < found.n; i++)
         FUZZ_CHECK(strncmp(found.v[i], folder, strlen(folder)) == 0, "found outside the folder");
     fuzz_done(s);
+    if (found.n > 0) {
+        dt_paths inside = {0};
+        fuzz_done(dt_paths_list(&inside, found.v[0]));
+        dt_paths_release(&inside);
+    }
     dt_paths_release(&found);
     return 0;
 }

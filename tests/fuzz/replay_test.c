@@ -1,16 +1,22 @@
 /*
  * All fuzz targets over what was found so far: every file of tests/fuzz/corpus/NAME goes through target NAME once. No libFuzzer is needed for that.
- * Words name targets; none: all.
+ * Words name targets; none: all. With the word --starved each file goes through once more for every allocation whose size comes from it (dt_try_alloc),
+ * which fails: asked is an error, or the end with exit code 71.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "data/record/record.h"
@@ -34,6 +40,33 @@ enum { TARGETS = sizeof targets / sizeof *targets };
 /* A second on a machine that is not busy with anything else, with room for sanitizers and others' work. */
 static const double most_seconds = 30;
 
+/* ---- allocations that fail ---- */
+
+/* The linker puts these in the place of the library's own (Makefile). */
+void *__real_dt_try_alloc(size_t n);
+void *__real_dt_try_alloc_dense(size_t n);
+void *__wrap_dt_try_alloc(size_t n);
+void *__wrap_dt_try_alloc_dense(size_t n);
+
+static atomic_int asked, failing; /* allocations so far; the number of the one that fails, 0: none */
+
+static bool fails(void)
+{
+    return atomic_fetch_add(&asked, 1) + 1 == failing;
+}
+
+void *__wrap_dt_try_alloc(size_t n)
+{
+    return fails() ? NULL : __real_dt_try_alloc(n);
+}
+
+void *__wrap_dt_try_alloc_dense(size_t n)
+{
+    return fails() ? NULL : __real_dt_try_alloc_dense(n);
+}
+
+/* ---- files ---- */
+
 static void run_file(const target *t, const char *path)
 {
     dt_str bytes = {0};
@@ -53,6 +86,49 @@ static void run_file(const target *t, const char *path)
     dt_str_release(&bytes);
 }
 
+/* ---- without memory ---- */
+
+enum { MOST_STARVED = 16, NO_MEMORY = 71 };
+
+/* How far it has come: the allocation that fails, of which file. Seen by the process that goes on when one has ended for want of memory. */
+typedef struct progress {
+    int file, number;
+} progress;
+
+static void starve_on(const target *t, const dt_paths *paths, progress *at)
+{
+    for (; at->file < paths->n; at->file++, at->number = 1)
+        for (bool more = true; more; at->number++) {
+            asked = 0;
+            failing = at->number;
+            run_file(t, paths->v[at->file]);
+            more = asked >= failing && failing < MOST_STARVED;
+        }
+}
+
+static void starve(const target *t, const dt_paths *paths)
+{
+    progress *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status, code = NO_MEMORY;
+    assert_true(at != MAP_FAILED);
+    for (at->number = 1; code == NO_MEMORY; at->number++) {
+        pid_t child = fork();
+        if (child == 0) {
+            starve_on(t, paths, at);
+            exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (code != 0 && code != NO_MEMORY)
+            fail_msg("%s: exit %d where allocation %d fails", paths->v[at->file], code, at->number);
+    }
+    munmap(at, sizeof *at);
+}
+
+/* ---- the tests ---- */
+
+static bool starved;
+
 static void test_target(void **state)
 {
     const target *t = *state;
@@ -65,21 +141,33 @@ static void test_target(void **state)
     assert_true(paths.n > 0);
     for (int i = 0; i < paths.n; i++)
         run_file(t, paths.v[i]);
+    if (starved)
+        starve(t, &paths);
     dt_paths_release(&paths);
+}
+
+static bool is_option(const char *word)
+{
+    return strcmp(word, "--starved") == 0;
 }
 
 static bool is_wanted(const char *name, int n, char **words)
 {
-    for (int i = 1; i < n; i++)
+    bool all = true;
+    for (int i = 1; i < n; i++) {
         if (strcmp(words[i], name) == 0)
             return true;
-    return n == 1;
+        all &= is_option(words[i]);
+    }
+    return all;
 }
 
 int main(int n, char **words)
 {
     struct CMUnitTest tests[TARGETS];
     size_t chosen = 0;
+    for (int i = 1; i < n; i++)
+        starved |= is_option(words[i]);
     for (size_t i = 0; i < TARGETS; i++)
         if (is_wanted(targets[i].name, n, words))
             tests[chosen++] = (struct CMUnitTest){targets[i].name, test_target, NULL, NULL, (void *)(uintptr_t)&targets[i]};

@@ -1,6 +1,7 @@
 /* All targets: FUZZ_ROW(name, files whose lines it is to reach), one file tests/fuzz/<name>_fuzz.c each. scripts/fuzz reads this, too. */
 FUZZ_ROW(callbacks, "lib/train/callback_state.c lib/train/callback/csv_logger.c lib/train/callback/early_stopping.c lib/train/callback/model_checkpoint.c lib/train/callback/reduce_lr_on_plateau.c lib/train/callback/tensorboard.c")
 FUZZ_ROW(csv, "lib/data/csv.c lib/data/csv_words.c lib/data/record/csv.c")
+FUZZ_ROW(data, "lib/data/spec.c lib/data/csv_words.c lib/data/files.c lib/data/csv.c lib/data/tfrecord.c lib/data/text.c lib/data/array.c lib/data/image_folder.c lib/data/image/layout.c lib/conf/fields.c lib/conf/scalar.c lib/conf/named.c")
 FUZZ_ROW(difference, "lib/format/difference.c")
 FUZZ_ROW(example, "lib/data/record/example.c lib/data/feature.c")
 FUZZ_ROW(expect, "cmd/expect.c")

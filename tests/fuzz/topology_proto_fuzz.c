@@ -1,12 +1,35 @@
 /* TopologyProto, in which hosts report a slice. */
+#include <string.h>
+
 #include "dtrain.h"
 #include "fuzz.h"
+#include "topo/topo.h"
+
+/* What is written of it is read as the same. */
+static void write_again(const dt_topology *t)
+{
+    dt_str out = {0}, again = {0};
+    dt_topology *other = NULL;
+    dt_topology_write(t, &out);
+    dt_status *s = dt_topology_parse(&other, dt_str_text(&out), out.size);
+    FUZZ_CHECK(!s, "what was written is not read");
+    dt_topology_write(other, &again);
+    FUZZ_CHECK(out.size == again.size && memcmp(out.data, again.data, out.size) == 0, "another topology");
+    dt_topology_unref(other);
+    dt_str_release(&out);
+    dt_str_release(&again);
+}
 
 FUZZ_TARGET(topology_proto)
 {
     dt_topology *t = NULL;
     int coordinates[4];
     dt_status *s = dt_topology_parse(&t, data, size);
+    if (!s) {
+        size_t n = 0;
+        FUZZ_CHECK(memcmp(dt_topology_serialized(t, &n), data, size) == 0 && n == size, "other bytes");
+        write_again(t);
+    }
     for (int i = 0; !s && i < 8 && dt_topology_missing_device(t, i, coordinates);)
         i++;
     fuzz_done(s);

@@ -8,6 +8,14 @@ static const char *const steps[] = {
     "text_vectorization: {ngrams: 2, output_mode: multi_hot, max_tokens: 9}",
     "text_vectorization: {output_mode: count, split: character, standardize: strip_punctuation}",
     "string_lookup: {}",
+    NULL, /* the vocabulary is given in a file */
+    "text_vectorization: {output_mode: tf_idf}",
+    "text_vectorization: {output_mode: tf_idf, vocabulary: [to, be], idf_weights: [0.5, 2]}",
+    "text_vectorization: {output_mode: tf_idf, vocabulary: [to, be], idf_weights: [0.5]}",
+    "text_vectorization: {vocabulary: [to, be, or], max_tokens: 3}",
+    "text_vectorization: {output_mode: count, output_sequence_length: 3}",
+    "text_vectorization: {pad_to_max_tokens: true}",
+    "text_vectorization: {idf_weights: [1]}",
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
@@ -25,10 +33,11 @@ FUZZ_TARGET(words)
 {
     if (size == 0)
         return 0;
-    if (data[0] % (STEPS + 1) == STEPS)
+    const char *step = steps[data[0] % STEPS];
+    if (!step)
         given(data + 1, size - 1);
     else
         fuzz_dataset("{format: csv, train: %s, element: {x: {column: x, dtype: string, max_bytes: 40}}, map: {x: [%s]}, global_batch_size: 2}",
-                     fuzz_file(data + 1, size - 1), steps[data[0] % (STEPS + 1)]);
+                     fuzz_file(data + 1, size - 1), step);
     return 0;
 }
