@@ -68,6 +68,7 @@ void dt_variable_unref(dt_variable *v)
         dt_variable_unref(v->stack);
     else
         free(v->data);
+    free(v->constraint);
     free(v->sharding);
     free(v->path);
     free(v);

@@ -52,6 +52,7 @@ KINDS(layer_at, dt_layers)
 KINDS(repeat_at, dt_repeats)
 KINDS(initializer_at, dt_initializers)
 KINDS(regularizer_at, dt_regularizers)
+KINDS(constraint_at, dt_constraints)
 KINDS(optimizer_at, dt_optimizers)
 KINDS(rate_at, dt_rates)
 KINDS(loss_at, dt_losses)
@@ -67,6 +68,7 @@ static const dt_sort sorts[] = {
     {"repeat", NULL, "model.layers[]", false, repeat_at, NULL},
     {"initializer", NULL, "model.layers[].*.kernel_initializer", false, initializer_at, NULL},
     {"regularizer", NULL, "model.layers[].*.kernel_regularizer", false, regularizer_at, NULL},
+    {"constraint", NULL, "model.layers[].*.kernel_constraint", false, constraint_at, NULL},
     {"optimizer", "compile.optimizer", "compile.optimizer", false, optimizer_at, NULL},
     {"schedule", NULL, "compile.optimizer.*.learning_rate", false, rate_at, NULL},
     {"loss", "compile.loss", "compile.loss", false, loss_at, NULL},

@@ -57,7 +57,7 @@ struct dt_initializer {
 };
 const dt_kind *const *dt_initializers(int *n);
 /* What arguments may be that a table reads as trees. */
-extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
+extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_constraint_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
 extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;

@@ -21,6 +21,21 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
     return s;
 }
 
+/* "kernel" of "query/kernel" and "lstm_cell/recurrent_kernel": by the last word. */
+int dt_layer_role(const char *weight)
+{
+    static const char *const roles[DT_ON_WEIGHTS] = {
+        [DT_ON_KERNEL] = "kernel",                     [DT_ON_BIAS] = "bias",                         [DT_ON_RECURRENT] = "recurrent_kernel",
+        [DT_ON_DEPTHWISE] = "depthwise_kernel",        [DT_ON_POINTWISE] = "pointwise_kernel",        [DT_ON_EMBEDDINGS] = "embeddings",
+        [DT_ON_GAMMA] = "gamma",                       [DT_ON_BETA] = "beta",                         [DT_ON_ALPHA] = "alpha",
+    };
+    const char *slash = strrchr(weight, '/'), *name = slash ? slash + 1 : weight;
+    for (int i = 0; i < DT_ON_WEIGHTS; i++)
+        if (strcmp(roles[i], name) == 0)
+            return i;
+    return -1;
+}
+
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
 {
     const dt_layer_head *head = b->args;
@@ -36,6 +51,7 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
     DT_TRY(dt_initializer_read(b->arena, w->initializer, w->preset, &spec->initializer));
     DT_TRY(dt_initializer_check(&spec->initializer, &spec->type));
     DT_TRY(dt_regularizer_read(b->arena, head, spec));
+    DT_TRY(dt_constraint_read(b->arena, head, spec));
     b->n_weights++;
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* Layers: what they are told and answer when shapes are checked and when graph is emitted; activations; regularisers of their weights. */
+/* Layers: what they are told and answer when shapes are checked and when graph is emitted; activations; regularisers and constraints of their weights. */
 #ifndef DT_MODEL_LAYER_H
 #define DT_MODEL_LAYER_H
 
@@ -17,18 +17,25 @@ typedef struct dt_weight_spec {
     bool trainable;
     dt_named initializer;
     dt_named regularizer; /* kind NULL: none */
+    dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
 
-/* What a penalty is on: weights by their last word, or what the layer gives. */
+/* What a penalty or a constraint is on: weights by their last word, or what the layer gives. */
 enum {
-    DT_REGULARIZER_KERNEL, DT_REGULARIZER_BIAS, DT_REGULARIZER_ACTIVITY, DT_REGULARIZER_RECURRENT, DT_REGULARIZER_DEPTHWISE, DT_REGULARIZER_POINTWISE,
-    DT_REGULARIZER_EMBEDDINGS, DT_REGULARIZER_GAMMA, DT_REGULARIZER_BETA, DT_REGULARIZER_ALPHA, DT_REGULARIZERS
+    DT_ON_KERNEL, DT_ON_BIAS, DT_ON_RECURRENT, DT_ON_DEPTHWISE, DT_ON_POINTWISE, DT_ON_EMBEDDINGS, DT_ON_GAMMA, DT_ON_BETA, DT_ON_ALPHA, DT_ON_WEIGHTS,
+    DT_ON_ACTIVITY = DT_ON_WEIGHTS, DT_ON_ANY
 };
+/* Which weights that is; negative: none of them. */
+int dt_layer_role(const char *weight);
+#define DT_HEAD_TREE(type, member, on, ...) \
+    { .kind = DT_FIELD_TREE, .offset = offsetof(type, head.member) + (on) * sizeof(const dt_tree *), __VA_ARGS__ }
 /* A layer's field for one. */
 #define DT_REGULARIZER(type, what, key) \
-    { .kind = DT_FIELD_TREE, .name = (key), .offset = offsetof(type, head.regularizer) + (DT_REGULARIZER_##what) * sizeof(const dt_tree *), \
-      .forms = dt_regularizer_forms, \
-      .help = "what it adds to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}; none by default" }
+    DT_HEAD_TREE(type, regularizer, DT_ON_##what, .name = (key), .forms = dt_regularizer_forms, \
+                 .help = "what it adds to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}; none by default")
+#define DT_CONSTRAINT(type, what, key) \
+    DT_HEAD_TREE(type, constraint, DT_ON_##what, .name = (key), .forms = dt_constraint_forms, \
+                 .help = "what it becomes after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}; as it is by default")
 
 /* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
@@ -37,7 +44,8 @@ typedef struct dt_layer_head {
     const dt_tree *inputs; /* what it takes from, as written; NULL: the layer before */
     int dtype;             /* dt_policy, where it has_dtype; else the model's counts */
     bool has_dtype;
-    const dt_tree *regularizer[DT_REGULARIZERS]; /* as written; NULL: none */
+    const dt_tree *regularizer[DT_ON_ANY]; /* as written; NULL: none */
+    const dt_tree *constraint[DT_ON_WEIGHTS];
 } dt_layer_head;
 
 /* Keras' words for what layers compute in. Variables are float32 under any. */
@@ -192,6 +200,27 @@ const dt_kind *const *dt_regularizers(int *n);
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
 
+/* ---- constraints ---- */
+
+/* The head of every constraint's args. */
+typedef struct dt_constraint_head {
+    const dt_tree *axis; /* NULL: it goes element by element */
+    uint32_t dims;       /* what it says of the weight at hand */
+} dt_constraint_head;
+
+/* What a weight becomes after an update. */
+typedef struct dt_constraint {
+    dt_kind kind;
+    dt_value (*project)(const void *args, dt_value w);
+} dt_constraint;
+const dt_kind *const *dt_constraints(int *n);
+/* Reads what the layer's head says of that weight, by its name. */
+dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) DT_MUST_USE;
+/* From now on optimizers hold the variable to it, for as long as it lives: it keeps a copy. */
+void dt_constrain(dt_variable *v, const dt_named *constraint);
+/* w as v's constraint has it; w where there is none. */
+dt_value dt_constrained(const dt_variable *v, dt_value w);
+
 #define DT_LAYER_ROW(name) extern const dt_layer dt_layer_##name;
 #include "model/layers.h"
 #undef DT_LAYER_ROW
@@ -203,5 +232,8 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
 #define DT_REGULARIZER_ROW(name) extern const dt_regularizer dt_regularizer_##name;
 #include "model/regularizers.h"
 #undef DT_REGULARIZER_ROW
+#define DT_CONSTRAINT_ROW(name) extern const dt_constraint dt_constraint_##name;
+#include "model/constraints.h"
+#undef DT_CONSTRAINT_ROW
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What an optimizer does in a step, in Keras' order:
  *
- *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights
+ *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
  * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all that as it was. Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
  *
@@ -224,6 +224,8 @@ void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, cons
             update_variable(&s, v->v[i], g[i]);
         if (s.head->use_ema)
             update_average(&s, v->v[i]);
+        if (g[i].trace && v->v[i]->constraint)
+            keep(&s, v->v[i], dt_constrained(v->v[i], dt_read(t, v->v[i])));
     }
     dt_trace_path(t, "optimizer");
     keep(&s, o->iteration, dt_add(s.before, int64(t, 1)));

@@ -2,18 +2,9 @@
  * Penalties: what weights, or what a layer gives, add to the loss. Those of weights are one number for a batch of any size; those of what layers give
  * are a number for each example, whose mean counts. As in Keras, only weights that are trained have a penalty.
  */
-#include <string.h>
-
 #include "model/model.h"
 
 /* ---- reading ---- */
-
-/* "kernel" of "query/kernel" and "lstm_cell/recurrent_kernel": by the last word. */
-static const char *const roles[DT_REGULARIZERS] = {
-    [DT_REGULARIZER_KERNEL] = "kernel",         [DT_REGULARIZER_BIAS] = "bias",   [DT_REGULARIZER_RECURRENT] = "recurrent_kernel",
-    [DT_REGULARIZER_DEPTHWISE] = "depthwise_kernel", [DT_REGULARIZER_POINTWISE] = "pointwise_kernel", [DT_REGULARIZER_EMBEDDINGS] = "embeddings",
-    [DT_REGULARIZER_GAMMA] = "gamma",           [DT_REGULARIZER_BETA] = "beta",   [DT_REGULARIZER_ALPHA] = "alpha",
-};
 
 static dt_status *read(dt_arena *arena, const dt_tree *t, dt_named *out)
 {
@@ -25,17 +16,16 @@ static dt_status *read(dt_arena *arena, const dt_tree *t, dt_named *out)
 
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight)
 {
-    const char *slash = strrchr(weight->name, '/'), *name = slash ? slash + 1 : weight->name;
-    for (int i = 0; i < DT_REGULARIZERS; i++)
-        if (roles[i] && strcmp(roles[i], name) == 0)
-            DT_TRY(read(arena, head->regularizer[i], &weight->regularizer));
+    const int role = dt_layer_role(weight->name);
+    if (role >= 0)
+        DT_TRY(read(arena, head->regularizer[role], &weight->regularizer));
     const dt_regularizer *row = (const dt_regularizer *)weight->regularizer.kind;
     return row && row->check ? dt_at(row->check(&weight->type), &weight->regularizer.at) : NULL;
 }
 
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out)
 {
-    DT_TRY(read(arena, head->regularizer[DT_REGULARIZER_ACTIVITY], out));
+    DT_TRY(read(arena, head->regularizer[DT_ON_ACTIVITY], out));
     const dt_regularizer *row = (const dt_regularizer *)out->kind;
     if (!row || row->each)
         return NULL;

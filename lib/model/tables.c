@@ -1,4 +1,4 @@
-/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h, regularizers.h and initializers.h as arrays of their kinds; and what
+/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h, regularizers.h, constraints.h and initializers.h as arrays of their kinds; and what
  * arguments may be that name one of them. */
 #include "model/model.h"
 
@@ -83,6 +83,17 @@ const dt_kind *const *dt_regularizers(int *n)
     return rows;
 }
 
+const dt_kind *const *dt_constraints(int *n)
+{
+#define DT_CONSTRAINT_ROW(name) &dt_constraint_##name.kind,
+    static const dt_kind *const rows[] = {
+#include "model/constraints.h"
+    };
+#undef DT_CONSTRAINT_ROW
+    *n = COUNT(rows);
+    return rows;
+}
+
 const dt_kind *const *dt_initializers(int *n)
 {
 #define DT_INITIALIZER_ROW(name) &dt_initializer_##name.kind,
@@ -98,6 +109,7 @@ const dt_kind *const *dt_initializers(int *n)
 
 const dt_field dt_initializer_forms[] = { DT_NAMED("initializer"), DT_END };
 const dt_field dt_regularizer_forms[] = { DT_NAMED("regularizer"), DT_END };
+const dt_field dt_constraint_forms[] = { DT_NAMED("constraint"), DT_END };
 const dt_field dt_schedule_forms[] = { DT_NAMED("schedule"), DT_END };
 const dt_field dt_learning_rate_forms[] = { DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_NAMED("schedule"), DT_END };
 const dt_field dt_layer_forms[] = { DT_NAMED("layer"), DT_END };

@@ -20,6 +20,7 @@ static dt_status *make_weights(dt_model *m, bool outline)
         else
             DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
         m->n_weights++;
+        dt_constrain(m->weight[i], &w->constraint);
         if (w->trainable)
             m->trainable.v[m->trainable.n++] = m->weight[i];
     }

@@ -82,8 +82,8 @@ def layer(entry, made):
     if name == "Input":
         return args["name"], keras.Input(args["shape"], name=args["name"], dtype=args.get("dtype"))
     inputs, causal = args.pop("inputs", None), args.pop("use_causal_mask", False)
-    for key in [k for k in args if k.endswith("_regularizer")]:
-        args[key] = made_of(keras.regularizers, args[key])
+    for room, key in [(room, k) for k in args for room in ("regularizer", "constraint") if k.endswith("_" + room)]:
+        args[key] = made_of(getattr(keras, room + "s"), args[key])
     if "layer" in args:
         (within, said), = args["layer"].items()
         args["layer"] = getattr(keras.layers, within)(**said)
@@ -372,10 +372,50 @@ CASES = [
      "compile": {"optimizer": SGD, "loss": BOTH, "loss_weights": {"kind": 0.5, "size": 2.0}, "metrics": {"size": ["mae"]}}},
 ]
 
+BESIDE = {"SGD": {"learning_rate": 0.3, "use_ema": True, "ema_momentum": 0.6, "ema_overwrite_frequency": 2}}
+EVERY_TWO = {"SGD": {"learning_rate": 0.4, "gradient_accumulation_steps": 2}}
+WORDS = {"Input": {"name": "words", "shape": [STEPS], "dtype": "int32"}}
+
+
+def kept(*layers, optimizer={"SGD": {"learning_rate": 0.3}}, **more):
+    """Batches of 4 rows; weights are to leave what the constraints allow, so that these have something to do."""
+    return {"batch": 4, "model": {"type": "functional", "layers": list(layers)},
+            "compile": {"optimizer": optimizer, "loss": LOGITS, "target": "kind"}, **more}
+
+
+# Constraints of weights: each of them, each weight of each layer that has one, and what comes before them in a step.
+X, HEAD = {"Input": {"name": "x", "shape": [4]}}, {"Dense": {"units": 3}}
+SERIES = {"Input": {"name": "series", "shape": [STEPS, 3]}}
+CONSTRAINTS = [
+    {"id": "fit/max-norm", **kept(X, {"Dense": {"units": 3, "kernel_constraint": {"MaxNorm": {"max_value": 0.8}}, "bias_constraint": "non_neg"}})},
+    {"id": "fit/max-norm-both-axes", **kept(X, {"Dense": {"units": 3, "kernel_constraint": {"MaxNorm": {"max_value": 1.5, "axis": [0, 1]}}}})},
+    {"id": "fit/unit-norm", **kept(X, {"Dense": {"units": 5, "kernel_constraint": {"UnitNorm": {"axis": -1}}, "bias_constraint": "max_norm"}}, HEAD)},
+    {"id": "fit/min-max-norm", **kept(X, {"Dense": {"units": 3, "kernel_constraint": {
+        "MinMaxNorm": {"min_value": 0.9, "max_value": 1.1, "rate": 0.4}}, "bias_constraint": "min_max_norm"}})},
+    {"id": "fit/constraint-adam", **kept(X, {"Dense": {"units": 3, "kernel_constraint": "unit_norm"}}, optimizer={"Adam": {"learning_rate": 0.1}})},
+    {"id": "fit/constraint-mean-of-weights", **kept(X, {"Dense": {"units": 3, "kernel_constraint": "non_neg"}}, optimizer=BESIDE)},
+    {"id": "fit/constraint-every-two", **kept(X, {"Dense": {"units": 3, "kernel_constraint": "non_neg"}}, optimizer=EVERY_TWO)},
+    {"id": "fit/constraint-frozen", **kept(X, {"Dense": {"units": 4, "kernel_constraint": "unit_norm", "trainable": False}}, HEAD)},
+    {"id": "fit/constraint-normalization", **kept(
+        X, {"BatchNormalization": {"synchronized": True, "gamma_constraint": {"MaxNorm": {"max_value": 1.5}}, "beta_constraint": "non_neg"}},
+        {"LayerNormalization": {"gamma_constraint": "unit_norm", "beta_constraint": "non_neg"}}, HEAD)},
+    {"id": "fit/constraint-embedding", **kept(
+        WORDS, {"Embedding": {"input_dim": 7, "output_dim": 4, "embeddings_constraint": {"UnitNorm": {"axis": 1}}}}, "Flatten", HEAD)},
+    {"id": "fit/constraint-lstm", **kept(SERIES, {"LSTM": {
+        "units": 4, "kernel_constraint": {"MaxNorm": {"max_value": 0.7}}, "recurrent_constraint": "non_neg", "bias_constraint": "max_norm"}}, HEAD)},
+    {"id": "fit/constraint-attention", **kept(SERIES, {"MultiHeadAttention": {
+        "num_heads": 2, "key_dim": 3, "kernel_constraint": {"MaxNorm": {"max_value": 0.5, "axis": 0}}, "bias_constraint": "non_neg"}},
+        "Flatten", HEAD)},
+    {"id": "fit/constraint-convolution", **kept(
+        SERIES, {"Conv1D": {"filters": 4, "kernel_size": 2, "kernel_constraint": {"MaxNorm": {"max_value": 0.6, "axis": [0, 1]}}}},
+        {"SeparableConv1D": {"filters": 4, "kernel_size": 2, "depthwise_constraint": "non_neg", "pointwise_constraint": {"UnitNorm": {"axis": [0, 1]}}}},
+        {"PReLU": {"alpha_constraint": "non_neg"}}, "Flatten", HEAD)},
+]
+
 
 def main():
     only = sys.argv[1:]
-    lines = [json.dumps(record(c)) for c in CASES + MASKS if not only or c["id"] in only]
+    lines = [json.dumps(record(c)) for c in CASES + MASKS + CONSTRAINTS if not only or c["id"] in only]
     head = {"format": 1, "area": "fit", "program": "tests/train/fit_golden_test.c", "keras": keras.__version__,
             "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties, masks by name"}
     print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")

@@ -35,7 +35,8 @@ static const dt_field fields[] = {
     DT_TREE(struct batch_normalization, moving_variance_initializer, .forms = dt_initializer_forms, .help = "default ones"),
     DT_LAYER_FIELDS(struct batch_normalization),
     DT_ONLY("renorm", "false"), DT_ONLY("renorm_momentum", "0.99"), DT_NOT_YET("renorm_clipping"),
-    DT_REGULARIZER(struct batch_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct batch_normalization, GAMMA, "gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
+    DT_REGULARIZER(struct batch_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct batch_normalization, GAMMA, "gamma_regularizer"),
+    DT_CONSTRAINT(struct batch_normalization, BETA, "beta_constraint"), DT_CONSTRAINT(struct batch_normalization, GAMMA, "gamma_constraint"),
     DT_END
 };
 

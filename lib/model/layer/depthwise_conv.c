@@ -21,7 +21,7 @@ static const dt_field separable_fields[] = {
     DT_CONV_FIELDS(dt_paddings),
     DT_TREE(dt_conv, pointwise_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
     DT_REGULARIZER(dt_conv, POINTWISE, "pointwise_regularizer"),
-    DT_NOT_YET("pointwise_constraint"),
+    DT_CONSTRAINT(dt_conv, POINTWISE, "pointwise_constraint"),
     DT_END
 };
 

@@ -16,7 +16,8 @@ static const dt_field fields[] = {
     DT_FLAG(struct embedding, mask_zero, .help = "0 is no word: layers behind leave such steps out"),
     DT_LAYER_FIELDS(struct embedding),
     DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
-    DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"), DT_NOT_YET("embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
+    DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"),
+    DT_CONSTRAINT(struct embedding, EMBEDDINGS, "embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
     DT_NOT_YET("lora_alpha"), DT_NOT_YET("quantization_config"),
     DT_END
 };

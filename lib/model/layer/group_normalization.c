@@ -28,7 +28,8 @@ static const dt_field fields[] = {
     DT_TREE(struct group_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
     DT_TREE(struct group_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
     DT_LAYER_FIELDS(struct group_normalization),
-    DT_REGULARIZER(struct group_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct group_normalization, GAMMA, "gamma_regularizer"), DT_NOT_YET("beta_constraint"), DT_NOT_YET("gamma_constraint"),
+    DT_REGULARIZER(struct group_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct group_normalization, GAMMA, "gamma_regularizer"),
+    DT_CONSTRAINT(struct group_normalization, BETA, "beta_constraint"), DT_CONSTRAINT(struct group_normalization, GAMMA, "gamma_constraint"),
     DT_END
 };
 

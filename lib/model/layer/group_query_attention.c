@@ -31,8 +31,9 @@ static const dt_field fields[] = {
     DT_NOISE_FIELD(struct attention),
     DT_LAYER_FIELDS(struct attention),
     DT_ONLY("flash_attention", "false"),
-    DT_REGULARIZER(struct attention, KERNEL, "kernel_regularizer"), DT_REGULARIZER(struct attention, BIAS, "bias_regularizer"), DT_NOT_YET("activity_regularizer"), DT_NOT_YET("kernel_constraint"),
-    DT_NOT_YET("bias_constraint"),
+    DT_REGULARIZER(struct attention, KERNEL, "kernel_regularizer"), DT_REGULARIZER(struct attention, BIAS, "bias_regularizer"), DT_NOT_YET("activity_regularizer"),
+    DT_CONSTRAINT(struct attention, KERNEL, "kernel_constraint"),
+    DT_CONSTRAINT(struct attention, BIAS, "bias_constraint"),
     DT_END
 };
 

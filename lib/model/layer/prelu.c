@@ -11,7 +11,7 @@ static const dt_field fields[] = {
     DT_TREE(struct prelu, alpha_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
     DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms, .help = "along which one alpha serves all; counted from 1"),
     DT_LAYER_FIELDS(struct prelu),
-    DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"), DT_NOT_YET("alpha_constraint"),
+    DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"), DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
     DT_END
 };
 

@@ -42,8 +42,9 @@ typedef struct dt_recurrent {
     DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("dropout", "0"), \
     DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
     DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"), \
-    DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), DT_NOT_YET("kernel_constraint"), \
-    DT_NOT_YET("recurrent_constraint"), DT_NOT_YET("bias_constraint")
+    DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), \
+    DT_CONSTRAINT(dt_recurrent, KERNEL, "kernel_constraint"), \
+    DT_CONSTRAINT(dt_recurrent, RECURRENT, "recurrent_constraint"), DT_CONSTRAINT(dt_recurrent, BIAS, "bias_constraint")
 #define DT_RECURRENT_GATE_FIELD \
     DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "of the gates")
 

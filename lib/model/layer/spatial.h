@@ -62,17 +62,18 @@ typedef struct dt_conv {
     DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
     DT_LAYER_FIELDS(dt_conv), \
     DT_INSTEAD("kernel", "write 'kernel_size'"), DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"), \
-    DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"), DT_NOT_YET("bias_constraint")
+    DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"), \
+    DT_CONSTRAINT(dt_conv, BIAS, "bias_constraint")
 #define DT_CONV_FILTERS \
     DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true, .help = "output channels"), \
     DT_INSTEAD("out_channels", "write 'filters'")
 #define DT_CONV_KERNEL \
     DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
-    DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"), DT_NOT_YET("kernel_constraint")
+    DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"), DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
 #define DT_CONV_DEPTHWISE \
     DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "outputs for each input channel"), \
     DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
-    DT_REGULARIZER(dt_conv, DEPTHWISE, "depthwise_regularizer"), DT_NOT_YET("depthwise_constraint")
+    DT_REGULARIZER(dt_conv, DEPTHWISE, "depthwise_regularizer"), DT_CONSTRAINT(dt_conv, DEPTHWISE, "depthwise_constraint")
 
 /* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate both above 1. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) DT_MUST_USE;
