@@ -11,10 +11,20 @@
 
 /* ---- the file ---- */
 
+/* The file is there before anybody knows what words stand for. */
+static dt_status *check_name(const dt_tree *value)
+{
+    if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{'))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at, "nothing is substituted in " DT_KERAS_KEY ", got '%.80s'", value->text),
+                      "an override says another file: model." DT_KERAS_KEY "=FILE");
+}
+
 dt_status *dt_job_import_model(dt_job *j)
 {
     dt_tree *model = dt_tree_get(j->tree, "model");
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
+    DT_TRY(check_name(value));
     bool of_base = value && j->base && value->at.source == j->base, trains = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN;
     char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
     dt_status *s = dt_keras_import(j->arena, directory, model);

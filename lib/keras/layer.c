@@ -70,12 +70,6 @@ static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
         dt_keras_drop(arguments, "name");
 }
 
-static bool is_true(const dt_tree *map, const char *key)
-{
-    const dt_tree *t = dt_tree_get(map, key);
-    return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") == 0;
-}
-
 static bool same(const dt_tree *a, const dt_tree *b)
 {
     dt_str x = { 0 }, y = { 0 };
@@ -105,14 +99,14 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
     dt_tree *there = direction(arena, forward, "forward_"), *back = direction(arena, backward, "backward_");
     if (!there || !back)
         return NULL;
-    bool mirrored = is_true(there, "go_backwards") != is_true(back, "go_backwards"), onward = is_true(there, "go_backwards");
+    bool reversed = dt_keras_is_true(there, "go_backwards"), mirrored = reversed != dt_keras_is_true(back, "go_backwards");
     dt_keras_drop(back, "go_backwards");
     dt_tree *plain = dt_tree_copy(arena, forward);
     dt_keras_drop(plain->entry[0].value, "go_backwards");
     if (!mirrored || !same(plain, backward))
         return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer is another one than the forward layer"),
                           "dtrain's Bidirectional runs one layer both ways");
-    if (!onward)
+    if (!reversed)
         *forward = *plain;
     dt_keras_drop(l->arguments, "backward_layer");
     return NULL;
@@ -135,6 +129,8 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
         return NULL;
     if (!ends_with_activation(l))
         return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; dtrain takes the name of one there", l->class_name->text);
+    if (dt_tree_get(l->arguments, "activity_regularizer"))
+        return dt_fail(DT_E_KERAS_MODEL, &t->at, "activity_regularizer beside an activation that is a layer: each would be another layer's here");
     dt_keras_put(t->entry[0].value, "name", &t->at, dt_keras_scalar(arena, &t->at, dt_arena_printf(arena, "%s_activation", l->name)));
     dt_keras_drop(l->arguments, "activation");
     if (l->row == &dt_layer_activation)

@@ -111,12 +111,6 @@ static const char *joined(const dt_keras_model *m, int i, const dt_keras_tensors
     return mask;
 }
 
-static bool is_true(const dt_tree *map, const char *key)
-{
-    const dt_tree *t = dt_tree_get(map, key);
-    return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") == 0;
-}
-
 static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer *l, const char *input)
 {
     const dt_tree zero = { .kind = DT_TREE_SCALAR, .text = "0" }, *value = dt_tree_get(l->arguments, "mask_value");
@@ -128,7 +122,7 @@ void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *
     const dt_tree zero = { .kind = DT_TREE_SCALAR, .text = "0" };
     dt_keras_layer *l = &m->layer[i];
     if (l->row == &dt_layer_embedding || l->row == &dt_layer_token_and_position_embedding)
-        l->mask = is_true(l->arguments, "mask_zero") ? unlike(m->arena, from->name[0]->text, &zero) : NULL;
+        l->mask = dt_keras_is_true(l->arguments, "mask_zero") ? unlike(m->arena, from->name[0]->text, &zero) : NULL;
     else if (l->row == &dt_layer_masking)
         l->mask = mask_of_masking(m, l, from->name[0]->text);
     else if (l->row && l->row->mask == dt_masks_joined)

@@ -43,6 +43,12 @@ void dt_keras_drop(dt_tree *map, const char *key)
     map->n = n;
 }
 
+bool dt_keras_is_true(const dt_tree *map, const char *key)
+{
+    const dt_tree *t = dt_tree_get(map, key);
+    return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") == 0;
+}
+
 /* ---- objects ---- */
 
 dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind, dt_tree **out)
@@ -70,6 +76,9 @@ dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name)
     DT_TRY(dt_tree_expect(thing, DT_TREE_MAP, "a thing of Keras"));
     DT_TRY(dt_keras_member(thing, "class_name", DT_TREE_SCALAR, &class_name));
     *name = class_name;
+    if (!dt_tree_get(thing, "module"))
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' comes without its module, which Keras 3 writes", class_name->text),
+                          "load a model of Keras 2 with Keras 3, and write it again");
     if (is_of_keras(dt_tree_get(thing, "module")))
         return NULL;
     dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is not of Keras but of a program: dtrain has no code of it", class_name->text);

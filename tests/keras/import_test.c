@@ -221,6 +221,8 @@ static const struct bad {
     { "{\"a\": 1, \"a\": 2}", "job.yaml", "model.json: key 'a' appears twice" },
     { "{}", "model.json", "there is no 'class_name', as Keras 3 writes it" },
     { "{\"module\": \"keras\", \"class_name\": 3}", "model.json: class_name", "'3' is neither a Sequential nor a Functional model" },
+    { "{\"class_name\": \"Sequential\", \"keras_version\": \"2.12.0\", \"config\": {}}", "model.json: class_name",
+      "'Sequential' comes without its module, which Keras 3 writes" },
     { "{\"module\": \"mine\", \"class_name\": \"Net\", \"config\": {}}", "model.json: class_name",
       "'Net' is not of Keras but of a program: dtrain has no code of it" },
     { "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {}}", "model.json: config", "there is no 'layers', as Keras 3 writes it" },
