@@ -56,6 +56,11 @@ for name in '' -words; do
 done
 echo "the same weights"
 
+
+sed 's/"name": "float32"/"name": "mixed_bfloat16"/g' "$TEST_DIR/base/flowers.json" >"$TEST_DIR/base/few.json"
+"$DTRAIN" fit --json "$TEST_DIR/imported.yaml" model.keras_config=base/few.json output.dir="$TEST_DIR/few" >"$TEST_DIR/few.jsonl"
+"$DTRAIN" fit --json "$TEST_DIR/imported.yaml" compile.precision=mixed_bfloat16 output.dir="$TEST_DIR/job" >"$TEST_DIR/job.jsonl"
+[ "$(weights "$TEST_DIR/few.jsonl")" = "$(weights "$TEST_DIR/job.jsonl")" ] || echo "a policy of layers is another one than the job's"
 echo "
 what is shown, trained and kept has the layers"
 "$DTRAIN" config show "$TEST_DIR/imported.yaml" | sed -n '/^model:/,/^[^ ]/p'
