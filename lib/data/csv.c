@@ -350,18 +350,13 @@ static dt_status *reread(const dt_examples *x, int file, int64_t row, dt_csv *c)
     return s;
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_again(const dt_examples *x, int e, int64_t row, void *out)
 {
     int file = 0;
-    const int *index;
     dt_csv c = {0};
-    if (x->kept && x->element[e].text) {
-        strcpy(out, x->rows[e].data + x->text[e][row]);
-        return NULL;
-    }
     while (row >= x->first[file + 1])
         file++;
-    index = x->index[file];
+    const int *index = x->index[file];
     for (int i = 0; i < e; i++)
         index += x->element[i].columns.n;
     dt_status *s = reread(x, file, row, &c);
@@ -369,6 +364,14 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
         s = dt_csv_values(&c, &x->element[e], index, out);
     dt_csv_close(&c);
     return dt_at(s, &x->stored[e].at);
+}
+
+static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+{
+    if (!x->kept || !x->element[e].text)
+        return read_again(x, e, row, out);
+    strcpy(out, x->rows[e].data + x->text[e][row]);
+    return NULL;
 }
 
 const dt_format dt_format_csv = {

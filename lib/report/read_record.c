@@ -17,12 +17,6 @@ int64_t dt_report_int(const json_t *object, const char *key)
     return x > largest ? largest : x < 0 ? 0 : x;
 }
 
-double dt_report_number(const json_t *object, const char *key)
-{
-    const json_t *x = json_object_get(object, key);
-    return json_is_number(x) ? json_number_value(x) : (double)NAN;
-}
-
 static const char *kept_text(dt_report_run *r, const json_t *line, const char *key)
 {
     const char *text = dt_report_text(line, key);

@@ -90,10 +90,9 @@ void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3)
 bool dt_report_record_line(dt_report_run *r, dt_line *l);
 bool dt_report_history_line(dt_report_run *r, dt_line *l);
 
-/* Members of a line: of another type, or absent, they are NULL, 0, not a number. */
+/* Members of a line: of another type, or absent, they are NULL, 0. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);
-double dt_report_number(const json_t *object, const char *key);
 
 /* How it ended, in a word for a badge ("completed", "stopped early", "diverged", "stopped", "failed", "running", "interrupted", "not recorded"), and a
  * sentence about it. */

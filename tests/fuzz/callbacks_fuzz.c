@@ -1,6 +1,6 @@
 /*
- * What callbacks remember in a checkpoint, one JSON object: a run with every callback that keeps something goes on from it to its end. The checkpoint is
- * one that the run itself wrote after its first epoch, with another text in its state.json and the checksum that goes with it. A digit before the
+ * What callbacks remember in a checkpoint, one JSON object: a run with every callback that keeps something goes on from it to its end. The checkpoint
+ * is one that the run itself wrote after its first epoch, with another text in its state.json and the checksum that goes with it. A digit before the
  * object says which of the jobs it is.
  */
 #include <stdlib.h>
@@ -140,11 +140,12 @@ static const saved *saved_by(int job)
 
 FUZZ_TARGET(callbacks)
 {
-    char step[] = STEP "/";
+    static const char events[64];
+    char tree[] = STEP "/\nrun/tb/train/events.out.tfevents.1.x.2.0\nrun/tb/train/events.out.tfevents.2.x.2.0\nrun/tb/train/other";
     const char *text = fuzz_string(data, size);
     const int job = *text >= '0' && *text < '0' + JOBS ? *text++ - '0' : 0;
     const saved *first = saved_by(job);
-    const char *folder = fuzz_tree(step, "", 0);
+    const char *folder = fuzz_tree(tree, events, sizeof events);
     put_saved(folder, first, text);
     fuzz_done(train(folder, jobs[job], 0));
     return 0;

@@ -9,10 +9,12 @@ static const char *const words[] = {
     "header: false, element: {x: {columns: [0, 1], dtype: int64}, y: {column: 2, default_value: 7}}",
     "field_delim: ';', element: {x: {columns: [a, b], dtype: uint8}, y: {column: c, dtype: int32, vocabulary: [red, green]}}",
     "element: {x: {columns: [a, b, c, d], shape: [2, 2], dtype: float64, default_value: -1}}",
-    "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: int16}}, map: {x: [text_vectorization: {output_sequence_length: 2}]}",
+    "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: int16}}, "
+    "map: {x: [text_vectorization: {output_sequence_length: 2}]}",
     "element: {s: {column: a, dtype: string, max_bytes: 9}, y: {column: b, dtype: int8, default_value: 200}}, map: {s: [string_lookup: {}]}",
     "element: {x: {column: a, dtype: bool}, y: {column: b, dtype: int8}, z: {column: c, dtype: int16}}",
-    "element: {x: {column: a, dtype: int8, vocabulary: [w0,w1,w2,w3,w4,w5,w6,w7,w8,w9]}, y: {column: b, dtype: int32}}, map: {y: [one_hot: {num_classes: 3}]}",
+    "element: {x: {column: a, dtype: int8, vocabulary: [w0,w1,w2,w3,w4,w5,w6,w7,w8,w9]}, y: {column: b, dtype: int32}}, "
+    "map: {y: [one_hot: {num_classes: 3}]}",
 };
 enum { WORDS = sizeof words / sizeof *words };
 

@@ -15,6 +15,10 @@ static void take(const dt_parsed_example *x, const char *name)
             void *out = dt_alloc((size_t)count * 8 + 1);
             s = dt_feature_read(x, name, &type, out);
             free(out);
+            type.dim[0]++;
+            dt_status *other = dt_feature_read(x, name, &type, NULL);
+            FUZZ_CHECK(other, "more values than there are");
+            fuzz_done(other);
         }
         fuzz_done(s);
     }

@@ -1,5 +1,6 @@
-/* The layer that decompresses: gzip and zlib, from a file, from standard input, and of a member of an archive. The first byte says which; half of them
- * compress the rest first, so that what comes behind the checksums is met too. */
+/* The layer that decompresses: gzip and zlib, from a file, from standard input, and of a member of an archive. The first byte says which; half of
+ * them compress the rest first, so that what comes behind the checksums is met too. */
+#define _GNU_SOURCE /* pipe2 */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ static void read_member(const char *path, const dt_inflow_member *m, const readi
 {
     dt_inflow *file = NULL;
     dt_status *s = dt_inflow_open_member(&file, path, m);
+    if (!s)
+        FUZZ_CHECK(dt_inflow_size(file) == m->packed, "another size");
     if (!s && m->packed > 0)
         s = dt_inflow_pread(file, &(char){0}, 1, m->packed - 1);
     read_all(s, file, how);
@@ -73,9 +76,25 @@ static size_t compress_into(unsigned char *out, size_t room, const uint8_t *data
     return z.total_out;
 }
 
+/* A pipe whose writer has stopped, so that there is no end: what is there is read, the rest is an error of the system. */
+static void read_pipe(const uint8_t *bytes, size_t n, const reading *how)
+{
+    int end[2];
+    const int kept = dup(STDIN_FILENO);
+    dt_inflow *file = NULL;
+    FUZZ_CHECK(kept >= 0 && pipe2(end, O_CLOEXEC | O_NONBLOCK) == 0 && dup2(end[0], STDIN_FILENO) == STDIN_FILENO, "no pipe");
+    FUZZ_CHECK(write(end[1], bytes, n) == (ssize_t)n, "no room in the pipe");
+    dt_status *s = dt_inflow_stdin(&file);
+    read_all(s, file, how);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    close(end[0]);
+    close(end[1]);
+}
+
 static void read_ways(const char *path, const dt_inflow_member *m, int how)
 {
-    const reading file = {how & AS_ZLIB, true, 1 + (how >> 4) * 4099};
+    const reading file = {how & AS_ZLIB, true, 1 + (how >> 5) * 4099};
     const reading stdin_as_well = {false, how & AS_ZLIB, file.piece}, member = {false, false, file.piece};
     read_file(path, &file);
     read_stdin(path, &stdin_as_well);
@@ -98,6 +117,8 @@ FUZZ_TARGET(gzip)
     const dt_inflow_member m = {.packed = (int64_t)all, .deflated = n > 0, .size = (int64_t)size - 2 + data[1] % 3 - 1,
                                 .crc = data[1] % 2 ? crc32(0, data + 2, (uInt)size - 2) : data[1]};
     read_ways(fuzz_file(n ? packed : data + 2, all), &m, how);
+    if (all <= 4096)
+        read_pipe(n ? packed : data + 2, all, &(reading){.peeks = true, .piece = 4100});
     free(packed);
     return 0;
 }

@@ -5,6 +5,7 @@
 FUZZ_TARGET(npz)
 {
     fuzz_dataset("{format: npy, train: {x: %s}, global_batch_size: 4}", fuzz_file(data, size));
+    fuzz_dataset("{format: npy, train: {x: %s/a.npz/y}, global_batch_size: 4}", fuzz_folder("a.npz", data, size));
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* The command line: a word a line; verbs and the values of their options. Words such as DTRAIN_seed=3 are variables of the environment. Nothing is run. */
+/* The command line: a word a line; verbs and the values of their options. Words such as DTRAIN_seed=3 are variables of the environment. Nothing is
+ * run. */
 #define _GNU_SOURCE /* setenv */
 #include <stdio.h>
 #include <stdlib.h>

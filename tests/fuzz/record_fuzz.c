@@ -1,4 +1,5 @@
 /* What a run's directory says, as `dtrain report` reads it: record.jsonl, and the same bytes as history.jsonl; the whole page is made of it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,16 +22,27 @@ static void look(const char *page)
         FUZZ_CHECK(*c >= ' ' || *c == '\n' || *c == '\t', "a control character out of a file");
 }
 
+/* What a directory has: all of it the same bytes, a checkpoint and the lock too. */
+static const char *const kinds[] = {
+    "record.jsonl\nhistory.jsonl\n.lock\nckpt/step-00000001/state.json\nckpt/step-00000003/state.json\n",
+    "history.jsonl\nckpt/step-00000003/state.json\n",
+    "record.jsonl\nhistory.jsonl\n",
+    "other\n",
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 FUZZ_TARGET(record)
 {
-    const char *folder = fuzz_folder("record.jsonl", data, size);
-    char *page = NULL;
-    fuzz_folder_add("history.jsonl", data, size);
-    const dt_run_report_request q = {.runs = (const char *const[]){folder, folder}, .n_runs = 1 + (int)(size % 2), .output = "-"};
+    char *names = strdup(kinds[size % KINDS]), path[256], *page = NULL;
+    FUZZ_CHECK(names, "no memory");
+    const char *folder = fuzz_tree(names, data, size);
+    snprintf(path, sizeof path, "%s/", folder);
+    const dt_run_report_request q = {.runs = (const char *const[]){path, folder}, .n_runs = 1 + (int)(size % 2), .output = "-"};
     dt_status *s = dt_run_report(&q, &page);
     if (!s)
         look(page);
     free(page);
+    free(names);
     fuzz_done(s);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * All fuzz targets over what was found so far: every file of tests/fuzz/corpus/NAME goes through target NAME once. No libFuzzer is needed for that.
- * Words name targets; none: all. With the word --starved each file goes through once more for every allocation whose size comes from it (dt_try_alloc),
- * which fails: asked is an error, or the end with exit code 71.
+ * Words name targets; none: all. With the word --starved each file goes through once more for every allocation whose size comes from it
+ * (dt_try_alloc), which fails: asked is an error, or the end with exit code 71.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* state.json, a checkpoint's manifest; then the checkpoint, as verbs look at it. Its tensors are those of an empty model. What is read is printed, and read
- * as the same. */
+/* state.json, a checkpoint's manifest; then the checkpoint, as verbs look at it. Its tensors are those of an empty model. What is read is printed,
+ * and read as the same. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,10 @@
 /* Names below ckpt/ of a run, and the checkpoints found by them: the newest, and what `ckpt ls` says. Each file there is one good state.json. */
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "dtrain.h"
 #include "format/state.h"
+#include "format/steps.h"
 #include "fuzz.h"
 
 static void list(const char *run, bool json)
@@ -10,6 +12,24 @@ static void list(const char *run, bool json)
     char *text = NULL;
     fuzz_done(dt_checkpoint_list(run, json, &text));
     free(text);
+}
+
+/* Also what a killed run left. A name that is printed is that of its step. */
+static void list_names(const char *run)
+{
+    dt_arena *arena = dt_arena_create();
+    char *ckpt = dt_path_join(run, "ckpt");
+    for (int temporary = 0; temporary < 2; temporary++) {
+        dt_step_list names;
+        dt_status *strange = NULL, *s = dt_steps_list(arena, ckpt, temporary, &names, &strange);
+        int64_t step;
+        for (int i = 0; !s && i < names.n; i++)
+            FUZZ_CHECK(dt_step_parse(dt_step_format(arena, names.item[i].step), &step) && step == names.item[i].step, "another step");
+        fuzz_done(s);
+        fuzz_done(strange);
+    }
+    free(ckpt);
+    dt_arena_destroy(arena);
 }
 
 static void find_newest(const char *run)
@@ -34,6 +54,7 @@ FUZZ_TARGET(steps)
     dt_str_release(&text);
     list(run, false);
     list(run, true);
+    list_names(run);
     find_newest(run);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What `predict` reads row by row: NPY, NPZ, IDX, CSV, JSON lines, TFRecord, pictures, told apart by their first bytes. The byte before them says what the
- * job says of its own data, and whether they come from standard input.
+ * What `predict` reads row by row: NPY, NPZ, IDX, CSV, JSON lines, TFRecord, pictures, told apart by their first bytes. The byte before them says
+ * what the job says of its own data, and whether they come from standard input.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,13 +21,15 @@ static const dt_element few[] = {
 static const dt_element each[MOST_INPUTS] = {ONE("a", DT_BOOL),  ONE("b", DT_UINT8), ONE("c", DT_INT8),   ONE("d", DT_INT16),
                                              ONE("e", DT_INT32), ONE("f", DT_INT64), ONE("g", DT_FLOAT64)};
 
+#define SYNTHETIC                                                                                                                               \
+    "{format: synthetic, examples: 4, element: {x: {shape: [2]}, y: {dtype: int32}}, map: {x: [{rescale: {scale: 0.5}}]}, global_batch_size: 4}"
 static const struct {
     const char *text;
     const dt_element *input;
     int n;
 } jobs[] = {
-    {"{format: synthetic, examples: 4, element: {x: {shape: [2]}, y: {dtype: int32}}, map: {x: [{rescale: {scale: 0.5}}]}, global_batch_size: 4}", few, 1},
-    {"{format: synthetic, examples: 4, element: {x: {shape: [2]}, y: {dtype: int32}}, map: {x: [{rescale: {scale: 0.5}}]}, global_batch_size: 4}", few, 2},
+    {SYNTHETIC, few, 1},
+    {SYNTHETIC, few, 2},
     {"{format: csv, train: t, element: {x: {columns: [a, b]}, y: {column: c, dtype: int32}}, global_batch_size: 4}", few, 2},
     {"{format: csv, train: t, header: false, field_delim: ';', element: {x: {columns: [0, 1]}}, global_batch_size: 4}", few, 2},
     {"{format: csv, train: t, header: false, element: {x: {columns: [1, 2], default_value: 3}}, global_batch_size: 4}", few, 1},
@@ -37,8 +39,9 @@ static const struct {
     {"{format: tfrecord, train: t, element: {x: {dtype: string, max_bytes: 9}}, map: {x: [text_vectorization: {output_sequence_length: 2}]}, "
      "global_batch_size: 4}", few, 1},
     {"{format: csv, train: t, element: {x: {column: a, dtype: int32}}, map: {x: [one_hot: {num_classes: 2}]}, global_batch_size: 4}", few, 1},
-    {"{format: csv, train: t, element: {a: {column: a, dtype: bool}, b: {column: b, dtype: uint8}, c: {column: c, dtype: int8}, d: {column: d, dtype: int16}, "
-     "e: {column: e, dtype: int32}, f: {column: f, dtype: int64}, g: {column: g, dtype: float64}}, global_batch_size: 4}", each, MOST_INPUTS},
+    {"{format: csv, train: t, element: {a: {column: a, dtype: bool}, b: {column: b, dtype: uint8}, "
+     "c: {column: c, dtype: int8}, d: {column: d, dtype: int16}, e: {column: e, dtype: int32}, "
+     "f: {column: f, dtype: int64}, g: {column: g, dtype: float64}}, global_batch_size: 4}", each, MOST_INPUTS},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 

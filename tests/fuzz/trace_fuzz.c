@@ -1,4 +1,5 @@
 /* trace.json.gz of a run, as `dtrain trace RUN` prints it: the bytes as they are, or behind the first one compressed. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -25,6 +26,9 @@ FUZZ_TARGET(trace)
     FUZZ_CHECK(room, "no memory for the input");
     const char *folder = size > 0 && data[0] % 2 ? packed(data + 1, size - 1, room, n) : fuzz_folder(DT_RECORDING_FILE, data, size);
     dt_status *s = dt_run_trace_text(folder, &text);
+    char none[256], *nothing = NULL;
+    snprintf(none, sizeof none, "%s/none", folder);
+    fuzz_done(dt_run_trace_text(none, &nothing));
     FUZZ_CHECK(s || (text && *text == '{'), "a recording that is none");
     fuzz_done(s);
     free(text);
