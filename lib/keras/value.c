@@ -99,10 +99,10 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
     return NULL;
 }
 
-/* Initialisers, regularisers, layers: no two have one name. */
+/* Initialisers, regularisers, constraints, layers: no two have one name. */
 static const dt_field *find_fields(const char *name)
 {
-    const dt_kind *const *(*const tables[])(int *) = { dt_initializers, dt_regularizers, dt_layers };
+    const dt_kind *const *(*const tables[])(int *) = { dt_initializers, dt_regularizers, dt_constraints, dt_layers };
     const dt_kind *row = NULL;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !row; i++) {
         int n;

@@ -234,9 +234,6 @@ static const struct bad {
     { SEQUENTIAL(INPUT ", " LAYER("Dense", "")), "model.json: config.layers[1].config", "required key 'units' is missing in Dense" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"lora_rank\": 4")), "model.json: config.layers[1].config.lora_rank",
       "unknown key 'lora_rank' in Dense" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"kernel_constraint\": {\"module\": \"keras.constraints\", \"class_name\": \"MaxNorm\", "
-                                            "\"config\": {}}")),
-      "model.json: config.layers[1].config.kernel_constraint", "unknown key 'kernel_constraint' in Dense" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
       "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'" },
     { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
