@@ -14,8 +14,7 @@ static const char *const words[] = {
     "train: %s, element: {image: {shape: [2, 2, 1], dtype: uint8}, label: {num_classes: 3}}",
     "train: %s, validation_split: 0.5, element: {image: {shape: [2, 2, 1]}, label: {num_classes: 2}}",
     "train: %s, element: {image: {shape: [3, 5, 1], interpolation: bilinear}, label: {num_classes: 3}}",
-    "train: %s/t, validation: %s/v, element: {image: {shape: [4, 1, 3], interpolation: nearest, crop_to_aspect_ratio: true}, "
-    "label: {num_classes: 1}}",
+    "train: %s/t, validation: %s/v, element: {label: {num_classes: 1}, image: {shape: [4,1,3], interpolation: nearest, crop_to_aspect_ratio: true}}",
 };
 enum { WORDS = sizeof words / sizeof *words };
 
