@@ -38,6 +38,14 @@ dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
 void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer, and one that did not open */
 /* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
+/* CANT_CREATE where a rename to that name would replace what is no file: a device, a FIFO, a directory. */
+dt_status *dt_file_check_target(const char *path) DT_MUST_USE;
+
+/* Of an output that a user names: where it is to be committed, links followed as redirection follows them, to what is not there yet, too; the caller frees it.
+ * CANT_CREATE where they go round, or lead to what is no file. *path is NULL then. */
+dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
+/* dt_file_commit there. */
+dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
 
 /* The end of that for a file that was written by parts, is synced and closed; where it fails, the temporary one is removed. */
 dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;

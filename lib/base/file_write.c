@@ -207,7 +207,7 @@ static dt_status *rename_synced(const char *from, const char *to)
 }
 
 /* A rename would take the name away from a device or a FIFO; a link is what is replaced, not what it points to. */
-static dt_status *check_replaceable(const char *path)
+dt_status *dt_file_check_target(const char *path)
 {
     struct stat st;
     if (!*path)
@@ -221,7 +221,7 @@ dt_status *dt_file_commit(const char *path, const void *bytes, size_t n)
 {
     dt_str temporary = {0};
     dt_writer w = {.fd = -1};
-    DT_TRY(check_replaceable(path));
+    DT_TRY(dt_file_check_target(path));
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_whole(&w, temporary.data, bytes, n);
     if (s)

@@ -17,8 +17,9 @@ static const dt_output_format formats[] = {
 dt_status *dt_sink_open(dt_sink *s, const char *path)
 {
     dt_str temporary = {0};
-    dt_str_printf(&temporary, "%s.tmp", path);
-    *s = (dt_sink){.path = dt_strdup(path)};
+    *s = (dt_sink){0};
+    DT_TRY(dt_file_target(path, &s->path));
+    dt_str_printf(&temporary, "%s.tmp", s->path);
     dt_status *bad = dt_writer_open(&s->w, dt_str_text(&temporary));
     s->open = !bad;
     dt_str_release(&temporary);

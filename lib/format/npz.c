@@ -1,4 +1,5 @@
 /* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored as it is, little-endian. */
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -64,10 +65,13 @@ static dt_status *write_beside(const char *temporary, const dt_arrays *x)
 dt_status *dt_npz_write(const char *path, const dt_arrays *x)
 {
     dt_str temporary = {0};
-    dt_str_printf(&temporary, "%s.tmp", path);
+    char *target;
+    DT_TRY(dt_file_target(path, &target));
+    dt_str_printf(&temporary, "%s.tmp", target);
     dt_status *s = write_beside(dt_str_text(&temporary), x);
     if (!s)
-        s = dt_file_adopt(dt_str_text(&temporary), path);
+        s = dt_file_adopt(dt_str_text(&temporary), target);
     dt_str_release(&temporary);
+    free(target);
     return s;
 }

@@ -129,11 +129,14 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
 {
     dt_digest unused;
     dt_str temporary = {0};
-    dt_str_printf(&temporary, "%s.tmp", path);
+    char *target;
+    DT_TRY(dt_file_target(path, &target));
+    dt_str_printf(&temporary, "%s.tmp", target);
     dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &unused);
     if (!s)
-        s = dt_file_adopt(dt_str_text(&temporary), path);
+        s = dt_file_adopt(dt_str_text(&temporary), target);
     dt_str_release(&temporary);
+    free(target);
     return s;
 }
 

@@ -55,7 +55,7 @@ static dt_status *write_onnx(const exporting *e)
                                .n_metadata = tell_facts(e, facts)};
     dt_status *bad = dt_onnx_write(&q, &text);
     if (!bad)
-        bad = dt_file_commit(e->q->path, dt_str_text(&text), text.size);
+        bad = dt_file_output(e->q->path, dt_str_text(&text), text.size);
     dt_str_release(&text);
     dt_graph_destroy(g);
     return bad;

@@ -165,7 +165,7 @@ static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *ou
 
 static dt_status *hand_over(const dt_plan_request *q, dt_str *out, char **text)
 {
-    dt_status *s = q->file ? dt_file_commit(q->file, dt_str_text(out), out->size) : NULL;
+    dt_status *s = q->file ? dt_file_output(q->file, dt_str_text(out), out->size) : NULL;
     if (q->file)
         dt_str_clear(out);
     if (!s)

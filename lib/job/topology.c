@@ -120,7 +120,7 @@ static dt_status *show(const dt_topology_request *q, const dt_resolver *r, dt_st
     dt_device_assignment_unref(a);
     if (!q->svg || strcmp(q->svg, "-") == 0)
         return NULL;
-    dt_status *s = dt_file_commit(q->svg, dt_str_text(out), out->size);
+    dt_status *s = dt_file_output(q->svg, dt_str_text(out), out->size);
     dt_str_clear(out);
     return s;
 }

@@ -99,7 +99,7 @@ DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **tex
     char *path = request->output ? dt_strdup(request->output) : dt_path_join(request->runs[0], "report.html");
     bool to_text = strcmp(path, "-") == 0;
     if (!s && !to_text)
-        s = dt_file_commit(path, dt_str_text(&out), out.size);
+        s = (request->output ? dt_file_output : dt_file_commit)(path, dt_str_text(&out), out.size);
     if (s || !to_text)
         dt_str_release(&out);
     if (!s)

@@ -149,6 +149,36 @@ static void test_output_follows_no_links(void **state)
     assert_holds(DIR_ "/secret", "secret");
 }
 
+/* What users name: a link is followed to its end, there or not. */
+static void test_targets_follow_links(void **state)
+{
+    (void)state;
+    static const struct { const char *link, *to, *target; } rows[] = {
+        {"plain", NULL, DIR_ "/plain"}, {"a", "plain", DIR_ "/plain"}, {"b", "a", DIR_ "/plain"}, {"hanging", "sub/new", DIR_ "/sub/new"},
+        {"over", "hanging", DIR_ "/sub/new"}, {"up", "../file/plain", DIR_ "/../file/plain"}, {"away", "/nowhere/x", "/nowhere/x"},
+    };
+    static const char *const bad[] = {DIR_ "/round", DIR_ "/there", DIR_ "/pipe", DIR_ "/folder", DIR_ "/null", ""};
+    char path[128], *target;
+    assert_int_equal(symlink("there", DIR_ "/round") | symlink("round", DIR_ "/there") | mkfifo(DIR_ "/fifo", 0600), 0);
+    assert_int_equal(symlink("fifo", DIR_ "/pipe") | symlink(".", DIR_ "/folder") | symlink("/dev/null", DIR_ "/null"), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(path, sizeof path, DIR_ "/%s", rows[i].link);
+        assert_int_equal(rows[i].to ? symlink(rows[i].to, path) : 0, 0);
+        assert_ok(dt_file_target(path, &target));
+        assert_string_equal(target, rows[i].target);
+        free(target);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dt_status *s = dt_file_target(bad[i], &target);
+        assert_int_equal(dt_status_number(s), DT_E_CANT_CREATE);
+        assert_null(target);
+        dt_status_free(s);
+    }
+    assert_ok(dt_file_output(DIR_ "/b", "through", 7));
+    assert_holds(DIR_ "/plain", "through");
+    assert_int_equal(readlink(DIR_ "/b", path, sizeof path), 1);
+}
+
 static void test_writer_truncates_appends_and_abandons(void **state)
 {
     (void)state;
@@ -279,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup(test_commit_replaces_and_leaves_nothing_else, set_up),
         cmocka_unit_test_setup(test_commit_leaves_what_is_no_file, set_up),
         cmocka_unit_test_setup(test_output_follows_no_links, set_up),
+        cmocka_unit_test_setup(test_targets_follow_links, set_up),
         cmocka_unit_test_setup(test_writer_truncates_appends_and_abandons, set_up),
         cmocka_unit_test_setup(test_full_disk_is_an_io_error, set_up),
         cmocka_unit_test_setup(test_directories, set_up),

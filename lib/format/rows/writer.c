@@ -98,8 +98,8 @@ static dt_status *open_file(dt_row_writer *w, const char *path)
 {
     dt_str temporary = {0};
     DT_TRY(check_path(path));
-    dt_str_printf(&temporary, "%s.tmp", path);
-    w->path = dt_strdup(path);
+    DT_TRY(dt_file_target(path, &w->path));
+    dt_str_printf(&temporary, "%s.tmp", w->path);
     w->temporary = dt_str_take(&temporary);
     return dt_writer_open(&w->file, w->temporary);
 }
