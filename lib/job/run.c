@@ -20,7 +20,7 @@ static void warn(const dt_run_options *o, const char *text)
         o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-enum { MOST_LIMITS = 2 };
+enum { MOST_LIMITS = 3 };
 
 /* What the user might take for granted, and is not so. */
 static dt_texts limits_of(const dt_job *j)
@@ -35,6 +35,10 @@ static dt_texts limits_of(const dt_job *j)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
     if (j->strategy.resolver && j->strategy.resolver->why)
         t.v[t.n++] = j->strategy.resolver->why;
+    const char *value, *by = dt_launched_by(&value);
+    if (by)
+        t.v[t.n++] = dt_arena_printf(j->arena, "%s is %s, but strategy %s is of one process: each that was started trains the whole job by itself", by,
+                                     value, j->strategy.row->kind.name);
     return t;
 }
 

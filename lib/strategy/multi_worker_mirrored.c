@@ -24,19 +24,16 @@ static const dt_field fields[] = {
     DT_END
 };
 
-/* What says that this process is one of several; "1" and nothing say that it is the only one. */
-static const char *const launchers[] = { "TF_CONFIG", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
-
 /* Each process would train all of the job by itself, and nobody would notice. */
 static dt_status *check_launchers(void)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *value = getenv(launchers[i]);
-        if (value && *value && strcmp(value, "1") != 0)
-            return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s is set, but workers in processes of their own are not implemented yet", launchers[i]),
-                              "'strategy.workers: 2' are virtual workers of one process; without %s they train", launchers[i]);
-    }
-    return NULL;
+    const char *value, *by = dt_launched_by(&value), *config = getenv("TF_CONFIG");
+    if (config && *config && strcmp(config, "1") != 0)
+        by = "TF_CONFIG";
+    if (!by)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s is set, but workers in processes of their own are not implemented yet", by),
+                      "'strategy.workers: 2' are virtual workers of one process; without %s they train", by);
 }
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)

@@ -75,6 +75,8 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *a
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
+/* The variable, and its value, by which mpirun, srun and the like say that this process is one of several; NULL: none says so. launcher.c */
+const char *dt_launched_by(const char **value);
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
 dt_strategy *dt_strategy_ref(dt_strategy *s);

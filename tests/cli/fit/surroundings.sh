@@ -16,4 +16,8 @@ run comma LC_ALL=de_DE.UTF-8
 run blas OPENBLAS_NUM_THREADS=-1
 find "$TEST_DIR/plain" -perm -o=w | hide
 env OMP_NUM_THREADS=banana "$DTRAIN" fit -n "$tiny" 2>&1 | head -n 1
+# processes that were started together share nothing, and are told so; one alone is
+for several in OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=3 OMPI_COMM_WORLD_SIZE=1 SLURM_NTASKS=2; do
+    env $several "$DTRAIN" fit -n "$tiny" 2>&1 >/dev/null | sed "s/^/$several: /"
+done
 env OMP_NUM_THREADS=3 "$DTRAIN" fit -n "$tiny" | grep -c '3 threads'
