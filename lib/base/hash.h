@@ -15,6 +15,8 @@ void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
 dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
+/* A 64-bit hash of bytes, for maps of this process; `h` is where it goes on from. Bytes that are padding must be set. */
+uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
 /* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);
 

@@ -248,25 +248,10 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
 
 /* ---- value numbering ---- */
 
-/* Eight bytes a step: attributes are long, and every node of every pass is hashed. */
-static uint64_t mix(uint64_t h, const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-    for (; n > 0; n -= n < 8 ? n : 8) {
-        uint64_t word = 0;
-        memcpy(&word, p, n < 8 ? n : 8);
-        p += n < 8 ? n : 8;
-        h = (h ^ word) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-    }
-    return h;
-}
-
 static uint64_t hash_node(const dt_node *n)
 {
-    uint64_t h = mix(14695981039346656037u, &n->op, sizeof n->op);
-    h = mix(h, n->in, (size_t)n->n_in * sizeof *n->in);
-    h = mix(h, n->attr, n->op->attr_size);
+    uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
+    h = dt_hash_bytes(h, n->attr, n->op->attr_size);
     return h ^ h >> 32; /* the table looks at the low bits */
 }
 
