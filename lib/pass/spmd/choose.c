@@ -140,7 +140,7 @@ static double cost_of(const dt_spmd_work *w, int i, const way *y)
     return bytes + dt_spmd_convert_bytes(w, &n->type, &out, &w->layout[i]);
 }
 
-void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
+void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
 {
     way list[MOST_WAYS];
     int n = list_ways(w, i, list), best = 0;

@@ -124,6 +124,8 @@ static void transfer(conversion *c, const dt_layout *to)
 dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole, const dt_layout *to)
 {
     conversion c = { .w = w, .value = m->value, .now = m->layout, .rank = whole->rank };
+    if (dt_layout_equal(&m->layout, to))
+        return c.value;
     if (c.now.on && c.now.on != to->on) {
         add_up(&c, to);
         transfer(&c, to);

@@ -212,6 +212,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
 {
     w->t = dt_trace_create(w->g->name);
     dt_trace_set_batch_parts(w->t, (int)w->parts);
+    w->alike = dt_spmd_alike_create();
     declare(w);
     emit_nodes(w);
     export(w, s);
@@ -222,6 +223,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
         keep_layouts(w, s);
         s->bucket = dt_spmd_buckets(s, s->arena);
     }
+    dt_spmd_alike_destroy(w->alike);
     free(w->lies);
     free(w->note);
     return bad;
@@ -245,6 +247,9 @@ static void read_graph(dt_spmd_work *w)
     w->rule = dt_arena_array(w->arena, dt_rule, n);
     w->layout = dt_arena_array(w->arena, dt_layout, n);
     w->fixed = dt_arena_array(w->arena, bool, n);
+    w->changed = dt_arena_array(w->arena, unsigned, n);
+    w->visited[false] = dt_arena_array(w->arena, unsigned, n);
+    w->visited[true] = dt_arena_array(w->arena, unsigned, n);
     w->only = dt_arena_array(w->arena, dt_mesh_axes, n);
     w->free = dt_arena_array(w->arena, bool, n);
     w->made = dt_arena_array(w->arena, dt_made, n);
@@ -255,6 +260,7 @@ static void read_graph(dt_spmd_work *w)
         const dt_node *node = node_at(w, i);
         dt_type in[DT_MAX_IN];
         w->reader[i] = -1;
+        w->changed[i] = 1;
         w->only[i] = ~(dt_mesh_axes)0;
         for (int k = 0; k < node->n_in; k++) {
             in[k] = node_at(w, node->in[k])->type;
@@ -282,6 +288,7 @@ static bool lay_out(dt_spmd_work *w, bool apart)
     w->mesh = dt_spmd_mesh(w->g, w->o);
     dt_spmd_add_replicas(&w->mesh, w->o->replicas, apart);
     w->batch_axes = 0;
+    w->now = w->batch_changed = 1;
     read_graph(w);
     if (w->o->places && w->o->devices > 1)
         dt_spmd_place(w);

@@ -8,6 +8,9 @@
  * A variable lies as its new value does, and the other way round. So updates come first: what notes say of a weight reaches its gradient through
  * the optimizer before activations have a say in where that lies. What costs nothing to make (constants, a rate repeated) is made for each reader
  * as it wants it, and carries no layout from one to the other.
+ *
+ * Layouts have a time at which they changed last, and a node is visited again only if something of it has changed since: most layouts are found in the first round,
+ * and the rounds after it cost next to nothing.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -175,16 +178,32 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
         if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) || !dt_spmd_divides(w, t, d, next))
             continue;
         w->layout[v].axes[d] = next;
-        w->batch_axes |= t->dim[d] < 0 ? next : 0;
+        w->changed[v] = ++w->now;
+        if (t->dim[d] < 0 && (next & ~w->batch_axes)) {
+            w->batch_axes |= next;
+            w->batch_changed = w->now;
+        }
         grew = true;
     }
     return grew;
+}
+
+/* Whether all that a visit of node i looks at is as it was the last time. */
+static bool is_settled(const dt_spmd_work *w, int i, bool forwards)
+{
+    unsigned last = w->changed[i] > w->batch_changed ? w->changed[i] : w->batch_changed;
+    for (int k = 0; k < node_at(w, i)->n_in; k++)
+        last = w->changed[operand(w, i, k)] > last ? w->changed[operand(w, i, k)] : last;
+    return last <= w->visited[forwards][i];
 }
 
 static bool visit(dt_spmd_work *w, int i, bool forwards)
 {
     dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
     bool grew = false;
+    if (is_settled(w, i, forwards))
+        return false;
+    w->visited[forwards][i] = w->now;
     agree(w, i, factor);
     for (int k = forwards ? -1 : 0; k < (forwards ? 0 : node_at(w, i)->n_in); k++) {
         dt_layout l = dt_spmd_by_factors(w, i, k, factor);
@@ -223,9 +242,18 @@ void dt_spmd_cut_time(dt_spmd_work *w)
             cut_time(w, i);
 }
 
+/* Where variables lie, and whether that was told, may have been said anew. */
+static void look_at_states_again(dt_spmd_work *w)
+{
+    w->now++;
+    for (int s = 0; s < w->g->n_states; s++)
+        w->changed[w->g->state[s].node] = w->now;
+}
+
 static void propagate(dt_spmd_work *w, bool updates)
 {
     bool grew = true;
+    look_at_states_again(w);
     while (grew) { /* layouts only grow */
         grew = tie_states(w);
         for (int i = 0; i < w->g->n_nodes; i++)

@@ -13,6 +13,9 @@ typedef struct dt_made {
     bool anywhere;            /* made of constants */
 } dt_made;
 
+/* What is known of nodes that are alike. */
+typedef struct dt_spmd_alike dt_spmd_alike;
+
 typedef struct dt_spmd_work {
     const dt_graph *g;
     dt_arena *arena;      /* scratch */
@@ -22,8 +25,13 @@ typedef struct dt_spmd_work {
     dt_rule *rule;        /* by node */
     dt_layout *layout;    /* by node: where it shall lie */
     bool *fixed;          /* by node: told so, not found */
+    unsigned now;         /* counts changes of layouts */
+    unsigned *changed;    /* by node: when its layout did last */
+    unsigned *visited[2]; /* by node: when it was last looked at; backwards, forwards */
+    unsigned batch_changed; /* when batch_axes did last */
     dt_mesh_axes *only;   /* by node: axes that may cut it */
     bool *free;           /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
+    dt_spmd_alike *alike; /* while the program is emitted */
     int *uses, *reader;   /* by node; reader: the last node that reads it */
     dt_mesh_axes batch_axes;   /* all that cut a batch */
     dt_trace *t;          /* the program under construction */
@@ -90,10 +98,14 @@ dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole
 /* Bytes that a device receives for that: an estimate for choosing. */
 double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from, const dt_layout *to);
 
-/* ---- how each op is split (choose.c) ---- */
+/* ---- how each op is split (choose.c, alike.c) ---- */
 
 /* The factors that node i is split by: those that cost least, given where its inputs lie. */
+void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
+/* The same, weighed once for all nodes that are alike. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
+dt_spmd_alike *dt_spmd_alike_create(void);
+void dt_spmd_alike_destroy(dt_spmd_alike *a);
 /* How what an op leaves partial is to be joined (dt_reduce_kind). */
 int dt_spmd_kind(const dt_node *n);
 /* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
