@@ -1,6 +1,6 @@
 /*
  * Simplify: what gradient rules and fold leave behind. One walk over the nodes that something needs; each is tried against a table
- * of rewrites, the first that fits gives its replacement. Value numbering in dt_emit does the rest (common subexpressions).
+ * of rewrites, the first that fits gives its replacement, which is tried in turn. Value numbering in dt_emit does the rest (common subexpressions).
  *
  * Bits of results do not change: only constants are computed here, by the ops' own eval, and only operations that are exactly neutral
  * go (x * 1, x - 0, reshape to the same shape). x + 0 stays: it makes 0 of -0.
@@ -248,47 +248,82 @@ static bool *needed_nodes(const dt_graph *g)
     return need;
 }
 
-static dt_value simplified(const rewrite_call *c, int i)
-{
-    if (!dt_trace_error(c->t))
-        for (size_t r = 0; r < sizeof rewrites / sizeof *rewrites; r++) {
-            dt_value v = rewrites[r](c);
-            if (v.trace)
-                return v;
-        }
-    return dt_emit_like(c->t, c->g, i, c->in);
-}
+/* One walk. Values that nothing fits are settled; what a rewrite has made is not, nor what it has made that of. */
+typedef struct walk {
+    const dt_graph *g;
+    dt_trace *t;
+    dt_value *map;   /* by node of g */
+    bool *settled;   /* by value of t */
+    int cap_settled;
+} walk;
 
-static dt_status *walk(const dt_graph *g, dt_graph **out)
+static dt_value settle(walk *w, dt_value v)
 {
-    dt_trace *t = dt_trace_create(g->name);
-    dt_value *map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *map));
-    bool *need = needed_nodes(g);
-
-    dt_trace_import(t, g, map);
-    for (int i = 0; i < g->n_nodes; i++) {
-        dt_value in[DT_MAX_IN];
-        if (map[i].trace || !need[i])
-            continue;
-        for (int k = 0; k < g->node[i].n_in; k++)
-            in[k] = map[g->node[i].in[k]];
-        const char *path = dt_trace_path(t, g->node[i].path);
-        map[i] = simplified(&(rewrite_call){ .t = t, .g = g, .map = map, .n = &g->node[i], .in = in }, i);
-        dt_trace_path(t, path);
+    for (int had = w->cap_settled; v.trace && had <= v.node; had = w->cap_settled) {
+        DT_GROW(w->settled, w->cap_settled, v.node + 1);
+        memset(w->settled + had, 0, (size_t)(w->cap_settled - had) * sizeof *w->settled);
     }
-    dt_trace_export(t, g, map);
-    free(need);
-    free(map);
-    return dt_trace_end(t, out);
+    if (v.trace)
+        w->settled[v.node] = true;
+    return v;
 }
 
-/* A second walk removes what the first has made unneeded. */
+static bool is_settled(const walk *w, dt_value v)
+{
+    return v.node < w->cap_settled && w->settled[v.node];
+}
+
+/* What the first rewrite that fits makes of it; nothing fits: no value. */
+static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in)
+{
+    const rewrite_call c = { .t = w->t, .g = w->g, .map = w->map, .n = n, .in = in };
+    dt_value v = no_value;
+    for (size_t r = 0; !v.trace && !dt_trace_error(w->t) && r < sizeof rewrites / sizeof *rewrites; r++)
+        v = rewrites[r](&c);
+    return v;
+}
+
+/* A value of the trace that a rewrite has made, or has made its result of. */
+static dt_value simplest(walk *w, dt_value v)
+{
+    const dt_node *n = dt_node_of(v);
+    dt_value in[DT_MAX_IN];
+    if (!n || n->n_in == 0 || is_settled(w, v))
+        return v;
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = simplest(w, (dt_value){ .trace = w->t, .node = n->in[k], .generation = v.generation });
+    dt_value by = rewritten(w, n, in);
+    if (!by.trace)
+        return settle(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
+    return by.node == v.node ? settle(w, v) : simplest(w, by);
+}
+
+static dt_value simplified(walk *w, int i)
+{
+    const dt_node *n = &w->g->node[i];
+    dt_value in[DT_MAX_IN];
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = w->map[n->in[k]];
+    dt_value by = rewritten(w, n, in);
+    return by.trace ? simplest(w, by) : settle(w, dt_emit(w->t, n->op, in, n->n_in, n->attr));
+}
+
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out)
 {
-    dt_graph *once = NULL;
+    walk w = { .g = g, .t = dt_trace_create(g->name), .map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *w.map)) };
+    bool *need = needed_nodes(g);
 
-    DT_TRY(walk(g, &once));
-    dt_status *s = walk(once, out);
-    dt_graph_destroy(once);
-    return s;
+    dt_trace_import(w.t, g, w.map);
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (w.map[i].trace || !need[i])
+            continue;
+        dt_trace_path(w.t, g->node[i].path);
+        w.map[i] = simplified(&w, i);
+    }
+    dt_trace_path(w.t, "");
+    dt_trace_export(w.t, g, w.map);
+    free(need);
+    free(w.map);
+    free(w.settled);
+    return dt_trace_end(w.t, out);
 }
