@@ -50,7 +50,7 @@ typedef struct clock {
     int n_edges, cap_edges;
     int *first;           /* by item: its first edge, -1 */
     int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
-    int *waiting[DT_UNITS], n_waiting[DT_UNITS]; /* items of a unit that wait for no other and are not done */
+    dt_turns turns[DT_UNITS]; /* items of a unit that wait for no other and are not done */
     const bool *forward;  /* by node */
 } clock;
 
@@ -207,31 +207,8 @@ static void add_edges(clock *c)
 
 static void wait_for_unit(clock *c, int i)
 {
-    int unit = c->item[i].unit;
-    c->waiting[unit][c->n_waiting[unit]++] = i;
-}
-
-static double start_of(const item *it, double now)
-{
-    return it->ready > now ? it->ready : now;
-}
-
-/* Starts sooner, or stands earlier in the program. */
-static bool goes_first(const clock *c, int a, int b, double now)
-{
-    const item *x = &c->item[a], *y = &c->item[b];
-    double start = start_of(x, now), other = start_of(y, now);
-    return start != other ? start < other : x->place != y->place ? x->place < y->place : a < b;
-}
-
-/* Where in its list the item stands that `unit`, free at `now`, takes next: the first in the program that is ready, else the one that is ready soonest. */
-static int next_for(const clock *c, int unit, double now)
-{
-    int best = -1;
-    for (int k = 0; k < c->n_waiting[unit]; k++)
-        if (best < 0 || goes_first(c, c->waiting[unit][k], c->waiting[unit][best], now))
-            best = k;
-    return best;
+    const item *it = &c->item[i];
+    dt_turns_add(&c->turns[it->unit], &(dt_turn){ .ready = it->ready, .place = it->place, .item = i });
 }
 
 /* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
@@ -276,22 +253,21 @@ static void run_item(clock *c, int i, double *free_at)
 /* The unit whose next item starts first goes on. */
 static bool run_next(clock *c, double *free_at)
 {
-    int best = -1, at = 0;
+    int best = -1, next = -1;
     double soonest = INFINITY;
     for (int unit = 0; unit < DT_UNITS; unit++) {
-        int k = next_for(c, unit, free_at[unit]);
-        double start = k < 0 ? INFINITY : start_of(&c->item[c->waiting[unit][k]], free_at[unit]);
+        const dt_turn *turn = dt_turns_next(&c->turns[unit], free_at[unit]);
+        double start = !turn ? INFINITY : turn->ready > free_at[unit] ? turn->ready : free_at[unit];
         if (start < soonest) {
             soonest = start;
             best = unit;
-            at = k;
+            next = turn->item;
         }
     }
     if (best < 0)
         return false;
-    int i = c->waiting[best][at];
-    c->waiting[best][at] = c->waiting[best][--c->n_waiting[best]];
-    run_item(c, i, &free_at[best]);
+    dt_turns_take(&c->turns[best]);
+    run_item(c, next, &free_at[best]);
     return true;
 }
 
@@ -320,8 +296,6 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
                 .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most),
                 .between = dt_arena_array(arena, int, most), .forward = dt_priced_forward(r, arena) };
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
-    for (int unit = 0; unit < DT_UNITS; unit++)
-        c.waiting[unit] = dt_arena_array(arena, int, most);
     for (int i = 0; i <= g->n_nodes; i++)
         c.bucket[i] = -1;
     find_readers(&c);
@@ -329,6 +303,8 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     add_edges(&c);
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
     run(&c);
+    for (int unit = 0; unit < DT_UNITS; unit++)
+        dt_turns_release(&c.turns[unit]);
     free(c.edge);
     dt_links_destroy(c.links);
     dt_arena_destroy(arena);

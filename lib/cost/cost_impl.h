@@ -82,6 +82,31 @@ bool dt_plan_has_places(const dt_spmd *s);
 /* Sets the shares of kernels, too. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
+/* ---- whose turn it is on a unit (turns.c) ---- */
+
+typedef struct dt_turn {
+    double ready;
+    int place, item;
+} dt_turn;
+
+typedef struct dt_turn_heap {
+    int n, cap;
+    bool by_time; /* else by place */
+    dt_turn *turn;
+} dt_turn_heap;
+
+/* Begins as {0}. */
+typedef struct dt_turns {
+    dt_turn_heap later, due;
+} dt_turns;
+
+void dt_turns_add(dt_turns *t, const dt_turn *turn);
+/* Whose turn it is when the unit is free at `now`, which never goes back; NULL: nobody waits. */
+const dt_turn *dt_turns_next(dt_turns *t, double now);
+/* Takes that one away. */
+void dt_turns_take(dt_turns *t);
+void dt_turns_release(dt_turns *t);
+
 /* ---- time (clock.c) ---- */
 
 void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p);

@@ -18,6 +18,7 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
+    const dt_variable **updated; /* by result behind those of the whole: the variable that gets it */
     bool *updates;         /* by kernel: makes a new value of a weight or slot */
     bool *gradient;        /* by node */
     const bool *forward;   /* by node */
@@ -52,12 +53,17 @@ static void count_states(const holding *h, dt_plan *p)
 
 static const dt_variable *updated_by(const holding *h, int result)
 {
+    return h->updated[result - h->r->program->whole->n_results];
+}
+
+static void list_updated(holding *h)
+{
     const dt_graph *whole = h->r->program->whole;
-    int k = whole->n_results;
+    int n = 0;
+    h->updated = dt_arena_array(h->arena, const dt_variable *, whole->n_states + 1);
     for (int i = 0; i < whole->n_states; i++)
-        if (whole->state[i].update >= 0 && k++ == result)
-            return whole->state[i].variable;
-    return NULL;
+        if (whole->state[i].update >= 0)
+            h->updated[n++] = whole->state[i].variable;
 }
 
 static void mark_updates(holding *h)
@@ -209,6 +215,7 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
     int n = r->program->local->n_nodes + 2;
     holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .forward = dt_priced_forward(r, arena), .born = dt_arena_array(arena, int64_t, n),
                   .dies = dt_arena_array(arena, int64_t, n), .true_born = dt_arena_array(arena, int64_t, n), .true_dies = dt_arena_array(arena, int64_t, n) };
+    list_updated(&h);
     mark_updates(&h);
     mark_gradients(&h, p);
     forget_updates(&h);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
@@ -16,9 +17,11 @@ const char *dt_plan_bound_name(dt_plan_bound b)
 dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path)
 {
     size_t n = strcspn(path, "/");
-    for (int i = 0; i < p->n_layers; i++)
+    const uint64_t hash = dt_hash_bytes(0, path, n);
+    for (int i = dt_places_first(&p->layers_at, hash); i >= 0; i = dt_places_next(&p->layers_at, i))
         if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
             return &p->layer[i];
+    dt_places_add(&p->layers_at, hash);
     p->layer[p->n_layers] = (dt_plan_layer){ .path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1 };
     return &p->layer[p->n_layers++];
 }
@@ -106,8 +109,10 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
 
 void dt_plan_destroy(dt_plan *p)
 {
-    if (p)
-        dt_arena_destroy(p->arena);
+    if (!p)
+        return;
+    dt_places_release(&p->layers_at);
+    dt_arena_destroy(p->arena);
 }
 
 double dt_plan_mfu(const dt_plan *p)
