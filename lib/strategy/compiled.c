@@ -62,7 +62,8 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
     DT_TRY(simplify(&c->folded.graph));
     if (c->shards > 0)
         DT_TRY(cut_shards(c));
-    return dt_bare(c->folded.graph, &c->bare);
+    c->annotated = dt_spmd_is_annotated(c->folded.graph);
+    return NULL;
 }
 
 /* No folded form: only the spreads are needed. */
@@ -145,7 +146,6 @@ void dt_compiled_destroy(dt_compiled *c)
     dt_graph_destroy(c->step);
     dt_graph_destroy(c->folded.graph);
     dt_graph_destroy(c->unsharded);
-    dt_graph_destroy(c->bare);
     dt_graph_destroy(c->alone);
     dt_arena_destroy(c->arena);
     dt_strategy_unref(c->strategy);

@@ -13,6 +13,7 @@ typedef struct dt_sized {
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
+    dt_graph *bare;         /* the folded graph without annotations; NULL: it has none, or unrolled is made of it */
     dt_graph *wide;         /* few digits as float32 that is rounded; NULL: it has none */
     dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
     dt_graph *chip;         /* with products as the chip makes them; NULL: they are exact */
@@ -33,7 +34,7 @@ struct dt_compiled {
     dt_folded folded;       /* graph NULL: it has no folded form */
     dt_graph *unsharded;    /* the folded graph before it was cut into shards; NULL: it was not */
     dt_graph *alone;        /* what runs replica by replica where that is not `step`; NULL: it is */
-    dt_graph *bare;         /* the folded graph without annotations; NULL: it has none */
+    bool annotated;         /* the folded graph says how values lie on logical devices */
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     int shards, micro_batches;

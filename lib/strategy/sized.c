@@ -12,7 +12,7 @@ bool dt_compiled_is_chip(const dt_compiled *c)
 /* They are left out, too, where nothing says what they should hold. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c)
 {
-    return c->bare && c->strategy->logical > 1 && c->shards == 0;
+    return c->annotated && c->strategy->logical > 1 && c->shards == 0;
 }
 
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows)
@@ -44,7 +44,7 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 
 static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
 {
-    return z->chip ? z->chip : z->pieces ? z->pieces : z->wide ? z->wide : z->unrolled ? z->unrolled : c->bare ? c->bare : c->folded.graph;
+    return z->chip ? z->chip : z->pieces ? z->pieces : z->wide ? z->wide : z->unrolled ? z->unrolled : z->bare ? z->bare : c->folded.graph;
 }
 
 static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
@@ -66,6 +66,8 @@ static dt_status *round_products(const dt_compiled *c, dt_sized *z)
 static dt_status *cut(const dt_compiled *c, dt_sized *z)
 {
     DT_TRY(cut_over_devices(c, z));
+    if (!z->unrolled)
+        DT_TRY(dt_bare(c->folded.graph, &z->bare));
     DT_TRY(widen(c, z));
     DT_TRY(cut_images(c, z));
     return round_products(c, z);
@@ -86,6 +88,7 @@ void dt_sized_release(dt_sized *z)
 {
     dt_executable_release(&z->executable);
     dt_graph_destroy(z->unrolled);
+    dt_graph_destroy(z->bare);
     dt_graph_destroy(z->wide);
     dt_graph_destroy(z->pieces);
     dt_graph_destroy(z->chip);
