@@ -96,10 +96,16 @@ static dt_status *verify_state(const dt_graph *g, const dt_state *s)
 
 dt_status *dt_graph_verify(const dt_graph *g)
 {
-    for (int i = 0; i < g->n_nodes; i++) {
-        DT_TRY(verify_inputs(g, i));
+    DT_TRY(dt_graph_verify_order(g));
+    for (int i = 0; i < g->n_nodes; i++)
         DT_TRY(verify_type(g, i));
-    }
+    return NULL;
+}
+
+dt_status *dt_graph_verify_order(const dt_graph *g)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        DT_TRY(verify_inputs(g, i));
     DT_TRY(verify_named(g, "argument", g->arg, g->n_args));
     DT_TRY(verify_named(g, "result", g->result, g->n_results));
     for (int i = 0; i < g->n_states; i++)

@@ -136,6 +136,8 @@ void dt_graph_print(const dt_graph *g, dt_str *out);
 void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *), void *user, dt_str *out);
 /* Order, arity, types inferred anew, updates of the variable's type. INTERNAL naming the first bad node. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
+/* The same but for types inferred anew: a trace has inferred them when it emitted the nodes. */
+dt_status *dt_graph_verify_order(const dt_graph *g) DT_MUST_USE;
 /* uses[i]: how often node i is an input, a result or an update. Array of n_nodes in `arena`. */
 int *dt_graph_uses(const dt_graph *g, dt_arena *arena);
 
