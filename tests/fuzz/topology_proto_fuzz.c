@@ -1,9 +1,20 @@
 /* TopologyProto, in which hosts report a slice. */
 #include <string.h>
 
+#include "base/arena.h"
 #include "dtrain.h"
 #include "fuzz.h"
 #include "topo/topo.h"
+
+/* Of large ones one is enough at a time: a mesh of many chips takes many megabytes. */
+static bool is_small(const dt_topology *t)
+{
+    enum { MOST_CHIPS = 1 << 14 };
+    int64_t chips = 1;
+    for (int i = 0; i < 4; i++)
+        chips = dt_mul_fits(chips, t->mesh[i], &chips) ? chips : INT64_MAX;
+    return chips <= MOST_CHIPS;
+}
 
 /* What is written of it is read as the same. */
 static void write_again(const dt_topology *t)
@@ -28,7 +39,8 @@ FUZZ_TARGET(topology_proto)
     if (!s) {
         size_t n = 0;
         FUZZ_CHECK(memcmp(dt_topology_serialized(t, &n), data, size) == 0 && n == size, "other bytes");
-        write_again(t);
+        if (is_small(t))
+            write_again(t);
     }
     for (int i = 0; !s && i < 8 && dt_topology_missing_device(t, i, coordinates);)
         i++;
