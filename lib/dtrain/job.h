@@ -118,8 +118,8 @@ typedef struct dt_predict_request {
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets rows as they come, any number of them; an error ends it. NULL: nobody */
     void *user;
 } dt_predict_request;
-/* The model's outputs (examples, ...), in the order of the data; out NULL: to request->rows alone, a batch at a time. The job needs neither
- * `compile` nor `fit`. */
+/* The model's outputs (examples, ...), in the order of the data; out NULL, as models of several outputs want it: to request->rows alone, a batch
+ * at a time. The job needs neither `compile` nor `fit`. */
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, const dt_run_options *options, dt_tensor **out) DT_CHECKED;
 
 /* Rows as text or bytes, to a file or to standard output: `rows` of a request, with the writer as its user. */

@@ -28,8 +28,10 @@ DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **histo
 /* Loss and metrics over the validation part of `data`, or over all of it when it has none; history with one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;
 /* The outputs for the same examples as evaluate, in their order whatever the shuffle: (examples, ...), on the host. Needs no compile; of the
- * data set only the element of the Input's name is looked at. */
+ * data set only the elements of the Inputs' names are looked at. A model of several outputs is refused. */
 DT_API dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) DT_CHECKED;
+/* The same of a model of any number of outputs: a tensor of each, by the output's name. */
+DT_API dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **out) DT_CHECKED;
 /* Layers, weights and, when compiled, the compile settings and the optimizer's state, as the directory `path`: a checkpoint like those of
  * runs. Written aside and renamed; an older one of that name is replaced, anything else is not. */
 DT_API dt_status *dt_model_save(dt_model *m, const char *path) DT_CHECKED;

@@ -200,14 +200,19 @@ dt_status *dt_predict(dt_model *m, const dt_predict_rows *from)
 
 /* ---- all rows in one tensor ---- */
 
+static void gather(dt_gathered *g, const dt_tensor *rows, int64_t n)
+{
+    g->type = rows->type;
+    g->rows += n;
+    dt_str_add(&g->bytes, rows->data, (size_t)dt_type_bytes(&rows->type));
+}
+
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *user)
 {
-    dt_gathered *g = user;
-    const dt_tensor *rows = p->values[0];
-
-    g->type = rows->type;
-    g->rows += p->n_rows;
-    dt_str_add(&g->bytes, rows->data, (size_t)dt_type_bytes(&rows->type));
+    if (p->n_outputs > 1)
+        return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "the model has %d outputs, which are no one tensor", p->n_outputs),
+                          "dt_model_predict_outputs, or a function that gets the rows");
+    gather(user, p->values[0], p->n_rows);
     return NULL;
 }
 
@@ -220,6 +225,28 @@ dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out)
     return s;
 }
 
+/* ---- all rows of every output ---- */
+
+static dt_status *gather_outputs(const dt_predicted_rows *p, void *user)
+{
+    dt_gathered *of = user;
+    for (int i = 0; i < p->n_outputs; i++)
+        gather(&of[i], p->values[i], p->n_rows);
+    return NULL;
+}
+
+static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_status *s, dt_values *out)
+{
+    for (int i = 0; i < m->n_outputs; i++) {
+        dt_tensor *t = NULL;
+        s = dt_gathered_take(&of[i], s, &t);
+        if (!s)
+            s = dt_values_set(out, m->output[i].name, t);
+        dt_tensor_unref(t);
+    }
+    return s;
+}
+
 int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
@@ -227,6 +254,13 @@ int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
     if (spec->per_replica_batch_size > 0)
         dt_dataset_set_global_batch(data, spec->per_replica_batch_size * m->strategy->replicas);
     return dt_dataset_batch_size(data);
+}
+
+/* What evaluate would look at. */
+static dt_status *predict_evaluated(dt_model *m, dt_dataset *data, dt_status *(*rows)(const dt_predicted_rows *, void *), void *user)
+{
+    const dt_predict_rows from = { .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m), .rows = rows, .user = user };
+    return dt_predict(m, &from);
 }
 
 dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
@@ -239,6 +273,27 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
     DT_TRY(dt_want(data, "dt_model_predict", "data set"));
     DT_TRY(dt_want(out, "dt_model_predict", "place for the tensor"));
     DT_TRY(dt_dataset_check_job(data));
-    return dt_gathered_take(&g, dt_predict(m, &(dt_predict_rows){ .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m),
-                                                                 .rows = dt_gather_rows, .user = &g }), out);
+    return dt_gathered_take(&g, predict_evaluated(m, data, dt_gather_rows, &g), out);
+}
+
+dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **out)
+{
+    dt_gathered of[DT_MAX_OUTPUTS] = { 0 };
+    dt_values *values = NULL;
+    IN_CAPTURED_SCOPE(m);
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(m, "dt_model_predict_outputs", "model"));
+    DT_TRY(dt_want(data, "dt_model_predict_outputs", "data set"));
+    DT_TRY(dt_want(out, "dt_model_predict_outputs", "place for the values"));
+    DT_TRY(dt_dataset_check_job(data));
+    DT_TRY(dt_values_create(&values));
+    dt_status *s = take_outputs(&m->spec, of, predict_evaluated(m, data, gather_outputs, of), values);
+    if (s) {
+        dt_values_unref(values);
+        return s;
+    }
+    dt_values_unref(*out);
+    *out = values;
+    return NULL;
 }

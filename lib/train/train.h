@@ -212,7 +212,7 @@ typedef struct dt_predict_rows {
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
 /* The global batch of a data set, whichever way it says it. */
 int64_t dt_predict_batch(dt_dataset *data, const dt_model *m);
-/* All rows of the (first) output in one tensor: `rows` of the above, with a zeroed dt_gathered; then what s allows is taken, and the rest released. */
+/* All rows of a model of one output in one tensor: `rows` of the above, with a zeroed dt_gathered; then what s allows is taken, and the rest released. */
 typedef struct dt_gathered {
     dt_type type;
     int64_t rows;

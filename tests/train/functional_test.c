@@ -146,11 +146,58 @@ static void test_elements_that_are_not_there(void **state)
     dt_strategy_unref(s);
 }
 
+/* ---- several outputs ---- */
+
+#define KIND "Dense: {name: kind, inputs: x, units: 3}"
+#define SIZE "Dense: {name: size, inputs: x, units: 2}"
+
+/* Layers of one name and seed begin alike. */
+static dt_model *model_of(const char *outputs, const char *heads)
+{
+    dt_model *m = NULL;
+    OK(dt_model_create(&m, "{type: functional, outputs: %s, layers: [Input: {name: a, shape: [4]}, Dense: {name: x, units: 5, activation: tanh}, %s]}",
+                       outputs, heads));
+    OK(dt_model_seed(m, 7));
+    return m;
+}
+
+static void test_every_output_is_predicted(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "kind", "size" }, *const heads[] = { KIND, SIZE };
+    dt_strategy *three = strategy_of(&(setup){ .replicas = 3 });
+    dt_dataset *d = data(22);
+    dt_values *all = NULL;
+    dt_tensor *one = NULL;
+
+    DT_SCOPE(three) {
+        dt_model *both = model_of("[kind, size]", KIND ", " SIZE);
+        OK(dt_model_predict_outputs(both, d, &all));
+        assert_int_equal(dt_values_count(all), 2);
+        for (int i = 0; i < 2; i++) {
+            dt_model *m = model_of(names[i], heads[i]);
+            OK(dt_model_predict(m, d, &one));
+            const dt_tensor *same = dt_values_local(all, names[i], 0);
+            assert_non_null(same);
+            assert_int_equal(dt_tensor_elements(same), 22 * (i ? 2 : 3));
+            assert_memory_equal(dt_tensor_data(same), dt_tensor_data(one), (size_t)dt_tensor_elements(one) * sizeof(float));
+            dt_model_unref(m);
+        }
+        fails(dt_model_predict(both, d, &one), DT_E_MISUSE, "the model has 2 outputs, which are no one tensor");
+        dt_model_unref(both);
+    }
+    dt_values_unref(all);
+    dt_tensor_unref(one);
+    dt_dataset_unref(d);
+    dt_strategy_unref(three);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_saved_model_goes_on),
         cmocka_unit_test(test_a_loop_by_hand_trains_as_fit_does),
+        cmocka_unit_test(test_every_output_is_predicted),
         cmocka_unit_test(test_elements_that_are_not_there),
     };
     return cmocka_run_group_tests(tests, clean_folder, NULL);

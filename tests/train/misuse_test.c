@@ -54,6 +54,7 @@ static void test_null_where_something_is_needed(void **state)
     const char *none = NULL; /* not a literal: the compiler would see through it */
     dt_model *model = NULL;
     dt_tensor *tensor = NULL;
+    dt_values *values = NULL;
 
     REFUSED(dt_model_create(NULL, LAYERS));
     REFUSED(dt_model_seed(NULL, 1));
@@ -65,6 +66,9 @@ static void test_null_where_something_is_needed(void **state)
     REFUSED(dt_model_predict(NULL, t.data, &tensor));
     REFUSED(dt_model_predict(t.model, NULL, &tensor));
     REFUSED(dt_model_predict(t.model, t.data, NULL));
+    REFUSED(dt_model_predict_outputs(NULL, t.data, &values));
+    REFUSED(dt_model_predict_outputs(t.model, NULL, &values));
+    REFUSED(dt_model_predict_outputs(t.model, t.data, NULL));
     REFUSED(dt_model_save(NULL, HERE "/saved"));
     REFUSED(dt_model_load(NULL, HERE "/saved"));
     REFUSED(dt_model_get_weight(NULL, "out/kernel", &tensor));
