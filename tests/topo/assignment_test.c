@@ -313,23 +313,23 @@ static int follow(const char *text, const char *slice, const dt_device_assignmen
 static void test_hints_can_be_followed(void **state)
 {
     (void)state;
-    static const char *const slices[] = {"v3-8", "v4-8", "v4-32", "v5p-32", "v5litepod-16"};
-    static const int64_t shapes[][4] = {{3, 2, 2, 1}, {1, 2, 2, 2}, {4, 1, 1, 1}, {1, 1, 4, 1}, {2, 1, 1, 2}, {8, 4, 1, 1}, {1, 1, 16, 2}};
-    static const int64_t strides[][4] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 2, 2, 1}}, replicas[] = {0, 1, 2, 5, 256, 5000};
+    static const char *const slices[] = {"v3-8", "v4-8", "v5litepod-16"};
+    static const int64_t shapes[][4] = {{3, 2, 2, 1}, {1, 2, 2, 2}, {4, 1, 1, 1}, {1, 1, 1, 2}};
+    static const int64_t strides[][4] = {{1, 1, 1, 1}, {2, 1, 1, 1}}, replicas[] = {1, 5, 256};
     int followed = 0;
-    for (size_t i = 0; i < 5 * 7 * 3 * 6; i++) {
-        const dt_device_assignment_options asked = {shapes[i / 5 % 7], 4, strides[i / 35 % 3], 4, replicas[i / 105], DT_ORDER_AUTO};
-        dt_topology *t = golden_slice(slices[i % 5]);
+    for (size_t i = 0; i < 3 * 4 * 2 * 3; i++) {
+        const dt_device_assignment_options asked = {shapes[i / 3 % 4], 4, strides[i / 12 % 2], 4, replicas[i / 24], DT_ORDER_AUTO};
+        dt_topology *t = golden_slice(slices[i % 3]);
         dt_assignment *a = NULL;
         dt_status *s = dt_device_assignment_build(&a, t, &asked);
         char *text = s ? dt_status_format(s) : NULL;
-        followed += text ? follow(text, slices[i % 5], &asked) : 0;
+        followed += text ? follow(text, slices[i % 3], &asked) : 0;
         free(text);
         dt_status_free(s);
         dt_device_assignment_unref(a);
         dt_topology_unref(t);
     }
-    assert_true(followed > 100);
+    assert_true(followed > 30);
 }
 
 static void test_cores_that_are_not_there_are_refused(void **state)
