@@ -62,6 +62,16 @@ for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         put(target, "two%d" % method, two)
 put("zip", "empty", npz({}))
 
+# ---- models that Keras wrote ----
+
+MODELS = "tests/golden/keras"
+for name in sorted(os.listdir(MODELS)):
+    if name.endswith(".json"):
+        with open(os.path.join(MODELS, name)) as f:
+            put("keras", name[:-5], f.read())
+with open(os.path.join(MODELS, "flowers.json")) as f:
+    put("keras", "archive", npz({"metadata.json": b"{}", "config.json": f.read().encode()}, zipfile.ZIP_DEFLATED))
+
 # ---- records ----
 
 
