@@ -42,9 +42,8 @@ LDFLAGS += --coverage
 else ifneq ($(SAN),)
 $(error SAN is asan, tsan, fuzz or cov, not '$(SAN)')
 endif
-ifeq ($(WERROR),1)
-DTFLAGS += -Werror
-endif
+# Not among the flags whose change rebuilds everything.
+STRICT   := $(if $(filter 1,$(WERROR)),-Werror)
 
 # Sources are found by wildcard: a new layer, op or verb touches no makefile.
 find_c   = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
@@ -80,7 +79,7 @@ TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
 .DEFAULT_GOAL := all
-.PHONY: all tests test examples check bench install uninstall clean
+.PHONY: all tests test examples check bench install uninstall clean FORCE
 .SUFFIXES:
 .SECONDARY:
 
@@ -88,14 +87,14 @@ all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Nobody looks at traps; with them gcc leaves every choice between computed floats (exp, maximum) to scalar code.
 SIMDFLAGS := -O3 -fno-trapping-math
 define simd_rule
 $(BUILD)/%.$(1).o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(CC) $$(DTFLAGS) $$(CFLAGS) $$(SIMDFLAGS) $$(ISA_$(1)) -DDT_ISA=$(1) -DDT_ISA_$(1) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(DTFLAGS) $$(STRICT) $$(CFLAGS) $$(SIMDFLAGS) $$(ISA_$(1)) -DDT_ISA=$(1) -DDT_ISA_$(1) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 
@@ -128,7 +127,7 @@ TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states))
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(DTFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 # As a program of a user's would: the public header, the library.
 $(BUILD)/tests/conformance: $(GOLDEN_O) $(BUILD)/libdtrain.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -159,12 +158,12 @@ $(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUIL
 # A compiler plug-in that is none, for the driver's tests.
 $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -shared $(DTFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+	$(CC) -shared $(DTFLAGS) $(STRICT) $(CFLAGS) $(LDFLAGS) -o $@ $<
 $(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
 
 # What makes calls of a program fail and records them, for scripts/soak: a plain library, also beside sanitizers. What makes states of a record.
 FAULTS_C := $(wildcard tests/faults/shim*.c)
-PLAIN    := -std=gnu17 $(WARN) $(if $(filter 1,$(WERROR)),-Werror)
+PLAIN    := -std=gnu17 $(WARN) $(STRICT)
 $(BUILD)/tests/faults/shim.so: $(FAULTS_C) tests/faults/shim.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -shared $(PLAIN) -fPIC $(CFLAGS) -o $@ $(FAULTS_C) -ldl -lpthread
