@@ -16,6 +16,7 @@ import numpy as np
 from keras.src.utils.naming import to_snake_case
 
 ROWS, EPOCHS, STEPS = 12, 3, 5
+NAMES = {"FBetaScore": "fbeta_score", "LogCoshError": "logcosh"}  # Keras' own, where they are not the class's
 
 
 def number(x):
@@ -111,7 +112,7 @@ def nested(room, spec):
         return [nested(room, s) for s in spec]
     if len(spec) == 1 and hasattr(room, next(iter(spec))):
         (name, args), = spec.items()
-        words = {"name": to_snake_case(name), **({"dtype": "float32"} if "IoU" in name else {}), **args}
+        words = {"name": NAMES.get(name, to_snake_case(name)), **({"dtype": "float32"} if "IoU" in name else {}), **args}
         return made_of(room, {name: {k: None if v == "none" else v for k, v in words.items()}})
     return {k: nested(room, v) for k, v in spec.items()}
 

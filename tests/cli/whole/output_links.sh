@@ -29,7 +29,7 @@ for kind in csv npz safetensors onnx html tfrecord topology.svg svg; do
     [ "$(head -c 3 "there/old.$kind")" != old ] && cmp "there/old.$kind" "there/new.$kind"
     for bad in round pipe device; do
         output "$bad.$kind" 2>err && code=0 || code=$?
-        [ $code -eq 73 ] && [ -h "$bad.$kind" ] && [ -p pipe ] && [ -c /dev/full ] || { echo "$kind: $bad: exit $code" && cat err; }
+        if [ "$code" -ne 73 ] || [ ! -h "$bad.$kind" ] || [ ! -p pipe ] || [ ! -c /dev/full ]; then echo "$kind: $bad: exit $code" && cat err; fi
     done
     [ "$(cat err)" ] || echo "$kind: nothing is said"
 done
