@@ -28,7 +28,7 @@ const dt_tree *dt_keras_policy(const dt_tree *config);
 
 /* Trees. */
 dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text);
-dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most); /* with room for that many entries */
+dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most); /* with room for that many entries, and a few that a layer gets */
 void dt_keras_put(dt_tree *map, const char *key, const dt_place *key_at, dt_tree *value);
 void dt_keras_drop(dt_tree *map, const char *key);
 bool dt_keras_is_true(const dt_tree *map, const char *key);

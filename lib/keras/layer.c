@@ -125,8 +125,8 @@ static bool ends_with_activation(const dt_keras_layer *l)
 static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
 {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
-    if (!t || t->kind != DT_TREE_MAP || t->n != 1 || !l->row)
-        return NULL;
+    if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP || !l->row)
+        return NULL; /* what is no name either, the table refuses */
     if (!ends_with_activation(l))
         return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; dtrain takes the name of one there", l->class_name->text);
     if (dt_tree_get(l->arguments, "activity_regularizer"))

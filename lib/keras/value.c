@@ -22,10 +22,13 @@ dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text)
     return t;
 }
 
+/* Layers get entries that Keras writes elsewhere, or not at all: name, dtype, inputs, use_causal_mask, ... */
+enum { SPARE = 8 };
+
 dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most)
 {
     dt_tree *t = dt_arena_new(arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + 1) };
+    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + SPARE) };
     return t;
 }
 
@@ -266,7 +269,7 @@ static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt
 dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config, dt_tree **out)
 {
     dt_status *faults = NULL;
-    *out = dt_keras_map(arena, &config->at, config->n + 8);
+    *out = dt_keras_map(arena, &config->at, config->n);
     for (int i = 0; i < config->n; i++)
         if (strcmp(config->entry[i].key, "dtype") != 0)
             dt_status_append(&faults, add_argument(arena, fields, &config->entry[i], *out));

@@ -239,6 +239,8 @@ static const struct bad {
     { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")), "model.json: config.layers[1].config.activation",
       "unknown activation 'rleu'" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"x\": {\"y\": 1}}")), "model.json: config.layers[1].config.activation.x",
+      "unknown layer 'x'" },
     { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"x\"}}, "
                  LAYER("LSTM", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
       "model.json: config.layers[1].config.activation", "the activation of LSTM is a layer; dtrain takes the name of one there" },
