@@ -200,6 +200,7 @@ static dt_status *read_call(call *c, int i, const dt_tree *node)
     DT_TRY(check_sources(c));
     if (c->mask)
         DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
+    DT_TRY(dt_keras_mask_lost(c->m, i, &c->from));
     dt_keras_mask_pass(c->m, i, &c->from);
     put_inputs(c);
     return NULL;

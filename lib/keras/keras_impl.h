@@ -79,6 +79,8 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i) DT_MUST_USE;
 
 /* Whether the operation computes a mask; its canonical text then goes into l->mask. */
 dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) DT_MUST_USE;
+/* KERAS_MODEL where layer i is an operation, which gives no mask in Keras, and takes from what has one. */
+dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from) DT_MUST_USE;
 /* The mask of what layer i gives, from those of what it takes from, as dtrain will find it. */
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from);
 /* Refuses a mask among the arguments that is another than what comes with the layer's inputs. */

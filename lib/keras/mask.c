@@ -117,6 +117,17 @@ static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer
     return any_of(m->arena, unlike(m->arena, input, value ? value : &zero));
 }
 
+dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from)
+{
+    const dt_keras_layer *l = &m->layer[i];
+    for (int k = 0; k < from->n && dt_keras_is_operation(l->raw); k++)
+        if (mask_at(m, i, from->name[k]))
+            return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &from->name[k]->at,
+                                      "operation '%.80s' loses the mask of '%.80s' in Keras; layers here pass it on", l->class_name->text,
+                                      from->name[k]->text), "use keras.layers.Add, Multiply, ..., which pass it on there, too");
+    return NULL;
+}
+
 void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from)
 {
     const dt_tree zero = { .kind = DT_TREE_SCALAR, .text = "0" };

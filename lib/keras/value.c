@@ -5,8 +5,8 @@
  *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
  *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
  *
- * What says no more than the default in the table that will read it is left out, so that a job shows what sets a model apart. Nulls are left out,
- * since null is the default of all that may be null. All else goes on to the table: an argument that dtrain does not have is refused there, by
+ * What says no more than the default in the table that will read it is left out, so that a job shows what sets a model apart. Nulls are left out
+ * where null is the default, and refused elsewhere. All else goes on to the table: an argument that dtrain does not have is refused there, by
  * its name.
  */
 #include <string.h>
@@ -252,10 +252,19 @@ static bool is_default(const dt_field *f, const dt_tree *value)
     return is;
 }
 
+/* Nothing of a constraint's axes is all of them in Keras, nothing of an initialiser is the one of add_weight. */
+static bool null_means_other(const dt_field *f, const char *key)
+{
+    const char *end = strrchr(key, '_');
+    return f && ((f->preset && strcmp(f->preset, "null") != 0) || (end && strcmp(end, "_initializer") == 0));
+}
+
 static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt_entry *e, dt_tree *out)
 {
     const dt_field *f = find_field(fields, e->key);
     dt_tree *value;
+    if (e->value->kind == DT_TREE_NULL && null_means_other(f, e->key))
+        return dt_fail(DT_E_KERAS_MODEL, &e->value->at, "'%.80s' is null, which is not what leaving it out means here; write what is meant", e->key);
     if (e->value->kind == DT_TREE_NULL && !(f && f->required))
         return NULL;
     DT_TRY(dt_keras_value(arena, e->value, &value));

@@ -407,6 +407,9 @@ CONSTRAINTS = [
     {"id": "fit/constraint-attention", **kept(SERIES, {"MultiHeadAttention": {
         "num_heads": 2, "key_dim": 3, "kernel_constraint": {"MaxNorm": {"max_value": 0.5, "axis": 0}}, "bias_constraint": "non_neg"}},
         "Flatten", HEAD)},
+    {"id": "fit/depthwise", **kept(
+        SERIES, {"DepthwiseConv1D": {"kernel_size": 2, "depth_multiplier": 2, "depthwise_constraint": {"MaxNorm": {"max_value": 0.4, "axis": [0, 1]}},
+                                     "depthwise_regularizer": "l2", "bias_constraint": "non_neg"}}, "Flatten", HEAD)},
     {"id": "fit/constraint-convolution", **kept(
         SERIES, {"Conv1D": {"filters": 4, "kernel_size": 2, "kernel_constraint": {"MaxNorm": {"max_value": 0.6, "axis": [0, 1]}}}},
         {"SeparableConv1D": {"filters": 4, "kernel_size": 2, "depthwise_constraint": "non_neg", "pointwise_constraint": {"UnitNorm": {"axis": [0, 1]}}}},

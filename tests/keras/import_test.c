@@ -234,12 +234,24 @@ static const struct bad {
     { SEQUENTIAL(INPUT ", " LAYER("Dense", "")), "model.json: config.layers[1].config", "required key 'units' is missing in Dense" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"lora_rank\": 4")), "model.json: config.layers[1].config.lora_rank",
       "unknown key 'lora_rank' in Dense" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"kernel_constraint\": {\"module\": \"keras.constraints\", \"class_name\": \"MaxNorm\", "
+                                            "\"config\": {\"max_value\": 2.0, \"axis\": null}}")),
+      "model.json: config.layers[1].config.kernel_constraint.config.axis", "'axis' is null, which is not what leaving it out means here; write what is meant" },
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"bias_initializer\": null")),
+      "model.json: config.layers[1].config.bias_initializer", "'bias_initializer' is null, which is not what leaving it out means here; write what is meant" },
+    { FUNCTIONAL("{" K "\"Reshape\", \"config\": {\"name\": \"r\", \"target_shape\": [2, 2]}, "
+                 "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}, "
+                 "{" K "\"Masking\", \"config\": {\"name\": \"m\"}, \"inbound_nodes\": [{\"args\": [" TENSOR("r") "], \"kwargs\": {}}]}, "
+                 "{\"module\": \"keras.src.ops.numpy\", \"class_name\": \"Add\", \"config\": {\"name\": \"a\"}, "
+                 "\"inbound_nodes\": [{\"args\": [" TENSOR("r") ", " TENSOR("m") "], \"kwargs\": {}}]}", "[\"a\", 0, 0]"),
+      "model.json: config.layers[3].inbound_nodes[0].args[1].config.keras_history[0]", "operation 'Add' loses the mask of 'm' in Keras; layers here pass it on" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
       "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'" },
     { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
     { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")), "model.json: config.layers[1].config.activation",
       "unknown activation 'rleu'" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"x\": {\"y\": 1}}")), "model.json: config.layers[1].config.activation.x",
+    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"x\": {\"y\": 1}}")),
+      "model.json: config.layers[1].config.activation.x",
       "unknown layer 'x'" },
     { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"x\"}}, "
                  LAYER("LSTM", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),

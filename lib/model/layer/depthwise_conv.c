@@ -10,14 +10,14 @@
 #include <string.h>
 
 static const dt_field depthwise_fields[] = {
-    DT_CONV_DEPTHWISE,
+    DT_CONV_DEPTHWISE(KERNEL),
     DT_CONV_FIELDS(dt_paddings),
     DT_INSTEAD("filters", "there are channels * depth_multiplier outputs"),
     DT_END
 };
 static const dt_field separable_fields[] = {
     DT_CONV_FILTERS,
-    DT_CONV_DEPTHWISE,
+    DT_CONV_DEPTHWISE(DEPTHWISE),
     DT_CONV_FIELDS(dt_paddings),
     DT_TREE(dt_conv, pointwise_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
     DT_REGULARIZER(dt_conv, POINTWISE, "pointwise_regularizer"),

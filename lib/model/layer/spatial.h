@@ -70,10 +70,11 @@ typedef struct dt_conv {
 #define DT_CONV_KERNEL \
     DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
     DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"), DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
-#define DT_CONV_DEPTHWISE \
+/* on: whose word the weight has, its own or the only kernel's. */
+#define DT_CONV_DEPTHWISE(on) \
     DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "outputs for each input channel"), \
     DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
-    DT_REGULARIZER(dt_conv, DEPTHWISE, "depthwise_regularizer"), DT_CONSTRAINT(dt_conv, DEPTHWISE, "depthwise_constraint")
+    DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"), DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 
 /* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate both above 1. */
 dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) DT_MUST_USE;
