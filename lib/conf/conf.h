@@ -63,6 +63,8 @@ dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const ch
 /* The tree as canonical JSON text, for hashes of jobs: keys in byte order whatever the order of the file, scalars typed by their
  * looks, numbers in one spelling, quoted scalars as strings. */
 void dt_tree_print(const dt_tree *t, dt_str *out);
+/* Whether both have one such text. */
+bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 
 /* ---- field tables ---- */
 

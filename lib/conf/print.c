@@ -71,3 +71,14 @@ void dt_tree_print(const dt_tree *t, dt_str *out)
     dt_json j = {.out = out};
     print(t, NULL, &j);
 }
+
+bool dt_tree_same(const dt_tree *a, const dt_tree *b)
+{
+    dt_str x = {0}, y = {0};
+    dt_tree_print(a, &x);
+    dt_tree_print(b, &y);
+    bool same = strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
+    dt_str_release(&x);
+    dt_str_release(&y);
+    return same;
+}

@@ -179,17 +179,6 @@ static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t)
     dt_str_putc(out, '\n');
 }
 
-static bool same(const dt_tree *a, const dt_tree *b)
-{
-    dt_str x = {0}, y = {0};
-    dt_tree_print(a, &x);
-    dt_tree_print(b, &y);
-    bool equal = strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
-    dt_str_release(&x);
-    dt_str_release(&y);
-    return equal;
-}
-
 static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b);
 
 static void compare_child(dt_str *out, const char *path, const char *key, const dt_tree *a, const dt_tree *b)
@@ -228,7 +217,7 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
         compare_maps(out, path, a, b);
     else if (alike && a->kind == DT_TREE_LIST && !(is_leaf(a) && is_leaf(b)))
         compare_lists(out, path, a, b);
-    else if (!(alike && same(a, b))) {
+    else if (!(alike && dt_tree_same(a, b))) {
         put_side(out, '-', path, a);
         put_side(out, '+', path, b);
     }

@@ -70,17 +70,6 @@ static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
         dt_keras_drop(arguments, "name");
 }
 
-static bool same(const dt_tree *a, const dt_tree *b)
-{
-    dt_str x = { 0 }, y = { 0 };
-    dt_tree_print(a, &x);
-    dt_tree_print(b, &y);
-    bool is = strcmp(dt_str_text(&x), dt_str_text(&y)) == 0;
-    dt_str_release(&x);
-    dt_str_release(&y);
-    return is;
-}
-
 /* The layer's arguments for one direction, without what Bidirectional decides itself; NULL: it is no layer with arguments. */
 static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix)
 {
@@ -103,7 +92,7 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
     dt_keras_drop(back, "go_backwards");
     dt_tree *plain = dt_tree_copy(arena, forward);
     dt_keras_drop(plain->entry[0].value, "go_backwards");
-    if (!mirrored || !same(plain, backward))
+    if (!mirrored || !dt_tree_same(plain, backward))
         return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer is another one than the forward layer"),
                           "dtrain's Bidirectional runs one layer both ways");
     if (!reversed)
