@@ -1,7 +1,6 @@
 /* Numbers as text and back, whatever locale the program that calls us has set. */
 #define _GNU_SOURCE /* strtod_l */
 #include <errno.h>
-#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,50 +16,6 @@ static double read_double(const char *text, char **end)
     if (c)
         freelocale(c);
     return x;
-}
-
-/* Not-a-number and infinities have a printf form that depends on the library ("-nan"); ours has one. */
-static bool add_special(dt_str *s, double x)
-{
-    if (isfinite(x))
-        return false;
-    dt_str_puts(s, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-    return true;
-}
-
-/* Every decimal of DBL_DIG digits survives a double, so if a shorter one than DBL_DIG reads back as x, then %.15g, which
- * drops trailing zeros, is it. Denormals have fewer digits and are searched from one. */
-void dt_str_double(dt_str *s, double x)
-{
-    if (add_special(s, x))
-        return;
-    size_t from = s->size;
-    char *end;
-    for (int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
-        s->size = from;
-        dt_str_printf(s, "%.*g", digits, x);
-        if (read_double(s->data + from, &end) == x)
-            return;
-    }
-}
-
-void dt_str_float(dt_str *s, float x)
-{
-    if (add_special(s, (double)x))
-        return;
-    size_t from = s->size;
-    char *end;
-    /* %.6g would write a million as 1e+06. */
-    if (fabsf(x) < 0x1p24f && x == truncf(x)) {
-        dt_str_printf(s, "%.0f", (double)x);
-        return;
-    }
-    for (int digits = fabsf(x) < FLT_MIN ? 1 : FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
-        s->size = from;
-        dt_str_printf(s, "%.*g", digits, (double)x);
-        if ((float)read_double(s->data + from, &end) == x)
-            return;
-    }
 }
 
 void dt_str_grouped(dt_str *s, int64_t n)

@@ -9,6 +9,8 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -87,6 +89,54 @@ static void test_random_bits_read_back(void **state)
             assert_memory_equal(&fback, &f, sizeof f);
         }
     }
+    dt_str_release(&s);
+}
+
+/* The fewest digits, from six on, of which %g's text reads back as f. */
+static void by_trial(char *text, size_t room, float f)
+{
+    for (int digits = fabsf(f) < FLT_MIN ? 1 : FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
+        snprintf(text, room, "%.*g", digits, (double)f);
+        if (strtof(text, NULL) == f)
+            return;
+    }
+}
+
+static void check_float(dt_str *s, float f)
+{
+    char expected[32];
+    if (!isfinite(f) || (fabsf(f) < 0x1p24f && f == truncf(f)))
+        return;
+    by_trial(expected, sizeof expected, f);
+    assert_string_equal(text_of_float(s, f), expected);
+}
+
+/* Random bits reach every exponent; beside powers of two the distance of floats changes, beside those of ten that of digits;
+ * short decimals and their neighbours are what people write. */
+static void test_floats_are_those_of_trial(void **state)
+{
+    (void)state;
+    const uint64_t seed = 20261122;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    dt_random r = dt_random_stream(seed, "test", 0);
+    dt_str s = {0};
+    for (int i = 0; i < 40000; i++) {
+        uint32_t bits = dt_random_u32(&r);
+        float any, usual = ldexpf((float)(int32_t)bits, -31 - i % 16);
+        memcpy(&any, &bits, sizeof any);
+        check_float(&s, any);
+        check_float(&s, usual);
+    }
+    for (int i = -150; i < 128; i++)
+        for (int k = -3; k <= 3; k++)
+            check_float(&s, ldexpf(1 + (float)k * FLT_EPSILON / 2, i));
+    for (int e = -16; e <= 8; e++)
+        for (int n = 1; n < 1000; n += n < 20 ? 1 : 7) {
+            float f = (float)(n * pow(10, e)), below = nextafterf(f, 0), above = nextafterf(f, INFINITY);
+            check_float(&s, f);
+            check_float(&s, below);
+            check_float(&s, above);
+        }
     dt_str_release(&s);
 }
 
@@ -208,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_doubles),
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_random_bits_read_back),
+        cmocka_unit_test(test_floats_are_those_of_trial),
         cmocka_unit_test(test_parse_double),
         cmocka_unit_test(test_parse_int64),
         cmocka_unit_test(test_grouped_and_bytes),
