@@ -9,33 +9,11 @@
 
 /* ---- reading ---- */
 
-static dt_status *no_axis(const dt_named *n, int64_t axis, const char *why, const dt_weight_spec *weight)
-{
-    dt_str shape = { 0 };
-    dt_shape_print(&weight->type, &shape);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &n->at, "%s: axis %lld is %s for the weight '%s' of shape %s", n->kind->name, (long long)axis, why, weight->path,
-                           dt_str_text(&shape));
-    dt_str_release(&shape);
-    return s;
-}
-
-/* The weight's dimensions that `axis` names, a number or a list. */
 static dt_status *read_dims(const dt_named *n, const dt_weight_spec *weight, const dt_tree *axis, uint32_t *dims)
 {
-    const bool list = axis->kind == DT_TREE_LIST;
-    if (list && axis->n == 0)
+    if (axis->kind == DT_TREE_LIST && axis->n == 0)
         return dt_fail(DT_E_RANGE, &axis->at, "axis must name a dimension");
-    for (int i = 0; i < (list ? axis->n : 1); i++) {
-        int64_t given;
-        DT_TRY(dt_tree_int(list ? axis->item[i] : axis, "axis", -DT_MAX_RANK, DT_MAX_RANK, &given));
-        const int64_t d = given < 0 ? given + weight->type.rank : given;
-        if (d < 0 || d >= weight->type.rank)
-            return no_axis(n, given, "out of bounds", weight);
-        if (*dims >> d & 1)
-            return no_axis(n, given, "named twice", weight);
-        *dims |= 1u << d;
-    }
-    return NULL;
+    return dt_dims_read(&(dt_dims_of){ &weight->type, weight->path, n->kind->name, &n->at }, axis, dims);
 }
 
 dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight)

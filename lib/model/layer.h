@@ -20,6 +20,17 @@ typedef struct dt_weight_spec {
     dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
 
+/* Of what a key `axis` names dimensions. */
+typedef struct dt_dims_of {
+    const dt_type *type;
+    const char *weight; /* its path; NULL: of an input, whose first dimension is the batch */
+    const char *who;    /* whose key it is; NULL: the message's place says so */
+    const dt_place *at;
+} dt_dims_of;
+/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at `at` when there is no
+ * such dimension, it is the batch, or one is named twice. */
+dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
+
 /* What a penalty or a constraint is on: weights by their last word, or what the layer gives. */
 enum {
     DT_ON_KERNEL, DT_ON_BIAS, DT_ON_RECURRENT, DT_ON_DEPTHWISE, DT_ON_POINTWISE, DT_ON_EMBEDDINGS, DT_ON_GAMMA, DT_ON_BETA, DT_ON_ALPHA, DT_ON_WEIGHTS,

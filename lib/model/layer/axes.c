@@ -1,48 +1,13 @@
 /* Axes, means and what is laid along them: see axes.h. */
 #include "model/layer/axes.h"
 
-#include <string.h>
-
 #include "op/shapes.h"
 
 /* ---- which ---- */
 
-static int axis_count(const dt_tree *axis)
-{
-    return axis->kind == DT_TREE_LIST ? axis->n : 1;
-}
-
-static dt_status *read_axis(const dt_tree *axis, int i, int64_t *out)
-{
-    const dt_tree *one = axis->kind == DT_TREE_LIST ? axis->item[i] : axis;
-    return dt_tree_int(one, "axis", -DT_MAX_RANK, DT_MAX_RANK, out);
-}
-
-static dt_status *no_axis(const dt_layer_build *b, int64_t axis, const char *why)
-{
-    dt_str in = { 0 };
-    dt_shape_print(&b->in, &in);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is %s for input shape %s", (long long)axis, why, dt_str_text(&in));
-    dt_str_release(&in);
-    return s;
-}
-
 dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims)
 {
-    *dims = 0;
-    for (int i = 0; i < axis_count(axis); i++) {
-        int64_t given, d;
-        DT_TRY(read_axis(axis, i, &given));
-        d = given < 0 ? given + b->in.rank : given;
-        if (d < 0 || d >= b->in.rank)
-            return no_axis(b, given, "out of bounds");
-        if (d == 0)
-            return no_axis(b, given, "the batch, which has no fixed size,");
-        if (*dims >> d & 1)
-            return no_axis(b, given, "named twice");
-        *dims |= 1u << d;
-    }
-    return NULL;
+    return dt_dims_read(&(dt_dims_of){ .type = &b->in, .at = &b->at }, axis, dims);
 }
 
 dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims)

@@ -4,8 +4,7 @@
 
 #include "model/model.h"
 
-/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at the layer when `in`
- * has no such dimension, it is the batch, or one is named twice. */
+/* The dimensions of `in` that `axis` names: dt_dims_read at the layer. */
 dt_status *dt_axes_read(const dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
 /* The same, kept as what the layer made: dt_axes_made gives it to call. */
 dt_status *dt_axes_make(dt_layer_build *b, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
