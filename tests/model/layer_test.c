@@ -85,6 +85,68 @@ static void test_model_refuses_another_shape(void **state)
     model_free(m);
 }
 
+/* ---- keys of weights ---- */
+
+/* What a layer needs to be built, small. */
+static void add_needs(dt_str *text, const dt_kind *layer)
+{
+    static const char *const needs[][2] = {
+        { "units", "2" }, { "filters", "2" }, { "kernel_size", "2" }, { "input_dim", "4" }, { "output_dim", "3" }, { "num_heads", "2" }, { "key_dim", "2" },
+        { "head_dim", "2" }, { "num_query_heads", "2" }, { "num_key_value_heads", "1" }, { "groups", "2" },
+    };
+    const bool grouped = strcmp(layer->name, "GroupNormalization") == 0;
+    for (const dt_field *f = layer->fields; f->name; f++)
+        for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+            if (strcmp(f->name, needs[i][0]) == 0 && (f->required || (grouped && strcmp(f->name, "groups") == 0)))
+                dt_str_printf(text, "%s: %s, ", needs[i][0], needs[i][1]);
+}
+
+/* Whether a weight of the only layer is held by a regularizer or a constraint, for the first input that the layer takes. */
+static bool reaches_a_weight(const dt_kind *layer, const dt_field *key, const char *value)
+{
+    static const char *const inputs[] = { "[4]", "[4, 4]", "[4, 4, 4]", "[4, 4, 4, 4]", "[4], dtype: int32" };
+    dt_arena *arena = dt_arena_create();
+    bool built = false, held = false;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && !built; i++) {
+        dt_str text = { 0 };
+        dt_str_printf(&text, "- Input: {shape: %s}\n- %s: {", inputs[i], layer->name);
+        add_needs(&text, layer);
+        dt_str_printf(&text, "%s: %s}\n", key->name, value);
+        dt_model_spec m;
+        dt_place at = { 0 };
+        dt_status *s = dt_model_read(arena, parse(arena, "layers", dt_str_text(&text)), &at, &m);
+        built = !s;
+        for (int w = 0; built && w < m.n_weights; w++)
+            held = held || m.weight[w]->regularizer.kind || m.weight[w]->constraint.kind;
+        dt_status_free(s);
+        dt_str_release(&text);
+    }
+    if (!built)
+        print_error("%s with %s was not built\n", layer->name, key->name);
+    dt_arena_destroy(arena);
+    return held;
+}
+
+static void test_regularizers_and_constraints_reach_a_weight(void **state)
+{
+    (void)state;
+    int n, keys = 0, lost = 0;
+    const dt_kind *const *layers = dt_layers(&n);
+    for (int i = 0; i < n; i++)
+        for (const dt_field *f = layers[i]->fields; f->name; f++) {
+            const bool regularizer = f->forms == dt_regularizer_forms && strcmp(f->name, "activity_regularizer") != 0;
+            if (!regularizer && f->forms != dt_constraint_forms)
+                continue;
+            keys++;
+            if (reaches_a_weight(layers[i], f, regularizer ? "l2" : "non_neg"))
+                continue;
+            lost++;
+            print_error("%s of %s does nothing\n", f->name, layers[i]->name);
+        }
+    assert_int_equal(lost, 0);
+    assert_true(keys > 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_flatten_and_input_convert),
         cmocka_unit_test(test_dense_takes_more_dimensions),
         cmocka_unit_test(test_model_refuses_another_shape),
+        cmocka_unit_test(test_regularizers_and_constraints_reach_a_weight),
     };
     return cmocka_run_group_tests_name("layer", tests, NULL, NULL);
 }
