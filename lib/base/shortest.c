@@ -34,7 +34,7 @@ static int exponent_of(double a)
     int e = 0;
     while (a >= power[e + 1])
         e++;
-    while (a * power[-e] < 1)
+    while (e <= 0 && a * power[-e] < 1)
         e--;
     return e;
 }
