@@ -29,6 +29,24 @@ static const char *next_name(dt_reader *r, const dt_named *n)
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
+/* A layer that another wraps is counted with its like, as in Keras. What is wrong with it, building tells. */
+static const char *name_within(dt_reader *r, const dt_named *wrapper)
+{
+    const dt_layer *row = (const dt_layer *)wrapper->kind;
+    if (!row->within)
+        return NULL;
+    int n;
+    const dt_kind *const *rows = dt_layers(&n);
+    dt_named within;
+    dt_status *s = dt_named_read(r->arena, rows, n, "layer", row->within(wrapper->args), &within);
+    if (s) {
+        dt_status_free(s);
+        return NULL;
+    }
+    const char *given = ((const dt_layer_head *)within.args)->name;
+    return given ? given : next_name(r, &within);
+}
+
 static bool has_control(const char *name)
 {
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -79,6 +97,7 @@ static dt_status *read_item(dt_reader *r, int i)
     }
     const char *given = dt_reader_head(r, i)->name;
     r->name[i] = given ? given : next_name(r, &r->named[i]);
+    r->within[i] = name_within(r, &r->named[i]);
     s = check_name(r, i);
     dt_status_append(&s, check_order(r, i));
     dt_status_append(&s, dt_read_inputs(r, i));
@@ -139,7 +158,7 @@ static dt_status *build_layer(dt_reader *r, int i)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
+    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .within = r->within[i], .at = r->named[i].at,
                            .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
@@ -279,6 +298,7 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
         .arena = arena, .list = list, .functional = m->type == FUNCTIONAL, .outputs = m->outputs,
         .named = dt_arena_array(arena, dt_named, n),
         .name = dt_arena_array(arena, const char *, n),
+        .within = dt_arena_array(arena, const char *, n),
         .unnamed = dt_arena_array(arena, int, rows),
         .source = dt_arena_array(arena, dt_sources, n),
         .layer = dt_arena_array(arena, dt_layer_spec, n),

@@ -17,6 +17,7 @@ typedef struct dt_reader {
     const dt_tree *outputs; /* as written; NULL: the last layer */
     dt_named *named;        /* [n] kind NULL: faulty */
     const char **name;      /* [n] NULL: faulty */
+    const char **within;    /* [n] the name of the layer that it wraps; NULL: it wraps none */
     int *unnamed;           /* [rows] layers of each kind that got Keras' name so far */
     dt_sources *source;     /* [n] */
     dt_layer_spec *layer;   /* [n] */

@@ -88,6 +88,10 @@ static void test_weights_are_keras(void **state)
           "bidirectional/forward_simple_rnn/simple_rnn_cell/kernel (6, 3) *\nbidirectional/forward_simple_rnn/simple_rnn_cell/recurrent_kernel (3, 3) *\n"
           "bidirectional/backward_simple_rnn/simple_rnn_cell/kernel (6, 3) *\nbidirectional/backward_simple_rnn/simple_rnn_cell/recurrent_kernel (3, 3) *\n"
           "(B, 5, 6)", 54 },
+        { SEQUENCE "- LSTM: {units: 1, use_bias: false, return_sequences: true}\n- Bidirectional: {layer: {LSTM: {units: 1, use_bias: false}}}",
+          "lstm/lstm_cell/kernel (6, 4)\nlstm/lstm_cell/recurrent_kernel (1, 4)\n"
+          "bidirectional/forward_lstm_1/lstm_cell/kernel (1, 4)\nbidirectional/forward_lstm_1/lstm_cell/recurrent_kernel (1, 4)\n"
+          "bidirectional/backward_lstm_1/lstm_cell/kernel (1, 4)\nbidirectional/backward_lstm_1/lstm_cell/recurrent_kernel (1, 4)\n(B, 2)", 44 },
         { VECTOR "- Dropout: {rate: 0.5}", "dropout/seed_generator/step () *\n(B, 6)", 0 },
         { VECTOR "- Dropout: {rate: 0}", "(B, 6)", 0 },
         { SEQUENCE "- PReLU: {shared_axes: [1]}", "p_re_lu/alpha (1, 6)\n(B, 5, 6)", 6 },

@@ -54,8 +54,7 @@ static dt_status *build_direction(dt_layer_build *b, const dt_named *layer, bool
     out->args.go_backwards ^= backwards;
     out->args.zero_output_for_mask = out->args.return_sequences;
     out->args.head.trainable &= d->head.trainable;
-    const char *given = out->args.head.name, *name = given ? given : dt_snake_case(b->arena, layer->kind->name);
-    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", name);
+    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within);
     DT_TRY(out->row->build(&one));
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
     out->first = b->n_weights;
@@ -79,6 +78,11 @@ static dt_status *build(dt_layer_build *b)
     if (d->merge_mode == CONCAT)
         b->out.dim[b->out.rank - 1] *= 2;
     return NULL;
+}
+
+static const dt_tree *within(const void *args)
+{
+    return ((const struct bidirectional *)args)->layer;
 }
 
 static dt_value call_direction(const dt_layer_call *c, const direction *d)
@@ -116,6 +120,7 @@ static dt_value call(const dt_layer_call *c)
 const dt_layer dt_layer_bidirectional = {
     .kind = { "Bidirectional", "a recurrent layer in both directions", fields, sizeof(struct bidirectional), NULL },
     .supports_masking = true,
+    .within = within,
     .build = build,
     .call = call,
 };

@@ -117,7 +117,7 @@ static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_val
         if (seen.trace)
             y = dt_select(dt_mask_along(seen, y), y, x);
         seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){ 0 };
-        y = two(y, x);
+        y = two(x, y); /* of equal ones the earlier gets the gradient, as in Keras on TensorFlow: see dt_op_maximum */
     }
     return y;
 }
