@@ -417,9 +417,15 @@ CONSTRAINTS = [
 ]
 
 
+# Where a slope is 0, as PReLU's is at first, inputs are equal: which of them gets the gradient shows in the weights.
+TIES = [{"id": f"fit/ties-{kind.lower()}", **kept(
+    X, {"PReLU": {"name": "sloped"}}, {"LayerNormalization": {"name": "even", "scale": False}}, {kind: {"inputs": ["even", "sloped"]}}, HEAD), "batch": ROWS}
+    for kind in ("Maximum", "Minimum")]
+
+
 def main():
     only = sys.argv[1:]
-    lines = [json.dumps(record(c)) for c in CASES + MASKS + CONSTRAINTS if not only or c["id"] in only]
+    lines = [json.dumps(record(c)) for c in CASES + MASKS + CONSTRAINTS + TIES if not only or c["id"] in only]
     head = {"format": 1, "area": "fit", "program": "tests/train/fit_golden_test.c", "keras": keras.__version__,
             "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties, masks by name"}
     print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")
