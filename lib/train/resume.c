@@ -18,6 +18,16 @@ static dt_status *same_job(run *r, const dt_checkpoint *c)
     return dt_suggest(s, "change it back, or start over with --fresh, or give this job an output.dir of its own");
 }
 
+/* Other examples, or another global batch, of which a checkpoint between epochs knows nothing else. */
+static dt_status *other_epochs(const run *r, const dt_checkpoint *c)
+{
+    const dt_state_file *s = &c->state;
+
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "an epoch has %lld steps now, and had %lld when checkpoint %s was trained", (long long)r->steps_per_epoch,
+                              (long long)((s->step - s->epoch_step) / s->epoch), c->path),
+                      "the data is another, or with per_replica_batch_size the number of replicas: put it back, or start over with --fresh");
+}
+
 /* per_replica_batch_size and another number of replicas make another global batch, and so other steps, of the same job. */
 static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 {
@@ -26,6 +36,8 @@ static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 
     if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step)
         return NULL;
+    if (same_batch && s->epoch > 0)
+        return other_epochs(r, c);
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the global batch, %lld, is not what checkpoint %s was trained with", (long long)r->batch,
                               c->path), "with per_replica_batch_size the number of replicas must stay");
 }
