@@ -92,8 +92,9 @@ static dt_status *read_item(dt_reader *r, int i)
     const dt_kind *const *rows = dt_layers(&n);
     dt_status *s = dt_named_read(r->arena, rows, n, "layer", r->list->item[i], &r->named[i]);
     if (s) {
+        const bool unknown = !r->named[i].kind && r->named[i].written;
         r->named[i].kind = NULL;
-        return s;
+        return unknown ? dt_layer_elsewhere(s, r->named[i].written) : s;
     }
     const char *given = dt_reader_head(r, i)->name;
     r->name[i] = given ? given : next_name(r, &r->named[i]);

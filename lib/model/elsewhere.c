@@ -1,0 +1,28 @@
+/* Keras' layers that a job has elsewhere: preprocessing is `map` of the data set there, what wraps a layer is a key of it, or nothing. */
+#include <string.h>
+
+#include "model/read.h"
+
+static const struct {
+    const char *layer, *where;
+} rows[] = {
+    { "Normalization", "a step of dataset.map: normalize" },
+    { "TextVectorization", "a step of dataset.map: text_vectorization" },
+    { "StringLookup", "a step of dataset.map: string_lookup" },
+    { "CategoryEncoding", "a step of dataset.map: one_hot" },
+    { "Resizing", "a step of dataset.map: resize" },
+    { "CenterCrop", "a step of dataset.map: center_crop" },
+    { "RandomCrop", "a step of dataset.map: random_crop" },
+    { "RandomFlip", "a step of dataset.map: random_flip" },
+    { "ActivityRegularization", "activity_regularizer, a key of the layer before" },
+    { "TimeDistributed", "Dense and activations do the same at every step without it" },
+    { "Lambda", "a job holds no code; in C a step function may" },
+};
+
+dt_status *dt_layer_elsewhere(dt_status *s, const char *layer)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].layer, layer) == 0)
+            return dt_suggest(s, "%s", rows[i].where);
+    return s;
+}
