@@ -257,6 +257,8 @@ static void put_place(void *user, const char *word, size_t n)
 {
     answer *x = user;
     const struct text_vectorization *a = x->s->args;
+    if (n == 0)
+        return;
     float *place = (float *)x->out + 1 + dt_words_find(x->made->words, word, n);
     *place = a->output_mode == MULTI_HOT ? 1 : *place + 1;
 }
