@@ -253,13 +253,7 @@ static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
     if (!f->preset || t->kind == DT_TREE_NULL)
         return f->preset;
     dt_status_free(preset_tree(r->arena, f, &only)); /* presets parse: tables are constant */
-    dt_str given = {0}, wanted = {0};
-    dt_tree_print(t, &given);
-    dt_tree_print(only, &wanted);
-    bool same = strcmp(dt_str_text(&given), dt_str_text(&wanted)) == 0;
-    dt_str_release(&given);
-    dt_str_release(&wanted);
-    return same;
+    return dt_tree_same(t, only);
 }
 
 static dt_status *read_entry(reading *r, const dt_entry *e)

@@ -155,7 +155,7 @@ static void read_text(const struct text_vectorization *a, const char *text, void
         split_at_blanks(&r);
     else if (a->split == CHARACTER)
         split_characters(&r);
-    else
+    else if (r.text.size > 0)
         add_word(&r, 0, r.text.size);
     take_runs(&r);
     dt_str_release(&r.text);
@@ -177,8 +177,7 @@ static void *begin(const dt_map_stage *s)
 
 static void count_word(void *user, const char *word, size_t n)
 {
-    if (n > 0)
-        dt_word_counts_add(user, word, n);
+    dt_word_counts_add(user, word, n);
 }
 
 static void take(void *lesson, const dt_map_stage *s, const void *in)
@@ -245,20 +244,17 @@ typedef struct answer {
     int64_t n;
 } answer;
 
-/* An empty word is padding, as in Keras. */
 static void put_number(void *user, const char *word, size_t n)
 {
     answer *x = user;
     if (x->n < x->s->out.dim[0])
-        ((int32_t *)x->out)[x->n++] = n == 0 ? 0 : 2 + dt_words_find(x->made->words, word, n);
+        ((int32_t *)x->out)[x->n++] = 2 + dt_words_find(x->made->words, word, n);
 }
 
 static void put_place(void *user, const char *word, size_t n)
 {
     answer *x = user;
     const struct text_vectorization *a = x->s->args;
-    if (n == 0)
-        return;
     float *place = (float *)x->out + 1 + dt_words_find(x->made->words, word, n);
     *place = a->output_mode == MULTI_HOT ? 1 : *place + 1;
 }
