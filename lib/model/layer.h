@@ -79,7 +79,8 @@ typedef struct dt_layer_build {
     dt_arena *arena;
     const void *args;     /* begins with a dt_layer_head */
     const char *name;     /* "dense_1" */
-    const char *within;   /* the name of the layer that it wraps; NULL: it wraps none */
+    dt_named within;      /* the layer that it wraps, read; kind NULL: it wraps none */
+    const char *within_name;
     dt_place at;          /* of the layer in the job file */
     dt_type in;           /* (B, ...): of the first input */
     int n_in;             /* 0: an Input */
@@ -163,7 +164,7 @@ typedef struct dt_layer {
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
     int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
-    const dt_tree *(*within)(const void *args); /* the layer that it wraps, as written; NULL: it wraps none */
+    dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out); /* reads the layer that it wraps; NULL: it wraps none */
     dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
 } dt_layer;
 /* The mask of what the layer gives; called where it has one. */

@@ -21,30 +21,22 @@ static const dt_place *name_place(const dt_reader *r, int i)
 }
 
 /* "dense", "dense_1", ...: what Keras calls layers without a name. */
-static const char *next_name(dt_reader *r, const dt_named *n)
+static const char *next_name(dt_reader *r, const dt_kind *kind)
 {
-    const char *class_name = n->kind == &dt_layer_input.kind ? "InputLayer" : n->kind->name;
-    const char *base = dt_snake_case(r->arena, class_name);
-    int number = r->unnamed[n->row]++;
+    const char *base = dt_snake_case(r->arena, kind == &dt_layer_input.kind ? "InputLayer" : kind->name);
+    int n, row = 0;
+    const dt_kind *const *rows = dt_layers(&n);
+    while (rows[row] != kind)
+        row++;
+    int number = r->unnamed[row]++;
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
-/* A layer that another wraps is counted with its like, as in Keras. What is wrong with it, building tells. */
-static const char *name_within(dt_reader *r, const dt_named *wrapper)
+/* The name that the layer has, or gets: one that another wraps is counted with its like, as in Keras. */
+static const char *name_of(dt_reader *r, const dt_named *n)
 {
-    const dt_layer *row = (const dt_layer *)wrapper->kind;
-    if (!row->within)
-        return NULL;
-    int n;
-    const dt_kind *const *rows = dt_layers(&n);
-    dt_named within;
-    dt_status *s = dt_named_read(r->arena, rows, n, "layer", row->within(wrapper->args), &within);
-    if (s) {
-        dt_status_free(s);
-        return NULL;
-    }
-    const char *given = ((const dt_layer_head *)within.args)->name;
-    return given ? given : next_name(r, &within);
+    const char *given = ((const dt_layer_head *)n->args)->name;
+    return given ? given : next_name(r, n->kind);
 }
 
 static bool has_control(const char *name)
@@ -86,19 +78,29 @@ static dt_status *check_order(const dt_reader *r, int i)
     return NULL;
 }
 
-static dt_status *read_item(dt_reader *r, int i)
+/* The layer, and the one that it wraps. */
+static dt_status *read_layer(dt_reader *r, int i)
 {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
-    dt_status *s = dt_named_read(r->arena, rows, n, "layer", r->list->item[i], &r->named[i]);
+    dt_named *layer = &r->named[i];
+    dt_status *s = dt_named_read(r->arena, rows, n, "layer", r->list->item[i], layer);
+    if (s)
+        return !layer->kind && layer->written ? dt_layer_elsewhere(s, layer->written) : s;
+    const dt_layer *row = (const dt_layer *)layer->kind;
+    return row->within ? row->within(r->arena, layer->args, &r->within[i]) : NULL;
+}
+
+static dt_status *read_item(dt_reader *r, int i)
+{
+    dt_status *s = read_layer(r, i);
     if (s) {
-        const bool unknown = !r->named[i].kind && r->named[i].written;
         r->named[i].kind = NULL;
-        return unknown ? dt_layer_elsewhere(s, r->named[i].written) : s;
+        return s;
     }
-    const char *given = dt_reader_head(r, i)->name;
-    r->name[i] = given ? given : next_name(r, &r->named[i]);
-    r->within[i] = name_within(r, &r->named[i]);
+    r->name[i] = name_of(r, &r->named[i]);
+    if (r->within[i].kind)
+        r->within_name[i] = name_of(r, &r->within[i]);
     s = check_name(r, i);
     dt_status_append(&s, check_order(r, i));
     dt_status_append(&s, dt_read_inputs(r, i));
@@ -159,8 +161,8 @@ static dt_status *build_layer(dt_reader *r, int i)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .within = r->within[i], .at = r->named[i].at,
-                           .n_earlier = i, .earlier = r->layer };
+    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
+                           .within = r->within[i], .within_name = r->within_name[i], .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
@@ -299,7 +301,8 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
         .arena = arena, .list = list, .functional = m->type == FUNCTIONAL, .outputs = m->outputs,
         .named = dt_arena_array(arena, dt_named, n),
         .name = dt_arena_array(arena, const char *, n),
-        .within = dt_arena_array(arena, const char *, n),
+        .within = dt_arena_array(arena, dt_named, n),
+        .within_name = dt_arena_array(arena, const char *, n),
         .unnamed = dt_arena_array(arena, int, rows),
         .source = dt_arena_array(arena, dt_sources, n),
         .layer = dt_arena_array(arena, dt_layer_spec, n),

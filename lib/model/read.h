@@ -17,7 +17,8 @@ typedef struct dt_reader {
     const dt_tree *outputs; /* as written; NULL: the last layer */
     dt_named *named;        /* [n] kind NULL: faulty */
     const char **name;      /* [n] NULL: faulty */
-    const char **within;    /* [n] the name of the layer that it wraps; NULL: it wraps none */
+    dt_named *within;       /* [n] the layer that it wraps; kind NULL: none */
+    const char **within_name; /* [n] */
     int *unnamed;           /* [rows] layers of each kind that got Keras' name so far */
     dt_sources *source;     /* [n] */
     dt_layer_spec *layer;   /* [n] */

@@ -35,26 +35,26 @@ typedef struct direction {
     int first, n_weights;
 } direction;
 
-static dt_status *read_layer(const dt_layer_build *b, dt_named *out)
+static dt_status *within(dt_arena *arena, const void *args, dt_named *out)
 {
     static const dt_kind *const rows[] = { &dt_layer_lstm.kind, &dt_layer_gru.kind, &dt_layer_simple_rnn.kind };
-    const struct bidirectional *d = b->args;
-    DT_TRY(dt_named_read(b->arena, rows, 3, "recurrent layer", d->layer, out));
+    const struct bidirectional *d = args;
+    DT_TRY(dt_named_read(arena, rows, 3, "recurrent layer", d->layer, out));
     const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
     return inputs ? dt_fail(DT_E_MODEL_INPUTS, &inputs->at, "what is within Bidirectional takes what that takes") : NULL;
 }
 
 /* Builds one direction, whose weights come behind those that are there. */
-static dt_status *build_direction(dt_layer_build *b, const dt_named *layer, bool backwards, direction *out)
+static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *out)
 {
     const struct bidirectional *d = b->args;
     dt_layer_build one = { .arena = b->arena, .args = &out->args, .at = b->at, .in = b->in, .masks = b->masks };
-    out->row = (const dt_layer *)layer->kind;
-    out->args = *(const dt_recurrent *)layer->args;
+    out->row = (const dt_layer *)b->within.kind;
+    out->args = *(const dt_recurrent *)b->within.args;
     out->args.go_backwards ^= backwards;
     out->args.zero_output_for_mask = out->args.return_sequences;
     out->args.head.trainable &= d->head.trainable;
-    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within);
+    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within_name);
     DT_TRY(out->row->build(&one));
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
     out->first = b->n_weights;
@@ -68,21 +68,14 @@ static dt_status *build(dt_layer_build *b)
 {
     const struct bidirectional *d = b->args;
     direction *made = dt_arena_array(b->arena, direction, 2);
-    dt_named layer;
-    DT_TRY(read_layer(b, &layer));
     for (int i = 0; i < 2; i++)
-        DT_TRY(build_direction(b, &layer, i == 1, &made[i]));
+        DT_TRY(build_direction(b, i == 1, &made[i]));
     b->made = made;
     b->out = made[0].out;
     b->out_mask = b->masks[0] && made[0].args.return_sequences;
     if (d->merge_mode == CONCAT)
         b->out.dim[b->out.rank - 1] *= 2;
     return NULL;
-}
-
-static const dt_tree *within(const void *args)
-{
-    return ((const struct bidirectional *)args)->layer;
 }
 
 static dt_value call_direction(const dt_layer_call *c, const direction *d)
