@@ -15,6 +15,10 @@
 #include "exec/gemm.h"
 #include "exec/instructions.h"
 
+#ifndef OPENBLAS_VERSION
+#error "cblas.h is another library's: install OpenBLAS's (scripts/install-missing), or put its folder into CFLAGS (-I...)"
+#endif
+
 typedef struct api {
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_num_threads;
