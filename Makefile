@@ -34,7 +34,7 @@ DTFLAGS += -fsanitize=thread
 LDFLAGS += -fsanitize=thread
 else ifeq ($(SAN),fuzz)
 $(BUILD)/tests/fuzz/%.o: DTFLAGS += -DDT_FUZZER
-DTFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+DTFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-pass-failed
 LDFLAGS += -fsanitize=address,undefined
 else ifeq ($(SAN),cov)
 DTFLAGS += --coverage
