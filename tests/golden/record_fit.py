@@ -83,16 +83,23 @@ def layer(entry, made):
     if name == "Input":
         return args["name"], keras.Input(args["shape"], name=args["name"], dtype=args.get("dtype"))
     inputs, causal = args.pop("inputs", None), args.pop("use_causal_mask", False)
-    for room, key in [(room, k) for k in args for room in ("regularizer", "constraint") if k.endswith("_" + room)]:
-        args[key] = made_of(getattr(keras, room + "s"), args[key])
-    if "layer" in args:
-        (within, said), = args["layer"].items()
-        args["layer"] = getattr(keras.layers, within)(**said)
-    built = getattr(keras.layers, name)(**args)
+    built = class_of(name, args)
     below = list(made.values())[-1] if inputs is None else [made[i] for i in inputs] if isinstance(inputs, list) else made[inputs]
     if name in ("MultiHeadAttention", "GroupQueryAttention"):
         return built.name, built(below, below, use_causal_mask=causal)
     return built.name, built(below)
+
+
+def class_of(name, args):
+    args = dict(args)
+    for room, key in [(room, k) for k in args for room in ("regularizer", "constraint") if k.endswith("_" + room)]:
+        args[key] = made_of(getattr(keras, room + "s"), args[key])
+    if "layer" in args:
+        (within, said), = args["layer"].items()
+        args["layer"] = class_of(within, said)
+    if keras.backend.backend() != "tensorflow":
+        args.pop("synchronized", None)  # one device is all of them; other back ends refuse the word
+    return getattr(keras.layers, name)(**args)
 
 
 def made_of(room, entry):
@@ -135,6 +142,13 @@ def paths(model):
     return {w.path: w for w in model.weights}
 
 
+def draw_weights(model, draw):
+    """No bias is 0 then, and no two are alike."""
+    for w in model.weights:
+        positive = w.path.rsplit("/", 1)[1] in ("gamma", "moving_variance")
+        w.assign(draw.uniform(0.5, 1.5, w.shape) if positive else draw.normal(0, 0.5, w.shape))
+
+
 def record(case):
     keras.utils.clear_session()
     keras.utils.set_random_seed(3)
@@ -151,7 +165,6 @@ def record(case):
         return d[name]
 
     target = target if isinstance(target, dict) else {listed[0]: target}
-    missing = [o for o in listed if compile_["loss"] and isinstance(compile_["loss"], dict) and compile_["loss"].get(o, "") is None]
     y = [element(target.get(o, o)) for o in listed]
     w = None
     if isinstance(weight, dict):
@@ -159,7 +172,10 @@ def record(case):
     elif weight:
         w = element(weight)
     words = {k: dict(v) for k, v in compile_.pop("optimizer").items()}
-    kept = next(iter(words.values())).pop("exclude_from_weight_decay", None)
+    arguments = next(iter(words.values()))
+    kept = arguments.pop("exclude_from_weight_decay", None)
+    if isinstance(arguments["learning_rate"], dict):
+        arguments["learning_rate"] = made_of(keras.optimizers.schedules, arguments["learning_rate"])
     optimizer = made_of(keras.optimizers, words)
     if kept:
         optimizer.exclude_from_weight_decay(var_names=kept)
@@ -167,6 +183,8 @@ def record(case):
     if "loss_weights" in compile_:
         built["loss_weights"] = compile_["loss_weights"]
     model.compile(optimizer=optimizer, **built)
+    if "draw" in case:
+        draw_weights(model, np.random.default_rng(case["draw"]))
     before = {k: tensor(v.numpy()) for k, v in paths(model).items()}
     fit = dict(case.get("fit", {}))
     batch = case.get("batch", ROWS)
@@ -431,4 +449,5 @@ def main():
     print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,8 @@
 /*
- * Whole trainings recorded from Keras' fit (tests/golden/fit.json), done again by ours: losses, metrics and weights by name for several outputs,
- * metrics that are no means, weights of samples and classes, penalties, masks of padded sequences. Each on several numbers of replicas, which must agree to the last bit.
+ * Whole trainings recorded from Keras' fit, done again by ours: chosen ones (tests/golden/fit.json: losses, metrics and weights by name for several
+ * outputs, metrics that are no means, weights of samples and classes, penalties, masks of padded sequences) and some drawn at random (random.json;
+ * record_random.py draws as many as one likes, and their files are named as arguments). Each on several numbers of replicas, which must agree to
+ * the last bit.
  */
 #include <jansson.h>
 
@@ -56,12 +58,15 @@ static dt_model *model_of(const json_t *in, dt_strategy *s)
 {
     char *model = text_of(json_object_get(in, "model")), *compile = text_of(json_object_get(in, "compile"));
     dt_model *m = NULL;
+    dt_status *refused = NULL;
     const char *path;
     json_t *t;
     DT_SCOPE(s) {
-        OK(dt_model_create(&m, "%s", model));
-        OK(dt_model_compile(m, "%s", compile));
+        refused = dt_model_create(&m, "%s", model);
+        if (!refused)
+            refused = dt_model_compile(m, "%s", compile);
     }
+    OK(refused);
     json_object_foreach(json_object_get(in, "weights"), path, t) {
         dt_tensor *w = tensor_of(t);
         OK(dt_model_set_weight(m, path, w));
@@ -149,24 +154,48 @@ static void run_case(const json_t *c, int replicas, char sha[65])
 
 static void test_fit_as_keras_does(void **state)
 {
-    (void)state;
     static const int replicas[] = { 1, 2, 5 };
-    json_t *root = json_load_file("tests/golden/fit.json", 0, NULL), *c;
-    size_t i;
-    assert_non_null(root);
-    json_array_foreach(json_object_get(root, "cases"), i, c) {
-        char sha[65] = "";
-        for (size_t r = 0; r < sizeof replicas / sizeof *replicas; r++)
-            run_case(c, replicas[r], sha);
-    }
-    assert_true(i > 0);
-    json_decref(root);
+    char sha[65] = "";
+    for (size_t r = 0; r < sizeof replicas / sizeof *replicas; r++)
+        run_case(*state, replicas[r], sha);
 }
 
-int main(void)
+/* Every case of the files is a test of its own; how many there are. */
+static size_t cases_of(json_t *const *root, int n_files, struct CMUnitTest *tests)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fit_as_keras_does),
-    };
-    return cmocka_run_group_tests_name("train/fit_golden", tests, clean_folder, NULL);
+    size_t n = 0, i;
+    json_t *c;
+    for (int f = 0; f < n_files; f++)
+        json_array_foreach(json_object_get(root[f], "cases"), i, c) {
+            if (tests)
+                tests[n] = (struct CMUnitTest){ json_string_value(json_object_get(c, "id")), test_fit_as_keras_does, NULL, NULL, c };
+            n++;
+        }
+    return n;
+}
+
+static int run_files(char *const *path, int n_files)
+{
+    json_t **root = calloc((size_t)n_files, sizeof *root);
+    struct CMUnitTest *tests;
+    size_t n;
+    int failed;
+    for (int f = 0; f < n_files; f++)
+        if (!(root[f] = json_load_file(path[f], 0, NULL)))
+            return fprintf(stderr, "%s cannot be read as JSON\n", path[f]), 1;
+    n = cases_of(root, n_files, NULL);
+    tests = calloc(n + 1, sizeof *tests);
+    cases_of(root, n_files, tests);
+    failed = n ? _cmocka_run_group_tests("train/fit_golden", tests, n, clean_folder, NULL) : 1;
+    for (int f = 0; f < n_files; f++)
+        json_decref(root[f]);
+    free(tests);
+    free(root);
+    return failed != 0;
+}
+
+int main(int argc, char **argv)
+{
+    char *recorded_files[] = { "tests/golden/fit.json", "tests/golden/random.json" };
+    return argc > 1 ? run_files(argv + 1, argc - 1) : run_files(recorded_files, 2);
 }
