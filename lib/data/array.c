@@ -344,32 +344,44 @@ const char *dt_arrays_source(const dt_examples *x, int64_t i, const char **what)
     return x->arrays[i].source;
 }
 
+static dt_status *load_all(array *a, const char *path)
+{
+    if (a->rows)
+        return NULL;
+    DT_TRY(load(a, path));
+    close_file(a);
+    return NULL;
+}
+
 /* Two feeds over one part (training, and validation of a split) may come here at once. */
 dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows)
 {
     array *a = &x->arrays[e];
     dt_status *s = NULL;
     pthread_mutex_lock(&x->loading);
-    if (!a->rows && x->count * a->row_bytes <= LARGEST_WHOLE) {
-        s = load(a, x->stored[e].file);
-        if (!s)
-            close_file(a);
-    }
+    if (x->count * a->row_bytes <= LARGEST_WHOLE)
+        s = load_all(a, x->stored[e].file);
     *rows = a->rows;
     pthread_mutex_unlock(&x->loading);
     return dt_at(s, &x->stored[e].at);
 }
 
+/* A row by itself; one in Fortran order lies all over the file, which is loaded for it. */
+static dt_status *read_row(array *a, const char *path, int64_t row, void *out)
+{
+    if (a->header.fortran)
+        DT_TRY(load_all(a, path));
+    if (!a->rows)
+        return fetch(a, path, row * a->row_values, a->row_values, out);
+    memcpy(out, (const char *)a->rows + row * a->row_bytes, (size_t)a->row_bytes);
+    return NULL;
+}
+
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
 dt_status *dt_arrays_read(dt_examples *x, int e, int64_t row, void *out)
 {
-    const array *a = &x->arrays[e];
-    dt_status *s = NULL;
     pthread_mutex_lock(&x->loading);
-    if (a->rows)
-        memcpy(out, (const char *)a->rows + row * a->row_bytes, (size_t)a->row_bytes);
-    else
-        s = fetch(a, x->stored[e].file, row * a->row_values, a->row_values, out);
+    dt_status *s = read_row(&x->arrays[e], x->stored[e].file, row, out);
     pthread_mutex_unlock(&x->loading);
     return dt_at(s, &x->stored[e].at);
 }

@@ -368,9 +368,13 @@ static dt_status *read_again(const dt_examples *x, int e, int64_t row, void *out
 
 static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
 {
-    if (!x->kept || !x->element[e].text)
+    const int64_t bytes = dt_type_bytes(&x->stored[e].type);
+    if (!x->kept)
         return read_again(x, e, row, out);
-    strcpy(out, x->rows[e].data + x->text[e][row]);
+    if (x->element[e].text)
+        strcpy(out, x->rows[e].data + x->text[e][row]);
+    else
+        memcpy(out, x->rows[e].data + row * bytes, (size_t)bytes);
     return NULL;
 }
 

@@ -159,6 +159,46 @@ static void test_large_file_is_read_behind_the_first_batches(void **state)
     dt_dataset_unref(d);
 }
 
+/* The same rows: columns one behind the other, and as text. */
+static void write_rows_in_other_ways(int n)
+{
+    int32_t *x = malloc(sizeof *x * 3 * (size_t)n);
+    char dictionary[128];
+    dt_str csv = {0};
+    assert_non_null(x);
+    dt_str_puts(&csv, "a,b,c,y\n");
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++)
+            x[k * n + i] = i + k;
+        dt_str_printf(&csv, "%d,%d,%d,%d\n", i, i + 1, i + 2, i);
+    }
+    snprintf(dictionary, sizeof dictionary, "{'descr': '<i4', 'fortran_order': True, 'shape': (%d, 3), }", n);
+    dt_str npy = npy_header(1, dictionary);
+    dt_str_add(&npy, x, sizeof *x * 3 * (size_t)n);
+    write_str("columns.npy", &npy);
+    write_str("rows.csv", &csv);
+    free(x);
+}
+
+/* Whatever holds them, rows that are wanted before the file is read whole are those of the file. */
+static void test_first_batches_of_every_way_to_hold_rows(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "{format: npy, train: {x: " HERE "/columns.npy, y: " HERE "/y.npy}, map: {x: [cast: float32]}, global_batch_size: 4, prefetch: 3}",
+        "{format: csv, train: " HERE "/rows.csv, element: {x: {columns: [a, b, c]}, y: {column: y, dtype: int64}}, global_batch_size: 4, prefetch: 3}",
+    };
+    write_rows(120000);
+    write_rows_in_other_ways(120000);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        for (int shuffle = 0; shuffle < 2; shuffle++) {
+            dt_dataset *d = NULL;
+            OK(dt_dataset_open(&d, "%s", ways[i]));
+            check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = shuffle}, dt_order_make(0, 120000, 1, shuffle, true));
+            dt_dataset_unref(d);
+        }
+}
+
 /* Larger than what is kept in memory: a sparse file, read row by row. */
 static void test_huge_file_is_read_row_by_row(void **state)
 {
@@ -305,7 +345,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_per_epoch), cmocka_unit_test(test_batches_are_those_of_a_plain_loop),
         cmocka_unit_test(test_ring_sizes), cmocka_unit_test(test_resume_anywhere), cmocka_unit_test(test_shuffle_seed),
-        cmocka_unit_test(test_large_file_is_read_behind_the_first_batches), cmocka_unit_test(test_huge_file_is_read_row_by_row),
+        cmocka_unit_test(test_large_file_is_read_behind_the_first_batches),
+        cmocka_unit_test(test_first_batches_of_every_way_to_hold_rows), cmocka_unit_test(test_huge_file_is_read_row_by_row),
         cmocka_unit_test(test_slow_and_fast_callers), cmocka_unit_test(test_closing_at_once),
         cmocka_unit_test(test_two_feeds_over_one_file), cmocka_unit_test(test_part_that_is_not_there),
         cmocka_unit_test(test_thread_blocks_signals),
