@@ -7,6 +7,8 @@
  * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An
  * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
+#include <string.h>
+
 #include "train/callback.h"
 #include "train/earlier.h"
 #include "train/hashing.h"
@@ -21,14 +23,16 @@ static bool validates_by_steps(const run *r)
     return r->q->fit->steps > 0 && r->q->fit->validation_freq > 0;
 }
 
-/* At an epoch's end: where its turn comes, in epochs or in steps, and at the very end. */
-static bool validation_due(const run *r)
+static bool has_validation(const run *r)
+{
+    return dt_dataset_count(r->data, DT_PART_VALIDATION) > 0;
+}
+
+/* At an epoch's end, in epochs or in steps. */
+static bool validation_has_its_turn(const run *r)
 {
     int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
-
-    if (dt_dataset_count(r->data, DT_PART_VALIDATION) == 0)
-        return false;
-    return r->at.step == r->steps || (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
+    return has_validation(r) && (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
 /* Puts the metrics of the validation data into out[DT_MAX_KEYS]. */
@@ -69,17 +73,22 @@ static dt_status *write_history(run *r)
     return s;
 }
 
-/* The epoch's logs, into r->last. */
+/* The epoch's logs, into r->last. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn, so that
+ * they decide as in a longer training. */
 static dt_status *collect_logs(run *r)
 {
+    dt_metric metrics[DT_MAX_KEYS];
+    const bool turn = validation_has_its_turn(r);
     int n = 0;
-    dt_logs logs = { .metric = r->last };
 
-    r->n_last = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last);
-    if (validation_due(r))
-        DT_TRY(validate(r, r->last + r->n_last, &n));
-    logs.n = r->n_last + n;
+    if (turn || (has_validation(r) && r->at.step == r->all_steps))
+        DT_TRY(validate(r, metrics, &n));
+    dt_logs logs = { .metric = r->last, .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last) };
+    for (int i = 0; i < n && turn; i++)
+        logs.metric[logs.n++] = metrics[i];
     DT_TRY(dt_callbacks_epoch(r, &logs));
+    for (int i = 0; i < n && !turn; i++)
+        logs.metric[logs.n++] = metrics[i];
     r->n_last = logs.n;
     return NULL;
 }
@@ -136,7 +145,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     DT_TRY(dt_callbacks_batch(r));
     if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
         return end_epoch(r);
-    if (validates_by_steps(r) && r->at.step % r->q->fit->validation_freq == 0 && dt_dataset_count(r->data, DT_PART_VALIDATION) > 0)
+    if (validates_by_steps(r) && r->at.step % r->q->fit->validation_freq == 0 && has_validation(r))
         return validate_now(r);
     return NULL;
 }
@@ -204,6 +213,11 @@ static dt_status *stopped(const run *r)
 static bool is_training(const run *r)
 {
     return r->at.step < r->steps && !r->stop_training;
+}
+
+bool dt_run_is_done(const run *r)
+{
+    return r->at.step >= r->all_steps || r->stop_training;
 }
 
 static dt_status *train_step(run *r, dt_feed *feed)
@@ -283,7 +297,7 @@ static dt_status *measure(run *r)
     r->steps_per_epoch = dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
     if (r->steps_per_epoch == 0)
         return dt_fail(DT_E_ELEMENTS, NULL, "the data set has no batch to train on");
-    r->steps = fit->steps > 0 ? fit->steps : fit->epochs * r->steps_per_epoch;
+    r->steps = r->all_steps = fit->steps > 0 ? fit->steps : fit->epochs * r->steps_per_epoch;
     if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->steps)
         r->steps = r->q->run->max_steps;
     r->epochs = (r->steps + r->steps_per_epoch - 1) / r->steps_per_epoch;
@@ -304,15 +318,30 @@ static dt_status *share(run *r)
     return s;
 }
 
+/* The last metrics of the run, not of an epoch: what --expect looks at is true of the weights that are saved. */
+static dt_status *validate_again(run *r)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &r->validation));
+    for (int i = dt_trainer_metrics(r->q->trainer, &r->validation, true, metrics); i-- > 0;)
+        for (int k = 0; k < r->n_last; k++)
+            if (strcmp(r->last[k].name, metrics[i].name) == 0)
+                r->last[k].value = metrics[i].value;
+    return NULL;
+}
+
 /* With use_ema the weights become their means when all is done, then callbacks may change them; a run cut short by --steps goes on later. */
 static dt_status *finish_weights(run *r)
 {
-    bool cut = r->q->run->max_steps > 0 && r->steps == r->q->run->max_steps && !r->stop_training;
-    if (cut)
+    if (!dt_run_is_done(r))
         return NULL;
-    if (dt_optimizer_take_averages(r->optimizer, &r->model->trainable))
+    r->averaged = dt_optimizer_take_averages(r->optimizer, &r->model->trainable);
+    r->replaced = r->averaged;
+    if (r->averaged)
         r->saved_step = -1; /* what was saved last has other weights */
-    return dt_callbacks_end(r);
+    DT_TRY(dt_callbacks_end(r));
+    return r->replaced && has_validation(r) ? validate_again(r) : NULL;
 }
 
 static dt_status *run_it(run *r)

@@ -99,9 +99,8 @@ static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int m
     return n;
 }
 
-int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metrics, int most)
+int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most)
 {
-    char *path = dt_path_join(directory, "history.jsonl");
     dt_str text = { 0 };
     dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &text);
     int n = 0;
@@ -117,6 +116,5 @@ int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metr
     }
     dt_status_free(s); /* no history is no error: there is nothing to tell */
     dt_str_release(&text);
-    free(path);
     return n;
 }

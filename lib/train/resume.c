@@ -187,6 +187,11 @@ static int64_t last_line(const run *r)
     return r->at.step < r->steps ? r->at.step - r->at.epoch_step : r->at.step;
 }
 
+static const char *history_of(const run *r)
+{
+    return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
+}
+
 dt_status *dt_run_open(run *r)
 {
     if (!r->q->directory)
@@ -202,7 +207,7 @@ dt_status *dt_run_open(run *r)
     r->earlier = r->resumed && r->writes ? dt_earlier_read(r) : NULL;
     DT_TRY(dt_record_open(r->record, r));
     if (r->resumed)
-        r->n_last = dt_history_last_line(r->q->directory, r->arena, r->last, DT_MAX_LOGS);
+        r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r), r->arena, r->last, DT_MAX_LOGS);
     return NULL;
 }
 
@@ -241,7 +246,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = r->at.step >= r->steps || r->stop_training, .callback_arrays = kept,
+        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);

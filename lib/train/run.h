@@ -49,7 +49,9 @@ typedef struct run {
     dt_optimizer *optimizer;
     dt_dataset *data;
     bool writes;                     /* there is a directory, and this is no dry run */
-    int64_t examples, batch, steps_per_epoch, steps, epochs;
+    int64_t examples, batch, steps_per_epoch;
+    int64_t steps, epochs;           /* of this run, */
+    int64_t all_steps;               /* and of the job: --steps may end a run before */
     const char *sharding;            /* how hosts share the examples, in words */
     position at;
     dt_sums validation;              /* of the last one */
@@ -65,6 +67,9 @@ typedef struct run {
     struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
     struct dt_earlier *earlier;      /* its hashes so far, see earlier.h; NULL: they are not known, or have been compared */
     bool stop_training;              /* a callback wants no more epochs */
+    bool swapped;                    /* the model has the running means, and the optimizer the weights */
+    bool averaged;                   /* training is over, and the weights have become their means */
+    bool replaced;                   /* the weights in the end are not those that the last epoch's metrics are of */
     double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
     bool grew;                       /* the loss, and that was said */
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
@@ -86,6 +91,10 @@ double dt_virtual_idle(run *r);
 /* A step and its batch, which took so many seconds, waiting included; what of an epoch's time was waiting, and a new epoch begins. */
 void dt_idle_add(run *r, const dt_batch *batch, double seconds);
 void dt_idle_tell(run *r, dt_event *e);
+/* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
+void dt_run_swap(run *r, bool means);
+/* Nothing of the job is left to train. */
+bool dt_run_is_done(const run *r);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */
 dt_status *dt_run_open(run *r) DT_MUST_USE;
 /* What a checkpoint of the position says, lent until the run ends. */

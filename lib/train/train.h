@@ -243,7 +243,7 @@ dt_history *dt_history_create(void);
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n);
 /* One line of history.jsonl. */
 void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out);
-/* The metrics of the last line of the history.jsonl below `directory`, names in `arena`; their number, 0 when there is none. */
-int dt_history_last_line(const char *directory, dt_arena *arena, dt_metric *metrics, int most);
+/* The metrics of the last line of a history.jsonl, names in `arena`; their number, 0 when there is none. */
+int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most);
 
 #endif

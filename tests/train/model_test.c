@@ -340,7 +340,7 @@ static void test_last_line_of_a_history(void **state)
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         OK(dt_file_commit(HERE "/history.jsonl", files[i].text, strlen(files[i].text)));
-        assert_int_equal(dt_history_last_line(HERE, arena, m, 4), files[i].n);
+        assert_int_equal(dt_history_last_line(HERE "/history.jsonl", arena, m, 4), files[i].n);
         if (i == 0) {
             assert_string_equal(m[1].name, "val_loss");
             assert_true(m[0].value == 1.5 && m[1].value == 7);

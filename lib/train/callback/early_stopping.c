@@ -101,9 +101,14 @@ static dt_status *begin(run *r, dt_callback *c)
 static dt_status *put_back(run *r, dt_callback *c)
 {
     stopper *s = c->state;
-    if (!s->has_weights || s->restored)
+    if (!s->has_weights)
+        return NULL;
+    r->replaced = true;
+    if (s->restored && !r->averaged)
         return NULL;
     copy(&s->best, &s->model);
+    if (s->restored)
+        return NULL; /* and said in an earlier run */
     s->restored = true;
     r->saved_step = -1; /* what was saved last has other weights */
     dt_callback_say(r, c, "restoring the weights of epoch %lld", (long long)s->best_epoch + 1);

@@ -39,6 +39,7 @@ typedef struct keeper {
     dt_monitor monitor;
     int64_t every, seen;         /* steps; 0: epochs */
     const char *due;             /* the path to save to; NULL: nothing is due */
+    bool means;                  /* the model had them then, see dt_run_swap */
 } keeper;
 
 /* ---- checking ---- */
@@ -146,7 +147,10 @@ static void decide(run *r, dt_callback *c, const dt_logs *logs)
     if (current && !dt_monitor_improves(&k->monitor, *current))
         return;
     k->due = path_of(r, k, logs);
-    if (current && had_best)
+    k->means = r->swapped;
+    if (k->x->save_best_only && !current)
+        dt_callback_say(r, c, "%s is not known here: saving %s, as Keras does", k->monitor.name, k->due);
+    else if (current && had_best)
         dt_callback_say(r, c, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best, *current, k->due);
     else
         dt_callback_say(r, c, "saving %s", k->due);
@@ -189,6 +193,16 @@ static dt_status *save_model(run *r, const char *path)
     return dt_checkpoint_write(path, &state, &model, &optimizer);
 }
 
+/* What the model had when this callback had its turn: SwapEMAWeights behind it may have put the means in place since. */
+static dt_status *save_as_then(run *r, const keeper *k, const char *path)
+{
+    const bool swapped = r->swapped;
+    dt_run_swap(r, k->means);
+    dt_status *s = k->x->save_weights_only ? save_weights(r, path) : save_model(r, path);
+    dt_run_swap(r, swapped);
+    return s;
+}
+
 static dt_status *save_due(run *r, dt_callback *c)
 {
     keeper *k = c->state;
@@ -201,7 +215,7 @@ static dt_status *save_due(run *r, dt_callback *c)
     dt_status *s = dt_dir_make(folder);
     free(folder);
     if (!s)
-        s = k->x->save_weights_only ? save_weights(r, path) : save_model(r, path);
+        s = save_as_then(r, k, path);
     return s ? dt_note(s, "in callback ModelCheckpoint") : NULL;
 }
 

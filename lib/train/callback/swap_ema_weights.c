@@ -15,11 +15,6 @@ static const dt_field fields[] = {
     DT_END
 };
 
-typedef struct swapper {
-    const struct swap *x;
-    int64_t swapped; /* 1: the model has the means, and the optimizer the weights */
-} swapper;
-
 static dt_status *check(const dt_callback_job *job, const dt_named *named)
 {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
@@ -28,32 +23,25 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no means of the weights"), "give it use_ema: true");
 }
 
-static dt_status *open_swapper(run *r, dt_callback *c)
+void dt_run_swap(run *r, bool means)
 {
-    swapper *s = dt_arena_new(r->arena, swapper);
-    *s = (swapper){ .x = c->named->args };
-    c->state = s;
-    return NULL;
-}
-
-static void swap(run *r, dt_callback *c, bool means)
-{
-    swapper *s = c->state;
-    if (s->swapped == means)
+    if (r->swapped == means)
         return;
     dt_optimizer_swap_averages(r->optimizer, &r->model->trainable);
-    s->swapped = means;
+    r->swapped = means;
 }
 
 static dt_status *put_means(run *r, dt_callback *c)
 {
-    swap(r, c, true);
+    (void)c;
+    dt_run_swap(r, true);
     return NULL;
 }
 
 static dt_status *put_back(run *r, dt_callback *c)
 {
-    swap(r, c, false);
+    (void)c;
+    dt_run_swap(r, false);
     return NULL;
 }
 
@@ -65,29 +53,28 @@ static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs)
 
 static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
 {
-    const swapper *s = c->state;
+    const struct swap *x = c->named->args;
     (void)logs;
-    return s->x->swap_on_epoch ? put_means(r, c) : NULL;
+    return x->swap_on_epoch ? put_means(r, c) : NULL;
 }
 
 static dt_status *save(run *r, dt_callback *c, dt_json *j)
 {
-    const swapper *s = c->state;
-    (void)r;
-    dt_json_int(j, "swapped", s->swapped);
+    (void)c;
+    dt_json_int(j, "swapped", r->swapped);
     return NULL;
 }
 
 static void restore(run *r, dt_callback *c, const json_t *kept)
 {
-    swapper *s = c->state;
-    (void)r;
-    dt_kept_count(kept, "swapped", &s->swapped);
-    s->swapped = s->swapped != 0;
+    int64_t swapped = 0;
+    (void)c;
+    dt_kept_count(kept, "swapped", &swapped);
+    r->swapped = swapped != 0;
 }
 
 const dt_callback_row dt_callback_swap_ema_weights = {
     .kind = { "SwapEMAWeights", "evaluates with the running means of the weights", fields, sizeof(struct swap), NULL },
-    .once = true, .check = check, .open = open_swapper, .save = save, .restore = restore,
+    .once = true, .check = check, .save = save, .restore = restore,
     .begin = put_back, .test_begin = put_means, .test = end_test, .epoch = end_epoch, .settle = put_back,
 };
