@@ -73,8 +73,14 @@ static dt_status *write_history(run *r)
     return s;
 }
 
-/* The epoch's logs, into r->last. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn, so that
- * they decide as in a longer training. */
+static void add_logs(dt_logs *logs, const dt_metric *metrics, int n)
+{
+    memcpy(logs->metric + logs->n, metrics, (size_t)n * sizeof *metrics);
+    logs->n += n;
+}
+
+/* The epoch's logs, into r->last. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn,
+ * so that they decide as in a longer training. */
 static dt_status *collect_logs(run *r)
 {
     dt_metric metrics[DT_MAX_KEYS];
@@ -84,11 +90,9 @@ static dt_status *collect_logs(run *r)
     if (turn || (has_validation(r) && r->at.step == r->all_steps))
         DT_TRY(validate(r, metrics, &n));
     dt_logs logs = { .metric = r->last, .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last) };
-    for (int i = 0; i < n && turn; i++)
-        logs.metric[logs.n++] = metrics[i];
+    add_logs(&logs, metrics, turn ? n : 0);
     DT_TRY(dt_callbacks_epoch(r, &logs));
-    for (int i = 0; i < n && !turn; i++)
-        logs.metric[logs.n++] = metrics[i];
+    add_logs(&logs, metrics, turn ? 0 : n);
     r->n_last = logs.n;
     return NULL;
 }
