@@ -93,6 +93,12 @@ void dt_idle_add(run *r, const dt_batch *batch, double seconds);
 void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
 void dt_run_swap(run *r, bool means);
+/* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
+dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
+/* Validates where `validation_freq`, in steps, says so between the ends of epochs. */
+dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
+/* The last metrics are of the weights as they are now: what --expect looks at is true of what is saved. */
+dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
 /* Nothing of the job is left to train. */
 bool dt_run_is_done(const run *r);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */

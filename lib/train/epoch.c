@@ -1,0 +1,130 @@
+/*
+ * The end of an epoch, and validation, which may come between as well: metrics are collected, callbacks see them, they become a line of the history.
+ */
+#include <string.h>
+
+#include "train/callback.h"
+#include "train/record.h"
+#include "train/recording.h"
+
+/* ---- validation ---- */
+
+/* validation_freq counts in the unit of fit: steps where `fit.steps` is given. */
+static bool validates_by_steps(const run *r)
+{
+    return r->q->fit->steps > 0 && r->q->fit->validation_freq > 0;
+}
+
+static bool has_validation(const run *r)
+{
+    return dt_dataset_count(r->data, DT_PART_VALIDATION) > 0;
+}
+
+/* At an epoch's end, in epochs or in steps. */
+static bool validation_has_its_turn(const run *r)
+{
+    int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
+    return has_validation(r) && (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
+}
+
+/* Puts the metrics of the validation data into out[DT_MAX_KEYS]. */
+static dt_status *validate(run *r, dt_metric *out, int *n)
+{
+    dt_sums *sums = &r->validation;
+
+    DT_TRY(dt_callbacks_test_begin(r));
+    int64_t since = dt_recording_since(r);
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums));
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
+    *n = dt_trainer_metrics(r->q->trainer, sums, true, out);
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
+                                .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n });
+    return dt_callbacks_test(r, sums);
+}
+
+dt_status *dt_run_validate_between(run *r)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+    int n;
+
+    if (!validates_by_steps(r) || r->at.step % r->q->fit->validation_freq != 0 || !has_validation(r))
+        return NULL;
+    return validate(r, metrics, &n);
+}
+
+dt_status *dt_run_validate_again(run *r)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+
+    if (!has_validation(r))
+        return NULL;
+    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &r->validation));
+    for (int i = dt_trainer_metrics(r->q->trainer, &r->validation, true, metrics); i-- > 0;)
+        for (int k = 0; k < r->n_last; k++)
+            if (strcmp(r->last[k].name, metrics[i].name) == 0)
+                r->last[k].value = metrics[i].value;
+    return NULL;
+}
+
+/* ---- the end of an epoch ---- */
+
+static dt_status *write_history(run *r)
+{
+    dt_str line = { 0 };
+
+    if (!r->writes)
+        return NULL;
+    int64_t since = dt_recording_since(r);
+    dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
+    dt_status *s = dt_writer_put(&r->history, line.data, line.size);
+    dt_str_release(&line);
+    dt_recording_span(r, r->recording.mark[DT_RECORDED_HISTORY], since);
+    return s;
+}
+
+static void add_logs(dt_logs *logs, const dt_metric *metrics, int n)
+{
+    memcpy(logs->metric + logs->n, metrics, (size_t)n * sizeof *metrics);
+    logs->n += n;
+}
+
+/* The epoch's logs, into r->last. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn,
+ * so that they decide as in a longer training. */
+static dt_status *collect_logs(run *r)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+    const bool turn = validation_has_its_turn(r);
+    int n = 0;
+
+    if (turn || (has_validation(r) && r->at.step == r->all_steps))
+        DT_TRY(validate(r, metrics, &n));
+    dt_logs logs = { .metric = r->last, .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last) };
+    add_logs(&logs, metrics, turn ? n : 0);
+    DT_TRY(dt_callbacks_epoch(r, &logs));
+    add_logs(&logs, metrics, turn ? 0 : n);
+    r->n_last = logs.n;
+    return NULL;
+}
+
+dt_status *dt_run_end_epoch(run *r)
+{
+    DT_TRY(collect_logs(r));
+    dt_event e = { .kind = DT_EVENT_EPOCH, .epoch = r->at.epoch + 1, .epochs = r->epochs, .step = r->at.step, .steps = r->steps,
+                   .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch, .examples = (int64_t)r->at.sums.examples,
+                   .wall_s = r->at.wall_s, .examples_per_s = r->at.wall_s > 0 ? r->at.sums.examples / r->at.wall_s : 0,
+                   .virtual_s = dt_virtual_step_s(r), .metrics = r->last, .n_metrics = r->n_last };
+    dt_idle_tell(r, &e);
+    dt_run_emit(r, &e);
+    dt_callbacks_tell(r);
+    if (r->q->history)
+        dt_history_add(r->q->history, r->last, r->n_last);
+    DT_TRY(write_history(r));
+    DT_TRY(dt_record_flush_late(r->record, r));
+    if (r->at.epoch_step < r->steps_per_epoch)
+        return NULL; /* the steps ended within it: a run with more of them goes on there */
+    r->at.epoch++;
+    r->at.epoch_step = 0;
+    r->at.wall_s = 0;
+    dt_trainer_clear(r->q->trainer, &r->at.sums);
+    return NULL;
+}
