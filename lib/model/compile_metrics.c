@@ -153,6 +153,24 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
     return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "a metric cannot be named '%.80s': --expect and logs need a word", key), "write '%.80s'", word);
 }
 
+/*
+ * What lines of a run say beside metrics, where programs look: history.jsonl, --json, record.jsonl; the first column of CSVLogger; what callbacks
+ * add to the logs or put into the names of files.
+ */
+static const char *const fields_of_lines[] = {
+    "epoch", "step", "v", "event", "t", "steps", "epoch_step", "examples", "split", "metrics", "wall_s", "wall_ms", "virtual_s", "virtual_ms",
+    "examples_per_s", "waited_s", "idle", "idle_reading", "idle_decoding", "idle_map", "peak_rss_bytes", "n", "loss_min", "loss_max", "seconds",
+    "learning_rate", "batch", "steps_per_second",
+};
+
+static bool is_field(const char *key)
+{
+    for (size_t i = 0; i < sizeof fields_of_lines / sizeof *fields_of_lines; i++)
+        if (strcmp(fields_of_lines[i], key) == 0)
+            return true;
+    return false;
+}
+
 static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, int i, const char *key)
 {
     int other = find_key(use, i, key);
@@ -160,6 +178,8 @@ static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, 
         return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", key, other);
     if (is_loss_key(c, key) || strncmp(key, "val_", 4) == 0 || !*key)
         return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", key);
+    if (is_field(key))
+        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': lines of a run have a field of that name", key);
     return NULL;
 }
 

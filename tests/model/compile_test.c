@@ -133,6 +133,27 @@ static void test_bad_compiles_are_refused(void **state)
     }
 }
 
+/* Else going on would take a metric for the step of a line, and programs for another number. */
+static void test_no_metric_has_the_name_of_a_field(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "epoch", "step", "event", "t", "steps", "examples", "split", "wall_s", "virtual_s", "examples_per_s",
+                                         "waited_s", "idle", "idle_map", "peak_rss_bytes", "loss_min", "learning_rate", "batch", "steps_per_second" };
+    static const char form[] = "{optimizer: adam, loss: mse, metrics: [{MeanAbsoluteError: {name: %s%s}}]}";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_compile_spec c;
+        dt_status *s = read_compile(arena, dt_arena_printf(arena, form, names[i], ""), 10, &c);
+        if (!s)
+            fail_msg("taken: %s", names[i]);
+        assert_int_equal(dt_status_number(s), DT_E_METRICS);
+        assert_non_null(strstr(dt_status_text(s), "lines of a run have a field of that name"));
+        dt_status_free(s);
+        ok(read_compile(arena, dt_arena_printf(arena, form, names[i], "_"), 10, &c));
+        dt_arena_destroy(arena);
+    }
+}
+
 /* Keras has an array in the history; here each number has a key. */
 static void test_metrics_of_several_numbers(void **state)
 {
@@ -191,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_accuracy_fits_the_loss),
         cmocka_unit_test(test_perplexity_follows_the_loss),
         cmocka_unit_test(test_bad_compiles_are_refused),
+        cmocka_unit_test(test_no_metric_has_the_name_of_a_field),
         cmocka_unit_test(test_metrics_of_several_numbers),
         cmocka_unit_test(test_history_has_so_much_room),
         cmocka_unit_test(test_all_faults_come_at_once),
