@@ -1,7 +1,6 @@
 /* See expect.h. */
 #include "expect.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +14,12 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
+/* Names of metrics and outputs are any words: what an operator begins with, and blanks, are in none. */
 static const char *read_name(const char *p, struct expectation *e)
 {
-    size_t n = 0;
-    while (isalnum((unsigned char)p[n]) || p[n] == '_')
-        n++;
-    if (n == 0 || n >= sizeof e->name)
-        return NULL;
-    memcpy(e->name, p, n);
-    e->name[n] = '\0';
-    return skip_blanks(p + n);
+    e->name = p;
+    e->bytes = strcspn(p, " \t\r\n<>=!");
+    return e->bytes ? skip_blanks(p + e->bytes) : NULL;
 }
 
 static const char *read_operator(const char *p, struct expectation *e)
@@ -73,7 +68,7 @@ static bool is_of_training(const char *name)
     return strncmp(name, "val_", 4) == 0 || strcmp(name, "learning_rate") == 0;
 }
 
-enum { MOST_NAMES = 512 };
+enum { MOST_NAMES = 1024 }; /* 256 numbers of metrics, losses of 32 outputs and their sum, twice, are fewer */
 
 /* The metrics that will be reported; some only by fit. */
 static int list_metrics(const dt_job *job, bool training, const char **names, int most)
@@ -86,31 +81,38 @@ static int list_metrics(const dt_job *job, bool training, const char **names, in
     return n;
 }
 
-static bool is_listed(const char *name, const char *const *names, int n)
+static bool is_listed(const struct expectation *e, const char *const *names, int n)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0)
+        if (strlen(names[i]) == e->bytes && memcmp(names[i], e->name, e->bytes) == 0)
             return true;
     return false;
+}
+
+static dt_status *unknown(const struct expectation *e, const char *const *names, int n)
+{
+    struct text name, known;
+    text_open(&name);
+    text_open(&known);
+    fwrite(e->name, 1, e->bytes, name.to);
+    for (int i = 0; i < n; i++)
+        fprintf(known.to, "%s%s", i ? ", " : "", names[i]);
+    const char *nearest = dt_nearest(text_bytes(&name), names, n);
+    dt_status *s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s",
+                                    cut_word(text_bytes(&name)).text, text_bytes(&known),
+                                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    text_close(&known);
+    text_close(&name);
+    return s;
 }
 
 dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training)
 {
     const char *names[MOST_NAMES];
     int n = list_metrics(job, training, names, MOST_NAMES);
-    for (int i = 0; i < e->n; i++) {
-        if (is_listed(e->at[i].name, names, n))
-            continue;
-        struct text known;
-        text_open(&known);
-        for (int k = 0; k < n; k++)
-            fprintf(known.to, "%s%s", k ? ", " : "", names[k]);
-        const char *nearest = dt_nearest(e->at[i].name, names, n);
-        dt_status *s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s", e->at[i].name,
-                                        text_bytes(&known), nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-        text_close(&known);
-        return s;
-    }
+    for (int i = 0; i < e->n; i++)
+        if (!is_listed(&e->at[i], names, n))
+            return unknown(&e->at[i], names, n);
     return NULL;
 }
 
@@ -128,9 +130,12 @@ static dt_status *broken(const struct expectation *e, double value)
 {
     struct text got;
     text_open(&got);
-    put_shortest(got.to, value);
-    dt_status *s = isnan(value) ? dt_status_create(ERROR_EXPECT, "expected %s %s %s, but it has no value", e->name, e->op, e->written)
-                                : dt_status_create(ERROR_EXPECT, "expected %s %s %s, got %s", e->name, e->op, e->written, text_bytes(&got));
+    if (isnan(value))
+        fputs("but it has no value", got.to);
+    else
+        put_shortest(got.to, value);
+    dt_status *s = dt_status_create(ERROR_EXPECT, "expected %.*s %s %s, %s%s", (int)e->bytes, e->name, e->op, e->written, isnan(value) ? "" : "got ",
+                                    text_bytes(&got));
     text_close(&got);
     return s;
 }
@@ -139,7 +144,7 @@ int expect_judge(const struct expectations *e, const struct watch *w)
 {
     int code = 0;
     for (int i = 0; i < e->n; i++) {
-        double value = watch_value(w, e->at[i].name);
+        double value = watch_value(w, e->at[i].name, e->at[i].bytes);
         if (!holds(&e->at[i], value))
             code = watch_error(w, broken(&e->at[i], value));
     }

@@ -8,7 +8,8 @@
 enum { MOST_EXPECTATIONS = 32 };
 
 struct expectation {
-    char name[64];
+    const char *name;    /* lent by the argument, and so many bytes of it */
+    size_t bytes;
     char op[3];
     double number;
     const char *written; /* the number as it was given */

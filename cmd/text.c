@@ -40,6 +40,14 @@ char *text_copy(const char *text)
     return copy;
 }
 
+void *grow(void *old, size_t size)
+{
+    void *larger = realloc(old, size);
+    if (!larger)
+        no_memory();
+    return larger;
+}
+
 /* A first byte says how many follow and the smallest code that needs so many: a longer form than needed is no UTF-8. */
 size_t text_next(const char *text, uint32_t *code)
 {

@@ -16,6 +16,8 @@ const char *text_bytes(struct text *t);
 void text_close(struct text *t);
 /* A copy that the caller frees. */
 char *text_copy(const char *text);
+/* realloc, which ends the program likewise. */
+void *grow(void *old, size_t size);
 
 void put_shown(FILE *to, const char *text);  /* control characters and bytes that are no UTF-8 as \xNN */
 void put_word(FILE *to, const char *word);   /* quoted for a shell where it must be */

@@ -16,11 +16,11 @@ static void keep_metric(struct watch *w, const dt_metric *m)
     int i = 0;
     while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0)
         i++;
-    if (i == MOST_METRICS)
-        return;
-    snprintf(w->last[i].name, sizeof w->last[i].name, "%s", m->name);
+    if (i == w->n_last) {
+        w->last = grow(w->last, (size_t)++w->n_last * sizeof *w->last);
+        w->last[i].name = text_copy(m->name);
+    }
     w->last[i].value = m->value;
-    w->n_last = i == w->n_last ? i + 1 : w->n_last;
 }
 
 static void keep_checkpoint(struct watch *w, const dt_event *e)
@@ -54,10 +54,10 @@ static void remember(struct watch *w, const dt_event *e)
     w->ended = w->ended || e->kind == DT_EVENT_END;
 }
 
-double watch_value(const struct watch *w, const char *name)
+double watch_value(const struct watch *w, const char *name, size_t bytes)
 {
     for (int i = 0; i < w->n_last; i++)
-        if (strcmp(w->last[i].name, name) == 0)
+        if (strlen(w->last[i].name) == bytes && memcmp(w->last[i].name, name, bytes) == 0)
             return w->last[i].value;
     return NAN;
 }
@@ -103,6 +103,9 @@ void watch_end(struct watch *w, int code)
 
 void watch_release(struct watch *w)
 {
+    for (int i = 0; i < w->n_last; i++)
+        free(w->last[i].name);
+    free(w->last);
     free(w->checkpoint);
 }
 

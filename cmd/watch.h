@@ -9,7 +9,11 @@
 
 #include "out.h"
 
-enum { MOST_METRICS = 64 };
+/* The last value of a metric. */
+struct last_value {
+    char *name; /* owned */
+    double value;
+};
 
 struct watch {
     struct out *out;
@@ -18,10 +22,7 @@ struct watch {
     const char *path; /* of the job, as written */
 
     /* seen so far */
-    struct {
-        char name[64];
-        double value;
-    } last[MOST_METRICS];
+    struct last_value *last;
     int n_last;
     char *checkpoint;           /* the newest; owned */
     char weights[80];           /* SHA-256 in hexadecimal, of `checkpoint` or the end */
@@ -40,8 +41,8 @@ struct watch {
 void watch_event(const dt_event *e, void *user);
 /* Reports an error in the form of the run (JSON: on standard output as well), frees it, gives its exit code; NULL: 0. */
 int watch_error(const struct watch *w, dt_status *s);
-/* The last value of a metric; NaN when there is none. */
-double watch_value(const struct watch *w, const char *name);
+/* The last value of the metric with that name of so many bytes; NaN when there is none. */
+double watch_value(const struct watch *w, const char *name, size_t bytes);
 /* Says that all is over, as the last thing. */
 void watch_end(struct watch *w, int code);
 void watch_release(struct watch *w);

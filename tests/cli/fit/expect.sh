@@ -21,3 +21,11 @@ exits 0 fit "$tiny" "$rate" --expect 'learning_rate<=0.1'
 exits 78 fit "$tiny" --expect 'vall_accuracy>0'
 cat "$TEST_DIR/err"
 exits 78 evaluate "$tiny" "$rate" --expect 'learning_rate<1'
+# any word that a metric may have, and as many metrics as there is room for
+long=$(printf 'n%.0s' $(seq 100))
+exits 0 fit "$tiny" --fresh "compile.metrics=[{SparseCategoricalAccuracy: {name: head-a.$long}}]" --expect "head-a.$long>=0" --expect "val_head-a.$long>=0"
+many=$(for i in $(seq 64); do printf '{SparseCategoricalAccuracy: {name: m%d}}, ' "$i"; done)
+exits 0 fit "$tiny" --fresh "compile.metrics=[$many]" --expect 'm64>=0' --expect 'val_m1>=0' --expect 'val_m64<=1'
+exits 0 evaluate "$tiny" "compile.metrics=[$many]" --expect 'm64<=1'
+exits 78 fit "$tiny" --expect "$long<1"
+sed 's/nnn*/n../' "$TEST_DIR/err"
