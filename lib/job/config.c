@@ -154,6 +154,16 @@ static void add_defaults(const dt_job *j, dt_tree *root)
     }
 }
 
+/* Texts have the values of its words already, which nothing uses any more. */
+static void leave_let(dt_tree *root)
+{
+    int n = 0;
+    for (int i = 0; i < root->n; i++)
+        if (strcmp(root->entry[i].key, "let") != 0)
+            root->entry[n++] = root->entry[i];
+    root->n = n;
+}
+
 DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text)
 {
     dt_str out = {0};
@@ -162,6 +172,8 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
     DT_TRY(dt_want(text, "dt_job_config_text", "place for the text"));
     dt_tree *root = dt_tree_copy(j->arena, j->tree);
     add_defaults(j, root);
+    if (!with_origin)
+        leave_let(root);
     page p = {.out = &out, .origin = with_origin};
     put_tree(&p, root, 0, false);
     *text = dt_str_take(&out);

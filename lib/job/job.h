@@ -28,6 +28,7 @@ struct dt_job { /* the public handle */
     dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
     dt_place at;                 /* of the whole */
     const dt_source *base;       /* the file that it extends; NULL: none */
+    bool overridden;             /* on the command line */
     dt_status *no_model;         /* the file of its model is missing, and the run may have what it said; else NULL */
     const char *data_directory;  /* relative data files start here: the job file's */
     const char *work_directory;  /* output does here: -C, or "" */

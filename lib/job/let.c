@@ -6,7 +6,8 @@
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
  * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
- * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing.
+ * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing. But a word of the file whose use is
+ * overridden is none: who says dataset.global_batch_size=256 need not know that "{batch}" stood there.
  */
 #include <string.h>
 
@@ -62,11 +63,17 @@ dt_status *dt_let_find(dt_job *j, dt_substitution *c)
     return faults;
 }
 
-/* Of what is planned, only words that nobody but an override has said. */
+static bool is_of_files(const dt_job *j, const dt_source *source)
+{
+    return source == j->tree->at.source || (j->base && source == j->base);
+}
+
+/* Of what is planned, all that files name: plans are for other strategies and sizes than theirs. Else an override that changes nothing is told. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e)
 {
-    return e->value->kind == DT_TREE_NULL ||
-           (j->purpose == DT_FOR_PLAN && (e->key_at.source == j->tree->at.source || (j->base && e->key_at.source == j->base)));
+    bool in_files = is_of_files(j, e->key_at.source);
+    return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
+           (in_files && j->overridden && is_of_files(j, e->value->at.source));
 }
 
 dt_status *dt_let_check_used(const dt_job *j, const dt_substitution *c)

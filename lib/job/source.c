@@ -110,6 +110,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
     const dt_source *text;
     j->work_directory = dt_arena_strdup(j->arena, source->directory ? source->directory : "");
     j->data_directory = directory_of(j, source->path);
+    j->overridden = source->n_overrides > 0;
     dt_status *faults = dt_tree_read(j->arena, source->path, &text, &j->tree);
     if (!j->tree)
         return faults;

@@ -317,6 +317,32 @@ static void test_words_of_let(void **state)
     dt_job_unref(job);
 }
 
+/* Who overrides the only use of a word need not know the word; but one that is misspelt, or changes nothing, is told. */
+static void test_overrides_may_leave_words_idle(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *override[3], *place; /* NULL: it is right */
+    } cases[] = {
+        {{"dataset.global_batch_size=4"}, NULL},
+        {{"let.batch=4"}, NULL}, /* `more` stays idle */
+        {{NULL}, "job.yaml:11:17"},
+        {{"dataset.global_batch_size=4", "let.batch=2"}, "job.yaml:11:7"},
+        {{"dataset.global_batch_size=4", "let.bach=2"}, "override 2:1:5"},
+    };
+    write_job("job.yaml", 10, "  global_batch_size: \"{batch}\"\nlet: {batch: 8, more: 1}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_job *job;
+        const opening o = {.name = "job.yaml", .override = {cases[i].override[0], cases[i].override[1]}};
+        if (cases[i].place) {
+            expect_fault(open_job(&job, &o), DT_E_SUBSTITUTION, "nothing uses", cases[i].place);
+            continue;
+        }
+        ok(open_job(&job, &o));
+        dt_job_unref(job);
+    }
+}
+
 static void test_bad_words_of_let(void **state)
 {
     (void)state;
@@ -539,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_substitutions_get_their_type_from_the_field),
         cmocka_unit_test(test_repeats_have_variables),
         cmocka_unit_test(test_words_of_let),
+        cmocka_unit_test(test_overrides_may_leave_words_idle),
         cmocka_unit_test(test_bad_words_of_let),
         cmocka_unit_test(test_bad_substitutions),
         cmocka_unit_test(test_substitutions_are_bounded),
