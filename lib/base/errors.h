@@ -369,7 +369,7 @@ DT_ERROR(IN_USE, 123, 73, "UnavailableError", "run directory in use",
     "job never leaves one; removing .lock by hand is never needed.")
 DT_ERROR(OTHER_JOB, 124, 65, "InvalidArgumentError", "checkpoint of another job",
     "A key of the job that decides what is trained has changed since the checkpoint was saved. fit, output, checkpoint,\n"
-    "strategy, partition, backend and name may change between save and resume; everything else must stay.\n\n"
+    "strategy, partition, backend, name and words of let may change between save and resume; everything else must stay.\n\n"
     "    compile.optimizer.SGD.learning_rate is not what the checkpoint was trained with\n\n"
     "Change it back, or start over with 'dtrain fit JOB --fresh', or give the new job an output.dir of its own.")
 DT_ERROR(CHECKPOINTS_DIFFER, 125, 80, "FailedPreconditionError", "checkpoints differ",

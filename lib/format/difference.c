@@ -8,8 +8,8 @@
 #include "format/format.h"
 #include "format/json_read.h"
 
-/* Top-level keys of a job that may change between save and resume. */
-static const char *const free_keys[] = {"fit", "output", "checkpoint", "strategy", "partition", "backend", "name"};
+/* Top-level keys of a job that may change between save and resume; of `let` what its words change elsewhere is looked at there. */
+static const char *const free_keys[] = {"fit", "output", "checkpoint", "strategy", "partition", "backend", "name", "let"};
 
 static bool is_free(const char *key)
 {

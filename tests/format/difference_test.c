@@ -28,6 +28,8 @@ static void test_the_first_difference_is_named(void **state)
         {saved, JOB("42", "0.1", "64", "{\"type\": \"mirrored\"}", "runs/a"), "model.layers[1].Dense.units"},
         {saved, JOB("42", "\"0.1\"", "128", "{\"type\": \"mirrored\"}", "runs/a"), "compile.optimizer.SGD.learning_rate"},
         {"{\"fit\": 1, \"backend\": 2, \"name\": 1, \"checkpoint\": 1, \"partition\": 4}", "{\"fit\": 2, \"name\": 3}", NULL},
+        {"{\"let\": {\"r\": 1}, \"a\": 1}", "{\"let\": {\"r\": 2}, \"a\": 2}", "a"},
+        {"{\"let\": {\"r\": 1}}", "{}", NULL},
         {"{\"a\": {\"fit\": 1}}", "{\"a\": {\"fit\": 2}}", "a.fit"}, /* free at the top only */
         {"{\"a\": 1}", "{\"a\": 1, \"b\": 2}", "b"},
         {"{\"a\": 1, \"b\": 2}", "{\"a\": 1}", "b"},
