@@ -218,8 +218,9 @@ DT_ERROR(INTERNAL, 70, 70, "InternalError", "internal error",
     "and the job file.")
 DT_ERROR(METRICS, 71, 78, "ValueError", "a metric's name, or what it cannot be of",
     "Metrics are told apart by their keys in the history: 'accuracy' for the short form, the class name in snake case\n"
-    "(sparse_categorical_accuracy), or the metric's 'name', a word without blanks. Each key may stand once, and 'loss' and\n"
-    "'val_...' are taken. A metric of several numbers has a key for each (f1_score_0, f1_score_1), at most 256 in all.\n"
+    "(sparse_categorical_accuracy), or the metric's 'name', a word without blanks. Each key may stand once, and 'loss',\n"
+    "'val_...' and fields of a run's lines (epoch, step, examples, wall_s, learning_rate, ...) are taken.\n"
+    "A metric of several numbers has a key for each (f1_score_0, f1_score_1), at most 256 in all.\n"
     "AUC is of predictions between 0 and 1; 'from_logits: true' takes scores before the sigmoid.")
 DT_ERROR(MODEL_INPUTS, 72, 78, "ValueError", "what a layer takes from",
     "In a functional model a layer names the layers that it takes from. They stand above it, so that no circle can arise; a layer that\n"
