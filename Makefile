@@ -191,35 +191,40 @@ check:
 bench: all examples
 	BUILD=$(BUILD) scripts/bench
 
-# What the binary prints of itself (manual pages, completions) is made while it is installed.
+# What the binary prints of itself (manual pages, completions) is made while it is installed, for all to read whatever the umask. DESTDIR may
+# have blanks; pkg-config takes none in PREFIX.
 TO   = $(DESTDIR)$(PREFIX)
 BASH_TO = $(TO)/share/bash-completion/completions
 ZSH_TO  = $(TO)/share/zsh/site-functions
 FISH_TO = $(TO)/share/fish/vendor_completions.d
+CHECK_PREFIX = $(if $(filter-out 0 1,$(words $(PREFIX))),$(error PREFIX has a blank in it, which pkg-config does not take: '$(PREFIX)'))
 install: all
-	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include/dtrain $(TO)/share/man/man1 $(TO)/share/man/man5 $(BASH_TO) $(ZSH_TO) $(FISH_TO)
-	install -m 755 $(BUILD)/dtrain $(TO)/bin/
-	install -m 644 $(BUILD)/libdtrain.a $(TO)/lib/
-	install -m 755 $(BUILD)/libdtrain.so $(TO)/lib/libdtrain.so.$(VERSION)
-	ln -sf libdtrain.so.$(VERSION) $(TO)/lib/libdtrain.so.0
-	ln -sf libdtrain.so.0 $(TO)/lib/libdtrain.so
-	install -m 644 lib/dtrain.h $(TO)/include/
-	install -m 644 lib/dtrain/*.h $(TO)/include/dtrain/
+	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(TO)/lib/pkgconfig" "$(TO)/include/dtrain" "$(TO)/share/man/man1" "$(TO)/share/man/man5"
+	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)"
+	install -m 755 $(BUILD)/dtrain "$(TO)/bin/"
+	install -m 644 $(BUILD)/libdtrain.a "$(TO)/lib/"
+	install -m 755 $(BUILD)/libdtrain.so "$(TO)/lib/libdtrain.so.$(VERSION)"
+	ln -sf libdtrain.so.$(VERSION) "$(TO)/lib/libdtrain.so.0"
+	ln -sf libdtrain.so.0 "$(TO)/lib/libdtrain.so"
+	install -m 644 lib/dtrain.h "$(TO)/include/"
+	install -m 644 lib/dtrain/*.h "$(TO)/include/dtrain/"
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: dtrain' \
 	    'Description: distributed training driver' 'Version: $(VERSION)' 'Libs: -L$${libdir} -ldtrain' \
-	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > $(TO)/lib/pkgconfig/dtrain.pc
-	set -e; for page in $$($(BUILD)/dtrain man --list); do $(BUILD)/dtrain man $$page > $(TO)/share/man/man$${page##*.}/$$page; done
-	$(BUILD)/dtrain completions bash > $(BASH_TO)/dtrain
-	$(BUILD)/dtrain completions zsh > $(ZSH_TO)/_dtrain
-	$(BUILD)/dtrain completions fish > $(FISH_TO)/dtrain.fish
+	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > "$(TO)/lib/pkgconfig/dtrain.pc"
+	set -e; for page in $$($(BUILD)/dtrain man --list); do \
+	    to="$(TO)/share/man/man$${page##*.}/$$page"; $(BUILD)/dtrain man $$page > "$$to"; chmod 644 "$$to"; done
+	$(BUILD)/dtrain completions bash > "$(BASH_TO)/dtrain"
+	$(BUILD)/dtrain completions zsh > "$(ZSH_TO)/_dtrain"
+	$(BUILD)/dtrain completions fish > "$(FISH_TO)/dtrain.fish"
+	chmod 644 "$(TO)/lib/pkgconfig/dtrain.pc" "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
 
 # Files of ours alone: folders that others may use stay.
 uninstall:
-	rm -f $(TO)/bin/dtrain $(TO)/lib/libdtrain.a $(TO)/lib/libdtrain.so $(TO)/lib/libdtrain.so.0 $(TO)/lib/libdtrain.so.$(VERSION)
-	rm -f $(TO)/lib/pkgconfig/dtrain.pc $(TO)/include/dtrain.h $(patsubst lib/%,$(TO)/include/%,$(wildcard lib/dtrain/*.h))
-	rm -f $(TO)/share/man/man1/dtrain.1 $(TO)/share/man/man1/dtrain-*.1 $(TO)/share/man/man5/dtrain-job.5
-	rm -f $(BASH_TO)/dtrain $(ZSH_TO)/_dtrain $(FISH_TO)/dtrain.fish
-	if [ -d $(TO)/include/dtrain ]; then rmdir --ignore-fail-on-non-empty $(TO)/include/dtrain; fi
+	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,a so so.0 so.$(VERSION),"$(TO)/lib/libdtrain.$(f)")
+	rm -f "$(TO)/lib/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
+	rm -f "$(TO)/share/man/man1/dtrain.1" "$(TO)/share/man/man1"/dtrain-*.1 "$(TO)/share/man/man5/dtrain-job.5"
+	rm -f "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
+	if [ -d "$(TO)/include/dtrain" ]; then rmdir --ignore-fail-on-non-empty "$(TO)/include/dtrain"; fi
 
 clean:
 	rm -rf build

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `make install` into a folder, then README's line: a C program of a user's, compiled with what pkg-config says, against the shared and
-# the static library, trains; the program that was installed does, too. Nothing of the build folder is needed. `make uninstall` leaves nothing.
+# the static library, trains; the program that was installed does, too. Nothing of the build folder is needed. `make uninstall` leaves nothing. All may read
+# what is there, whatever the umask, and a folder's name may have blanks.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v pkg-config >/dev/null || { echo "no pkg-config here" && exit 77; }
@@ -57,3 +58,13 @@ nm -D --defined-only "$root/opt/dtrain/lib/libdtrain.so" | awk '$3 !~ /^dt_/ { p
 cd "$OLDPWD" || exit 1
 env -u MAKEFLAGS make -s BUILD="$BUILD" DESTDIR="$root" PREFIX=/opt/dtrain uninstall
 (cd "$root" && find . -type f -o -type l && find . -name dtrain -type d -path '*include*')
+
+# into WORDS...: make with the folder "a root".
+into() {
+    env -u MAKEFLAGS make -s BUILD="$BUILD" DESTDIR="$TEST_DIR/a root" "$@" 2>&1
+}
+(umask 077 && into PREFIX=/usr install)
+(cd "$TEST_DIR/a root/usr" && find . ! -type l \( ! -perm -a+r -o -type d ! -perm -a+x \) && head -n 1 lib/pkgconfig/dtrain.pc)
+into PREFIX=/usr uninstall
+(cd "$TEST_DIR/a root" && find . ! -type d)
+into PREFIX='/my files' install | sed 's/.*\*\*\* //'
