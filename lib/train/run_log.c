@@ -84,8 +84,10 @@ static dt_status *begin(dt_run_log *l, const char *path)
 {
     int64_t old, size;
     DT_TRY(size_of(l->path, &old));
-    if (old > l->size || (l->aside && old > 0))
+    if (old > 0 && (old > l->size || l->aside))
         DT_TRY(copy_first(l->path, path, l->size));
+    else if (l->aside)
+        DT_TRY(dt_file_remove(path)); /* of a run that was killed where this one is now */
     DT_TRY(dt_writer_append(&l->file, path));
     DT_TRY(size_of(path, &size));
     l->size = l->end = size < 0 ? 0 : size;

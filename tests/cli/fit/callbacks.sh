@@ -30,3 +30,12 @@ rm -rf "$TEST_DIR/run"
 } >"$TEST_DIR/docs.yaml"
 "$DTRAIN" fit "$TEST_DIR/docs.yaml" "output.dir=$TEST_DIR/docs" fit.epochs=2 >"$TEST_DIR/out" || echo "exit $?"
 (cd "$TEST_DIR/docs" && find . -name '*.json*' -o -name '*.csv' -o -name 'train' | sort)
+# What a run that was killed left beside a log that is not there yet is no part of it.
+rm -rf "$TEST_DIR/run"
+exits 0 fit "$tiny" -q fit.callbacks=
+exits 0 fit "$tiny" -q fit.callbacks= --fresh
+generation=$(sed -n 's/.*"generation": *\([0-9]*\).*/\1/p' "$TEST_DIR/run/record.jsonl" | tail -n 1)
+echo left >"$TEST_DIR/run/log.csv.$((generation + 1))"
+exits 0 fit "$tiny" -q "$set=[CSVLogger: {filename: log.csv}]" --fresh
+cut -d, -f1 "$TEST_DIR/run/log.csv" | tr '\n' ' '
+(cd "$TEST_DIR/run" && ls -d log*)
