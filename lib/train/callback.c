@@ -3,6 +3,7 @@
 #include "train/recording.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static const dt_kind *const rows[] = {
 #define DT_CALLBACK_ROW(name) &dt_callback_##name.kind,
@@ -166,12 +167,29 @@ bool dt_epoch_is_whole(const run *r)
     return r->at.epoch_step == r->steps_per_epoch;
 }
 
+/* output.dir itself may be a link, which the user made; folders in it may not. What is not there yet is made later. */
+static dt_status *refuse_link(const dt_callback *c, const char *folder)
+{
+    struct stat st;
+    if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode))
+        return NULL;
+    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; %s does not write through links", folder, c->named->kind->name);
+}
+
 dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path)
 {
     if (!r->q->directory)
         return dt_fail(DT_E_CALLBACK, &c->named->at, "%s writes below output.dir, and this run has none", c->named->kind->name);
     *path = dt_arena_printf(r->arena, "%s/%s", r->q->directory, name);
+    for (const char *end = strchr(name, '/'); end; end = strchr(end + 1, '/'))
+        DT_TRY(refuse_link(c, dt_arena_printf(r->arena, "%s/%.*s", r->q->directory, (int)(end - name), name)));
     return NULL;
+}
+
+dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, const char **path)
+{
+    DT_TRY(dt_callback_path(r, c, name, path));
+    return refuse_link(c, *path);
 }
 
 dt_status *dt_run_rate(const run *r, double *rate)

@@ -74,8 +74,10 @@ bool dt_callback_is_due(const run *r, int64_t every);
 bool dt_epoch_is_whole(const run *r);
 /* Tells people and programs what a callback did: "reducing learning rate to 0.0005". */
 void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) DT_PRINTF(3, 4);
-/* dir/name of output.dir, in the run's arena; CALLBACK where the run has no directory. */
+/* dir/name of output.dir, in the run's arena; CALLBACK where the run has no directory, CANT_CREATE where a folder on the way to it is a link. */
 dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path) DT_MUST_USE;
+/* Likewise of a folder, which is no link itself. */
+dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, const char **path) DT_MUST_USE;
 /* That a name stays below output.dir: CALLBACK at the argument. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path) DT_MUST_USE;
 /* Where an argument stands; the callback's name where it is not given. */

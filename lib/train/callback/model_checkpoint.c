@@ -221,8 +221,9 @@ static dt_status *save_due(run *r, dt_callback *c)
 
 static dt_status *begin(run *r, dt_callback *c)
 {
+    const keeper *k = c->state;
     const char *path;
-    return dt_callback_path(r, c, "", &path);
+    return dt_callback_path(r, c, k->x->filepath, &path); /* links are found before training, but where values name folders */
 }
 
 /* ---- in checkpoints ---- */

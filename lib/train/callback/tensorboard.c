@@ -134,7 +134,7 @@ static dt_status *begin(run *r, dt_callback *c)
     b->aside = r->aside;
     for (int k = 0; k < SIDES; k++) {
         side *s = &b->side[k];
-        DT_TRY(dt_callback_path(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name), &s->folder));
+        DT_TRY(dt_callback_folder(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name), &s->folder));
         s->n = r->resumed ? s->n : 0;
         for (int i = 0; i < s->n; i++)
             s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
