@@ -28,9 +28,10 @@ struct dt_iterator {
 
 /* ---- distributed data sets ---- */
 
-static dt_status *check(const dt_strategy *s)
+static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "a call that distributes a data set", "place for it"));
     return s ? NULL : dt_fail(DT_E_PIPELINE, NULL, "there is no strategy to distribute the data set for");
 }
 
@@ -62,7 +63,7 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, cons
     const dt_input_options o = options ? *options : (dt_input_options){ 0 };
     dt_dist_pipes *pipes;
 
-    DT_TRY(check(s));
+    DT_TRY(check(s, out));
     if (!data)
         return dt_fail(DT_E_PIPELINE, NULL, "there is no data set to distribute");
     if (!dt_dataset_pipe(data))
@@ -78,7 +79,7 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
     const dt_input_options o = options ? *options : (dt_input_options){ 0 };
     dt_dist_pipes *pipes;
 
-    DT_TRY(check(s));
+    DT_TRY(check(s, out));
     DT_TRY(dt_dist_pipes_call(&pipes, s, fn, user, &o));
     hand_out(out, &(dt_dist_dataset){ .strategy = dt_strategy_ref(s), .pipes = pipes });
     return NULL;
@@ -145,6 +146,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
     dt_dist_cursors *cursors;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_iterator_create", "place for the iterator"));
     if (!data)
         return dt_fail(DT_E_PIPELINE, NULL, "there is no distributed data set to iterate");
     if (data->data)
@@ -160,6 +162,7 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
     dt_cursor *alone;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_dataset_iterate", "place for the iterator"));
     if (!d || !dt_dataset_pipe(d))
         return dt_fail(DT_E_PIPELINE, NULL, d ? "a data set in a job file's words is iterated when it is distributed (the default strategy will do)"
                                               : "there is no data set to iterate");
@@ -237,6 +240,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
 
     DT_TRY(dt_status_kept());
     DT_TRY(check_context());
+    DT_TRY(dt_want(batch, "dt_iterator_next", "place for the batch"));
     if (!it)
         return dt_fail(DT_E_PIPELINE, NULL, "there is no iterator");
     DT_TRY(it->feed ? next_of_job(it, &out) : it->cursors ? dt_dist_cursors_next(it->cursors, &out) : next_alone(it, &out));

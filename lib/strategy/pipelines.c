@@ -85,7 +85,7 @@ static dt_status *spec_of_values(const dt_values *v, dt_item_spec *out)
 
 static dt_status *check_spec(const dt_spec *s)
 {
-    if (!s->name || (int)s->dtype < DT_BOOL || s->dtype > DT_FLOAT64 || s->rank < 0 || s->rank > DT_MAX_RANK)
+    if (!s->name || !dt_dtype_is_known(s->dtype) || s->rank < 0 || s->rank > DT_MAX_RANK)
         return dt_fail(DT_E_PIPELINE, NULL, "the spec of '%s' needs a name, a dtype and 0 to %d dimensions", s->name ? s->name : "?", DT_MAX_RANK);
     for (int d = 0; d < s->rank; d++)
         if (s->shape[d] < DT_UNKNOWN_DIM)

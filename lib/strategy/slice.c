@@ -124,6 +124,7 @@ dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int log
     DT_TRY(dt_status_kept());
     if (!s)
         return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no strategy to ask for a logical device");
+    DT_TRY(dt_want(name, "dt_strategy_logical_device", "place for the name"));
     if (replica < 0 || replica >= s->replicas)
         return dt_fail(DT_E_COORDINATES, NULL, "there is no replica %d: the strategy has %d", replica, s->replicas);
     if (logical >= s->logical)

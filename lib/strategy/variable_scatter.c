@@ -51,6 +51,21 @@ static double combined(dt_scatter how, double old, double x)
     return x;
 }
 
+/* Of 64 bits: what lies above INT64_MAX is positive. */
+static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x)
+{
+    switch (how) {
+    case DT_SCATTER_ADD: return old + x;
+    case DT_SCATTER_SUB: return old - x;
+    case DT_SCATTER_MUL: return old * x;
+    case DT_SCATTER_DIV: return x == 0 ? 0 : old / x;
+    case DT_SCATTER_MIN: return old < x ? old : x;
+    case DT_SCATTER_MAX: return old > x ? old : x;
+    case DT_SCATTER_UPDATE: break;
+    }
+    return x;
+}
+
 static int64_t combined_int(dt_scatter how, int64_t old, int64_t x)
 {
     switch (how) {
@@ -74,6 +89,8 @@ static void scatter(const dt_view *copy, dt_scatter how, const dt_view *index, c
             int64_t to = dt_cell_int(index, k) * width + d, from = k * width + d;
             if (dt_dtype_is_float(copy->type.dtype))
                 dt_cell_set_double(copy, to, combined(how, dt_cell_double(copy, to), dt_cell_double(updates, from)));
+            else if (copy->type.dtype == DT_UINT64)
+                dt_cell_set_int(copy, to, (int64_t)combined_uint64(how, (uint64_t)dt_cell_int(copy, to), (uint64_t)dt_cell_int(updates, from)));
             else
                 dt_cell_set_int(copy, to, combined_int(how, dt_cell_int(copy, to), dt_cell_int(updates, from)));
         }

@@ -94,6 +94,8 @@ dt_value dt_variable_read(dt_trace *t, dt_variable *v)
 /* In a function called by dt_merge_call values are all replicas' already: each copy takes its own. */
 static dt_value merged(const dt_variable *v, dt_write how, dt_value x)
 {
+    if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_NONE)
+        return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is assigned from outside by its aggregation, which is NONE", v->path));
     if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_SUM)
         return x;
     if (how == DT_ASSIGN)

@@ -93,6 +93,7 @@ DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out, const 
                                               int rank)
 {
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_device_assignment_create", "place for the assignment"));
     DT_TRY(dt_topology_given(t));
     if (!core || !shape)
         return dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must be given, with its shape [replicas, logical devices, 4]");

@@ -80,6 +80,7 @@ static dt_status *check_at(const dt_topology *t, const int at[4])
 DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coordinates[4], int *task)
 {
     DT_TRY(check_at(t, coordinates));
+    DT_TRY(dt_want(task, "dt_topology_task_ordinal", "place for the task"));
     *task = dt_topology_task(t, coordinates);
     return NULL;
 }
@@ -87,6 +88,7 @@ DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coord
 DT_API dt_status *dt_topology_tpu_ordinal(const dt_topology *t, const int coordinates[4], int *device)
 {
     DT_TRY(check_at(t, coordinates));
+    DT_TRY(dt_want(device, "dt_topology_tpu_ordinal", "place for the device"));
     *device = dt_topology_device(t, coordinates);
     return NULL;
 }
@@ -95,6 +97,7 @@ static dt_status *name_at(const dt_topology *t, const int at[4], const char *job
 {
     dt_str text = {0};
     DT_TRY(check_at(t, at));
+    DT_TRY(dt_want(name, "a call for a device", "place for its name"));
     if (job)
         dt_str_printf(&text, "/job:%s", job);
     dt_str_printf(&text, "/task:%d/device:%s:%d", dt_topology_task(t, at), host ? "CPU" : "TPU", host ? 0 : dt_topology_device(t, at));
@@ -152,6 +155,7 @@ DT_API dt_status *dt_device_assignment_coordinates(const dt_device_assignment *a
 {
     const int *at = NULL;
     DT_TRY(find(a, replica, logical, &at));
+    DT_TRY(dt_want(coordinates, "dt_device_assignment_coordinates", "place for the coordinates"));
     memcpy(coordinates, at, sizeof(dt_coords));
     return NULL;
 }
@@ -182,6 +186,8 @@ DT_API dt_status *dt_device_assignment_lookup_replicas(const dt_device_assignmen
     DT_TRY(dt_status_kept());
     if (!a)
         return no_assignment();
+    DT_TRY(dt_want(replicas, "dt_device_assignment_lookup_replicas", "place for the replicas"));
+    DT_TRY(dt_want(n, "dt_device_assignment_lookup_replicas", "place for their number"));
     *n = dt_assignment_lookup(a, a->topology, task, logical, replicas);
     if (*n > 0)
         return NULL;

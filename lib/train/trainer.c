@@ -302,8 +302,19 @@ static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out)
     return s;
 }
 
+static dt_status *check_stage(const char *stage)
+{
+    static const char *const stages[] = { "graph", "gradient", "folded", "program", "executable", "stablehlo", "stablehlo-gradient" };
+
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (strcmp(stage, stages[i]) == 0)
+            return NULL;
+    return dt_fail(DT_E_MISUSE, NULL, "there is no stage '%s' to lower to", stage);
+}
+
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
 {
+    DT_TRY(check_stage(stage));
     if (strcmp(stage, "graph") == 0)
         return print_traced(t, DT_STEP_FORWARD, out);
     if (strcmp(stage, "gradient") == 0)

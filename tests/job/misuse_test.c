@@ -71,6 +71,12 @@ static void test_waiting_errors_come_first(void **state)
     assert_null(text);
     assert_null(dt_job_lower(job, "graph", NULL, &text)); /* no options are all defaults */
     free(text);
+    text = NULL;
+    dt_status *s = dt_job_lower(job, "nosuch", NULL, &text);
+    assert_non_null(s);
+    assert_string_equal(dt_status_text(s), "there is no stage 'nosuch' to lower to");
+    dt_status_free(s);
+    assert_null(text);
     dt_job_unref(job);
 }
 

@@ -112,6 +112,65 @@ static void test_every_call_says_what_is_missing(void **state)
     dt_strategy_unref(s);
 }
 
+/* Calls without a place for what they make or find. */
+static dt_status *placeless(int i, dt_strategy *s, dt_dataset *d, dt_topology *t, dt_device_assignment *a)
+{
+    static const int at[4] = { 0 };
+    static const int64_t core[4] = { 0 }, shape[3] = { 1, 1, 4 };
+    int n;
+
+    switch (i) {
+    case 0: return dt_dataset_range(NULL, 0, 4, 1);
+    case 1: return dt_dataset_zip(NULL, (const dt_dataset *[]){ d }, 1);
+    case 2: return dt_dataset_take(NULL, d, 1);
+    case 3: return dt_dataset_static_batch_size(d, NULL);
+    case 4: return dt_strategy_distribute_dataset(s, d, NULL, NULL);
+    case 5: return dt_dataset_iterate(NULL, d);
+    case 6: return dt_strategy_logical_device(s, 0, 0, NULL);
+    case 7: return dt_topology_task_ordinal(t, at, NULL);
+    case 8: return dt_topology_tpu_ordinal(t, at, NULL);
+    case 9: return dt_topology_tpu_device(t, at, NULL, NULL);
+    case 10: return dt_device_assignment_coordinates(a, 0, 0, NULL);
+    case 11: return dt_device_assignment_host_device(a, 0, 0, NULL, NULL);
+    case 12: return dt_device_assignment_lookup_replicas(a, 0, 0, NULL, &n);
+    case 13: return dt_device_assignment_lookup_replicas(a, 0, 0, &n, NULL);
+    case 14: return dt_device_assignment_create(NULL, t, core, shape, 3);
+    case 15: return dt_device_assignment_build(NULL, t, NULL);
+    case 16: return dt_topology_create(NULL, NULL);
+    }
+    return NULL;
+}
+
+static void test_results_want_a_place(void **state)
+{
+    dt_strategy *s = mirrored(2);
+    dt_dataset *d = NULL;
+    dt_topology *t = NULL;
+    dt_device_assignment *a = NULL;
+    dt_dist_dataset *spread = NULL;
+    dt_iterator *it = NULL;
+    const int64_t mesh[4] = { 1, 1, 1, 1 }, coordinates[4] = { 0 }, shape[3] = { 1, 1, 4 };
+
+    (void)state;
+    OK(dt_dataset_range(&d, 0, 4, 1));
+    OK(dt_dataset_batch(&d, d, 2, true));
+    OK(dt_topology_create(&t, &(dt_topology_options){ .mesh_shape = mesh, .mesh_rank = 4, .device_coordinates = coordinates,
+                                                      .coordinates_shape = shape, .coordinates_rank = 3 }));
+    OK(dt_device_assignment_build(&a, t, NULL));
+    for (int i = 0; i <= 16; i++)
+        fails(placeless(i, s, d, t, a), DT_E_MISUSE, " got no place for ");
+    OK(dt_strategy_distribute_dataset(s, d, NULL, &spread));
+    fails(dt_iterator_create(NULL, spread), DT_E_MISUSE, "dt_iterator_create got no place for the iterator");
+    OK(dt_iterator_create(&it, spread));
+    fails(dt_iterator_next(it, NULL), DT_E_MISUSE, "dt_iterator_next got no place for the batch");
+    dt_iterator_unref(it);
+    dt_dist_dataset_unref(spread);
+    dt_device_assignment_unref(a);
+    dt_topology_unref(t);
+    dt_dataset_unref(d);
+    dt_strategy_unref(s);
+}
+
 static void test_questions_about_nothing_have_answers(void **state)
 {
     (void)state;
@@ -320,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_says_what_is_missing),
+        cmocka_unit_test(test_results_want_a_place),
         cmocka_unit_test(test_questions_about_nothing_have_answers),
         cmocka_unit_test(test_steps_fail_with_their_error),
         cmocka_unit_test(test_traces_that_have_ended_are_found_out),

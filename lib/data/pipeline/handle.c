@@ -16,6 +16,10 @@ dt_status *dt_pipeline_input(const dt_dataset *in, const char *what)
 
 dt_status *dt_dataset_adopt(dt_dataset **out, dt_pipe *p)
 {
+    if (!out) {
+        dt_pipe_unref(p);
+        return dt_want(out, "a call that makes a data set", "place for it");
+    }
     dt_dataset *d = dt_alloc(sizeof *d);
     *d = (dt_dataset){.refs = 1, .pipe = p};
     dt_dataset_unref(*out);
@@ -79,5 +83,6 @@ bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out)
 dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size)
 {
     DT_TRY(dt_pipeline_input(d, "static_batch_size"));
+    DT_TRY(dt_want(size, "dt_dataset_static_batch_size", "place for the size"));
     return dt_pipe_batch_size(d->pipe, size);
 }

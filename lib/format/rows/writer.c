@@ -132,6 +132,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
         dt_row_writer_unref(w);
         return s;
     }
+    dt_row_writer_unref(*out);
     *out = w;
     return NULL;
 }
