@@ -71,8 +71,10 @@ static int64_t label_at(dt_dtype d, const void *p, int64_t i)
     case DT_BOOL: case DT_UINT8: return ((const uint8_t *)p)[i];
     case DT_INT8: return ((const int8_t *)p)[i];
     case DT_INT16: return ((const int16_t *)p)[i];
+    case DT_UINT16: return ((const uint16_t *)p)[i];
     case DT_INT32: return ((const int32_t *)p)[i];
-    case DT_INT64: return ((const int64_t *)p)[i];
+    case DT_UINT32: return ((const uint32_t *)p)[i];
+    case DT_INT64: case DT_UINT64: return ((const int64_t *)p)[i]; /* classes that no int64 holds are none, like negative ones */
     default: return -1;
     }
 }

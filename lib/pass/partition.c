@@ -91,6 +91,11 @@ static void find_preamble(dt_cutter *c)
 
 /* ---- segments ---- */
 
+static bool in_one_task(const dt_cutter *c, int i, int j)
+{
+    return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
+}
+
 /* Does piece u of node i need only piece u of its input k? What stands behind a barrier waits for all of it, so that values before it and behind it never
  * lie side by side. */
 static bool aligned(const dt_cutter *c, int i, int k)
@@ -99,7 +104,7 @@ static bool aligned(const dt_cutter *c, int i, int k)
 
     if (c->g->node[i].op == &dt_op_optimization_barrier)
         return false;
-    if (c->p->piece[i].units == 1 && c->p->piece[j].units == 1)
+    if (in_one_task(c, i, j))
         return true;
     if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
@@ -115,7 +120,7 @@ static int after_absorbed(const dt_cutter *c, int i)
 
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
-        int after = in->segment + (in->units == 1 && c->p->piece[i].units == 1 ? 0 : 1);
+        int after = in->segment + (in_one_task(c, i, n->in[k]) ? 0 : 1);
         if (in->segment >= 0 && after > segment)
             segment = after;
     }
@@ -175,6 +180,27 @@ static int all_readable_until(const dt_cutter *c, int i, const int *until)
     return last;
 }
 
+static void note_segment(int *first, int node, int segment)
+{
+    if (segment < first[node])
+        first[node] = segment;
+}
+
+/* The last segments in which what node i reads may be made, itself or by what it absorbs. */
+static void note_inputs(const dt_cutter *c, int i, int *first)
+{
+    const dt_node *n = &c->g->node[i];
+    const int segment = c->p->piece[i].segment;
+
+    for (int k = 0; k < n->n_in; k++)
+        note_segment(first, n->in[k], segment - (aligned(c, i, k) ? 0 : 1));
+    if (!absorbs(c, i))
+        return;
+    n = input(c, i, 0);
+    for (int k = 0; k < n->n_in; k++)
+        note_segment(first, n->in[k], segment - (in_one_task(c, i, n->in[k]) ? 0 : 1));
+}
+
 static void sink_to_readers(dt_cutter *c)
 {
     int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = dt_readable_until(c), none = c->p->n_segments;
@@ -189,11 +215,7 @@ static void sink_to_readers(dt_cutter *c)
             int gone = all_readable_until(c, i, until), to = gone < first[i] ? gone : first[i];
             piece->segment = to > piece->segment ? to : piece->segment;
         }
-        for (int k = 0; k < c->g->node[i].n_in; k++) {
-            int at = piece->segment - (aligned(c, i, k) ? 0 : 1), *in = &first[c->g->node[i].in[k]];
-            if (at < *in)
-                *in = at;
-        }
+        note_inputs(c, i, first);
     }
     free(first);
     free(until);

@@ -42,7 +42,7 @@ static bool is_splat_of(dt_value v, double x)
 /* Splats exact in a double: all dtypes but 64-bit integers beyond 2^53. */
 static bool fits_splat(dt_dtype d, double x)
 {
-    return d != DT_INT64 || fabs(x) < 9007199254740992.0;
+    return (d != DT_INT64 && d != DT_UINT64) || fabs(x) < 9007199254740992.0;
 }
 
 static void store_scalar(dt_dtype d, double x, void *p)

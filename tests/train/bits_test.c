@@ -102,6 +102,31 @@ static void test_one_hash_of_other_jobs(void **state)
     expect_one_hash(&s, sha);
 }
 
+/* Shards are another order of sums, not other sums: what a tree adds up may be there by then only because the tree reads it. */
+static void test_shards_change_bits_alone(void **state)
+{
+    (void)state;
+    static const char *const layers[] = { "RepeatVector: {n: 4}, BatchNormalization",
+                                          "RepeatVector: {n: 3}, BatchNormalization: {synchronized: true}",
+                                          "BatchNormalization, Dense: {units: 20}" };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        char text[256];
+        double loss[2];
+        snprintf(text, sizeof text, "[Input: {name: image, shape: [40]}, Dense: {units: 5}, %s, Flatten, Dense: {units: 10, activation: softmax}]",
+                 layers[i]);
+        for (int sharded = 0; sharded < 2; sharded++) {
+            setup s = job();
+            s.layers = text;
+            s.shards = sharded ? 4 : 0;
+            outcome o = fit_well(&s);
+            loss[sharded] = dt_history_last(o.history, "loss");
+            outcome_free(&o);
+        }
+        if (!(fabs(loss[0] - loss[1]) < 1e-4))
+            fail_msg("%s: loss %.9g, in 4 shards %.9g", layers[i], loss[0], loss[1]);
+    }
+}
+
 /* The hash tells different trainings apart. */
 static void test_other_seeds_other_bits(void **state)
 {
@@ -128,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_hash),
         cmocka_unit_test(test_one_hash_of_other_jobs),
+        cmocka_unit_test(test_shards_change_bits_alone),
         cmocka_unit_test(test_other_seeds_other_bits),
     };
     return cmocka_run_group_tests_name("train/bits", tests, clean_folder, NULL);
