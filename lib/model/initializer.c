@@ -23,22 +23,35 @@ dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type
     return row->check ? row->check(type) : NULL;
 }
 
-/* Kernels are (receptive field ..., inputs, outputs); a vector has as many inputs as outputs. */
-static void find_fans(const dt_type *type, double *fan_in, double *fan_out)
+static double product(const dt_type *type, int first, int end)
 {
+    double n = 1;
+    for (int i = first; i < end; i++)
+        n *= (double)type->dim[i];
+    return n;
+}
+
+/* Kernels are (inputs ..., outputs ...) where `n_inputs` says how many of each, else (receptive field ..., inputs, outputs); a vector has as many
+ * inputs as outputs. */
+static void find_fans(dt_draw *d, int n_inputs)
+{
+    const dt_type *type = &d->type;
     int rank = type->rank;
-    double field = 1;
-    for (int i = 0; i < rank - 2; i++)
-        field *= (double)type->dim[i];
-    *fan_in = rank == 0 ? 1 : field * (double)type->dim[rank == 1 ? 0 : rank - 2];
-    *fan_out = rank == 0 ? 1 : field * (double)type->dim[rank - 1];
+    if (n_inputs > 0) {
+        d->fan_in = product(type, 0, n_inputs);
+        d->fan_out = product(type, n_inputs, rank);
+        return;
+    }
+    double field = product(type, 0, rank - 2);
+    d->fan_in = rank == 0 ? 1 : field * (double)type->dim[rank == 1 ? 0 : rank - 2];
+    d->fan_out = rank == 0 ? 1 : field * (double)type->dim[rank - 1];
 }
 
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j)
 {
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     dt_draw d = { .row = row, .type = *type };
-    find_fans(type, &d.fan_in, &d.fan_out);
+    find_fans(&d, 0);
     dt_json_double(j, "fan_in", d.fan_in);
     dt_json_double(j, "fan_out", d.fan_out);
     if (row->facts)
@@ -79,7 +92,7 @@ static void store(dt_variable *v, int64_t first, int64_t n, const double *x)
         out[i] = (float)x[i];
 }
 
-void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
+void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v)
 {
     enum { CHUNK = 1024 };
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
@@ -88,7 +101,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v)
         return;
     }
     dt_draw d = { .row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path) };
-    find_fans(&v->type, &d.fan_in, &d.fan_out);
+    find_fans(&d, n_inputs);
     int64_t all = dt_type_elements(&v->type), chunk = row->whole ? all : CHUNK;
     double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));
     for (; d.first < all; d.first += d.n) {

@@ -63,10 +63,10 @@ extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], 
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
 /* What the row's check says of a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* Fans, and limits or deviations of what is drawn, as entries of JSON. */
+/* Fans by the rule of convolutions, and limits or deviations of what is drawn, as entries of JSON. */
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
-/* Draws a variable's value anew; integers become 0. */
-void dt_initialize(const dt_named *initializer, uint64_t seed, dt_variable *v);
+/* Draws a variable's value anew; integers become 0. The first `n_inputs` dimensions are inputs, the others outputs; 0: as of a convolution. */
+void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v);
 
 #define DT_INITIALIZER_ROW(name) extern const dt_initializer dt_initializer_##name;
 #include "model/initializers.h"

@@ -16,6 +16,7 @@ typedef struct dt_weight_spec {
     dt_type type;
     bool trainable;
     dt_named initializer;
+    int n_inputs;       /* see dt_initialize */
     dt_named regularizer; /* kind NULL: none */
     dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
@@ -105,6 +106,7 @@ typedef struct dt_weight_request {
     int64_t dim[DT_MAX_RANK];
     const dt_tree *initializer; /* as the job has it, NULL: the preset */
     const char *preset;
+    int n_inputs;               /* of a kernel that sums over its first dimensions: how many; see dt_initialize */
     bool fixed;                 /* never trained, whatever the layer's `trainable` */
 } dt_weight_request;
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */

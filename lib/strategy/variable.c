@@ -87,7 +87,7 @@ static dt_status *draw(dt_variable *v, const dt_variable_options *o)
     arena = dt_arena_create();
     dt_status *s = read_initializer(arena, &initializer, "%s", o->initializer);
     if (!s)
-        dt_initialize(&initializer, o->seed, v);
+        dt_initialize(&initializer, o->seed, 0, v);
     dt_arena_destroy(arena);
     return s;
 }

@@ -30,7 +30,7 @@ static dt_status *make_weights(dt_model *m, bool outline)
 static void draw_weights(dt_model *m)
 {
     for (int i = 0; i < m->n_weights; i++)
-        dt_initialize(&m->spec.weight[i]->initializer, m->seed, m->weight[i]);
+        dt_initialize(&m->spec.weight[i]->initializer, m->seed, m->spec.weight[i]->n_inputs, m->weight[i]);
 }
 
 static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed)

@@ -13,7 +13,7 @@ static drawn draw(const char *initializer, int rank, const int64_t *dim, uint64_
     dt_type type = dt_type_of(DT_FLOAT32, rank, dim);
     ok(dt_initializer_read(d.arena, parse(d.arena, "initializer", initializer), "zeros", &named));
     ok(dt_variable_alloc(&d.v, path, &type, true));
-    dt_initialize(&named, seed, d.v);
+    dt_initialize(&named, seed, 0, d.v);
     return d;
 }
 

@@ -85,6 +85,55 @@ static void test_model_refuses_another_shape(void **state)
     model_free(m);
 }
 
+/* ---- what kernels are drawn from ---- */
+
+static double largest_of(const dt_model *m, const char *path)
+{
+    dt_variable *v = NULL;
+    double largest = 0;
+    ok(dt_model_find_weight(m, path, &v));
+    for (int64_t i = 0; i < dt_type_elements(&v->type); i++)
+        largest = fmax(largest, fabs((double)((const float *)v->data)[i]));
+    return largest;
+}
+
+#define MULTI "MultiHeadAttention: {name: a, num_heads: 8, key_dim: 4"
+#define GROUP "GroupQueryAttention: {name: a, head_dim: 4, num_query_heads: 8, num_key_value_heads: 2"
+#define LLAMA "LlamaTransformerDecoder: {name: a, intermediate_dim: 96, num_query_heads: 6, num_key_value_heads: 2"
+
+/* Kernels of heads have the fans that Keras' EinsumDense takes from its equation; those of convolutions count their field. */
+static void test_kernels_are_drawn_within_their_fans(void **state)
+{
+    (void)state;
+    static const struct { const char *layer, *weight; double fan_in, fan_out; } rows[] = {
+        { MULTI ", value_dim: 6}", "a/query/kernel", 24, 32 },
+        { MULTI ", value_dim: 6}", "a/key/kernel", 24, 32 },
+        { MULTI ", value_dim: 6}", "a/value/kernel", 24, 48 },
+        { MULTI ", value_dim: 6}", "a/attention_output/kernel", 48, 24 },
+        { MULTI ", output_shape: [5, 7]}", "a/attention_output/kernel", 32, 35 },
+        { MULTI ", bias_initializer: glorot_uniform}", "a/query/bias", 8, 4 },
+        { GROUP ", use_gate: true}", "a/query/kernel", 24, 32 },
+        { GROUP ", use_gate: true}", "a/key/kernel", 24, 8 },
+        { GROUP ", use_gate: true}", "a/gate/kernel", 24, 32 },
+        { GROUP "}", "a/attention_output/kernel", 32, 24 },
+        { "TransformerDecoder: {name: a, intermediate_dim: 96, num_heads: 3}", "a/self_attention/key/kernel", 24, 24 },
+        { "TransformerEncoder: {name: a, intermediate_dim: 96, num_heads: 3}", "a/self_attention_layer/attention_output/kernel", 24, 24 },
+        { "TransformerEncoder: {name: a, intermediate_dim: 96, num_heads: 3}", "a/feedforward_intermediate_dense/kernel", 24, 96 },
+        { LLAMA "}", "a/self_attention/value/kernel", 24, 8 },
+        { "Conv1D: {name: a, filters: 8, kernel_size: 5}", "a/kernel", 120, 40 },
+        { "Dense: {name: a, units: 40}", "a/kernel", 24, 40 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char layers[256];
+        snprintf(layers, sizeof layers, "- Input: {shape: [6, 24]}\n- %s", rows[i].layer);
+        dt_model *m = model_of(layers, 1);
+        double largest = largest_of(m, rows[i].weight), limit = sqrt(6 / (rows[i].fan_in + rows[i].fan_out));
+        if (largest > limit * (1 + 1e-7) || largest < 0.9 * limit)
+            fail_msg("%s of %s: the largest is %.6g, the limit %.6g", rows[i].weight, rows[i].layer, largest, limit);
+        model_free(m);
+    }
+}
+
 /* ---- keys of weights ---- */
 
 /* What a layer needs to be built, small. */
@@ -155,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_flatten_and_input_convert),
         cmocka_unit_test(test_dense_takes_more_dimensions),
         cmocka_unit_test(test_model_refuses_another_shape),
+        cmocka_unit_test(test_kernels_are_drawn_within_their_fans),
         cmocka_unit_test(test_regularizers_and_constraints_reach_a_weight),
     };
     return cmocka_run_group_tests_name("layer", tests, NULL, NULL);

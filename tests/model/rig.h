@@ -246,7 +246,7 @@ static inline dt_model *model_of(const char *layers, uint64_t seed)
     for (int i = 0; i < m->n_weights; i++) {
         const dt_weight_spec *w = m->spec.weight[i];
         ok(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
-        dt_initialize(&w->initializer, seed, m->weight[i]);
+        dt_initialize(&w->initializer, seed, w->n_inputs, m->weight[i]);
         if (w->trainable)
             m->trainable.v[m->trainable.n++] = m->weight[i];
     }

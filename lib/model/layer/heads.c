@@ -5,7 +5,7 @@
 
 /* ---- weights ---- */
 
-/* A projection: its kernel, and a bias of the kernel's dimensions from `first_out` on. */
+/* A projection: its kernel, which sums over the dimensions before `first_out`, and a bias of those from there on. */
 typedef struct projection {
     const char *kernel, *bias;
     dt_type type;
@@ -14,7 +14,8 @@ typedef struct projection {
 
 static dt_status *add_projection(dt_layer_build *b, const dt_heads *h, const projection *p)
 {
-    dt_weight_request kernel = { .name = p->kernel, .dtype = b->in.dtype, .rank = p->type.rank, .initializer = h->kernel_initializer, .preset = "glorot_uniform" };
+    dt_weight_request kernel = { .name = p->kernel, .dtype = b->in.dtype, .rank = p->type.rank, .initializer = h->kernel_initializer,
+                                 .preset = "glorot_uniform", .n_inputs = p->first_out };
     dt_weight_request bias = { .name = p->bias, .dtype = b->in.dtype, .rank = p->type.rank - p->first_out, .initializer = h->bias_initializer, .preset = "zeros" };
     memcpy(kernel.dim, p->type.dim, sizeof kernel.dim);
     memcpy(bias.dim, p->type.dim + p->first_out, (size_t)bias.rank * sizeof *bias.dim);
