@@ -79,12 +79,17 @@ dt_value dt_activation_call(dt_value x, const char *format, ...)
 
 /* ---- axes ---- */
 
+int dt_axis_in(int rank, int64_t axis)
+{
+    int64_t found = axis < 0 ? axis + rank : axis;
+    return found >= 0 && found < rank ? (int)found : -1;
+}
+
 int dt_axis_of(dt_value x, int64_t axis)
 {
-    int rank = dt_type_of_value(x).rank;
-    int64_t found = axis < 0 ? axis + rank : axis;
-    if (found >= 0 && found < rank)
-        return (int)found;
+    int rank = dt_type_of_value(x).rank, found = dt_axis_in(rank, axis);
+    if (found >= 0)
+        return found;
     dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "axis must be in [%d, %d) for %d dimensions, got %lld", -rank, rank, rank,
                                    (long long)axis));
     return -1;

@@ -197,6 +197,7 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
+int dt_axis_in(int rank, int64_t axis);       /* counted from the front; -1: there is none */
 int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and the trace has failed: there is none */
 dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */

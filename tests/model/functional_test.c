@@ -103,6 +103,8 @@ static const struct bad {
     { HEAD "- Concatenate: {inputs: [image, hidden], axis: 0}", DT_E_MODEL_SHAPE, 5, 3, "axis 0 is none of the 1 dimensions behind the batch", NULL },
     { HEAD "- Concatenate: {inputs: [image, hidden], axis: -3}", DT_E_MODEL_SHAPE, 5, 3,
       "axis -3 is none of the 1 dimensions behind the batch", NULL },
+    { HEAD "- Concatenate: {inputs: [image, hidden], axis: 4294967297}", DT_E_MODEL_SHAPE, 5, 3,
+      "axis 4294967297 is none of the 1 dimensions behind the batch", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: 1}", DT_E_MODEL_SHAPE, 5, 3, "Dot cannot join 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: [1, 2]}", DT_E_MODEL_SHAPE, 5, 44,
       "axis 2 is none of the 1 dimensions behind the batch of 'hidden'", NULL },

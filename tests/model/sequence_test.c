@@ -142,6 +142,8 @@ static void test_refusals(void **state)
         { SEQUENCE "- LayerNormalization: {axis: [-1, 2]}", DT_E_MODEL_SHAPE, "axis 2 is named twice for input shape (B, 5, 6)" },
         { SEQUENCE "- LayerNormalization: {axis: x}", DT_E_WRONG_TYPE, "axis: expected an integer, got 'x'" },
         { SEQUENCE "- LayerNormalization: {axis: 0}", DT_E_MODEL_SHAPE, "axis 0 is the batch, which has no fixed size, for input shape (B, 5, 6)" },
+        { SEQUENCE "- GroupNormalization: {groups: 1, axis: 4294967297}", DT_E_MODEL_SHAPE,
+          "axis 4294967297 is out of bounds, or an input of 3 dimensions too deep" },
         { SEQUENCE "- GroupNormalization", DT_E_MODEL_SHAPE, "32 groups are more than the 6 channels" },
         { SEQUENCE "- GroupNormalization: {groups: 4}", DT_E_MODEL_SHAPE, "6 channels do not divide into 4 groups" },
         { SEQUENCE "- GroupNormalization: {groups: 0}", DT_E_RANGE, "groups must be at least 1, or -1 for one for each channel, got 0" },

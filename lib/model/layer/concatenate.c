@@ -12,11 +12,6 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static int axis_of(const struct concatenate *c, int rank)
-{
-    return (int)(c->axis < 0 ? c->axis + rank : c->axis);
-}
-
 static bool go_together(const dt_type *a, const dt_type *b, int axis)
 {
     bool fit = a->rank == b->rank && a->dtype == b->dtype;
@@ -28,8 +23,8 @@ static bool go_together(const dt_type *a, const dt_type *b, int axis)
 static dt_status *build(dt_layer_build *b)
 {
     const struct concatenate *c = b->args;
-    int axis = axis_of(c, b->in.rank);
-    if (c->axis < -b->in.rank || axis < 1 || axis >= b->in.rank)
+    int axis = dt_axis_in(b->in.rank, c->axis);
+    if (axis < 1)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is none of the %d dimensions behind the batch", (long long)c->axis, b->in.rank - 1);
     b->out = b->in;
     for (int k = 1; k < b->n_in; k++)
@@ -42,9 +37,14 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
+static int axis_of(const dt_layer_call *c)
+{
+    return dt_axis_in(c->out->rank, ((const struct concatenate *)c->args)->axis);
+}
+
 static dt_value call(const dt_layer_call *c)
 {
-    return dt_concatenate(c->xs, c->n_in, axis_of(c->args, c->out->rank));
+    return dt_concatenate(c->xs, c->n_in, axis_of(c));
 }
 
 /* Of inputs without one, or of those that a step is joined of when any counts. */
@@ -56,7 +56,7 @@ static dt_value mask_of(const dt_layer_call *c, int k)
 
 static dt_value mask(const dt_layer_call *c)
 {
-    int axis = axis_of(c->args, c->out->rank);
+    int axis = axis_of(c);
     dt_value *masks = dt_arena_array(dt_trace_arena(c->trace), dt_value, c->n_in);
     for (int k = 0; k < c->n_in; k++)
         masks[k] = mask_of(c, k);

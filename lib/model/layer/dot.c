@@ -31,8 +31,8 @@ static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k,
     int rank = b->ins[k].rank;
     int64_t axis;
     DT_TRY(dt_tree_int(t, "axes", -DT_MAX_RANK, DT_MAX_RANK, &axis));
-    *out = (int)(axis < 0 ? axis + rank : axis);
-    if (*out >= 1 && *out < rank)
+    *out = dt_axis_in(rank, axis);
+    if (*out >= 1)
         return NULL;
     return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is none of the %d dimensions behind the batch of '%s'", (long long)axis, rank - 1,
                    b->from[k]);

@@ -33,11 +33,6 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static int axis_of(const struct group_normalization *g, int rank)
-{
-    return (int)(g->axis < 0 ? g->axis + rank : g->axis);
-}
-
 static dt_status *check_groups(const dt_layer_build *b, int64_t groups, int64_t channels)
 {
     if (groups == 0)
@@ -52,9 +47,9 @@ static dt_status *check_groups(const dt_layer_build *b, int64_t groups, int64_t 
 static dt_status *build(dt_layer_build *b)
 {
     const struct group_normalization *g = b->args;
-    int axis = axis_of(g, b->in.rank);
+    int axis = dt_axis_in(b->in.rank, g->axis);
     DT_TRY(dt_layer_wants(b, "GroupNormalization", 2));
-    if (axis < 1 || axis >= b->in.rank || b->in.rank == DT_MAX_RANK)
+    if (axis < 1 || b->in.rank == DT_MAX_RANK)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds, or an input of %d dimensions too deep", (long long)g->axis, b->in.rank);
     DT_TRY(check_groups(b, g->groups < 0 ? b->in.dim[axis] : g->groups, b->in.dim[axis]));
     uint32_t dims = 1u << axis;
@@ -69,7 +64,7 @@ static dt_status *build(dt_layer_build *b)
 static dt_value call(const dt_layer_call *c)
 {
     const struct group_normalization *g = c->args;
-    int axis = axis_of(g, c->out->rank);
+    int axis = dt_axis_in(c->out->rank, g->axis);
     int64_t channels = c->out->dim[axis], groups = g->groups < 0 ? channels : g->groups;
     dt_type apart = *c->out; /* (..., groups, channels / groups, ...) */
     for (int d = apart.rank++; d > axis; d--)
