@@ -11,8 +11,6 @@
 
 static dt_status *read_dims(const dt_named *n, const dt_weight_spec *weight, const dt_tree *axis, uint32_t *dims)
 {
-    if (axis->kind == DT_TREE_LIST && axis->n == 0)
-        return dt_fail(DT_E_RANGE, &axis->at, "axis must name a dimension");
     return dt_dims_read(&(dt_dims_of){ &weight->type, weight->path, n->kind->name, &n->at }, axis, dims);
 }
 

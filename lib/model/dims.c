@@ -35,6 +35,8 @@ static dt_status *add_dim(const dt_dims_of *of, const dt_tree *axis, uint32_t *d
 dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims)
 {
     *dims = 0;
+    if (axis->kind == DT_TREE_LIST && axis->n == 0)
+        return dt_fail(DT_E_RANGE, &axis->at, "axis must name a dimension");
     if (axis->kind != DT_TREE_LIST)
         return add_dim(of, axis, dims);
     for (int i = 0; i < axis->n; i++)

@@ -29,7 +29,7 @@ typedef struct dt_dims_of {
     const dt_place *at;
 } dt_dims_of;
 /* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at `at` when there is no
- * such dimension, it is the batch, or one is named twice. */
+ * such dimension, it is the batch, or one is named twice; RANGE when a list is empty. */
 dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
 
 /* What a penalty or a constraint is on: weights by their last word, or what the layer gives. */

@@ -15,13 +15,25 @@ static const dt_field fields[] = {
     DT_END
 };
 
+/* As in Keras none are counted from the end, and a list may be empty. */
+static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared)
+{
+    const bool is_list = axes->kind == DT_TREE_LIST;
+    int64_t axis;
+    for (int i = 0; is_list && i < axes->n; i++)
+        DT_TRY(dt_tree_int(axes->item[i], "shared_axes", 1, INFINITY, &axis));
+    if (!is_list)
+        DT_TRY(dt_tree_int(axes, "shared_axes", 1, INFINITY, &axis));
+    return is_list && axes->n == 0 ? NULL : dt_axes_read(b, axes, shared);
+}
+
 static dt_status *build(dt_layer_build *b)
 {
     const struct prelu *p = b->args;
     uint32_t shared = 0;
     DT_TRY(dt_layer_wants(b, "PReLU", 2));
     if (p->shared_axes)
-        DT_TRY(dt_axes_read(b, p->shared_axes, &shared));
+        DT_TRY(read_shared(b, p->shared_axes, &shared));
     dt_weight_request alpha = { .name = "alpha", .dtype = b->in.dtype, .initializer = p->alpha_initializer, .preset = "zeros" };
     for (int d = 1; d < b->in.rank; d++)
         alpha.dim[alpha.rank++] = shared >> d & 1 ? 1 : b->in.dim[d];
