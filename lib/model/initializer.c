@@ -23,6 +23,15 @@ dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type
     return row->check ? row->check(type) : NULL;
 }
 
+dt_status *dt_initializer_refuse(const char *makes, const dt_type *type)
+{
+    dt_str shape = { 0 };
+    dt_shape_print(type, &shape);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s; shape %s has %d", makes, dt_str_text(&shape), type->rank);
+    dt_str_release(&shape);
+    return s;
+}
+
 static double product(const dt_type *type, int first, int end)
 {
     double n = 1;

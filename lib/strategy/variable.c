@@ -87,6 +87,8 @@ static dt_status *draw(dt_variable *v, const dt_variable_options *o)
     arena = dt_arena_create();
     dt_status *s = read_initializer(arena, &initializer, "%s", o->initializer);
     if (!s)
+        s = dt_initializer_check(&initializer, &v->type);
+    if (!s)
         dt_initialize(&initializer, o->seed, 0, v);
     dt_arena_destroy(arena);
     return s;

@@ -150,6 +150,8 @@ static void test_refusals(void **state)
         { SEQUENCE "- PReLU: {shared_axes: [-1]}", DT_E_RANGE, "shared_axes must be at least 1, got -1" },
         { SEQUENCE "- PReLU: {shared_axes: 0}", DT_E_RANGE, "shared_axes must be at least 1, got 0" },
         { SEQUENCE "- PReLU: {shared_axes: [3]}", DT_E_MODEL_SHAPE, "axis 3 is out of bounds for input shape (B, 5, 6)" },
+        { SEQUENCE "- Dense: {units: 2, bias_initializer: orthogonal}", DT_E_MODEL_SHAPE,
+          "Orthogonal makes matrices, of 2 dimensions and more; shape (2) has 1" },
         { SEQUENCE "- GroupNormalization: {groups: 1, axis: 4294967297}", DT_E_MODEL_SHAPE,
           "axis 4294967297 is out of bounds, or an input of 3 dimensions too deep" },
         { SEQUENCE "- GroupNormalization", DT_E_MODEL_SHAPE, "32 groups are more than the 6 channels" },

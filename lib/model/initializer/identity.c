@@ -12,13 +12,7 @@ static const dt_field fields[] = {
 
 static dt_status *check(const dt_type *type)
 {
-    if (type->rank == 2)
-        return NULL;
-    dt_str shape = { 0 };
-    dt_shape_print(type, &shape);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "Identity makes matrices, of 2 dimensions; shape %s has %d", dt_str_text(&shape), type->rank);
-    dt_str_release(&shape);
-    return s;
+    return type->rank == 2 ? NULL : dt_initializer_refuse("Identity makes matrices, of 2 dimensions", type);
 }
 
 static void fill(const void *args, const dt_draw *d, double *out)

@@ -54,10 +54,15 @@ static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vec
     }
 }
 
+static dt_status *check(const dt_type *type)
+{
+    return type->rank >= 2 ? NULL : dt_initializer_refuse("Orthogonal makes matrices, of 2 dimensions and more", type);
+}
+
 static void fill(const void *args, const dt_draw *d, double *out)
 {
     double gain = ((const struct orthogonal *)args)->gain;
-    int64_t columns = d->type.rank ? d->type.dim[d->type.rank - 1] : 1, rows = columns ? d->n / columns : 0;
+    int64_t columns = d->type.dim[d->type.rank - 1], rows = columns ? d->n / columns : 0;
     bool tall = rows >= columns; /* the columns are the vectors */
     int64_t count = tall ? columns : rows, n = tall ? rows : columns;
     double *vectors = dt_alloc((size_t)(d->n + 1) * sizeof *vectors);
@@ -71,5 +76,5 @@ static void fill(const void *args, const dt_draw *d, double *out)
 const dt_initializer dt_initializer_orthogonal = {
     .kind = { "Orthogonal", "vectors at right angles", fields, sizeof(struct orthogonal),
               (const char *const[]){ "orthogonal", "OrthogonalInitializer", NULL } },
-    .fill = fill, .whole = true, .draws = true,
+    .fill = fill, .whole = true, .draws = true, .check = check,
 };
