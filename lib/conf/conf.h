@@ -101,6 +101,7 @@ typedef struct dt_reals {
     int n;
     double *v;
     bool alone; /* written as one number */
+    dt_place at;
 } dt_reals;
 typedef struct dt_texts {
     int n;

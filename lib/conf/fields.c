@@ -70,7 +70,7 @@ static dt_status *read_reals(dt_arena *arena, const dt_field *f, const dt_tree *
     int n = alone ? 1 : t->n;
     if (f->some && n == 0)
         return dt_fail(DT_E_RANGE, &t->at, "%s must not be empty", f->name);
-    *out = (dt_reals){n, dt_arena_array(arena, double, n), alone};
+    *out = (dt_reals){n, dt_arena_array(arena, double, n), alone, t->at};
     if (alone)
         return dt_tree_real_in(t, f->name, &limits, out->v);
     for (int i = 0; i < n; i++)

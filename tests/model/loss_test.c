@@ -269,6 +269,30 @@ static void test_labels_that_do_not_fit_are_refused(void **state)
     assert_refused("mse", three, p, "targets must have the predictions' shape: targets are f32[B,3], predictions f32[B,10]", NULL);
 }
 
+/* At alpha, not at the loss. */
+static void test_alpha_is_one_number_or_one_for_each_class(void **state)
+{
+    (void)state;
+    const dt_type p = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 2, 3 });
+    static const struct { const char *arguments; bool fits; } rows[] = {
+        { "{}", true }, { "{alpha: 0.5}", true }, { "{alpha: [0.5]}", true }, { "{alpha: [1, 2, 3]}", true }, { "{alpha: [1, 2], axis: 1}", true },
+        { "{alpha: [1, 2]}", false }, { "{alpha: [1, 2, 3], axis: -2}", false }, { "{alpha: [1, 2, 3, 4]}", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_loss *l = NULL;
+        ok(dt_loss_create(&l, "CategoricalFocalCrossentropy: %s", rows[i].arguments));
+        dt_status *s = dt_loss_categorical_focal_crossentropy.check(l->named.args, &p, &p);
+        if (rows[i].fits != !s)
+            fail_msg("%s: %s", rows[i].arguments, s ? dt_status_text(s) : "is taken");
+        if (s)
+            assert_int_equal(dt_status_column(s), 39);
+        dt_status_free(s);
+        dt_loss_unref(l);
+    }
+    assert_refused("CategoricalFocalCrossentropy: {alpha: [1, 2]}", p, p,
+                   "alpha has 2 numbers for 3 classes: 1 is for all of them, else each has its own", NULL);
+}
+
 static void test_fragments_that_are_refused(void **state)
 {
     (void)state;
@@ -278,6 +302,7 @@ static void test_fragments_that_are_refused(void **state)
           "did you mean 'sparse_categorical_crossentropy'?" },
         { "no", DT_E_UNKNOWN_NAME, "unknown loss 'no'", NULL },
         { "CategoricalCrossentropy: {reduction: average}", DT_E_UNKNOWN_NAME, "unknown reduction 'average'", NULL },
+        { "CategoricalFocalCrossentropy: {alpha: []}", DT_E_RANGE, "alpha must not be empty", NULL },
         { "[mse]", DT_E_WRONG_TYPE, "loss: expected a name or NAME: {...}, got a list", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -305,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_regressions),
         cmocka_unit_test(test_loss_is_scaled_by_replicas),
         cmocka_unit_test(test_labels_that_do_not_fit_are_refused),
+        cmocka_unit_test(test_alpha_is_one_number_or_one_for_each_class),
         cmocka_unit_test(test_fragments_that_are_refused),
     };
     return cmocka_run_group_tests_name("loss", tests, NULL, NULL);

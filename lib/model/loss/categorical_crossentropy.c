@@ -74,11 +74,22 @@ const dt_loss_row dt_loss_categorical_crossentropy = {
 
 static const dt_field focal_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
-    DT_REALS(struct crossentropy, alpha, .preset = "0.25", .help = "weight of each class, or of all"),
+    DT_REALS(struct crossentropy, alpha, .preset = "0.25", .some = true, .help = "weight of each class, or of all"),
     DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "how much less easy examples count"),
     CROSSENTROPY_FIELDS,
     DT_END
 };
+
+static dt_status *check_focal(const void *args, const dt_type *target, const dt_type *prediction)
+{
+    const struct crossentropy *x = args;
+    DT_TRY(dt_check_one_hot(args, target, prediction));
+    const int axis = dt_axis_in(prediction->rank, x->axis);
+    if (x->alpha.n == 1 || axis < 0 || prediction->dim[axis] == x->alpha.n) /* that there is no such axis is told elsewhere */
+        return NULL;
+    return dt_fail(DT_E_LABELS, &x->alpha.at, "alpha has %d numbers for %lld classes: 1 is for all of them, else each has its own",
+                   x->alpha.n, (long long)prediction->dim[axis]);
+}
 
 /* alpha of each class, as large as p: (..., classes). */
 static dt_value weights(const dt_reals *alpha, dt_value p)
@@ -110,6 +121,6 @@ const dt_loss_row dt_loss_categorical_focal_crossentropy = {
     .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_focal_crossentropy", NULL } },
     .accuracy = "CategoricalAccuracy",
-    .check = dt_check_one_hot,
+    .check = check_focal,
     .rows = focal_rows,
 };
