@@ -215,7 +215,9 @@ static const struct {
     {"optimizer", "Optimizers", "Values of `compile.optimizer`."},
     {"schedule", "Learning rate schedules", "Values of an optimizer's `learning_rate`, in place of a number."},
     {"loss", "Losses", "Values of `compile.loss`; of a model of several outputs a mapping of their names to them."},
-    {"metric", "Metrics", "Entries of `compile.metrics`. `accuracy` is the accuracy that fits the loss."},
+    {"metric", "Metrics",
+     "Entries of `compile.metrics`. `accuracy` is, as in Keras, BinaryAccuracy of an output of one number, "
+     "SparseCategoricalAccuracy of class numbers, else CategoricalAccuracy."},
     {"callback", "Callbacks", "Entries of `fit.callbacks`. [callbacks.md](callbacks.md) tells more."},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };

@@ -1,7 +1,7 @@
 /*
- * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the output's loss, and keeps its short name in
- * the history. In a model of several outputs a metric's key begins with its output's name. A metric that gives several numbers, of which Keras makes an
- * array in the history, has a key for each: "f1_score_0", "f1_score_1", ...
+ * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the shapes of an output and of its targets,
+ * and keeps its short name in the history. In a model of several outputs a metric's key begins with its output's name. A metric that gives several
+ * numbers, of which Keras makes an array in the history, has a key for each: "f1_score_0", "f1_score_1", ...
  */
 #include <string.h>
 
@@ -13,14 +13,13 @@ double dt_mean_of_sum(const void *args, const double *sum, double examples)
     return examples != 0 ? sum[0] / examples : 0;
 }
 
-/* What `accuracy` means: the loss says, else how many numbers an output has. */
+/* What `accuracy` means, by shapes alone: of one number, of class numbers, else of one-hot vectors. The loss says which targets it takes. */
 static const char *fitting_accuracy(const dt_named *loss, const dt_type *output)
 {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
-    if (row && row->accuracy)
-        return row->accuracy;
-    bool one_number = output && output->rank > 1 && output->dim[output->rank - 1] == 1;
-    return one_number ? "BinaryAccuracy" : "CategoricalAccuracy";
+    if (output && output->rank > 1 && output->dim[output->rank - 1] == 1)
+        return "BinaryAccuracy";
+    return row && row->sparse ? "SparseCategoricalAccuracy" : "CategoricalAccuracy";
 }
 
 static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out)

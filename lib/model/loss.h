@@ -37,7 +37,6 @@ typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt
 typedef struct dt_loss_row {
     dt_kind kind;
     bool sparse;          /* targets are class numbers */
-    const char *accuracy; /* the metric class that `accuracy` means with this loss; NULL: by shape */
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
     dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */

@@ -47,13 +47,18 @@ static void test_keras_defaults(void **state)
     dt_arena_destroy(arena);
 }
 
-static void test_accuracy_fits_the_loss(void **state)
+static void test_accuracy_fits_the_shapes(void **state)
 {
     (void)state;
     const struct { const char *loss; int outputs; const dt_metric_row *row; } rows[] = {
         { "categorical_crossentropy", 10, &dt_metric_categorical_accuracy },
         { "sparse_categorical_crossentropy", 10, &dt_metric_sparse_categorical_accuracy },
-        { "BinaryCrossentropy", 10, &dt_metric_binary_accuracy },
+        { "sparse_categorical_crossentropy", 1, &dt_metric_binary_accuracy },
+        { "categorical_crossentropy", 1, &dt_metric_binary_accuracy },
+        { "CategoricalGeneralizedCrossEntropy", 10, &dt_metric_sparse_categorical_accuracy },
+        { "BinaryCrossentropy", 1, &dt_metric_binary_accuracy },
+        { "BinaryCrossentropy", 10, &dt_metric_categorical_accuracy }, /* several sigmoids */
+        { "BinaryFocalCrossentropy", 10, &dt_metric_categorical_accuracy },
         { "mse", 1, &dt_metric_binary_accuracy },
         { "mse", 10, &dt_metric_categorical_accuracy },
         { "mse", 0, &dt_metric_categorical_accuracy }, /* the model is faulty */
@@ -209,7 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_compile),
         cmocka_unit_test(test_keras_defaults),
-        cmocka_unit_test(test_accuracy_fits_the_loss),
+        cmocka_unit_test(test_accuracy_fits_the_shapes),
         cmocka_unit_test(test_perplexity_follows_the_loss),
         cmocka_unit_test(test_bad_compiles_are_refused),
         cmocka_unit_test(test_no_metric_has_the_name_of_a_field),

@@ -64,7 +64,6 @@ static dt_value rows(const dt_loss_call_args *c)
 const dt_loss_row dt_loss_binary_crossentropy = {
     .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_crossentropy", "bce", "BCE", NULL } },
-    .accuracy = "BinaryAccuracy",
     .check = dt_check_same_shape,
     .rows = rows,
 };
@@ -101,7 +100,6 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 const dt_loss_row dt_loss_binary_focal_crossentropy = {
     .kind = { "BinaryFocalCrossentropy", "binary cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_focal_crossentropy", NULL } },
-    .accuracy = "BinaryAccuracy",
     .check = dt_check_same_shape,
     .rows = focal_rows,
 };

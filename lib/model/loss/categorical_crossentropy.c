@@ -65,7 +65,6 @@ static dt_value rows(const dt_loss_call_args *c)
 const dt_loss_row dt_loss_categorical_crossentropy = {
     .kind = { "CategoricalCrossentropy", "-sum of y log p, one-hot targets", dt_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_crossentropy", NULL } },
-    .accuracy = "CategoricalAccuracy",
     .check = dt_check_one_hot,
     .rows = rows,
 };
@@ -120,7 +119,6 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 const dt_loss_row dt_loss_categorical_focal_crossentropy = {
     .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_focal_crossentropy", NULL } },
-    .accuracy = "CategoricalAccuracy",
     .check = check_focal,
     .rows = focal_rows,
 };

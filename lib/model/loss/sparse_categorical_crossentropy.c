@@ -68,7 +68,6 @@ const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
     .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "sparse_categorical_crossentropy", NULL } },
     .sparse = true,
-    .accuracy = "SparseCategoricalAccuracy",
     .check = dt_check_sparse,
     .rows = rows,
     .mask = mask,

@@ -1,5 +1,5 @@
 /*
- * Accuracy. In a job, and written `accuracy` by most, it is the accuracy that fits the loss: it stands for another row, and compile.c puts that
+ * Accuracy. In a job, and written `accuracy` by most, it is the accuracy that fits the shapes: it stands for another row, and compile.c puts that
  * in its place. By itself it is the share of outputs that equal their targets.
  */
 #include "model/model.h"
@@ -19,7 +19,8 @@ static dt_value equal(const dt_loss_call_args *c)
 
 const dt_metric_row dt_metric_accuracy = {
     .better = DT_BETTER_MORE,
-    .kind = { "Accuracy", "the one of the accuracies that fits the loss", fields, sizeof(dt_loss_head), (const char *const[]){ "accuracy", "acc", NULL } },
+    .kind = { "Accuracy", "the one of the accuracies that fits the shapes of targets and predictions", fields, sizeof(dt_loss_head),
+              (const char *const[]){ "accuracy", "acc", NULL } },
     .update = equal,
     .result = dt_mean_of_sum,
 };
