@@ -82,6 +82,9 @@ static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_va
     case 50: return dt_tpu_resolver(NULL, "sim:v3-8");
     case 51: return dt_tpu_strategy(NULL, NULL, NULL);
     case 52: return dt_experimental_tpu_strategy(NULL, NULL, NULL);
+    case 53:
+        return dt_variable_create(&no_variable, NULL, &(dt_variable_options){ .dtype = DT_FLOAT32, .rank = 1, .shape = (int64_t[]){ 3 },
+                                                                              .initializer = "orthogonal" });
     }
     return NULL;
 }
@@ -96,7 +99,7 @@ static void test_every_call_says_what_is_missing(void **state)
     (void)state;
     give(v, "x", count_from(0, 3));
     OK(dt_variable_create(&x, t, NULL));
-    for (int i = 0; i <= 52; i++) {
+    for (int i = 0; i <= 53; i++) {
         dt_status *bad = calls(i, s, v, t, x);
         if (!bad)
             fail_msg("call %d is not refused", i);
