@@ -142,29 +142,56 @@ static dt_status *read_file(dt_report_run *r, const char *name, take_line *take,
     return s;
 }
 
-/* An attempt that left older state behind and has no checkpoint yet writes its history beside the old one. */
+bool dt_report_is_own(const dt_report_run *r, const dt_listed *c)
+{
+    return !c->damage && (!r->start || c->state.generation == r->generation);
+}
+
+/* Until its first checkpoint an attempt that begins anew leaves older state as it is, the history too. */
+static bool has_own_state(const dt_report_run *r)
+{
+    bool older = false;
+    for (int i = 0; i < r->checkpoints.n; i++) {
+        if (dt_report_is_own(r, &r->checkpoints.item[i]))
+            return true;
+        older |= !r->checkpoints.item[i].damage;
+    }
+    return !older;
+}
+
+/* Its own history then lies beside the old one. */
 static dt_status *read_history(dt_report_run *r, bool *there)
 {
     const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
     *there = false;
     if (r->start)
         DT_TRY(read_file(r, beside, dt_report_history_line, there));
-    return *there ? NULL : read_file(r, "history.jsonl", dt_report_history_line, there);
+    return *there || !has_own_state(r) ? NULL : read_file(r, "history.jsonl", dt_report_history_line, there);
 }
 
 /* ---- checkpoints, lock, job ---- */
 
-static dt_status *read_checkpoints(dt_report_run *r, bool is_run)
+static void tell_damage(dt_report_run *r)
 {
-    dt_status *s = dt_listing_read(&r->checkpoints, r->path);
-    if (s && is_run && dt_status_code(s) == 66) {
-        dt_status_free(s); /* what else there is will do */
-        s = NULL;
-    }
-    for (int i = 0; !s && i < r->checkpoints.n; i++)
+    for (int i = 0; i < r->checkpoints.n; i++)
         if (r->checkpoints.item[i].damage)
             dt_report_remark(r, "damaged checkpoint: %s", dt_status_text(r->checkpoints.item[i].damage));
-    return s;
+}
+
+/* Where there is one of them, it will do. */
+static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record)
+{
+    bool history;
+    dt_status *none = dt_listing_read(&r->checkpoints, r->path);
+    if (none && dt_status_code(none) != 66)
+        return none;
+    dt_status *s = read_history(r, &history);
+    if (s || record || history) {
+        dt_status_free(none);
+        none = NULL;
+    }
+    tell_damage(r);
+    return s ? s : none;
 }
 
 static bool is_locked(const char *directory)
@@ -193,7 +220,7 @@ static const dt_listed *newest(const dt_report_run *r)
 {
     const dt_listed *found = NULL;
     for (int i = 0; i < r->checkpoints.n; i++)
-        if (!r->checkpoints.item[i].damage)
+        if (dt_report_is_own(r, &r->checkpoints.item[i]))
             found = &r->checkpoints.item[i];
     return found;
 }
@@ -227,12 +254,11 @@ static void take_label(dt_report_run *r)
 static dt_status *read_all(dt_report_run *r)
 {
     struct stat st;
-    bool record, history;
+    bool record;
     if (stat(r->path, &st) != 0)
         return dt_fail_errno(DT_E_NO_INPUT, r->path);
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
-    DT_TRY(read_history(r, &history));
-    DT_TRY(read_checkpoints(r, record || history));
+    DT_TRY(read_history_and_checkpoints(r, record));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
         dt_report_remark(r, "there are more names of metrics than a page can show: the first ones are here");
     for (int i = 0; i < DT_REPORT_PARTS; i++)

@@ -54,6 +54,7 @@ static void start(dt_report_run *r, const dt_line *l)
         forget_data(r);
     }
     void_lines(r, generation == r->generation ? (double)step : -1);
+    r->epoch = generation == r->generation ? r->epoch : 0;
     r->generation = generation;
     DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
     r->attempt[r->n_attempts++] = (dt_attempt){.began = kept_text(r, line, "time"), .from = step, .to = step,
@@ -125,12 +126,26 @@ static void steps(dt_report_run *r, const dt_line *l)
         dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
 
+/* What was told of the epoch when a run ended within it goes: times and examples of the whole one have it, but waits are of each attempt. */
+static double forget_part(dt_report_run *r, int64_t epoch)
+{
+    const dt_series *waits = dt_series_find(&r->of_epochs, "waited_s");
+    if (epoch != r->epoch || !waits || waits->n == 0)
+        return 0;
+    const dt_point last = waits->p[waits->n - 1];
+    dt_series_cut(&r->of_epochs, last.x - 1);
+    return isfinite(last.y) ? last.y : 0;
+}
+
 static void epoch(dt_report_run *r, const dt_line *l)
 {
-    static const char *const keys[] = {"wall_s", "examples", "waited_s"};
-    double step = (double)dt_figures_int(&l->own, "step");
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        dt_series_add(dt_series_of(&r->of_epochs, keys[i]), step, dt_figures_number(&l->own, keys[i]));
+    const double step = (double)dt_figures_int(&l->own, "step");
+    const int64_t number = dt_figures_int(&l->own, "epoch");
+    const double waited = forget_part(r, number);
+    dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, dt_figures_number(&l->own, "wall_s"));
+    dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, dt_figures_number(&l->own, "examples"));
+    dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + dt_figures_number(&l->own, "waited_s"));
+    r->epoch = number;
     take_peak(r, l);
 }
 

@@ -71,6 +71,7 @@ typedef struct dt_report_run {
     json_t *job;               /* as it was resolved; NULL: not known */
     const char *weights_sha256, *job_sha256; /* NULL: not known */
     int64_t generation;
+    int64_t epoch;             /* of the last line about one; 0: none */
     double peak_rss;           /* bytes; 0: not known */
     bool running;              /* somebody holds its lock */
     int64_t as_of_s;           /* when its record was last written; 0: not known */
@@ -83,6 +84,8 @@ typedef struct dt_report_run {
 
 /* NO_INPUT: no such directory, or no run's. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
+/* A readable checkpoint of the training that the record tells of, not of one that was given up for it. */
+bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
 void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 

@@ -13,7 +13,7 @@ static bool ends_in(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* What is better when it is smaller. */
+/* What sounds as if it were better when it is smaller: all there is to go by where the run's record does not say. */
 static bool is_cost(const char *name)
 {
     static const char *const words[] = {"loss", "error", "crossentropy", "perplexity", "Perplexity", "divergence", "hinge", "poisson", "logcosh", "log_cosh"};
@@ -23,11 +23,37 @@ static bool is_cost(const char *name)
     return false;
 }
 
-static const dt_point *best_of(const dt_series *s)
+static bool is_listed(const json_t *names, const char *name)
 {
+    size_t i;
+    json_t *x;
+    json_array_foreach(names, i, x)
+        if (json_is_string(x) && strcmp(json_string_value(x), name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_validation(const char *name)
+{
+    return strncmp(name, "val_", 4) == 0;
+}
+
+/* 1: more is better, -1: less, 0: nobody knows. */
+static int way_of(const dt_report_run *r, const char *name)
+{
+    const json_t *less = json_object_get(r->start, "less_is_better"), *more = json_object_get(r->start, "more_is_better");
+    const char *bare = is_validation(name) ? name + 4 : name;
+    if (!less && !more)
+        return is_cost(name) ? -1 : 1;
+    return is_listed(more, bare) - is_listed(less, bare);
+}
+
+static const dt_point *best_of(const dt_report_run *r, const dt_series *s)
+{
+    const int way = way_of(r, s->name);
     const dt_point *best = NULL;
-    for (int i = 0; i < s->n; i++)
-        if (isfinite(s->p[i].y) && (!best || (is_cost(s->name) ? s->p[i].y < best->y : s->p[i].y > best->y)))
+    for (int i = 0; i < s->n && way; i++)
+        if (isfinite(s->p[i].y) && (!best || way * s->p[i].y > way * best->y))
             best = &s->p[i];
     return best;
 }
@@ -66,9 +92,9 @@ static void close_tile(dt_str *out, const char *below)
     dt_str_puts(out, "</div>\n");
 }
 
-static void put_metric(const dt_series *s, dt_str *out)
+static void put_metric(const dt_report_run *r, const dt_series *s, dt_str *out)
 {
-    const dt_point *best = best_of(s), *last = &s->p[s->n - 1];
+    const dt_point *best = best_of(r, s), *last = &s->p[s->n - 1];
     dt_str below = {0};
     open_tile(out, s->name);
     dt_html_number(out, last->y);
@@ -104,7 +130,7 @@ static int64_t last_step(const dt_report_run *r)
 {
     int64_t step = r->n_attempts > 0 ? r->attempt[r->n_attempts - 1].to : 0;
     for (int i = 0; i < r->checkpoints.n; i++)
-        if (!r->checkpoints.item[i].damage && r->checkpoints.item[i].state.step > step)
+        if (dt_report_is_own(r, &r->checkpoints.item[i]) && r->checkpoints.item[i].state.step > step)
             step = r->checkpoints.item[i].state.step;
     return step;
 }
@@ -146,7 +172,7 @@ static void put_tiles(const dt_report_run *r, dt_str *out)
     for (int pass = 1; pass >= 0; pass--) /* validation before training */
         for (int i = 0; i < r->by_epoch.n; i++)
             if (!is_rate(r->by_epoch.v[i].name) && (strncmp(r->by_epoch.v[i].name, "val_", 4) == 0) == pass)
-                put_metric(&r->by_epoch.v[i], out);
+                put_metric(r, &r->by_epoch.v[i], out);
     put_steps(r, out);
     put_time(r, out);
     if (r->start) {
@@ -160,9 +186,9 @@ static void put_tiles(const dt_report_run *r, dt_str *out)
 /* ---- a row of a comparison ---- */
 
 /* The last value, and below it the best one, where that is another. */
-static void put_figure(const dt_series *s, dt_str *out)
+static void put_figure(const dt_report_run *r, const dt_series *s, dt_str *out)
 {
-    const dt_point *last = s && s->n > 0 ? &s->p[s->n - 1] : NULL, *best = last ? best_of(s) : NULL;
+    const dt_point *last = s && s->n > 0 ? &s->p[s->n - 1] : NULL, *best = last ? best_of(r, s) : NULL;
     dt_str_puts(out, "<td>");
     if (last)
         dt_html_number(out, last->y);
@@ -174,11 +200,6 @@ static void put_figure(const dt_series *s, dt_str *out)
         dt_str_puts(out, "</small>");
     }
     dt_str_puts(out, "</td>");
-}
-
-static bool is_validation(const char *name)
-{
-    return strncmp(name, "val_", 4) == 0;
 }
 
 /* All names that any run has, in the order of their first appearance; validation before training. */
@@ -221,7 +242,7 @@ static void put_run_row(const dt_report_pages *p, int i, const dt_series_list *n
         dt_html_seconds(out, all_seconds(r));
     dt_str_puts(out, "</td>");
     for (int k = 0; k < names->n; k++)
-        put_figure(dt_series_find(&r->by_epoch, names->v[k].name), out);
+        put_figure(r, dt_series_find(&r->by_epoch, names->v[k].name), out);
     dt_str_puts(out, "</tr>\n");
 }
 

@@ -78,10 +78,10 @@ static dt_status *no_validation(const dt_named *named, const char *name)
     return dt_suggest(s, "write monitor: %.80s, or give dataset.validation or validation_split", bare(name));
 }
 
-static bool knows_direction(const dt_compile_spec *c, const char *name)
+dt_better dt_metric_better(const dt_compile_spec *c, const char *key)
 {
-    const dt_metric_use *m = find_metric(c, name);
-    return is_loss(c, name) || (m && m->row->better != DT_BETTER_UNKNOWN);
+    const dt_metric_use *m = find_metric(c, key);
+    return is_loss(c, key) ? DT_BETTER_LESS : m ? m->row->better : DT_BETTER_UNKNOWN;
 }
 
 bool dt_monitor_has(const dt_callback_job *job, const char *name)
@@ -100,7 +100,7 @@ dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named)
         return no_validation(named, name);
     if (!dt_monitor_has(job, name))
         return unknown_metric(job, named, name);
-    if (head->mode != AUTO || knows_direction(job->compile, name))
+    if (head->mode != AUTO || dt_metric_better(job->compile, name) != DT_BETTER_UNKNOWN)
         return NULL;
     return dt_suggest(dt_fail(DT_E_CALLBACK, dt_callback_place(named, "monitor"), "%s: whether more or less of '%.80s' is better is not known",
                               named->kind->name, name), "write mode: min, or mode: max");
@@ -110,8 +110,8 @@ dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named)
 
 dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head)
 {
-    const dt_metric_use *m = find_metric(dt_trainer_compiled_with(r->q->trainer), head->monitor);
-    bool more = head->mode == MORE || (head->mode == AUTO && m && m->row->better == DT_BETTER_MORE);
+    const dt_better better = dt_metric_better(dt_trainer_compiled_with(r->q->trainer), head->monitor);
+    bool more = head->mode == MORE || (head->mode == AUTO && better == DT_BETTER_MORE);
     return (dt_monitor){ .name = head->monitor, .more = more, .min_delta = fabs(head->min_delta) };
 }
 

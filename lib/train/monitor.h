@@ -15,6 +15,8 @@ typedef struct dt_monitor_head {
     int64_t verbose;
 } dt_monitor_head;
 extern const char *const dt_monitor_modes[]; /* auto, min, max */
+/* Which way the metric of that key in the history is better. */
+dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
 #define DT_MONITOR_FIELDS(type) \
     DT_HEAD_FIELD(DT_FIELD_TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss", .help = "the metric that counts, by its key in the history"), \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, mode, .choices = dt_monitor_modes, .help = "whether less or more is better; auto: as the metric says"), \

@@ -11,6 +11,7 @@
 
 #include "train/callback.h"
 #include "train/hashing.h"
+#include "train/monitor.h"
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
@@ -163,6 +164,23 @@ static void put_numbers(dt_json *j, const run *r, const dt_event *e)
         dt_json_int(j, rows[i].key, rows[i].value);
 }
 
+/* Keys of metrics of which less, or more, is better; of others nobody knows. */
+static void put_directions(dt_json *j, const run *r)
+{
+    static const struct { const char *key; dt_better better; } ways[] = { { "less_is_better", DT_BETTER_LESS }, { "more_is_better", DT_BETTER_MORE } };
+    const dt_compile_spec *c = dt_trainer_compiled_with(r->q->trainer);
+    const char *key[DT_MAX_KEYS];
+    const int n = dt_compile_keys(c, key);
+
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        dt_json_open(j, ways[w].key, '[');
+        for (int i = 0; i < n; i++)
+            if (dt_metric_better(c, key[i]) == ways[w].better)
+                dt_json_string(j, NULL, key[i]);
+        dt_json_close(j, ']');
+    }
+}
+
 static void put_start(dt_record *c, const run *r, const dt_event *e)
 {
     char seed[24];
@@ -180,6 +198,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e)
     dt_json_bool(&j, "resumed", e->resumed);
     dt_json_string(&j, "checkpoint", e->checkpoint);
     put_devices(&j, r, e);
+    put_directions(&j, r);
     dt_record_host(&j);
     dt_json_string(&j, "job", r->q->job);
     dt_json_string(&j, "config", r->q->config);
