@@ -8,7 +8,7 @@
 
 /* ---- CSV ---- */
 
-/* What examples are as they are stored: texts, places in a vocabulary; NULL: numbers. */
+/* What examples are as they are stored: texts, places in a vocabulary; NULL: numbers. A default_value may be no place: its field was empty. */
 static const char *text_of(const dt_element *e, const void *value)
 {
     const dt_stored *x = e->stored;
@@ -18,7 +18,7 @@ static const char *text_of(const dt_element *e, const void *value)
     if (x->text)
         return value;
     dt_cast(e->type.dtype, DT_INT64, value, &place, 1);
-    return x->vocabulary.v[place];
+    return place >= 0 && place < x->vocabulary.n ? x->vocabulary.v[place] : "";
 }
 
 /* A text as a field: in quotes where it must be. An empty one, too: alone in a line it would be none, and readers skip empty lines. */

@@ -253,7 +253,7 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
         dt_csv_element *e = &x->element[x->n];
         DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
         x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text,
-                                      .numbers = e->vocabulary.n, .vocabulary = e->vocabulary};
+                                      .numbers = dt_csv_places(e), .vocabulary = e->vocabulary};
         if (x->words->header)
             x->stored[x->n].columns = e->columns;
         longest = e->text && e->type.dim[0] > longest ? e->type.dim[0] : longest;
@@ -323,7 +323,7 @@ static const char *path(const dt_examples *x, int64_t file)
 
 static int64_t classes(const dt_examples *x, int e)
 {
-    return x->element[e].vocabulary.n;
+    return dt_csv_places(&x->element[e]);
 }
 
 static dt_status *whole(dt_examples *x, int e, const void **rows)

@@ -110,6 +110,12 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, 
     return header ? NULL : check_numbers(out);
 }
 
+int64_t dt_csv_places(const dt_csv_element *e)
+{
+    const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
+    return e->has_default && !place ? 0 : e->vocabulary.n;
+}
+
 /* ---- values ---- */
 
 enum { LONGEST_NUMBER = 400, SHOWN = 40 };

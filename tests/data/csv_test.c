@@ -257,10 +257,30 @@ static void test_label_in_a_later_file(void **state)
     dt_dataset_unref(d);
 }
 
+/* A vocabulary's default may be another number than a word's: then labels are looked at. */
+static void test_default_that_is_no_place(void **state)
+{
+    (void)state;
+    static const struct { const char *value; bool place; } cases[] = {{"0", true}, {"1", true}, {"-1", false}, {"2", false}, {"1000000", false}};
+    for (int i = 0; i < 5; i++) {
+        const char *text = "x,y\n1,no\n2,\n";
+        char keys[128], told[64];
+        dt_dataset *d = NULL;
+        snprintf(keys, sizeof keys, "element: {y: {column: y, dtype: int32, vocabulary: [no, yes], default_value: %s}}", cases[i].value);
+        snprintf(told, sizeof told, "x.csv: label %s at record 1 is outside [0, 2)", cases[i].value);
+        OK(open_text(&d, text, strlen(text), keys));
+        if (cases[i].place)
+            OK(dt_dataset_check_labels(d, 0, 2));
+        else
+            expect_fault(cases[i].value, dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, told);
+        dt_dataset_unref(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms), cmocka_unit_test(test_label_in_a_later_file),
+        cmocka_unit_test(test_forms), cmocka_unit_test(test_label_in_a_later_file), cmocka_unit_test(test_default_that_is_no_place),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_lines_that_are_too_long),
         cmocka_unit_test(test_files_with_columns_in_other_orders),
