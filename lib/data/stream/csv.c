@@ -1,8 +1,9 @@
 /*
  * CSV, a row a record. Where the job's own data is CSV its words hold: columns by name, vocabularies, defaults, and columns of other names (the
- * label, which may be missing) are passed over. Else columns are values in order, as many as the inputs have; a first record that holds
- * something else than numbers is their names.
+ * label, which may be missing) are passed over. Else columns are values in order, as many as the inputs have; a first record without a number is
+ * their names. One that has a number is a row, or a fault of its own: taken for names, it would be missing without a word.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/csv_words.h"
@@ -25,16 +26,24 @@ static bool is_csv(const unsigned char *first, int64_t n)
     return n > 0;
 }
 
+/* Also one that no element takes: out of range, nan, inf. */
 static bool is_number(const dt_csv_field *f)
 {
-    double x;
-    const char *p = f->text + strspn(f->text, " \t");
-    char number[64] = "";
-    size_t n = strcspn(p, " \t");
-    if (n >= sizeof number || p[n + strspn(p + n, " \t")] != '\0')
-        return false;
-    memcpy(number, p, n);
-    return dt_parse_double(number, &x);
+    char *end;
+    strtod(f->text, &end);
+    return end > f->text && end[strspn(end, " \t")] == '\0';
+}
+
+/* Names are no numbers, and some are there. */
+static bool is_header(const dt_csv *c)
+{
+    bool named = false;
+    for (int i = 0; i < c->n; i++) {
+        if (is_number(&c->field[i]))
+            return false;
+        named = named || c->field[i].size > 0;
+    }
+    return named;
 }
 
 /* ---- columns by name ---- */
@@ -106,13 +115,13 @@ static dt_status *take_in_order(dt_stream_source *s, table *t, bool header)
 
 static dt_status *read_head(dt_stream_source *s, table *t)
 {
-    bool more, by_name = strcmp(s->job->format->kind.name, "csv") == 0, header = by_name && flag(s->job->tree, "header", true);
+    const bool by_name = strcmp(s->job->format->kind.name, "csv") == 0;
+    bool more;
     DT_TRY(dt_csv_next(&t->csv, &more));
     if (!more)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
     t->fields = t->csv.n;
-    for (int i = 0; !by_name && i < t->csv.n; i++)
-        header = header || !is_number(&t->csv.field[i]);
+    const bool header = by_name ? flag(s->job->tree, "header", true) : is_header(&t->csv);
     t->first = !header;
     return by_name ? find_columns(s, t, header) : take_in_order(s, t, header);
 }

@@ -279,6 +279,8 @@ dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t
     for (*got = 0; *got < most && !s->end && !(*got > 0 && would_wait(s)); *got += more) {
         DT_TRY(s->kind->next(&s->source, s->state, s->stored, &more));
         s->end = !more;
+        if (s->end && s->source.row == 0)
+            return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->source.path);
         if (more)
             DT_TRY(put_row(s, *got, rows));
     }

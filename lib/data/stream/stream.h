@@ -28,7 +28,8 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_U
 const dt_element *dt_stream_elements(const dt_stream *s);
 /* How many rows there are; -1: nobody knows before the end. */
 int64_t dt_stream_count(const dt_stream *s);
-/* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next would have to be waited for; *got 0: the end. */
+/* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next would have to be waited for; *got 0: the end.
+ * DATA_EMPTY: it came before any row. */
 dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) DT_MUST_USE;
 void dt_stream_close(dt_stream *s); /* takes NULL */
 

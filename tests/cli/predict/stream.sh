@@ -30,6 +30,12 @@ $predict - -o "$TEST_DIR/pipe.npy" -q <"$TEST_DIR/x.csv"
 wc -c <"$TEST_DIR/pipe.npy"
 exits 64 predict "$tiny" --input "$TEST_DIR/x.csv" --format npy
 "$DTRAIN" predict "$tiny" --format npy | wc -c
+# a header alone is no file of no rows
+echo a,b,c,d,e,f,g,h >"$TEST_DIR/none.csv"
+for form in csv npy npz jsonl; do
+    exits 65 predict "$tiny" --input "$TEST_DIR/none.csv" -o "$TEST_DIR/nothing.$form"
+    [ ! -e "$TEST_DIR/nothing.$form" ] || echo "nothing.$form was written"
+done
 # a row is answered before the next one is written: the second is the first one's answer
 mkfifo "$TEST_DIR/to" "$TEST_DIR/from"
 $predict - --top 1 <"$TEST_DIR/to" >"$TEST_DIR/from" &
@@ -58,6 +64,11 @@ done <<END
 65|1,2,3,4,5,6,7,8\n1,2,3,4,5,6,7,1e99\n
 65|1,2,3,4,5,6,7,8\n1,2,3,4,5,6,7,\n
 65|a,b,c,d,e,f,g,"h\n
+65|1,,3,4,5,6,7,8\n8,7,6,5,4,3,2,1\n
+65|a,b,c,d,e,f,g,8\n8,7,6,5,4,3,2,1\n
+65|,,,,,,,\n8,7,6,5,4,3,2,1\n
+65|nan,nan,nan,nan,nan,nan,nan,nan\n8,7,6,5,4,3,2,1\n
+65|a,b,c,d,e,f,g,h\n
 65|[1,2]\n
 65|[1,2,3,4,5,6,7,[8,9]]\n
 65|[1,2,3,4,5,6,7,"8"]\n
