@@ -123,7 +123,7 @@ static int64_t count_times(const shared *x, bool twice)
 /* ---- what came out ---- */
 
 static const char *const policies[] = {"auto", "file", "data", "off", "hint"};
-static const char *const ways[] = {"auto", "file", "element", "nothing", "hint"};
+static const char *const ways[] = {"auto", "file", "element", "nothing", "nothing"}; /* numbered examples have no hint */
 
 static void put_text(const shared *x, dt_str *out)
 {
@@ -189,11 +189,11 @@ static dt_status *find_policy(const dt_sharing *q, dt_auto_shard_policy *out)
     return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint", name ? name : "");
 }
 
-/* What was promised: all policies but OFF give each example to one worker. A dropped remainder is read by none. */
+/* What was promised: all policies but OFF and HINT give each example to one worker. A dropped remainder is read by none. */
 static dt_status *judge(const shared *x)
 {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
-    if (x->resolved == DT_AUTO_SHARD_OFF || x->q->workers == 1)
+    if (x->resolved == DT_AUTO_SHARD_OFF || x->resolved == DT_AUTO_SHARD_HINT || x->q->workers == 1)
         return NULL;
     if (count_times(x, true) > 0 || (!drops && count_times(x, false) > 0))
         return dt_fail(DT_E_INTERNAL, NULL, "shards overlap, or leave examples out");

@@ -10,6 +10,7 @@ show data shards "$TEST_DIR"/part-*.csv --workers 2
 show data shards "$TEST_DIR"/part-*.csv --workers 4
 show data shards "$TEST_DIR"/part-*.csv --workers 4 --policy file
 show data shards "$TEST_DIR"/part-*.csv --workers 2 --policy off --json
+show data shards "$TEST_DIR"/part-*.csv --workers 2 --policy hint
 show data shards tests/golden/data/stored.npz --workers 2 --policy file
 write_tiny
 show data shards "$tiny" --workers 3
