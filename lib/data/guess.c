@@ -86,12 +86,12 @@ static dt_status *find_format(const char *path, int *out)
 
 /* ---- names ---- */
 
-/* "image=x.npy": the path, and in *name what stands before it; else NULL. */
-static const char *split_name(const char *file, size_t *name)
+const char *dt_guess_path(const char *file, size_t *name)
 {
-    const char *equals = strchr(file, '=');
-    *name = equals ? (size_t)(equals - file) : 0;
-    return equals ? equals + 1 : file;
+    const size_t n = strcspn(file, "=/");
+    const bool named = file[n] == '=' && *file != '.';
+    *name = named ? n : 0;
+    return named ? file + n + 1 : file;
 }
 
 /* The file's own name up to its first dot. */
@@ -104,7 +104,7 @@ static void put_stem(const char *path, dt_str *out)
 static void name_of(const char *file, dt_str *out)
 {
     size_t given;
-    const char *path = split_name(file, &given);
+    const char *path = dt_guess_path(file, &given);
     dt_str_clear(out);
     if (given)
         dt_str_add(out, file, given);
@@ -136,7 +136,7 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j)
     size_t given;
     dt_json_open(j, "train", '{');
     for (int i = 0; i < g->n && !s; i++) {
-        const char *path = split_name(g->files[i], &given);
+        const char *path = dt_guess_path(g->files[i], &given);
         name_of(g->files[i], &name);
         if (archive && !given)
             s = put_members(path, j);
@@ -156,7 +156,7 @@ static dt_status *put_records(const dt_guess *g, int format, dt_json *j, dt_str 
     size_t given;
     dt_json_open(j, "train", '[');
     for (int i = 0; i < g->n; i++) {
-        path[i] = split_name(g->files[i], &given);
+        path[i] = dt_guess_path(g->files[i], &given);
         dt_json_string(j, NULL, path[i]);
     }
     dt_json_close(j, ']');
@@ -170,10 +170,10 @@ static dt_status *check_same(const dt_guess *g, int format)
     size_t given;
     int other = format;
     for (int i = 1; i < g->n; i++) {
-        const char *path = split_name(g->files[i], &given);
+        const char *path = dt_guess_path(g->files[i], &given);
         DT_TRY(find_format(path, &other));
         if (other != format)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s is %s, %s %s: files of one data set have one format", split_name(g->files[0], &given),
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s is %s, %s %s: files of one data set have one format", dt_guess_path(g->files[0], &given),
                            formats[format].name, path, formats[other].name);
     }
     return NULL;
@@ -186,7 +186,7 @@ dt_status *dt_guess_files(dt_guess *g)
     int format = 0;
     if (g->n < 1 || g->n > MOST_FILES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%d files; 1 to %d are read as one data set", g->n, MOST_FILES);
-    DT_TRY(find_format(split_name(g->files[0], &given), &format));
+    DT_TRY(find_format(dt_guess_path(g->files[0], &given), &format));
     DT_TRY(check_same(g, format));
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "format", formats[format].name);

@@ -20,6 +20,9 @@ typedef struct dt_guess {
  * what to do. The caller releases out and notes. */
 dt_status *dt_guess_files(dt_guess *g) DT_MUST_USE;
 void dt_guess_release(dt_guess *g);
+/* A given file's path, and in *name the length of the name in front of it; 0: it has none. A name has no '/', nor '.' in front: "./lr=0.1/x.npy"
+ * is a path. */
+const char *dt_guess_path(const char *file, size_t *name);
 
 /* ---- guess_csv.c, guess_records.c: what the format's keys must say, `element` among them ---- */
 typedef struct dt_guessing {

@@ -26,8 +26,8 @@ static dt_status *find_part(const char *split, dt_part *out)
 static dt_status *open_files(const dt_data_request *q, opened *x)
 {
     x->guess = (dt_guess){.files = q->files, .n = q->n_files};
-    const char *equals = q->n_files > 0 ? strchr(q->files[0], '=') : NULL;
-    x->title = equals ? equals + 1 : q->n_files > 0 ? q->files[0] : "";
+    size_t name;
+    x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
     DT_TRY(dt_guess_files(&x->guess));
     return dt_without_place(dt_dataset_open(&x->data, "%s", dt_str_text(&x->guess.out)), "dataset"); /* keys that nobody wrote */
 }

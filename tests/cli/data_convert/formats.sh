@@ -15,3 +15,10 @@ show data inspect tests/golden/data/stored.npz -r 0 -q
 show data convert tests/golden/data/stored.npz -o "$cd_dir/back.npz" -q
 show data convert "$cd_dir/back.npz" -o "$cd_dir/again.npz" -q
 cmp "$cd_dir/back.npz" "$cd_dir/again.npz"
+# a name has no slash: a folder of this name is none
+mkdir "$cd_dir/lr=0.1"
+cp "$cd_dir/a.npy" "$cd_dir/lr=0.1"
+show data inspect "$cd_dir/lr=0.1/a.npy" -r 0
+show data convert "$cd_dir/lr=0.1/a.npy" b="$cd_dir/lr=0.1/a.npy" -o "$cd_dir/named.csv"
+head -n 1 "$cd_dir/named.csv"
+(cd "$cd_dir" && exits 0 data inspect ./lr=0.1/a.npy)
