@@ -71,7 +71,7 @@ dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_ele
     const dt_tf_words *x = &f->words;
     int64_t n = 0;
     const dt_feature *found = dt_parsed_example_find(parsed, f->name);
-    const bool missing = !found;
+    const bool missing = !found || found->kind == DT_FEATURE_EMPTY; /* as to TensorFlow */
     if (found && found->twice)
         return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' appears twice", f->name);
     if (f->text)

@@ -70,6 +70,16 @@ UNUSED void add_feature(dt_str *features, const char *name, int kind, dt_str *li
     add_message(features, 1, &entry);
 }
 
+/* A feature that has no list of any kind. */
+UNUSED void add_nothing(dt_str *features, const char *name)
+{
+    dt_str entry = {0}, key = {0}, feature = {0};
+    dt_str_puts(&key, name);
+    add_message(&entry, 1, &key);
+    add_message(&entry, 2, &feature);
+    add_message(features, 1, &entry);
+}
+
 UNUSED void add_floats(dt_str *features, const char *name, const float *x, int n)
 {
     dt_str list = {0}, packed = {0};

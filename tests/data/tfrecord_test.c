@@ -188,21 +188,25 @@ static void test_words_of_the_job(void **state)
                  "lacks 'train'");
 }
 
-/* Lists of one to three values, then a record without any: filled at the end. */
+/* Lists of one to three values, then a record without any, and one whose feature says nothing, which is missing too: filled at the end. */
 static void test_lists_of_any_length_are_padded(void **state)
 {
     dt_str s = {0};
     dt_dataset *d = NULL;
     dt_type type;
     const float x[3] = {1, 2, 3};
-    const float want[4][3] = {{1, -1, -1}, {1, 2, -1}, {1, 2, 3}, {-1, -1, -1}};
+    const float want[5][3] = {{1, -1, -1}, {1, 2, -1}, {1, 2, 3}, {-1, -1, -1}, {-1, -1, -1}};
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         dt_str f = {0};
         if (i < 3)
             add_floats(&f, "x", x, i + 1);
-        if (i != 1)
+        if (i == 4) {
+            add_nothing(&f, "x");
+            add_nothing(&f, "y");
+        } else if (i != 1) {
             add_integers(&f, "y", &(int64_t){i}, 1, true);
+        }
         add_example(&s, &f);
     }
     write_str("lists.tfrecord", &s);
@@ -214,6 +218,7 @@ static void test_lists_of_any_length_are_padded(void **state)
     assert_int_equal(y[0], 0);
     assert_int_equal(y[1], 7);
     assert_int_equal(y[3], 3);
+    assert_int_equal(y[4], 7);
     free(got);
     free(y);
     dt_dataset_unref(d);
