@@ -227,6 +227,35 @@ static void test_patterns_and_sets_of_shards(void **state)
     dt_paths_release(&paths);
 }
 
+/* Only the pattern has wildcards, not the folder that it is looked for in, and not where a file has that very name. */
+static void test_names_that_look_like_patterns(void **state)
+{
+    static const char *const folders[] = {"exp[1]", "exp*", "exp?", "exp\\1"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        dt_paths paths = {0};
+        char folder[64], name[96];
+        snprintf(folder, sizeof folder, HERE "/%s", folders[i]);
+        OK(dt_dir_make(folder));
+        for (int k = 0; k < 2; k++) {
+            snprintf(name, sizeof name, "%s/bag-of-words-0000%d-of-00002.csv", folders[i], k);
+            write_file(name, "", 0);
+        }
+        snprintf(name, sizeof name, "%s/a[1].csv", folders[i]);
+        write_file(name, "", 0);
+        OK(dt_paths_match(&paths, folder, "a[1].csv"));
+        OK(dt_paths_match(&paths, folder, "b*.csv"));
+        assert_int_equal(paths.n, 3);
+        snprintf(name, sizeof name, "%s/a[1].csv", folder);
+        assert_string_equal(paths.v[0], name);
+        snprintf(name, sizeof name, "%s/bag-of-words-00001-of-00002.csv", folder);
+        assert_string_equal(paths.v[2], name);
+        unlink(name);
+        expect_fault("missing", dt_paths_match(&paths, folder, "b*.csv"), DT_E_NO_INPUT, 66, "bag-of-words-00001-of-00002.csv: missing; 1 of 2 shards present");
+        dt_paths_release(&paths);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_damaged_compression_is_told),
         cmocka_unit_test(test_truncations_and_flips_never_invent_records),
         cmocka_unit_test(test_patterns_and_sets_of_shards),
+        cmocka_unit_test(test_names_that_look_like_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

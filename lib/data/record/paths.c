@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -30,7 +31,9 @@ static const char *find_shard(const char *path, int64_t *index, int64_t *count)
     const char *name = strrchr(path, '/');
     const char *of = strstr(name ? name : path, "-of-");
     char digits[16];
-    if (!of || of - path < 5 || strspn(of + 4, "0123456789") < 5 || strspn(of - 5, "0123456789") != 5)
+    while (of && (of - path < 5 || strspn(of + 4, "0123456789") < 5 || strspn(of - 5, "0123456789") != 5))
+        of = strstr(of + 1, "-of-"); /* "bag-of-words-00000-of-00002" */
+    if (!of)
         return NULL;
     snprintf(digits, sizeof digits, "%.5s", of - 5);
     *index = strtoll(digits, NULL, 10);
@@ -95,28 +98,44 @@ static dt_status *check_shards(const dt_paths *paths, int first, const char *pat
 
 /* ---- patterns ---- */
 
-static dt_status *match(dt_paths *paths, const char *pattern)
+/* The folder's name has no wildcards, whatever it looks like. */
+static char *escaped_join(const char *folder, const char *pattern)
+{
+    dt_str escaped = {0};
+    for (; folder && *folder; folder++) {
+        if (strchr("*?[]\\", *folder))
+            dt_str_putc(&escaped, '\\');
+        dt_str_putc(&escaped, *folder);
+    }
+    char *path = dt_path_join(dt_str_text(&escaped), pattern);
+    dt_str_release(&escaped);
+    return path;
+}
+
+static dt_status *match(dt_paths *paths, const char *folder, const char *pattern, const char *told)
 {
     glob_t found;
-    int r = glob(pattern, 0, NULL, &found);
+    char *path = escaped_join(folder, pattern);
+    int r = glob(path, 0, NULL, &found);
+    free(path);
     if (r == GLOB_NOSPACE)
         dt_out_of_memory();
     if (r != 0)
-        return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", pattern);
+        return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", told);
     for (size_t i = 0; i < found.gl_pathc; i++)
         dt_paths_add(paths, found.gl_pathv[i]);
     globfree(&found);
     return NULL;
 }
 
-/* A name without wildcards is taken as it is: that it is missing is told when it is opened, in the system's words. */
+/* A name without wildcards is taken as it is: that it is missing is told when it is opened, in the system's words. So is one that is there. */
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern)
 {
     int first = paths->n;
     char *path = dt_path_join(directory, pattern);
     dt_status *s = NULL;
-    if (strpbrk(path, "*?[")) {
-        s = match(paths, path);
+    if (strpbrk(pattern, "*?[") && access(path, F_OK) != 0) {
+        s = match(paths, directory, pattern, path);
         if (!s)
             s = check_shards(paths, first, path);
     } else {
