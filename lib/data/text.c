@@ -121,28 +121,42 @@ static dt_status *read_file(const char *path, dt_str *out)
     return s;
 }
 
-static dt_status *read_files(const dt_paths *paths, const dt_place *at, dt_str *out)
+/* Where a file begins in what is joined, so that a fault is told by its place in the file. */
+typedef struct origin {
+    const char *path;
+    int64_t byte, character;
+} origin;
+
+static dt_status *read_files(const dt_paths *paths, const dt_place *at, origin *from, dt_str *out)
 {
-    for (int i = 0; i < paths->n; i++)
+    for (int i = 0; i < paths->n; i++) {
+        from[i] = (origin){.path = paths->v[i], .byte = (int64_t)out->size, .character = INT64_MAX};
         DT_TRY(dt_at(read_file(paths->v[i], out), at));
+    }
     return NULL;
 }
 
 typedef struct codes {
     uint32_t *v; /* (n) */
     int64_t n;
+    origin *from; /* [files] in order */
+    int files;
 } codes;
 
-static dt_status *decode(const dt_str *text, const char *path, codes *out)
+/* A character that is cut by a file's end goes on in the next file. */
+static dt_status *decode(const dt_str *text, codes *out)
 {
     out->v = dt_try_alloc((text->size + 1) * sizeof *out->v);
     if (!out->v)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for %zu characters", path, text->size);
-    const char *p = dt_str_text(text), *end = p + text->size;
-    for (out->n = 0; p < end; out->n++) {
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for %zu characters", out->from->path, text->size);
+    const char *start = dt_str_text(text), *end = start + text->size;
+    int file = -1;
+    for (const char *p = start; p < end; out->n++) {
+        while (file + 1 < out->files && p - start >= out->from[file + 1].byte)
+            out->from[++file].character = out->n;
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s: not UTF-8 at byte %lld", path, (long long)(p - dt_str_text(text)));
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: not UTF-8 at byte %lld", out->from[file].path, (long long)(p - start - out->from[file].byte));
         p += size;
     }
     return NULL;
@@ -186,15 +200,23 @@ static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *aren
     return code;
 }
 
+static dt_status *unknown(const codes *c, int64_t at)
+{
+    const origin *from = &c->from[c->files - 1];
+    while (from->character > at)
+        from--;
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s: character %lld (U+%04X) does not occur in the training text", from->path,
+                   (long long)(at - from->character), (unsigned)c->v[at]);
+}
+
 /* In place: both are 32 bits wide. */
-static dt_status *replace_codes(codes *c, const numbering *x, const char *path)
+static dt_status *replace_codes(codes *c, const numbering *x)
 {
     for (int64_t i = 0; i < c->n; i++) {
         const int32_t *page = x->page[c->v[i] / PAGE];
         const int32_t t = page ? page[c->v[i] % PAGE] : -1;
         if (t < 0)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s: character %lld (U+%04X) does not occur in the training text", path, (long long)i,
-                           (unsigned)c->v[i]);
+            return unknown(c, i);
         c->v[i] = (uint32_t)t;
     }
     return NULL;
@@ -214,16 +236,17 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, d
 {
     dt_str text = {0};
     dt_status *s = dt_files_find(r, names, paths);
+    *out = (codes){.from = dt_arena_array(r->arena, origin, paths->n), .files = paths->n};
     if (!s)
-        s = read_files(paths, &names->at, &text);
+        s = read_files(paths, &names->at, out->from, &text);
     if (!s)
-        s = dt_at(decode(&text, paths->v[0], out), &names->at);
+        s = dt_at(decode(&text, out), &names->at);
     dt_str_release(&text);
     return s;
 }
 
 /* Other parts than train take train's vocabulary, so its text is looked through again. */
-static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering *numbers, const char *file)
+static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering *numbers)
 {
     codes train = {0};
     dt_paths paths = {0};
@@ -233,7 +256,7 @@ static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering
     dt_paths_release(&paths);
     x->code = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, numbers, r->arena, &x->vocabulary);
     free(train.v);
-    return s ? s : dt_at(replace_codes(&x->tokens, numbers, file), &r->tree->at);
+    return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 
 static dt_status *read_part(const dt_format_request *r, dt_examples *x)
@@ -242,7 +265,7 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
     DT_TRY(read_codes(r, r->tree, &x->paths, &x->tokens));
     const char *file = x->paths.v[0];
     numbering numbers = {0};
-    dt_status *s = tokenize(r, x, &numbers, file);
+    dt_status *s = tokenize(r, x, &numbers);
     numbering_release(&numbers);
     if (s)
         return s;

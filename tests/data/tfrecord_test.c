@@ -284,12 +284,17 @@ static void test_text_that_cannot_be_read(void **state)
     write_file("bad.txt", "abc\xff", 4);
     write_file("ab.txt", "abababab", 8);
     write_file("other.txt", "abc", 3);
+    write_file("two.txt", "ab\nx\xff", 5);
     expect_fault("UTF-8", dt_dataset_open(&d, "{format: text, train: " HERE "/bad.txt, element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
                  DT_E_DATA_FILE, 65, "bad.txt: not UTF-8 at byte 3");
+    expect_fault("UTF-8 of another file", dt_dataset_open(&d, "{format: text, train: [" HERE "/ab.txt, " HERE "/other.txt, " HERE "/two.txt], "
+                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/two.txt: not UTF-8 at byte 4");
     expect_fault("short", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
                  DT_E_DATA_EMPTY, 65, "8 characters make no example of 8");
     expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "
                  "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
+    expect_fault("unknown character of another file", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: [" HERE "/ab.txt, " HERE
+                 "/other.txt], element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/other.txt: character 2 (U+0063) does not");
     expect_fault("names", dt_dataset_open(&d, "{format: text, train: a, element: {words: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATASET_KEYS, 78,
                  "'tokens'");
 }
