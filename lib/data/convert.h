@@ -30,9 +30,15 @@ typedef struct dt_array_writer {
     dt_dtype (*dtype)(dt_dtype d); /* in the file; NULL: the same */
     bool big_endian;
 } dt_array_writer;
+typedef struct dt_record_form {
+    const dt_element *element; /* [n] */
+    int n;
+    const void *plan;          /* what the writer settled at the beginning */
+} dt_record_form;
 typedef struct dt_record_writer {
-    dt_status *(*header)(const dt_element *elements, int n, dt_str *out); /* of each file; NULL: none */
-    dt_status *(*record)(const dt_element *elements, int n, const void *const *row, dt_str *out); /* row[n]: an example's values */
+    void *(*plan)(dt_arena *arena, const dt_record_form *f);                          /* NULL: nothing to settle */
+    void (*header)(const dt_record_form *f, dt_str *out);                             /* of each file; NULL: none */
+    void (*record)(const dt_record_form *f, const void *const *row, dt_str *out);     /* row[n]: an example's values */
 } dt_record_writer;
 
 typedef struct dt_output_format {
@@ -45,7 +51,7 @@ typedef struct dt_output_format {
 extern const dt_array_writer dt_npy_writer, dt_idx_writer;
 extern const dt_record_writer dt_csv_writer, dt_tfrecord_writer;
 
-/* convert_arrays.c, convert_records.c */
+/* convert_arrays.c, convert_records.c (and convert_csv.c) */
 dt_status *dt_convert_arrays(const dt_conversion *q, const dt_output_format *f, dt_str *files) DT_MUST_USE;
 dt_status *dt_convert_records(const dt_conversion *q, const dt_output_format *f, dt_str *files) DT_MUST_USE;
 /* A feed over the part, in order, and the bytes of an example of an element. */

@@ -1,107 +1,10 @@
-/* Examples as records: CSV lines, TFRecords of tf.Examples; in one file, or in a set NAME-00000-of-00008.SUFFIX of equal parts in order. */
+/* Examples as records: TFRecords of tf.Examples, or lines of CSV (convert_csv.c); in one file, or in a set NAME-00000-of-00008.SUFFIX of equal parts in order. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/cast.h"
 #include "data/convert.h"
 #include "data/record/record.h"
-
-/* ---- CSV ---- */
-
-/* What examples are as they are stored: texts, places in a vocabulary; NULL: numbers. A default_value may be no place: its field was empty. */
-static const char *text_of(const dt_element *e, const void *value)
-{
-    const dt_stored *x = e->stored;
-    int64_t place;
-    if (!x || (!x->text && x->vocabulary.n == 0))
-        return NULL;
-    if (x->text)
-        return value;
-    dt_cast(e->type.dtype, DT_INT64, value, &place, 1);
-    return place >= 0 && place < x->vocabulary.n ? x->vocabulary.v[place] : "";
-}
-
-/* A text as a field: in quotes where it must be. An empty one, too: alone in a line it would be none, and readers skip empty lines. */
-static void put_field(dt_str *out, const char *text)
-{
-    const bool quoted = !*text || text[strcspn(text, ",\"\r\n")] != '\0';
-    dt_str_puts(out, quoted ? "\"" : "");
-    for (; *text; text++) {
-        if (*text == '"')
-            dt_str_putc(out, '"');
-        dt_str_putc(out, *text);
-    }
-    dt_str_puts(out, quoted ? "\"" : "");
-}
-
-static int64_t fields_of(const dt_element *e)
-{
-    const dt_type row = dt_row_type(e);
-    return e->stored && e->stored->text ? 1 : dt_type_elements(&row);
-}
-
-/* The columns' own names; else "x" of single values, x_0, x_1, ... of others in the order of the array. */
-static void put_column(const dt_element *e, int64_t i, dt_str *name)
-{
-    dt_str_clear(name);
-    if (e->stored && e->stored->columns.n > 0)
-        dt_str_puts(name, e->stored->columns.v[i]);
-    else if (e->type.rank > 1 && !(e->stored && e->stored->text))
-        dt_str_printf(name, "%s_%lld", e->name, (long long)i);
-    else
-        dt_str_puts(name, e->name);
-}
-
-static dt_status *csv_header(const dt_element *elements, int n, dt_str *out)
-{
-    dt_str name = {0};
-    for (int e = 0; e < n; e++)
-        for (int64_t i = 0; i < fields_of(&elements[e]); i++) {
-            put_column(&elements[e], i, &name);
-            dt_str_puts(out, e || i ? "," : "");
-            put_field(out, dt_str_text(&name));
-        }
-    dt_str_puts(out, "\r\n");
-    dt_str_release(&name);
-    return NULL;
-}
-
-static void put_value(dt_str *out, dt_dtype d, const char *p)
-{
-    double real;
-    int64_t integer;
-    float f;
-    if (d == DT_FLOAT32) {
-        memcpy(&f, p, sizeof f);
-        dt_str_float(out, f);
-    } else if (d == DT_FLOAT64) {
-        memcpy(&real, p, sizeof real);
-        dt_str_double(out, real);
-    } else {
-        dt_cast(d, DT_INT64, p, &integer, 1);
-        dt_str_printf(out, "%lld", (long long)integer);
-    }
-}
-
-static dt_status *csv_record(const dt_element *elements, int n, const void *const *row, dt_str *out)
-{
-    for (int e = 0; e < n; e++) {
-        const dt_type t = dt_row_type(&elements[e]);
-        const size_t size = dt_dtype_size(t.dtype);
-        for (int64_t i = 0; i < fields_of(&elements[e]); i++) {
-            const char *value = (const char *)row[e] + i * (int64_t)size, *text = text_of(&elements[e], value);
-            dt_str_puts(out, e || i ? "," : "");
-            if (text)
-                put_field(out, text);
-            else
-                put_value(out, t.dtype, value);
-        }
-    }
-    dt_str_puts(out, "\r\n");
-    return NULL;
-}
-
-const dt_record_writer dt_csv_writer = {.header = csv_header, .record = csv_record};
 
 /* ---- tf.Example ---- */
 
@@ -179,11 +82,11 @@ static void put_little(dt_str *out, uint64_t x, int bytes)
         dt_str_putc(out, (char)(x >> 8 * i & 255));
 }
 
-static dt_status *tfrecord_record(const dt_element *elements, int n, const void *const *row, dt_str *out)
+static void put_record(const dt_record_form *f, const void *const *row, dt_str *out)
 {
     dt_str features = {0}, example = {0};
-    for (int e = 0; e < n; e++)
-        put_feature(&features, &elements[e], row[e]);
+    for (int e = 0; e < f->n; e++)
+        put_feature(&features, &f->element[e], row[e]);
     put_message(&example, 1, &features);
     const size_t at = out->size;
     put_little(out, example.size, 8);
@@ -192,19 +95,17 @@ static dt_status *tfrecord_record(const dt_element *elements, int n, const void 
     put_little(out, dt_crc32c_masked(dt_str_text(&example), example.size), 4);
     dt_str_release(&features);
     dt_str_release(&example);
-    return NULL;
 }
 
-const dt_record_writer dt_tfrecord_writer = {.record = tfrecord_record};
+const dt_record_writer dt_tfrecord_writer = {.record = put_record};
 
 /* ---- files ---- */
 
 typedef struct run {
     const dt_conversion *q;
     const dt_output_format *f;
-    const dt_element *element;
-    int n;
-    const void **row; /* [n] */
+    dt_record_form form;
+    const void **row; /* [form.n] */
     dt_str *files;
     dt_sink sink;
     int64_t count, done, shard; /* examples; written; of the file that is open */
@@ -233,7 +134,7 @@ static dt_status *open_shard(run *r)
     dt_str_printf(r->files, "%s\n", dt_str_text(&name));
     dt_status *s = dt_sink_open(&r->sink, dt_str_text(&name));
     if (!s && r->f->record->header)
-        s = r->f->record->header(r->element, r->n, &header);
+        r->f->record->header(&r->form, &header);
     if (!s)
         s = dt_sink_put(&r->sink, dt_str_text(&header), header.size);
     dt_str_release(&name);
@@ -248,12 +149,12 @@ static dt_status *put_example(run *r, const dt_batch *b, int64_t i, dt_str *reco
         r->shard++;
         DT_TRY(open_shard(r));
     }
-    for (int e = 0; e < r->n; e++) {
-        const dt_type row = dt_row_type(&r->element[e]);
+    for (int e = 0; e < r->form.n; e++) {
+        const dt_type row = dt_row_type(&r->form.element[e]);
         r->row[e] = (const char *)b->element[e].data + i * dt_type_bytes(&row);
     }
     dt_str_clear(record);
-    DT_TRY(r->f->record->record(r->element, r->n, r->row, record));
+    r->f->record->record(&r->form, r->row, record);
     r->done++;
     return dt_sink_put(&r->sink, dt_str_text(record), record->size);
 }
@@ -287,8 +188,11 @@ dt_status *dt_convert_records(const dt_conversion *q, const dt_output_format *f,
 {
     run r = {.q = q, .f = f, .files = files, .count = dt_dataset_count(q->data, q->part)};
     dt_feed *feed = NULL;
-    r.n = dt_dataset_elements(q->data, &r.element);
-    r.row = dt_alloc((size_t)r.n * sizeof *r.row);
+    dt_arena *arena = dt_arena_create();
+    r.form.n = dt_dataset_elements(q->data, &r.form.element);
+    if (f->record->plan)
+        r.form.plan = f->record->plan(arena, &r.form);
+    r.row = dt_alloc((size_t)r.form.n * sizeof *r.row);
     dt_status *s = dt_convert_feed(q, &feed);
     if (!s)
         s = open_shard(&r);
@@ -299,6 +203,7 @@ dt_status *dt_convert_records(const dt_conversion *q, const dt_output_format *f,
     if (s)
         dt_sink_abandon(&r.sink);
     dt_feed_close(feed);
+    dt_arena_destroy(arena);
     free(r.row);
     return s;
 }

@@ -179,8 +179,7 @@ static void write_theirs(const spec *s)
     const void *row[MOST_FEATURES];
     dt_str out = {0};
     const int n = choose_arrays(s, chosen, element, row);
-    dt_status *bad = dt_tfrecord_writer.record(element, n, row, &out);
-    require(!bad, "not written");
+    dt_tfrecord_writer.record(&(dt_record_form){.element = element, .n = n}, row, &out);
     const uint8_t *data = (const uint8_t *)out.data + DT_TFRECORD_HEADER;
     const size_t size = out.size - DT_TFRECORD_HEADER - DT_TFRECORD_FOOTER;
     PackedExample *x = packed_example__unpack(NULL, size, data);
