@@ -30,20 +30,31 @@ static void tell_files(const struct call *call, char *lines)
     }
 }
 
+static void tell_notes(const struct call *call, const char *lines)
+{
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1)
+        out_note(call->out, "%.*s", (int)(end - lines), lines);
+}
+
 static int run(const struct call *call)
 {
     const struct data_convert *my = call->settings;
     dt_data_request request;
     dt_job *job = NULL;
-    char *files = NULL;
+    char *files = NULL, *notes = NULL;
     dt_status *s = my->output && *my->output ? take_data(call, &my->source, &job, &request) : usage_error(call, "-o FILE is missing");
-    if (!s)
+    if (!s) {
         request.as_stored = !my->mapped;
+        request.notes = &notes;
+    }
     if (!s)
         s = dt_data_convert(&request, my->output, (int)my->shards, &files);
     if (!s && (!call->out->quiet || my->source.json))
         tell_files(call, files);
+    if (notes && !call->out->quiet)
+        tell_notes(call, notes);
     free(files);
+    free(notes);
     dt_job_unref(job);
     return out_error(call->out, s);
 }
@@ -67,7 +78,8 @@ const struct verb verb_data_convert = {
                 "  dtrain data convert job.yaml -o train.npz --mapped     what the model gets, after `map`\n",
     .more = "Of a job examples are written as they are stored, so that the job reads what is written as it reads its own files, in predict too.\n"
             "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
-            "when it is complete. CSV numbers are the shortest that read back as the same.\n",
+            "when it is complete. CSV numbers are the shortest that read back as the same; nan and inf are written as these words, which pandas reads and\n"
+            "a job's CSV may not have. Of files by themselves it is said what could not be taken as it is, such as texts, which become numbers.\n",
     .options = options,
     .size = sizeof(struct data_convert),
     .run = run,

@@ -147,5 +147,7 @@ DT_API dt_status *dt_data_convert(const dt_data_request *q, const char *output, 
         s = dt_want(output, "dt_data_convert", "output");
     if (!s)
         s = dt_dataset_convert(&(dt_conversion){.data = x.data, .part = x.part, .output = output, .shards = shards}, &out);
+    if (q && q->notes)
+        *q->notes = !s && x.guess.notes.size > 0 ? dt_str_take(&x.guess.notes) : NULL;
     return end(&x, s, &out, text);
 }

@@ -22,3 +22,8 @@ show data inspect "$cd_dir/lr=0.1/a.npy" -r 0
 show data convert "$cd_dir/lr=0.1/a.npy" b="$cd_dir/lr=0.1/a.npy" -o "$cd_dir/named.csv"
 head -n 1 "$cd_dir/named.csv"
 (cd "$cd_dir" && exits 0 data inspect ./lr=0.1/a.npy)
+# what is not as the file has it is said
+printf 'v,w\n1.5,1\nnan,\n2.5,3\n' >"$cd_dir/words.csv"
+show data convert "$cd_dir/words.csv" -o "$cd_dir/words.npz"
+show data convert "$cd_dir/words.csv" -o "$cd_dir/words.csv.npz" -q
+show data convert "$cd_dir/words.csv" -o "$cd_dir/words.npz" --json
