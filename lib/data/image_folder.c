@@ -21,12 +21,10 @@
 #include <sys/stat.h>
 
 #include "data/data.h"
-#include "data/image/image.h"
 #include "data/image/layout.h"
 #include "data/record/record.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
-#define LARGEST_PICTURE ((int64_t)1 << 29) /* that is resized, as its file has it */
 
 /* ---- the job's words ---- */
 
@@ -72,7 +70,6 @@ struct dt_examples {
     dt_stored stored[2];
     int image, label;
     int64_t num_classes;
-    dt_image want;
     dt_image_layout layout;
     dt_paths paths;        /* of pictures, in order */
     int32_t *class;        /* [paths.n] */
@@ -198,37 +195,9 @@ static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *o
     return NULL;
 }
 
-/* Decodes a picture in its own size into memory for it, and brings it to the one that is wanted. */
-static dt_status *decode_and_resize(const dt_examples *x, const dt_image *own, const dt_bytes *bytes, void *out)
-{
-    const dt_type *t = &x->layout.type;
-    int64_t dim[] = {own->height, own->width, own->channels}, all;
-    dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim), .out = *t, .interpolation = x->layout.interpolation, .crop = x->layout.crop};
-    if (own->height < 1 || own->width < 1 || !dt_mul_fits(own->height, own->width, &all) || all > LARGEST_PICTURE / own->channels)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld; at most %lld bytes are decoded", own->path, (long long)own->height,
-                       (long long)own->width, (long long)LARGEST_PICTURE);
-    uint8_t *picture = dt_try_alloc((size_t)(all * own->channels));
-    r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
-    r.column = r.row ? r.row + t->dim[0] : NULL;
-    dt_status *s = picture && r.row ? dt_image_decode(own, bytes->data, bytes->n, picture)
-                                    : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
-    if (!s) {
-        dt_resizing_prepare(&r);
-        dt_resizing_run(&r, picture, out);
-    }
-    free(picture);
-    free(r.row);
-    return s;
-}
-
 static dt_status *decode(const dt_examples *x, int64_t row, const dt_bytes *bytes, void *out)
 {
-    dt_image want = x->want;
-    want.path = x->paths.v[row];
-    if (!x->layout.resizes)
-        return dt_image_decode(&want, bytes->data, bytes->n, out);
-    DT_TRY(dt_image_size(want.path, bytes->data, bytes->n, &want.height, &want.width));
-    return decode_and_resize(x, &want, bytes, out);
+    return dt_image_fit(&x->layout, &(dt_image_name){x->paths.v[row], x->stored[x->image].name}, bytes->data, bytes->n, out);
 }
 
 static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
@@ -256,8 +225,6 @@ static void name_elements(const dt_format_request *r, const dt_image_layout *l, 
     for (int e = 0; e < 2; e++)
         x->stored[e] = (dt_stored){.name = element->entry[e].key, .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL), .at = r->tree->at,
                                    .file = r->tree->text};
-    x->want = (dt_image){.height = l->type.dim[0], .width = l->type.dim[1], .channels = l->type.rank == 3 ? (int)l->type.dim[2] : 1,
-                         .element = x->stored[l->image].name};
 }
 
 /* The first picture is looked at, so that a wrong shape is told before training. */

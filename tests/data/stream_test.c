@@ -48,6 +48,12 @@ static const stream_case cases[] = {
     {"texts in records", "x", "format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS, HERE "/texts.tfrecord", EXAMPLES},
     {"folder", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}},"
                " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
+    {"folder of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [4, 3, 3], interpolation: bilinear}, y: {num_classes: 1}},"
+                           " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
+    {"folder of any size, cut", "x", "format: image_folder, train: " HERE "/pictures, element: {y: {num_classes: 1}, x: {shape: [9, 4, 3], interpolation: nearest,"
+                                " crop_to_aspect_ratio: true}}", HERE "/pictures/a", EXAMPLES},
+    {"picture of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [2, 2, 3], interpolation: bilinear}, y: {num_classes: 1}}",
+     HERE "/pictures/a/0.png", 1},
     {"picture", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
 };
 

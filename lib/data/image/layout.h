@@ -3,6 +3,7 @@
 #define DT_DATA_IMAGE_LAYOUT_H
 
 #include "conf/conf.h"
+#include "data/image/image.h"
 #include "data/image/resize.h"
 
 /* Two elements, in either order and of any names. */
@@ -19,6 +20,13 @@ typedef struct dt_image_layout {
 extern const dt_field dt_image_element_fields[];
 /* All faults. */
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out) DT_MUST_USE;
+
+/* What messages call a picture. */
+typedef struct dt_image_name {
+    const char *path, *element;
+} dt_image_name;
+/* A picture's file as a value of l->type. */
+dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes, size_t n, void *out) DT_MUST_USE;
 
 /* Rows 0 .. n - 1, whose classes are told, in an order in which every class is spread evenly: the last examples hold each one's share. */
 void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order);

@@ -1,15 +1,18 @@
-/* A picture, or all that lie in a folder, sorted by name: for a model of one input, whose shape they must have. */
+/*
+ * A picture, or all that lie in a folder, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders of
+ * pictures that are resized: then they are, too.
+ */
 #include <string.h>
 #include <strings.h>
 
-#include "data/image/image.h"
+#include "data/image/layout.h"
 #include "data/record/record.h"
 #include "data/stream/stream.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
 
 typedef struct pictures {
-    dt_image want;
+    dt_image_layout layout;
     dt_paths paths;
 } pictures;
 
@@ -24,6 +27,18 @@ static bool is_folder(const unsigned char *first, int64_t n)
     return n < 0;
 }
 
+/* As the job's folders are read, if that input is their picture. Faults of it have been told when the job was read. */
+static bool read_layout(const dt_stream_source *s, dt_image_layout *out)
+{
+    const dt_tree *element = dt_tree_get(s->job->tree, "element");
+    if (strcmp(s->job->format->kind.name, "image_folder") != 0)
+        return false;
+    dt_status *bad = dt_image_layout_read(s->arena, element, out);
+    const bool found = !bad && strcmp(element->entry[out->image].key, s->element[0].name) == 0;
+    dt_status_free(bad);
+    return found;
+}
+
 /* The input as (rows, columns) or (rows, columns, channels). */
 static dt_status *open_pictures(dt_stream_source *s, void **state)
 {
@@ -34,7 +49,9 @@ static dt_status *open_pictures(dt_stream_source *s, void **state)
         return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes no picture: it has %d input%s, and one of (rows, columns) "
                        "or (rows, columns, channels) is needed", s->path, s->n, s->n == 1 ? "" : "s");
     t->dtype = DT_UINT8;
-    p->want = (dt_image){.height = t->dim[0], .width = t->dim[1], .channels = channels, .element = s->element[0].name};
+    if (!read_layout(s, &p->layout))
+        p->layout = (dt_image_layout){.type = *t};
+    *t = p->layout.type;
     *state = p;
     return NULL;
 }
@@ -95,15 +112,14 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
 static dt_status *next_picture(dt_stream_source *s, void *state, void *const *row, bool *more)
 {
     const pictures *p = state;
-    dt_image want = p->want;
     dt_str bytes = {0};
     *more = s->row < s->count;
     if (!*more)
         return NULL;
-    want.path = s->file ? s->path : p->paths.v[s->row];
-    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes) : dt_file_read(want.path, LARGEST_FILE, &bytes);
+    const dt_image_name name = {s->file ? s->path : p->paths.v[s->row], s->element[0].name};
+    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes) : dt_file_read(name.path, LARGEST_FILE, &bytes);
     if (!bad)
-        bad = dt_image_decode(&want, dt_str_text(&bytes), bytes.size, row[0]);
+        bad = dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
     dt_str_release(&bytes);
     return bad;
 }
