@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "data/dataset.h"
 #include "data/inspect.h"
 #include "data/pipeline/distribution.h"
 
@@ -26,16 +27,26 @@ static dt_status *examples_of(const dt_item *item, void *user, dt_pipe **out)
     return NULL;
 }
 
-static dt_status *number_files(const int64_t *first, int64_t files, dt_dataset **out)
+/* Where the files begin among the part's examples: of a split and of `take` some have fewer, or none. */
+static int64_t *firsts_within(const dt_rows *r, const int64_t *first, int64_t files)
+{
+    int64_t *within = dt_alloc(((size_t)files + 1) * sizeof *within);
+    for (int64_t i = 0; i <= files; i++) {
+        const int64_t at = first[i] - r->first;
+        within[i] = at < 0 ? 0 : at < r->count ? at : r->count;
+    }
+    return within;
+}
+
+static dt_status *number_files(const dt_rows *r, const int64_t *first, int64_t files, dt_dataset **out)
 {
     const dt_type scalar = dt_scalar_type(DT_INT64);
     dt_dataset *names = NULL;
-    int64_t *copy = dt_alloc(((size_t)files + 1) * sizeof *copy);
-    memcpy(copy, first, ((size_t)files + 1) * sizeof *copy);
-    const dt_expander x = {.expand = examples_of, .user = copy, .release = free, .cycle_length = 1, .block_length = 1};
+    int64_t *within = firsts_within(r, first, files);
+    const dt_expander x = {.expand = examples_of, .user = within, .release = free, .cycle_length = 1, .block_length = 1};
     dt_status *s = dt_dataset_range(&names, 0, files, 1);
     if (s)
-        free(copy);
+        free(within);
     else
         s = dt_dataset_build_interleave(out, names, &x, true, dt_spec_single(DT_ONLY_COMPONENT, &scalar));
     dt_dataset_unref(names);
@@ -47,23 +58,23 @@ typedef struct shared {
     const char *format;
     dt_auto_shard_policy policy, resolved;
     int64_t files;           /* 0: the format has none that follow one another */
-    int64_t count, batch;
+    int64_t count, batch;    /* examples of one pass, whatever `repeat` says */
     dt_dataset *numbers;     /* in global batches */
     uint8_t *times;          /* [count] how often each was read; 255: as often or more */
     int64_t *read;           /* [workers] */
     int64_t *shown;          /* [workers * SHOWN] the first ones */
 } shared;
 
-/* Only the training part is distributed by files: a split's parts are not whole files. */
 static dt_status *number_examples(shared *x)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
+    const dt_rows *r = &x->q->data->rows[x->q->part];
     const int64_t *first = NULL;
     dt_dataset *numbers = NULL;
-    x->files = spec->format->files ? spec->format->files(x->q->data->rows[x->q->part].x, &first) : 0;
-    if (x->files > 0 && first[x->files] != x->count)
-        x->files = 0;
-    dt_status *s = x->files > 0 ? number_files(first, x->files, &numbers) : dt_dataset_range(&numbers, 0, x->count, 1);
+    x->files = spec->format->files ? spec->format->files(r->x, &first) : 0;
+    if (x->files == 0 && x->policy == DT_AUTO_SHARD_FILE && x->q->workers > 1)
+        return dt_fail(DT_E_UNSHARDABLE, NULL, "the data set cannot be sharded by files: format '%s' has none that follow one another", x->format);
+    dt_status *s = x->files > 0 ? number_files(r, first, x->files, &numbers) : dt_dataset_range(&numbers, 0, x->count, 1);
     if (!s)
         s = dt_dataset_batch(&x->numbers, numbers, x->batch, spec->last_batch == DT_LAST_DROP);
     dt_dataset_unref(numbers);
@@ -202,7 +213,7 @@ static dt_status *judge(const shared *x)
 
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
 {
-    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = dt_dataset_count(q->data, q->part),
+    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count,
                 .batch = q->batch};
     DT_TRY(find_policy(q, &x.policy));
     if (x.count > MOST_EXAMPLES)
