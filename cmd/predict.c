@@ -127,8 +127,8 @@ const struct verb verb_predict = {
                 "  ... | dtrain predict job.yaml --input - --format jsonl | ...      rows are answered as they come\n",
     .more = "What FILE is, its content says: NPY, NPZ, IDX, CSV, JSON lines, TFRecord of tf.Examples, PNG, JPEG, compressed by gzip or not.\n"
             "Rows go through the job's `map`. Of CSV and TFRecord the columns and features are those of the job's `dataset.element`, labels may be missing;\n"
-            "else a record's numbers are the inputs' values in order. JSON lines are {\"INPUT\": [...]} or [...]. The job needs no `compile` and no\n"
-            "`fit`.\n\n"
+            "else a record's numbers are the inputs' values in order; a first record of CSV without any number is a header. JSON lines are\n"
+            "{\"INPUT\": [...]} or [...]. The job needs no `compile` and no `fit`.\n\n"
             "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}, an NPY array (rows, ...) the only output, an NPZ\n"
             "file has such an array for each output, by its name. With --top: columns OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": 3,\n"
             "\"score\": 0.5}, ...]; (rows, K) numbers of classes; arrays OUTPUT_class and OUTPUT_score.\n",

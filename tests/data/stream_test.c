@@ -10,7 +10,7 @@ enum { EXAMPLES = 5, MOST_BYTES = 1 << 16 };
 
 static int write_all(void **state)
 {
-    dt_str values = {0}, encoded = {0}, texts = {0};
+    dt_str values = {0}, encoded = {0}, texts = {0}, noted = {0};
     (void)state;
     OK(dt_dir_make(HERE "/pictures/a"));
     for (int i = 0; i < EXAMPLES; i++) {
@@ -23,12 +23,16 @@ static int write_all(void **state)
         add_example(&encoded, &features);
         add_string(&features, "x", i % 2 ? "The CAT!" : "a dog", i % 2 ? 8 : 5);
         add_example(&texts, &features);
+        add_string(&features, "x", "a dog", 5);
+        add_floats(&features, "y", x, 1);
+        add_example(&noted, &features);
         snprintf(name, sizeof name, "pictures/a/%d.png", i);
         write_str(name, &png);
     }
     write_str("values.tfrecord", &values);
     write_str("encoded.tfrecord", &encoded);
     write_str("texts.tfrecord", &texts);
+    write_str("noted.tfrecord", &noted);
     return 0;
 }
 
@@ -48,12 +52,12 @@ static const stream_case cases[] = {
     {"texts in records", "x", "format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS, HERE "/texts.tfrecord", EXAMPLES},
     {"folder", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}},"
                " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
-    {"folder of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [4, 3, 3], interpolation: bilinear}, y: {num_classes: 1}},"
-                           " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
-    {"folder of any size, cut", "x", "format: image_folder, train: " HERE "/pictures, element: {y: {num_classes: 1}, x: {shape: [9, 4, 3], interpolation: nearest,"
-                                " crop_to_aspect_ratio: true}}", HERE "/pictures/a", EXAMPLES},
-    {"picture of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [2, 2, 3], interpolation: bilinear}, y: {num_classes: 1}}",
-     HERE "/pictures/a/0.png", 1},
+    {"folder of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [4, 3, 3], interpolation: bilinear},"
+                           " y: {num_classes: 1}}, map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
+    {"folder of any size, cut", "x", "format: image_folder, train: " HERE "/pictures, element: {y: {num_classes: 1},"
+                                " x: {shape: [9, 4, 3], interpolation: nearest, crop_to_aspect_ratio: true}}", HERE "/pictures/a", EXAMPLES},
+    {"picture of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [2, 2, 3], interpolation: bilinear},"
+                            " y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
     {"picture", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
 };
 
@@ -103,8 +107,37 @@ static void test_texts_of_other_files(void **state)
     dt_dataset_unref(d);
 }
 
+/* Columns in order, one of them text: a first record is names only where it has no number. */
+static void test_first_records_of_csv(void **state)
+{
+    static const struct {
+        const char *text;
+        int rows;
+    } files[] = {{"a dog,1\nThe CAT!,2\n", 2}, {"review,stars\na dog,1\n", 1}, {"5,1\n", 1}, {",1\n", 1}, {",stars\na dog,1\n", 1}};
+    dt_dataset *d = NULL;
+    const dt_element *all;
+    (void)state;
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/noted.tfrecord, element: {x: {dtype: string}, y: {}}, " WORDS ", "
+                           "global_batch_size: 1}"));
+    dt_dataset_elements(d, &all);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        dt_stream *s = NULL;
+        int64_t got;
+        int32_t x[3 * 3];
+        float y[3];
+        write_file("first.csv", files[i].text, strlen(files[i].text));
+        OK(dt_stream_open(&s, &(dt_stream_request){.path = HERE "/first.csv", .job = dt_dataset_spec_of(d), .input = all, .n = 2}));
+        OK(dt_stream_next(s, 3, (void *[]){x, y}, &got));
+        assert_int_equal(got, files[i].rows);
+        assert_true(y[0] == 1);
+        dt_stream_close(s);
+    }
+    dt_dataset_unref(d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files),
+                                       cmocka_unit_test(test_first_records_of_csv)};
     return cmocka_run_group_tests_name("streams", tests, write_all, NULL);
 }
