@@ -78,8 +78,8 @@ const struct verb verb_data_convert = {
                 "  dtrain data convert job.yaml -o train.npz --mapped     what the model gets, after `map`\n",
     .more = "Of a job examples are written as they are stored, so that the job reads what is written as it reads its own files, in predict too.\n"
             "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
-            "when it is complete. CSV numbers are the shortest that read back as the same; nan and inf are written as these words, which pandas reads and\n"
-            "a job's CSV may not have. Of files by themselves it is said what could not be taken as it is, such as texts, which become numbers.\n",
+            "when it is complete. CSV numbers are the shortest that read back as the same; nan and inf are these words, which pandas reads and a\n"
+            "job refuses. Of files by themselves it is said what could not be taken as it is, such as texts, which become numbers.\n",
     .options = options,
     .size = sizeof(struct data_convert),
     .run = run,

@@ -1,4 +1,7 @@
-/* Examples as records: TFRecords of tf.Examples, or lines of CSV (convert_csv.c); in one file, or in a set NAME-00000-of-00008.SUFFIX of equal parts in order. */
+/*
+ * Examples as records: TFRecords of tf.Examples, or lines of CSV (convert_csv.c); in one file, or in a set NAME-00000-of-00008.SUFFIX of equal parts
+ * in order.
+ */
 #include <stdlib.h>
 #include <string.h>
 

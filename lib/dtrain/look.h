@@ -145,7 +145,7 @@ typedef struct dt_data_request {
     const char *split;         /* "train" (or NULL), "validation", "test" */
     bool json;
     bool as_stored;            /* of a job: its examples as they are stored, before `map` */
-    char **notes;              /* of dt_data_convert: lines on what could not be taken as files have it, or NULL; the caller frees *notes. NULL: not wanted */
+    char **notes;              /* place for what dt_data_convert could not take as it is: lines, or NULL; the caller frees them. NULL: not wanted */
 } dt_data_request;
 /* Elements with dtype, shape, least and largest value and mean, and the first `records` examples. The caller frees *text. NotFoundError: no such
  * file; InvalidArgumentError: not of a known format. */

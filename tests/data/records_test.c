@@ -251,7 +251,8 @@ static void test_names_that_look_like_patterns(void **state)
         snprintf(name, sizeof name, "%s/bag-of-words-00001-of-00002.csv", folder);
         assert_string_equal(paths.v[2], name);
         unlink(name);
-        expect_fault("missing", dt_paths_match(&paths, folder, "b*.csv"), DT_E_NO_INPUT, 66, "bag-of-words-00001-of-00002.csv: missing; 1 of 2 shards present");
+        expect_fault("missing", dt_paths_match(&paths, folder, "b*.csv"), DT_E_NO_INPUT, 66,
+                     "bag-of-words-00001-of-00002.csv: missing; 1 of 2 shards present");
         dt_paths_release(&paths);
     }
 }

@@ -294,7 +294,8 @@ static void test_text_that_cannot_be_read(void **state)
     expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "
                  "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
     expect_fault("unknown character of another file", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: [" HERE "/ab.txt, " HERE
-                 "/other.txt], element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/other.txt: character 2 (U+0063) does not");
+                 "/other.txt], element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65,
+                 HERE "/other.txt: character 2 (U+0063) does not");
     expect_fault("names", dt_dataset_open(&d, "{format: text, train: a, element: {words: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATASET_KEYS, 78,
                  "'tokens'");
 }

@@ -17,7 +17,8 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *ow
     uint8_t *picture = dt_try_alloc((size_t)(all * own->channels));
     r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
     r.column = r.row ? r.row + t->dim[0] : NULL;
-    dt_status *s = picture && r.row ? dt_image_decode(own, bytes, n, picture) : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
+    dt_status *s = picture && r.row ? dt_image_decode(own, bytes, n, picture)
+                                    : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
     if (!s) {
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
@@ -30,7 +31,8 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *ow
 dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes, size_t n, void *out)
 {
     const dt_type *t = &l->type;
-    dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1, .path = name->path, .element = name->element};
+    dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1,
+                     .path = name->path, .element = name->element};
     if (!l->resizes)
         return dt_image_decode(&want, bytes, n, out);
     DT_TRY(dt_image_size(want.path, bytes, n, &want.height, &want.width));

@@ -1,6 +1,6 @@
 /*
- * A picture, or all that lie in a folder, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders of
- * pictures that are resized: then they are, too.
+ * A picture, or all that lie in a folder, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders
+ * of pictures that are resized: then they are, too.
  */
 #include <string.h>
 #include <strings.h>

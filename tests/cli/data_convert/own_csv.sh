@@ -36,8 +36,8 @@ again '1,2,,4\n5,6,7,8\n' 'header: false, element: {x: {columns: [3, 0]}, y: {co
 again '""\n3\n' 'header: false, element: {x: {column: 0, default_value: 3}, y: {column: 0, dtype: string}}'
 echo "a column of several elements"
 again 'a,b\n1,16777217\n2,3\n' 'element: {x: {columns: [a, b]}, y: {column: b, dtype: int32}}'
-again 'k,n\nb,01\na,2\n' 'element: {x: {column: n}, y: {column: k, dtype: int32, vocabulary: [a, b]}, words: {columns: [k, k], dtype: int8, vocabulary: [b, a]},
-          n: {column: n, dtype: string}}'
+again 'k,n\nb,01\na,2\n' 'element: {x: {column: n}, y: {column: k, dtype: int32, vocabulary: [a, b]},
+          words: {columns: [k, k], dtype: int8, vocabulary: [b, a]}, n: {column: n, dtype: string}}'
 again '2,0.1,3\n4,5,6\n' 'header: false, element: {x: {columns: [0, 1]}, y: {columns: [1, 1], dtype: float64}, z: {column: 0, dtype: int8}}'
 
 echo "other data have commas and the elements' names"
