@@ -7,7 +7,7 @@ static dt_status *collect(const dt_values *v, dt_held *out)
 {
     for (int i = 0; i < v->n; i++) {
         const dt_value_entry *e = &v->entry[i];
-        if (e->per_replica)
+        if (dt_entry_is_distributed(e))
             return dt_fail(DT_E_ARGUMENT, NULL, "'%s' has a value per replica; examples are given as one tensor", e->name);
         const dt_tensor *t = dt_entry_local(e, 0);
         out[i] = (dt_held){ .name = e->name, .type = t->type, .data = t->data };

@@ -260,13 +260,14 @@ char *dt_values_text(const dt_values *v, const char *name)
 
     if (!e)
         return NULL;
-    if (e->per_replica)
+    const bool distributed = dt_entry_is_distributed(e);
+    if (distributed)
         dt_str_puts(&text, "PerReplica:{\n");
     for (int r = 0; r < e->n; r++) {
-        if (e->per_replica)
+        if (distributed)
             dt_str_printf(&text, "  %d: ", r);
         print_tensor(dt_entry_local(e, r), &text);
-        dt_str_puts(&text, !e->per_replica ? "" : r + 1 < e->n ? ",\n" : "\n}");
+        dt_str_puts(&text, !distributed ? "" : r + 1 < e->n ? ",\n" : "\n}");
     }
     return dt_str_take(&text);
 }

@@ -293,10 +293,15 @@ int dt_values_locals(const dt_values *v, const char *name)
     return e ? e->n : 0;
 }
 
+bool dt_entry_is_distributed(const dt_value_entry *e)
+{
+    return e->per_replica && !(e->whole && e->n == 1);
+}
+
 bool dt_values_is_per_replica(const dt_values *v, const char *name)
 {
     const dt_value_entry *e = dt_values_find(v, name);
-    return e && e->per_replica;
+    return e && dt_entry_is_distributed(e);
 }
 
 const char *dt_values_kind(const dt_values *v, const char *name)

@@ -61,5 +61,7 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
 /* The tensor of one replica, made now if need be; lent. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);
+/* Shown and given on as PerReplica. A step or a data set of one replica gives its value itself. */
+bool dt_entry_is_distributed(const dt_value_entry *e);
 
 #endif

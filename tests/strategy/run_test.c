@@ -124,6 +124,27 @@ static void test_single_are_constants_and_what_was_given_once(void **state)
     dt_strategy_unref(s);
 }
 
+static void test_one_replica_gives_its_values_themselves(void **state)
+{
+    (void)state;
+    dt_strategy *s = mirrored(1);
+    counted c = { 0 };
+    dt_function *f = function(every_spread, &c);
+    dt_values *args = spread_arguments((const int64_t[]){ 2 }, 1), *out = NULL;
+
+    OK(dt_strategy_run(s, f, args, &out));
+    for (int i = 0; i < dt_values_count(out); i++) {
+        char *text = dt_values_text(out, dt_values_name(out, i));
+        assert_false(dt_values_is_per_replica(out, dt_values_name(out, i)));
+        assert_int_equal(strncmp(text, "<tf.Tensor", 10), 0);
+        free(text);
+    }
+    dt_values_unref(out);
+    dt_values_unref(args);
+    dt_function_unref(f);
+    dt_strategy_unref(s);
+}
+
 static void test_results_outlive_the_next_run(void **state)
 {
     (void)state;
@@ -396,7 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results_of_every_spread),
         cmocka_unit_test(test_single_are_constants_and_what_was_given_once),
-        cmocka_unit_test(test_results_outlive_the_next_run),
+        cmocka_unit_test(test_one_replica_gives_its_values_themselves), cmocka_unit_test(test_results_outlive_the_next_run),
         cmocka_unit_test(test_strategies_agree),
         cmocka_unit_test(test_results_may_end_in_another_thread),
         cmocka_unit_test(test_results_are_arguments),
