@@ -20,10 +20,16 @@ static const dt_place *name_place(const dt_reader *r, int i)
     return name ? &name->at : &r->named[i].at;
 }
 
+/* Keras names layers after their classes, two of which it exports under other names. */
+static const char *class_of(const dt_kind *kind)
+{
+    return kind == &dt_layer_input.kind ? "InputLayer" : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention" : kind->name;
+}
+
 /* "dense", "dense_1", ...: what Keras calls layers without a name. */
 static const char *next_name(dt_reader *r, const dt_kind *kind)
 {
-    const char *base = dt_snake_case(r->arena, kind == &dt_layer_input.kind ? "InputLayer" : kind->name);
+    const char *base = dt_snake_case(r->arena, class_of(kind));
     int n, row = 0;
     const dt_kind *const *rows = dt_layers(&n);
     while (rows[row] != kind)

@@ -41,11 +41,11 @@ static void test_weights_are_keras(void **state)
           "m/query/kernel (6, 2, 1)\nm/query/bias (2, 1)\nm/key/kernel (6, 2, 1)\nm/key/bias (2, 1)\nm/value/kernel (6, 2, 1)\nm/value/bias (2, 1)\n"
           "m/attention_output/kernel (2, 1, 2, 3)\nm/attention_output/bias (2, 3)\n(B, 5, 2, 3)", 60 },
         { SEQUENCE "- GroupQueryAttention: {head_dim: 2, num_query_heads: 4, num_key_value_heads: 2, use_gate: true, dropout: 0.1}",
-          "group_query_attention/query/kernel (6, 4, 2)\ngroup_query_attention/query/bias (4, 2)\ngroup_query_attention/key/kernel (6, 2, 2)\n"
-          "group_query_attention/key/bias (2, 2)\ngroup_query_attention/gate/kernel (6, 4, 2)\ngroup_query_attention/gate/bias (4, 2)\n"
-          "group_query_attention/value/kernel (6, 2, 2)\ngroup_query_attention/value/bias (2, 2)\n"
-          "group_query_attention/attention_output/kernel (4, 2, 6)\ngroup_query_attention/attention_output/bias (6)\n"
-          "group_query_attention/seed_generator/step () *\n(B, 5, 6)", 222 },
+          "grouped_query_attention/query/kernel (6, 4, 2)\ngrouped_query_attention/query/bias (4, 2)\ngrouped_query_attention/key/kernel (6, 2, 2)\n"
+          "grouped_query_attention/key/bias (2, 2)\ngrouped_query_attention/gate/kernel (6, 4, 2)\ngrouped_query_attention/gate/bias (4, 2)\n"
+          "grouped_query_attention/value/kernel (6, 2, 2)\ngrouped_query_attention/value/bias (2, 2)\n"
+          "grouped_query_attention/attention_output/kernel (4, 2, 6)\ngrouped_query_attention/attention_output/bias (6)\n"
+          "grouped_query_attention/seed_generator/step () *\n(B, 5, 6)", 222 },
         { SEQUENCE "- RotaryEmbedding", "(B, 5, 6)", 0 },
         { SEQUENCE "- LlamaTransformerDecoder: {intermediate_dim: 4, num_query_heads: 3, num_key_value_heads: 1, dropout: 0.1, name: d}",
           "d/self_attention/query/kernel (6, 3, 2)\nd/self_attention/key/kernel (6, 1, 2)\nd/self_attention/value/kernel (6, 1, 2)\n"
