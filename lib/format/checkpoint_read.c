@@ -195,25 +195,31 @@ static dt_status *check_all(const char *path, const dt_arrays *a)
     return NULL;
 }
 
-static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays *a, const char *digest)
+typedef dt_status *read_tensors(const char *path, const dt_arrays *a, const char *digest);
+
+static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays *a, const char *digest, read_tensors *read)
 {
     if (!a)
         return NULL;
     const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, name);
     DT_TRY(dt_check_plain(path));
-    DT_TRY(dt_safetensors_read(path, a, digest));
+    DT_TRY(read(path, a, digest));
     return check_all(path, a);
 }
 
 dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer)
 {
-    if (c->only_weights) {
-        const dt_weights_request q = {.path = c->path, .arrays = model};
-        DT_TRY(dt_weights_read(&q));
-        return check_all(c->path, model);
-    }
-    DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256));
-    return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256);
+    DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256, dt_safetensors_read));
+    return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256, dt_safetensors_read);
+}
+
+dt_status *dt_checkpoint_load_weights(const dt_checkpoint *c, const dt_arrays *model)
+{
+    if (!c->only_weights)
+        return load(c, DT_MODEL_FILE, model, c->model_sha256, dt_safetensors_read_weights);
+    const dt_weights_request q = {.path = c->path, .arrays = model};
+    DT_TRY(dt_weights_read(&q));
+    return check_all(c->path, model);
 }
 
 dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted)

@@ -47,6 +47,8 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
  * and no data is touched. Every malformed header is refused before anything of its size is allocated. digest: expected SHA-256 of the file
  * as hex, NULL: unchecked; when it does not match, data hold what the file held, which is not to be used. */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
+/* The same, but counters of draws may be missing, and are left as they are, or extra. */
+dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
 /* The same of a file that may hold others too, unchecked. */
 dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) DT_MUST_USE;
 
@@ -63,7 +65,8 @@ typedef struct dt_weights_request {
     bool skip_mismatch;       /* what does not fit is left as it is */
     dt_status **warnings;     /* and told here */
 } dt_weights_request;
-/* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or extra. Nothing is touched then. */
+/* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or extra. Nothing is touched then. Counters of
+ * draws may be missing, and are left as they are, or extra. */
 dt_status *dt_weights_read(const dt_weights_request *q) DT_MUST_USE;
 
 /* ---- the run directory ---- */
@@ -129,6 +132,8 @@ dt_status *dt_checkpoint_find(dt_checkpoint *c, const char *path, dt_status **wa
 dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings) DT_MUST_USE;
 /* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). Values that are not finite: CHECKPOINT_NOT_FINITE (79). */
 dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+/* Its weights alone, for who does not go on with its run: counters of draws may be missing, and are left as they are, or extra. */
+dt_status *dt_checkpoint_load_weights(const dt_checkpoint *c, const dt_arrays *model) DT_MUST_USE;
 /* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
 dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted) DT_MUST_USE;
 /* The file of its weights (the checkpoint's arena). */

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "format/format.h"
 #include "format/safetensors_header.h"
+#include "model/layer/noise.h"
 
 static const size_t block = 1 << 20;
 
@@ -147,6 +148,7 @@ typedef struct reading {
     const char *path;
     dt_sha256 *hash; /* NULL: not wanted */
     bool some;       /* other tensors may be there too */
+    bool weights;    /* counters of draws need not be the same */
 } reading;
 
 static int by_name(const void *pa, const void *pb)
@@ -208,7 +210,7 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         int k = find(order, a->n, t->name);
-        if (k < 0 && r->some)
+        if (k < 0 && (r->some || (r->weights && dt_noise_is_counter(t->name))))
             continue;
         if (k < 0) {
             dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is extra: the model has none of that name", path,
@@ -220,7 +222,7 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
         dt_status_append(&errors, compare(path, t, &order[k]->type));
     }
     for (int k = 0; k < a->n; k++)
-        if (!found[k])
+        if (!found[k] && !(r->weights && dt_noise_is_counter(order[k]->name)))
             dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s' is missing", path, order[k]->name));
     free(found);
     free(order);
@@ -240,13 +242,24 @@ static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t off
     return NULL;
 }
 
+static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_stored_tensor *t, const dt_named_array *target)
+{
+    int64_t n = t->end - t->begin;
+    if (!target && !r->hash)
+        return NULL;
+    char *unwanted = target ? NULL : dt_alloc((size_t)n); /* part of the digest all the same */
+    dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
+    free(unwanted);
+    return s;
+}
+
 /* The tensors cover the file from the header to its end, so this hashes all of it. */
 static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a)
 {
     const dt_named_array **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
     for (int i = 0; i < h->n && !s; i++)
-        s = !target[i] ? NULL : read_data(r, target[i]->data, h->tensor[i].end - h->tensor[i].begin, h->size + h->tensor[i].begin);
+        s = read_tensor(r, h, &h->tensor[i], target[i]);
     free(target);
     return s;
 }
@@ -263,11 +276,11 @@ static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
     return s;
 }
 
-dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest)
+/* digest NULL: unchecked. */
+static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
 {
     int64_t size;
-    reading r = {.path = path};
-    DT_TRY(dt_file_open(path, &r.fd, &size));
+    DT_TRY(dt_file_open(r.path, &r.fd, &size));
     r.hash = digest ? dt_sha256_create() : NULL;
     dt_status *s = read_whole(&r, size, a);
     close(r.fd);
@@ -275,16 +288,21 @@ dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char 
         return s;
     dt_digest found = dt_sha256_end(r.hash);
     if (!s && strcmp(found.hex, digest) != 0)
-        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", path);
+        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", r.path);
     return s;
+}
+
+dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest)
+{
+    return read_file((reading){.path = path}, a, digest);
+}
+
+dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest)
+{
+    return read_file((reading){.path = path, .weights = true}, a, digest);
 }
 
 dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a)
 {
-    int64_t size;
-    reading r = {.path = path, .some = true};
-    DT_TRY(dt_file_open(path, &r.fd, &size));
-    dt_status *s = read_whole(&r, size, a);
-    close(r.fd);
-    return s;
+    return read_file((reading){.path = path, .some = true}, a, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * What lies in a file and what a model wants are compared as wholes before anything is read: a weight that is missing (with the nearest name
  * that is there), one of another shape or type, and what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such
- * weights keep what they were drawn as. A file that has no weight of the model is an error in any case.
+ * weights keep what they were drawn as. A file that has no weight of the model is an error in any case. Counters of draws are no difference:
+ * what is missing stays, what is too much is passed over.
  */
 #include "format/weights.h"
 
@@ -14,6 +15,7 @@
 #include "base/file.h"
 #include "data/zip.h"
 #include "format/safetensors_header.h"
+#include "model/layer/noise.h"
 
 /* ---- comparing ---- */
 
@@ -60,6 +62,8 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     dt_status *differences = NULL;
     for (int i = 0; i < a->n; i++) {
         dt_stored_array *found = find(s, a->array[i].name);
+        if (!found && dt_noise_is_counter(a->array[i].name))
+            continue;
         if (!found)
             dt_status_append(&differences, missing(path, s, a->array[i].name));
         else if (!found->known || !dt_type_equal(&found->type, &a->array[i].type))
@@ -70,7 +74,7 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
             found->named = true;
     }
     for (int i = 0; i < s->n; i++)
-        if (!s->array[i].named)
+        if (!s->array[i].named && !dt_noise_is_counter(s->array[i].name))
             dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is no weight of the model", path, s->array[i].name));
     return differences;
 }
@@ -79,15 +83,17 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
 
 static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s, dt_stored_array *const *wanted)
 {
-    int found = 0;
-    for (int i = 0; i < q->arrays->n; i++)
-        if (wanted[i]) {
+    int found = 0, weights = 0;
+    for (int i = 0; i < q->arrays->n; i++) {
+        bool counts = !dt_noise_is_counter(q->arrays->array[i].name);
+        weights += counts;
+        found += counts && wanted[i];
+        if (wanted[i])
             DT_TRY(s->read(s, wanted[i], q->arrays->array[i].data));
-            found++;
-        }
-    if (found > 0 || q->arrays->n == 0)
+    }
+    if (found > 0 || weights == 0)
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, q->arrays->n);
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, weights);
 }
 
 static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)

@@ -156,7 +156,7 @@ dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_ru
 dt_status *dt_job_load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s)
 {
     dt_arrays model = dt_model_arrays(s->model, j->arena);
-    return dt_checkpoint_load(c, &model, NULL);
+    return dt_checkpoint_load_weights(c, &model);
 }
 
 static void tell_result(const dt_event *result, const dt_run_options *o)

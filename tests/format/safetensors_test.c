@@ -116,6 +116,29 @@ static void test_differences_name_the_tensor(void **state)
     assert_true(toy_is(&t, 1)); /* nothing was touched */
 }
 
+/* As weights: a counter that is missing stays as it is, one too many is passed over, and the digest is of all that is there. */
+static void test_counters_of_draws_are_no_weights(void **state)
+{
+    (void)state;
+    toy t;
+    dt_digest digest;
+    toy_make(&t, 5);
+    t.array[2].name = "dropout/seed_generator/step";
+    assert_ok(dt_safetensors_write(PATH, &t.model, &digest));
+    toy_fill(&t, 1);
+
+    t.array[2].name = "noise/seed_generator/step";
+    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'dropout/seed_generator/step' is extra");
+    assert_true(toy_is(&t, 1));
+    assert_ok(dt_safetensors_read_weights(PATH, &t.model, digest.hex));
+    assert_true(t.kernel[1] == 5.0625F && t.bias[0] == 15 && t.seen == 1000);
+    t.array[2].name = "dropout/seed_generator/step";
+    assert_ok(dt_safetensors_read_weights(PATH, &t.model, digest.hex));
+    assert_int_equal(t.seen, 5000);
+    t.array[2].name = "noise/seed_generator"; /* a layer of that name */
+    assert_fails(dt_safetensors_read_weights(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'noise/seed_generator' is missing");
+}
+
 static void test_another_digest_is_refused(void **state)
 {
     (void)state;
@@ -341,6 +364,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_layout_is_the_documented_one, set_up),
         cmocka_unit_test_setup(test_no_tensors_is_a_file_too, set_up),
         cmocka_unit_test_setup(test_differences_name_the_tensor, set_up),
+        cmocka_unit_test_setup(test_counters_of_draws_are_no_weights, set_up),
         cmocka_unit_test_setup(test_another_digest_is_refused, set_up),
         cmocka_unit_test_setup(test_malformed_headers_are_named, set_up),
         cmocka_unit_test_setup(test_metadata_of_strings_is_read_over, set_up),

@@ -1,9 +1,19 @@
 /* Random numbers in layers: see noise.h. */
 #include "model/layer/noise.h"
 
+#include <string.h>
+
+#define COUNTER "seed_generator/step"
+
 dt_status *dt_noise_weight(dt_layer_build *b)
 {
-    return dt_layer_weight(b, &(dt_weight_request){ .name = "seed_generator/step", .dtype = DT_INT64, .preset = "zeros", .fixed = true });
+    return dt_layer_weight(b, &(dt_weight_request){ .name = COUNTER, .dtype = DT_INT64, .preset = "zeros", .fixed = true });
+}
+
+bool dt_noise_is_counter(const char *path)
+{
+    size_t n = strlen(path), m = strlen("/" COUNTER);
+    return n > m && strcmp(path + n - m, "/" COUNTER) == 0;
 }
 
 static uint64_t key_of(const dt_layer_call *c, const dt_noise *n)

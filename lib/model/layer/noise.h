@@ -18,6 +18,8 @@ typedef struct dt_noise {
 
 /* Adds the counter as the next weight. */
 dt_status *dt_noise_weight(dt_layer_build *b) DT_MUST_USE;
+/* A weight of that path is a counter: no part of what was trained, so that weights may come without it, or with one that nobody asks for. */
+bool dt_noise_is_counter(const char *path);
 /* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind, const dt_type *type);
 /* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and the others larger for it: the expected
