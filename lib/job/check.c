@@ -15,19 +15,19 @@ static dt_status *check_backend(const dt_job *j)
                    j->strategy.row->kind.name, j->strategy.row->backend);
 }
 
-static dt_status *count_replicas(const dt_job *j, int64_t *replicas)
+static dt_status *count_replicas(dt_job *j)
 {
     dt_strategy *s = NULL;
     DT_TRY(dt_strategy_open(&s, &j->strategy));
-    *replicas = dt_strategy_replicas(s);
+    j->replicas = dt_strategy_replicas(s);
     dt_strategy_unref(s);
     return NULL;
 }
 
 /* per_replica_batch_size becomes a global batch only together with the replicas. */
-static dt_status *check_batch(const dt_job *j, int64_t replicas)
+static dt_status *check_batch(const dt_job *j)
 {
-    int64_t each = j->dataset.per_replica_batch_size;
+    int64_t each = j->dataset.per_replica_batch_size, replicas = j->replicas;
     if (!j->has_dataset || each * replicas <= LARGEST_BATCH)
         return NULL;
     return dt_fail(DT_E_BATCH_SIZE, dt_job_place(j->dataset.tree, "per_replica_batch_size"),
@@ -78,9 +78,8 @@ static dt_status *check_runs(const dt_job *j)
 
 dt_status *dt_job_check(dt_job *j)
 {
-    int64_t replicas = 0;
-    dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j, &replicas) : NULL;
-    dt_status_append(&faults, uncountable ? uncountable : check_batch(j, replicas));
+    dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j) : NULL;
+    dt_status_append(&faults, uncountable ? uncountable : check_batch(j));
     dt_status_append(&faults, check_elements(j));
     dt_status_append(&faults, check_runs(j));
     dt_status_append(&faults, check_accumulation(j));

@@ -52,6 +52,7 @@ struct dt_job { /* the public handle */
     dt_checkpoint_spec checkpoint;
     dt_steps_recorded trace;     /* output.trace */
     bool report;                 /* `output.report: html` */
+    int64_t replicas;            /* 0: the strategy is faulty */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
 
     int n_metrics;

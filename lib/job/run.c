@@ -20,7 +20,18 @@ static void warn(const dt_run_options *o, const char *text)
         o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-enum { MOST_LIMITS = 3 };
+/* The first layer whose results in training depend on how replicas divide the batch; NULL: there is none, or one replica. */
+static const dt_layer_spec *find_divided(const dt_job *j)
+{
+    for (int i = 0; j->replicas > 1 && i < j->model.n_layers; i++) {
+        const dt_layer_spec *l = &j->model.layer[i];
+        if (l->row->by_replica && l->row->by_replica(l->args))
+            return l;
+    }
+    return NULL;
+}
+
+enum { MOST_LIMITS = 4 };
 
 /* What the user might take for granted, and is not so. */
 static dt_texts limits_of(const dt_job *j)
@@ -35,6 +46,10 @@ static dt_texts limits_of(const dt_job *j)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
     if (j->strategy.resolver && j->strategy.resolver->why)
         t.v[t.n++] = j->strategy.resolver->why;
+    const dt_layer_spec *divided = find_divided(j);
+    if (divided)
+        t.v[t.n++] = dt_arena_printf(j->arena, "%s takes the statistics of each replica's part of the batch: results depend on the number of replicas, "
+                                     "with synchronized: true they do not", divided->row->kind.name);
     const char *value, *by = dt_launched_by(&value);
     if (by)
         t.v[t.n++] = dt_arena_printf(j->arena, "%s is %s, but strategy %s is of one process: each that was started trains the whole job by itself", by,

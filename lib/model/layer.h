@@ -168,6 +168,7 @@ typedef struct dt_layer {
     int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out); /* reads the layer that it wraps; NULL: it wraps none */
     dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
+    bool (*by_replica)(const void *args); /* how the batch is divided over replicas changes what it gives in training; NULL: never */
 } dt_layer;
 /* The mask of what the layer gives; called where it has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);

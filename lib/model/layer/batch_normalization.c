@@ -28,7 +28,7 @@ static const dt_field fields[] = {
     DT_REAL(struct batch_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
     DT_FLAG(struct batch_normalization, center, .preset = "true", .help = "adds beta"),
     DT_FLAG(struct batch_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
-    DT_FLAG(struct batch_normalization, synchronized, .help = "statistics of the global batch, not of each replica's part"),
+    DT_FLAG(struct batch_normalization, synchronized, .help = "statistics of the global batch, not of each replica's part: results are the same for any number of replicas"),
     DT_TREE(struct batch_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
     DT_TREE(struct batch_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
     DT_TREE(struct batch_normalization, moving_mean_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
@@ -193,6 +193,12 @@ static dt_value normalize(const dt_layer_call *c, const statistics *s, uint32_t 
     return dt_add(y, dt_along(offset, &type, channels));
 }
 
+static bool by_replica(const void *args)
+{
+    const struct batch_normalization *n = args;
+    return n->head.trainable && !n->synchronized;
+}
+
 static dt_value call(const dt_layer_call *c)
 {
     const struct batch_normalization *n = c->args;
@@ -209,4 +215,5 @@ const dt_layer dt_layer_batch_normalization = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .by_replica = by_replica,
 };
