@@ -27,7 +27,7 @@ DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
 /* The i-th metric that fit reports: "loss", "accuracy", ..., then with validation data "val_loss", ..., "learning_rate" where callbacks change it; NULL past the last. */
 DT_API const char *dt_job_metric(const dt_job *j, int i);
-/* Opens the data as well and checks it against the model. */
+/* Opens the data as well and checks it against the model; so are weights that training would begin with. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
 /* What each logical device has of images that `partition` cuts by rows and columns, layer by layer, and what it gets from its neighbours; "" where
  * no images are cut. Free it. */

@@ -62,6 +62,7 @@ dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 typedef struct dt_weights_request {
     const char *path;         /* a safetensors or an NPZ file */
     const dt_arrays *arrays;  /* to be filled */
+    bool only_compared;       /* they are not: arrays have no data */
     bool skip_mismatch;       /* what does not fit is left as it is */
     dt_status **warnings;     /* and told here */
 } dt_weights_request;

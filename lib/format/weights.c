@@ -79,21 +79,28 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     return differences;
 }
 
+/* A file of another model altogether is no file of weights that only differ. */
+static dt_status *check_some(const dt_weights_request *q, dt_stored_array *const *wanted)
+{
+    int found = 0, weights = 0;
+    for (int i = 0; i < q->arrays->n; i++)
+        if (!dt_noise_is_counter(q->arrays->array[i].name)) {
+            weights++;
+            found += wanted[i] != NULL;
+        }
+    if (found > 0 || weights == 0)
+        return NULL;
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, weights);
+}
+
 /* ---- reading ---- */
 
 static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s, dt_stored_array *const *wanted)
 {
-    int found = 0, weights = 0;
-    for (int i = 0; i < q->arrays->n; i++) {
-        bool counts = !dt_noise_is_counter(q->arrays->array[i].name);
-        weights += counts;
-        found += counts && wanted[i];
+    for (int i = 0; i < q->arrays->n; i++)
         if (wanted[i])
             DT_TRY(s->read(s, wanted[i], q->arrays->array[i].data));
-    }
-    if (found > 0 || weights == 0)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, weights);
+    return NULL;
 }
 
 static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)
@@ -105,6 +112,8 @@ static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)
         bad = NULL;
     }
     if (!bad)
+        bad = check_some(q, wanted);
+    if (!bad && !q->only_compared)
         bad = fill(q, s, wanted);
     free(wanted);
     return bad;

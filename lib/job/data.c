@@ -11,11 +11,18 @@ dt_status *dt_job_open_data(dt_job *j)
 
 DT_API dt_status *dt_job_check_data(dt_job *j)
 {
-    dt_match ignored;
+    const dt_compile_spec *c = NULL;
+    dt_match match;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_check_data", "job"));
     DT_TRY(dt_job_open_data(j));
-    return dt_match_data(j->data, &j->model, j->has_compile ? &j->compile : NULL, &ignored);
+    if (j->has_compile)
+        c = &j->compile;
+    dt_status *faults = dt_match_data(j->data, &j->model, c, &match);
+    if (!faults && c && j->has_fit)
+        faults = dt_match_class_weight(j->data, &j->model, c, &match, &j->fit.class_weight);
+    dt_status_append(&faults, dt_job_check_first_weights(j));
+    return faults;
 }
 
 dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c)

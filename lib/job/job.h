@@ -9,6 +9,7 @@
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
+ *     begin.c       the weights that training begins with
  *     run.c         fit, evaluate, predict, lower; export.c: the model as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
@@ -109,6 +110,15 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
 /* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the training part say now. */
 dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c) DT_MUST_USE;
+
+/* ---- begin.c ---- */
+
+/* output.dir, to be freed. */
+char *dt_job_output(const dt_job *j);
+/* `init_from` with a whole path (the job's arena); path NULL: weights are drawn. */
+dt_init_from dt_job_first_weights(const dt_job *j);
+/* Whether they are there and fit, unless the run has a checkpoint of its own to go on from. */
+dt_status *dt_job_check_first_weights(const dt_job *j) DT_MUST_USE;
 
 /* ---- partition.c; its reading: job/partition.h ---- */
 

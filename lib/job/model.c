@@ -52,7 +52,7 @@ static dt_status *find_trained(dt_job *j, dt_tree **model)
 {
     dt_checkpoint c = {0};
     dt_status *warnings = NULL;
-    char *directory = dt_path_join(j->work_directory, j->run_dir);
+    char *directory = dt_job_output(j);
     dt_status *s = dt_checkpoint_newest(&c, directory, &warnings);
     free(directory);
     dt_status_free(warnings); /* who reads weights tells them */

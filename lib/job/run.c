@@ -57,21 +57,15 @@ static dt_texts limits_of(const dt_job *j)
     return t;
 }
 
-static char *output_directory(const dt_job *j)
-{
-    return dt_path_join(j->work_directory, j->run_dir);
-}
-
 /* ---- fit ---- */
 
 static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told, int64_t called_ns)
 {
-    char *directory = output_directory(j);
+    char *directory = dt_job_output(j);
     char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
     dt_checkpoint_spec checkpoint = j->checkpoint;
     checkpoint.resume_path = resume;
-    dt_init_from begin = j->model.init_from;
-    begin.path = begin.path ? dt_path_join(j->work_directory, begin.path) : NULL;
+    const dt_init_from begin = dt_job_first_weights(j);
     char *config = NULL;
     dt_status *bad = dt_job_config_text(j, true, &config);
     if (!bad)
@@ -79,7 +73,6 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
                                        .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .told = told, .seed = j->seed, .run = o,
                                        .called_ns = called_ns, .faults = s->faults, .trace = j->trace});
     free(config);
-    free((char *)begin.path);
     free(resume);
     free(directory);
     return bad;
@@ -94,7 +87,7 @@ static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt
 
 static dt_status *write_report(const dt_job *j, const dt_run_options *o)
 {
-    char *directory = output_directory(j), *path = NULL;
+    char *directory = dt_job_output(j), *path = NULL;
     dt_status *s = dt_run_report(&(dt_run_report_request){.runs = (const char *const[]){directory}, .n_runs = 1}, &path);
     if (!s && o->event)
         o->event(&(dt_event){.kind = DT_EVENT_REPORT, .text = path}, o->user);
@@ -149,7 +142,7 @@ static void warn_all(const dt_run_options *o, dt_status *warnings)
 static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_checkpoint *c)
 {
     dt_status *warnings = NULL;
-    char *directory = output_directory(j);
+    char *directory = dt_job_output(j);
     dt_status *s = dt_checkpoint_newest(c, directory, &warnings);
     warn_all(o, warnings);
     if (!s && !c->path)

@@ -4,31 +4,55 @@
  */
 #include "train/train.h"
 
-static dt_status *read_weights(const dt_checkpoint *c, const dt_init_from *from, const dt_arrays *weights, dt_status **warnings)
+typedef struct first_weights {
+    dt_checkpoint checkpoint;
+    dt_arrays weights;        /* the model's */
+    bool only_compared;
+} first_weights;
+
+static dt_status *check_finite(const char *path, const dt_arrays *weights)
 {
-    const dt_weights_request q = { .path = dt_checkpoint_weights(c), .arrays = weights, .skip_mismatch = from->skip_mismatch, .warnings = warnings };
     int64_t n;
-    DT_TRY(dt_weights_read(&q));
     const dt_named_array *bad = dt_find_not_finite(weights, &n);
     if (!bad)
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: '%s' holds %lld value%s that %s not finite", q.path, bad->name, (long long)n,
-                   n == 1 ? "" : "s", n == 1 ? "is" : "are");
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: '%s' holds %lld value%s that %s not finite", path, bad->name, (long long)n, n == 1 ? "" : "s",
+                   n == 1 ? "is" : "are");
 }
 
-dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings)
+static dt_status *take(const first_weights *w, const dt_init_from *from, dt_status **warnings)
+{
+    const dt_weights_request q = { .path = dt_checkpoint_weights(&w->checkpoint), .arrays = &w->weights, .only_compared = w->only_compared,
+                                   .skip_mismatch = from->skip_mismatch, .warnings = warnings };
+    DT_TRY(dt_weights_read(&q));
+    return w->only_compared ? NULL : check_finite(q.path, q.arrays);
+}
+
+static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_init_from *from, dt_status **warnings)
 {
     dt_arena *arena = dt_arena_create();
-    dt_arrays weights = dt_model_arrays(m, arena);
-    dt_checkpoint c = { 0 };
-    dt_status *bad = dt_checkpoint_find(&c, from->path, warnings);
+    first_weights w = { .weights = dt_model_arrays(m, arena), .only_compared = only_compared };
+    dt_status *bad = dt_checkpoint_find(&w.checkpoint, from->path, warnings);
     if (!bad)
-        bad = read_weights(&c, from, &weights, warnings);
-    dt_checkpoint_release(&c);
+        bad = take(&w, from, warnings);
+    dt_checkpoint_release(&w.checkpoint);
     dt_arena_destroy(arena);
     if (!bad)
         return NULL;
     dt_status_free(*warnings); /* what is wrong says it all */
     *warnings = NULL;
     return from->at.source ? dt_at(bad, &from->at) : dt_note(bad, "in init_from");
+}
+
+dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings)
+{
+    return find_and_take(m, false, from, warnings);
+}
+
+dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from)
+{
+    dt_status *warnings = NULL;
+    dt_status *bad = find_and_take(outline, true, from, &warnings);
+    dt_status_free(warnings);
+    return bad;
 }

@@ -252,6 +252,37 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
     return NULL;
 }
 
+/* ---- classes ---- */
+
+/* Of a model that scores classes, none but those. */
+static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores, const dt_loss_row *loss)
+{
+    int64_t classes = scores->dim[scores->rank - 1];
+    for (int i = 0; loss && loss->sparse && i < w->n; i++)
+        if (w->number[i] >= classes)
+            return dt_fail(DT_E_RANGE, told(&w->at), "class_weight: class %lld is outside [0, %lld)", (long long)w->number[i], (long long)classes);
+    return NULL;
+}
+
+dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m, const dt_class_weights *w)
+{
+    const dt_named *loss = &c->output[0].loss;
+    const dt_type *scores = &model->output[0].type;
+    const dt_element *element;
+    if (!w || w->n == 0)
+        return NULL;
+    if (c->n_outputs > 1)
+        return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for models of one output; this one has %d", c->n_outputs);
+    if (dt_loss_is_whole(loss, scores))
+        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at), "class_weight: %s over the batch is one number, whatever its examples count", loss->kind->name),
+                          "give it the axes of an example: axis: [1]");
+    dt_dataset_elements(d, &element);
+    const dt_element *target = &element[m->target[0]];
+    if (target->type.rank <= 2)
+        return check_classes(w, scores, (const dt_loss_row *)loss->kind);
+    return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for one class an example; targets '%s' have %d dimensions", target->name, target->type.rank);
+}
+
 /* ---- batches ---- */
 
 void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg)

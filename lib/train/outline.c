@@ -12,6 +12,7 @@ static dt_status *match(dt_trainer *t)
     DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
     if (!t->o.optimizer)
         return NULL;
+    DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match, t->o.class_weight));
     t->o.optimizer->accumulates = t->o.accumulates;
     return dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable);
 }

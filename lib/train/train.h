@@ -91,6 +91,9 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, 
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
 /* That, then values: LABEL_RANGE for class numbers that the model's output has no place for (which reads all labels). */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, dt_match *out) DT_MUST_USE;
+/* Classes are those of examples: LABELS where the loss or the targets know none, RANGE for one that the model does not score. w NULL: fine. */
+dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, const dt_match *m,
+                                 const dt_class_weights *w) DT_MUST_USE;
 
 /* The elements of a batch as the arguments of a step, whose names they have: arg[step->n_args]. */
 void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg);
@@ -231,6 +234,8 @@ dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_m
 /* The model's weights as `init_from` says, path being a whole one; what was drawn stays, and is a warning, only with skip_mismatch. Errors are at the
  * key's place. */
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
+/* Whether they are there and of the model's shapes; the model may be an outline. */
+dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
 dt_digest dt_weights_digest(const dt_model *m);
 /* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
 dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);

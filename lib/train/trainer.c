@@ -112,39 +112,6 @@ static void name_metrics(dt_trainer *t)
     }
 }
 
-/* Of a model that scores classes, none but those. */
-static dt_status *check_classes(const dt_trainer *t, const dt_class_weights *c, const dt_place *at)
-{
-    const dt_type *scores = &t->o.model->spec.output[0].type;
-    const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[0].loss.kind;
-    int64_t classes = scores->dim[scores->rank - 1];
-
-    for (int i = 0; loss && loss->sparse && i < c->n; i++)
-        if (c->number[i] >= classes)
-            return dt_fail(DT_E_RANGE, at, "class_weight: class %lld is outside [0, %lld)", (long long)c->number[i], (long long)classes);
-    return NULL;
-}
-
-/* Classes are those of examples. */
-static dt_status *check_class_weight(const dt_trainer *t)
-{
-    const dt_class_weights *c = t->o.class_weight;
-    const dt_element *element;
-    if (!c || c->n == 0)
-        return NULL;
-    const dt_place *at = c->at.source ? &c->at : NULL;
-    if (t->o.compile->n_outputs > 1)
-        return dt_fail(DT_E_LABELS, at, "class_weight is for models of one output; this one has %d", t->o.compile->n_outputs);
-    if (dt_loss_is_whole(&t->o.compile->output[0].loss, &t->o.model->spec.output[0].type))
-        return dt_suggest(dt_fail(DT_E_LABELS, at, "class_weight: %s over the batch is one number, whatever its examples count",
-                                  t->o.compile->output[0].loss.kind->name), "give it the axes of an example: axis: [1]");
-    dt_dataset_elements(t->o.data, &element);
-    const dt_element *target = &element[t->match.target[0]];
-    if (target->type.rank <= 2)
-        return check_classes(t, c, at);
-    return dt_fail(DT_E_LABELS, at, "class_weight is for one class an example; targets '%s' have %d dimensions", target->name, target->type.rank);
-}
-
 /* Steps of both kinds return the same sums, and training perhaps more divisors. */
 static void lay_out(dt_trainer *t)
 {
@@ -170,7 +137,7 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     name_metrics(t);
     s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
-        s = check_class_weight(t);
+        s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match, o->class_weight);
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
