@@ -313,9 +313,10 @@ static void put_all(FILE *to, const struct rows *all)
     fputs("# The job file\n\nEvery key, made by `dtrain config reference` from the tables that job files are read by; `man dtrain-job` has the same, and\n"
           "`dtrain config schema` prints it for editors: a job whose first line is `# yaml-language-server: $schema=dtrain.schema.json` is completed and\n"
           "checked as it is typed.\n\nA job is one YAML file. The key gives a value its type: integers are digits or an exact `1e3`, booleans `true` and `false`, a quoted\n"
-          "value is text. `null` is as if the key were not there. Unknown keys are errors. Paths are relative to the file that holds them, `output.dir` to the\n"
-          "working directory. Every key may be set on the command line, `dtrain fit job.yaml fit.epochs=3`; entries of lists by number:\n"
-          "`model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`, `${VARIABLE:-default}` and words of `let` stand for their values in all texts.\n"
+          "value is text. `null` is as if the key were not there. Unknown keys are errors. Paths are relative to the file that holds them, those of\n"
+          "runs and weights (`output.dir`, `checkpoint.resume`, `model.init_from`) to the working directory. Every key may be set on the command line,\n"
+          "`dtrain fit job.yaml fit.epochs=3`; entries of lists by number: `model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`,\n"
+          "`${VARIABLE:-default}` and words of `let` stand for their values in all texts.\n"
           "The examples of the sections are, one behind the other, a whole job.\n", to);
     for (int i = 0; i < SECTIONS; i++)
         put_section(to, all, i);

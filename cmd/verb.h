@@ -91,7 +91,8 @@ struct option {
 
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };
-#define PLACE_OPTIONS(s) TEXT(s, place.directory, "directory", "DIR", "output.dir is relative to DIR, not to the working directory", .letter = 'C')
+#define PLACE_OPTIONS(s)                                                                                                \
+    TEXT(s, place.directory, "directory", "DIR", "output.dir and model.init_from are relative to DIR, not to the working directory", .letter = 'C')
 #define SLICE_OPTIONS(s)                                                                                                \
     MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; with no TYPE this machine's own, or a simulated v3-8"), \
     INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices that a chip shows; not given: 1 for v4 and v5p, else its cores", .min = 1, .max = 2)

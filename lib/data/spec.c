@@ -81,7 +81,8 @@ static const dt_field common[] = {
     DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or per_replica_batch_size"),
     DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
     DT_ENUM(struct dataset, last_batch, last_batches,
-            .help = "what becomes of examples that fill no batch; pad: as partial, weight 0 where shapes are static"),
+            .help = "what becomes of examples that fill no batch: drop_remainder leaves them out of training, unless there is no full batch; "
+                    "pad: as partial, weight 0 where shapes are static"),
     DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
     DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
     DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keeps decoded examples in memory: true or false; absent: where they fit (256 MiB)"),

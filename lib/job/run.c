@@ -48,8 +48,8 @@ static dt_texts limits_of(const dt_job *j)
         t.v[t.n++] = j->strategy.resolver->why;
     const dt_layer_spec *divided = find_divided(j);
     if (divided)
-        t.v[t.n++] = dt_arena_printf(j->arena, "%s takes the statistics of each replica's part of the batch: results depend on the number of replicas, "
-                                     "with synchronized: true they do not", divided->row->kind.name);
+        t.v[t.n++] = dt_arena_printf(j->arena, "%s takes the statistics of each replica's part of the batch: results depend on the number of "
+                                     "replicas, with synchronized: true they do not", divided->row->kind.name);
     const char *value, *by = dt_launched_by(&value);
     if (by)
         t.v[t.n++] = dt_arena_printf(j->arena, "%s is %s, but strategy %s is of one process: each that was started trains the whole job by itself", by,

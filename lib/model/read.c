@@ -263,7 +263,7 @@ struct model {
 static const char *const types[] = { "sequential", "functional", NULL };
 static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL };
 static const dt_field init_fields[] = {
-    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights"),
+    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights; relative to the working directory"),
     DT_FLAG(dt_init_from, skip_mismatch, .help = "weights that are not there, or of another shape, are drawn, with a warning each"),
     DT_END
 };
@@ -278,7 +278,9 @@ static const dt_field fields[] = {
             .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
     DT_TREE(struct model, keras_config, .forms = dt_text_forms,
             .help = "instead of type, layers and outputs: a file of model.to_json(), or of model.save(), beside the job file"),
-    DT_TREE(struct model, init_from, .forms = init_forms, .help = "weights to begin with: a checkpoint, a run or a file; {path, skip_mismatch: true} draws those that do not fit"),
+    DT_TREE(struct model, init_from, .forms = init_forms,
+            .help = "weights to begin with: a checkpoint, a run or a file, relative to the working directory; "
+                    "{path, skip_mismatch: true} draws those that do not fit"),
     DT_END
 };
 

@@ -16,8 +16,8 @@ static dt_status *check_finite(const char *path, const dt_arrays *weights)
     const dt_named_array *bad = dt_find_not_finite(weights, &n);
     if (!bad)
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: '%s' holds %lld value%s that %s not finite", path, bad->name, (long long)n, n == 1 ? "" : "s",
-                   n == 1 ? "is" : "are");
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: '%s' holds %lld value%s that %s not finite", path, bad->name, (long long)n,
+                   n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
 static dt_status *take(const first_weights *w, const dt_init_from *from, dt_status **warnings)

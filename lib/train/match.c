@@ -264,7 +264,8 @@ static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores
     return NULL;
 }
 
-dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m, const dt_class_weights *w)
+dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m,
+                                 const dt_class_weights *w)
 {
     const dt_named *loss = &c->output[0].loss;
     const dt_type *scores = &model->output[0].type;
@@ -274,13 +275,14 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
     if (c->n_outputs > 1)
         return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for models of one output; this one has %d", c->n_outputs);
     if (dt_loss_is_whole(loss, scores))
-        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at), "class_weight: %s over the batch is one number, whatever its examples count", loss->kind->name),
-                          "give it the axes of an example: axis: [1]");
+        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at), "class_weight: %s over the batch is one number, whatever its examples count",
+                                  loss->kind->name), "give it the axes of an example: axis: [1]");
     dt_dataset_elements(d, &element);
     const dt_element *target = &element[m->target[0]];
     if (target->type.rank <= 2)
         return check_classes(w, scores, (const dt_loss_row *)loss->kind);
-    return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for one class an example; targets '%s' have %d dimensions", target->name, target->type.rank);
+    return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for one class an example; targets '%s' have %d dimensions", target->name,
+                   target->type.rank);
 }
 
 /* ---- batches ---- */

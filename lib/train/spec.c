@@ -129,7 +129,8 @@ static const dt_field save_forms[] = {
 static const dt_field checkpoint_fields[] = {
     DT_TREE(struct checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "epoch, a number of steps, or a time: 30s, 10m, 2h"),
     DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "older ones are deleted"),
-    DT_TREE(struct checkpoint, resume, .forms = dt_text_forms, .preset = "auto", .help = "auto, never, must, or a checkpoint's path"),
+    DT_TREE(struct checkpoint, resume, .forms = dt_text_forms, .preset = "auto",
+            .help = "auto, never, must, or a checkpoint's path, relative to the working directory"),
     DT_END
 };
 
