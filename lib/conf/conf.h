@@ -56,6 +56,8 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
 /* A copy that shares nothing with t but texts. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
+/* A mapping without the keys whose value is null; t itself where there are none. */
+const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
 /* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list items are addressed by index
  * ("model.layers.1.Dense.units=64"), a bare name becomes a mapping when its arguments are meant (`optimizer: Adam` and
  * "compile.optimizer.Adam.learning_rate=0.01"). "seed=" sets null, the default. Faults point into "override N". */
@@ -128,6 +130,7 @@ typedef struct dt_field {
     int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
     const struct dt_field *forms; /* TREE: what it may be, for those who list keys, since its reader is code; one of these fields without names. None at
                                      all: it can only be left out. NULL: anything. LIST, MAP: what is in it; TABLE: what other keys may have */
+    bool by_name;               /* MAP of forms: its keys are names that users give; null is as if the name were not there */
     const char *pattern;        /* TEXT of forms: a regular expression of JSON Schema that it matches */
 } dt_field;
 

@@ -90,11 +90,19 @@ static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *
     return faults;
 }
 
-static dt_status *read_tree(const dt_field *f, const dt_tree *t, const dt_tree **out)
+static bool is_by_name(const dt_field *f)
+{
+    bool is = false;
+    for (const dt_field *form = f->forms; form && form->kind != DT_FIELD_END; form++)
+        is |= form->by_name;
+    return is;
+}
+
+static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t, const dt_tree **out)
 {
     if (f->as != DT_TREE_NULL)
         DT_TRY(dt_tree_expect(t, f->as, f->name));
-    *out = t;
+    *out = is_by_name(f) ? dt_tree_without_nulls(arena, t) : t;
     return NULL;
 }
 
@@ -120,7 +128,7 @@ static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *
     case DT_FIELD_TEXTS:
         return read_texts(arena, f, t, p);
     case DT_FIELD_TREE:
-        return read_tree(f, t, p);
+        return read_tree(arena, f, t, p);
     case DT_FIELD_TABLE:
         return dt_fields_read(arena, f->table, t, &t->at, f->name, p);
     default:

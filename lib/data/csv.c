@@ -32,7 +32,7 @@ struct csv {
 };
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_csv_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
     DT_TREE(struct csv, element, .forms = element_forms, .required = true, .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),

@@ -33,7 +33,7 @@ struct image_folder {
 };
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_image_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
     DT_TREE(struct image_folder, element, .forms = element_forms, .required = true, .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),

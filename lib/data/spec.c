@@ -52,11 +52,12 @@ static const dt_field shuffle_fields[] = {
 static const char *const auto_words[] = {"auto", NULL};
 static const dt_field file_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
 static const dt_field part_forms[] = {
-    DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12), DT_FORM(DT_FIELD_MAP, .forms = file_forms), DT_END
+    DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12),
+    DT_FORM(DT_FIELD_MAP, .forms = file_forms, .by_name = true), DT_END
 };
 static const dt_field step_forms[] = {DT_NAMED("step"), DT_END};
 static const dt_field steps_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = step_forms), DT_END};
-static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms), DT_END};
+static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms, .by_name = true), DT_END};
 static const dt_field shuffle_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields), DT_END};
 static const dt_field cache_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_END};
 static const dt_field prefetch_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PREFETCH), DT_END};

@@ -48,7 +48,7 @@ static const dt_field element_fields[] = {
 };
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
     DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "examples of the training part"),

@@ -50,7 +50,7 @@ static const dt_field tokenizer_fields[] = {
 };
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = token_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields), DT_END};
 

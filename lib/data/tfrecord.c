@@ -32,7 +32,7 @@ struct tfrecord {
 };
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_tf_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
     DT_TREE(struct tfrecord, element, .forms = element_forms, .required = true, .help = "elements: {name: {shape, dtype, feature}}"),

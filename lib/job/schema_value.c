@@ -253,7 +253,7 @@ static void put_list(dt_json *j, const dt_field *f, bool null)
 {
     bool list = f->kind == DT_FIELD_LIST;
     dt_schema_type(j, list ? "array" : "object", true, null);
-    put_forms(j, list ? "items" : "additionalProperties", f->forms, false);
+    put_forms(j, list ? "items" : "additionalProperties", f->forms, f->by_name);
 }
 
 static void put_named(dt_json *j, const dt_field *f)

@@ -29,7 +29,7 @@ enum { MOST_CLASS_WEIGHTS = 1000 };
 static const dt_field callback_forms[] = { DT_NAMED("callback"), DT_END };
 static const dt_field callbacks_forms[] = { DT_FORM(DT_FIELD_LIST, .forms = callback_forms), DT_END };
 static const dt_field weight_forms[] = { DT_FORM(DT_FIELD_REAL, .max = INFINITY), DT_END };
-static const dt_field class_weight_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_forms), DT_END };
+static const dt_field class_weight_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_forms, .by_name = true), DT_END };
 
 static const dt_field fit_fields[] = {
     DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "passes over the training data; or steps"),

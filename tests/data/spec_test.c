@@ -88,7 +88,7 @@ static const fault_case faults[] = {
     {"format: npy\ntrain: {}\n" B, DT_E_DATASET_KEYS, 2, 8, "'train' must name 1 to 1024 files, got 0", NULL},
     {"format: npy\ntrain: {x: ''}\n" B, DT_E_DATASET_KEYS, 2, 12, "'x' must name a file, got an empty string", NULL},
     {"format: npy\ntrain: {x: [a]}\n" B, DT_E_WRONG_TYPE, 2, 12, "x: expected a string, got a list", NULL},
-    {"format: npy\ntrain: {x: }\n" B, DT_E_WRONG_TYPE, 2, 12, "x: expected a string, got null", NULL},
+    {"format: npy\ntrain: {x: }\n" B, DT_E_DATASET_KEYS, 2, 8, "'train' must name 1 to 1024 files, got 0", NULL},
     {XY, DT_E_BATCH_SIZE, 1, 1, "dataset lacks 'global_batch_size'", NULL},
     {XY "batch_size: 64\n", DT_E_UNKNOWN_KEY, 3, 1, "unknown key 'batch_size' in dataset", "write global_batch_size (all replicas together"},
     {XY B "per_replica_batch_size: 8\n", DT_E_BATCH_SIZE, 4, 1, "give global_batch_size or per_replica_batch_size, not both", NULL},

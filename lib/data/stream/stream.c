@@ -118,14 +118,21 @@ static void read_words(const dt_tree *words, dt_stream_element *e)
             t->dtype = (dt_dtype)d;
 }
 
+/* What the job's mapping of that key says of the element; NULL: nothing. */
+static const dt_tree *said_of(const dt_stream_request *q, const char *key, const char *element)
+{
+    const dt_tree *said = dt_tree_get(dt_tree_get(q->job->tree, key), element);
+    return said && said->kind != DT_TREE_NULL ? said : NULL;
+}
+
 /* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes something else of them. */
 static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stream_element *e)
 {
-    const dt_tree *steps = dt_tree_get(dt_tree_get(q->job->tree, "map"), input->name);
+    const dt_tree *steps = said_of(q, "map", input->name);
     const dt_type *t = &input->type;
     e->name = input->name;
     e->stored = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
-    e->words = dt_tree_get(dt_tree_get(q->job->tree, "element"), input->name);
+    e->words = said_of(q, "element", input->name);
     if (e->words)
         read_words(e->words, e);
 }

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Null is as if the key were not there, also where users name the keys: elements, files, steps and weights that a base has are taken away.
+. tests/cli/setup.sh
+write_tiny
+sed 's|element: {|element: {side: {shape: [2]}, |; s|validation_split|map: {image: [rescale: {scale: 0.5}], label: [one_hot: 3]}\n  &|
+    s|metrics:|target: label\n  &|; s|epochs: 2|epochs: 2, class_weight: {0: 2, 1: 3}|
+    s|Sparse\(Categorical\)|\1|' "$tiny" >"$TEST_DIR/base.yaml"
+cat >"$TEST_DIR/without.yaml" <<END
+extends: base.yaml
+dataset: {element: {side: null}, map: {label: null}}
+compile: {target: null, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {class_weight: {0: null}}
+output: {dir: "$TEST_DIR/run-without"}
+END
+cat >"$TEST_DIR/never.yaml" <<END
+extends: tiny.yaml
+dataset: {map: {image: [rescale: {scale: 0.5}]}}
+fit: {class_weight: {1: 3}}
+output: {dir: "$TEST_DIR/run-never"}
+END
+show validate "$TEST_DIR/base.yaml"
+for name in without never; do
+    show validate "$TEST_DIR/$name.yaml"
+    "$DTRAIN" fit "$TEST_DIR/$name.yaml" --json >"$TEST_DIR/$name.out" || echo "exit $?"
+    weights "$TEST_DIR/$name.out" >"$TEST_DIR/$name.sha"
+done
+[ -s "$TEST_DIR/never.sha" ] && cmp "$TEST_DIR/without.sha" "$TEST_DIR/never.sha"
+show validate "$TEST_DIR/base.yaml" dataset.map.image=null fit.class_weight.1=null
+show validate "$TEST_DIR/without.yaml" dataset.element.image=null dataset.element.label=null
+sed 's|format: synthetic|format: npy|; s|examples: 60|train: {image: x.npy, label: y.npy, side: null}|; /element:/d' "$tiny" >"$TEST_DIR/npy.yaml"
+show validate --no-data "$TEST_DIR/npy.yaml"
