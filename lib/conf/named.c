@@ -21,6 +21,15 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
+/* Where one name too many stands: at the last that another source said, an override, else the whole. */
+static const dt_place *too_many_at(const dt_tree *t)
+{
+    for (int i = t->n - 1; i >= 0; i--)
+        if (t->entry[i].key_at.source != t->at.source)
+            return &t->entry[i].key_at;
+    return &t->at;
+}
+
 /* Splits `Flatten` or `{Dense: {...}}` into name, its place and the arguments. */
 static dt_status *split(const char *noun, const dt_tree *t, dt_named *out)
 {
@@ -36,7 +45,7 @@ static dt_status *split(const char *noun, const dt_tree *t, dt_named *out)
         return NULL;
     }
     if (t && t->kind == DT_TREE_MAP)
-        return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+        return dt_fail(DT_E_WRONG_TYPE, too_many_at(t), "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
     return dt_wrong_type(t, noun, "a name or NAME: {...}");
 }
 

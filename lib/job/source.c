@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "job/job.h"
+#include "job/keys.h"
 #include "keras/keras.h"
 
 static bool is_stdin(const char *path)
@@ -82,6 +83,42 @@ static void change_strategy(dt_job *j, const char *assignment)
     strategy->n = n;
 }
 
+static bool is_called(const dt_job_kind *k, const char *name)
+{
+    bool is = strcmp(k->name, name) == 0;
+    for (const char *const *a = k->aliases; a && *a; a++)
+        is |= strcmp(*a, name) == 0;
+    return is;
+}
+
+/* The number of the kind of that name; -1: there is none. */
+static int find_kind(const dt_sort *sort, const char *name)
+{
+    dt_job_kind k = sort->at(0);
+    for (int i = 0; k.name; k = sort->at(++i))
+        if (is_called(&k, name))
+            return i;
+    return -1;
+}
+
+/* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one, which has nothing of the file's. Of the same one
+ * by another name, `adam`, the arguments stay. */
+static void change_kind(dt_job *j, const dt_sort *sort, const char *assignment)
+{
+    const size_t n = strlen(sort->key), stem = strlen("compile.");
+    dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);
+    if (strncmp(assignment, sort->key, n) != 0 || assignment[n] != '.' || !t)
+        return;
+    const char **written = t->kind == DT_TREE_SCALAR ? &t->text : t->kind == DT_TREE_MAP && t->n == 1 ? &t->entry[0].key : NULL;
+    const char *name = dt_arena_printf(j->arena, "%.*s", (int)strcspn(assignment + n + 1, ".="), assignment + n + 1);
+    const int said = written ? find_kind(sort, *written) : -1, meant = find_kind(sort, name);
+    if (said < 0 || meant < 0)
+        return;
+    *written = name;
+    if (said != meant)
+        *t = (dt_tree){.at = t->at};
+}
+
 /* Whether an override names the file of a model: such ones come first, the others then meet its layers. */
 static bool names_model(const char *assignment)
 {
@@ -97,6 +134,8 @@ static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool o
             continue;
         dt_status *s = check_override(j->arena, i + 1, source->overrides[i]);
         change_strategy(j, source->overrides[i]);
+        change_kind(j, dt_sort_named("optimizer"), source->overrides[i]);
+        change_kind(j, dt_sort_named("loss"), source->overrides[i]);
         if (!s)
             s = dt_tree_override(j->arena, j->tree, i + 1, source->overrides[i]);
         dt_status_append(&faults, s);
