@@ -9,7 +9,7 @@ dataset:
   examples: 32
   element: {image: {shape: [16, 16]}, label: {num_classes: 2}}
   map: {image: [resize: [1000, 1000], center_crop: [8, 8]]}
-  repeat: 7
+  repeat: 20
   num_parallel_calls: 1
   global_batch_size: 8
 model:
