@@ -54,7 +54,6 @@ static void start(dt_report_run *r, const dt_line *l)
         forget_data(r);
     }
     void_lines(r, generation == r->generation ? (double)step : -1);
-    r->epoch = generation == r->generation ? r->epoch : 0;
     r->generation = generation;
     DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
     r->attempt[r->n_attempts++] = (dt_attempt){.began = kept_text(r, line, "time"), .from = step, .to = step,
@@ -127,10 +126,10 @@ static void steps(dt_report_run *r, const dt_line *l)
 }
 
 /* What was told of the epoch when a run ended within it goes: times and examples of the whole one have it, but waits are of each attempt. */
-static double forget_part(dt_report_run *r, int64_t epoch)
+static double forget_part(dt_report_run *r, double epoch)
 {
-    const dt_series *waits = dt_series_find(&r->of_epochs, "waited_s");
-    if (epoch != r->epoch || !waits || waits->n == 0)
+    const dt_series *numbers = dt_series_find(&r->of_epochs, "epoch"), *waits = dt_series_find(&r->of_epochs, "waited_s");
+    if (!numbers || numbers->n == 0 || numbers->p[numbers->n - 1].y != epoch || !waits || waits->n == 0)
         return 0;
     const dt_point last = waits->p[waits->n - 1];
     dt_series_cut(&r->of_epochs, last.x - 1);
@@ -139,13 +138,12 @@ static double forget_part(dt_report_run *r, int64_t epoch)
 
 static void epoch(dt_report_run *r, const dt_line *l)
 {
-    const double step = (double)dt_figures_int(&l->own, "step");
-    const int64_t number = dt_figures_int(&l->own, "epoch");
+    const double step = (double)dt_figures_int(&l->own, "step"), number = (double)dt_figures_int(&l->own, "epoch");
     const double waited = forget_part(r, number);
+    dt_series_add(dt_series_of(&r->of_epochs, "epoch"), step, number);
     dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, dt_figures_number(&l->own, "wall_s"));
     dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, dt_figures_number(&l->own, "examples"));
     dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + dt_figures_number(&l->own, "waited_s"));
-    r->epoch = number;
     take_peak(r, l);
 }
 

@@ -71,7 +71,6 @@ typedef struct dt_report_run {
     json_t *job;               /* as it was resolved; NULL: not known */
     const char *weights_sha256, *job_sha256; /* NULL: not known */
     int64_t generation;
-    int64_t epoch;             /* of the last line about one; 0: none */
     double peak_rss;           /* bytes; 0: not known */
     bool running;              /* somebody holds its lock */
     int64_t as_of_s;           /* when its record was last written; 0: not known */

@@ -59,11 +59,23 @@ dt_status *dt_run_validate_again(run *r)
     if (!has_validation(r))
         return NULL;
     DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &r->validation));
-    for (int i = dt_trainer_metrics(r->q->trainer, &r->validation, true, metrics); i-- > 0;)
-        for (int k = 0; k < r->n_last; k++)
-            if (strcmp(r->last[k].name, metrics[i].name) == 0)
-                r->last[k].value = metrics[i].value;
+    const int n = dt_trainer_metrics(r->q->trainer, &r->validation, true, metrics);
+    for (int i = 0, k; i < n; i++) {
+        for (k = 0; k < r->n_last && strcmp(r->last[k].name, metrics[i].name) != 0;)
+            k++;
+        r->last[k] = metrics[i];
+        r->n_last += k == r->n_last;
+    }
     return NULL;
+}
+
+/* Where the last line has none. */
+dt_status *dt_run_validate_late(run *r)
+{
+    for (int k = 0; k < r->n_last; k++)
+        if (strncmp(r->last[k].name, "val_", 4) == 0)
+            return NULL;
+    return dt_run_validate_again(r);
 }
 
 /* ---- the end of an epoch ---- */

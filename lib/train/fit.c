@@ -217,7 +217,7 @@ static dt_status *share(run *r)
 static dt_status *finish_weights(run *r)
 {
     if (!dt_run_is_done(r))
-        return NULL;
+        return dt_run_validate_late(r);
     r->averaged = dt_optimizer_take_averages(r->optimizer, &r->model->trainable);
     r->replaced = r->averaged;
     if (r->averaged)

@@ -99,6 +99,8 @@ dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
 /* The last metrics are of the weights as they are now: what --expect looks at is true of what is saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
+/* The last metrics of a run that --steps ended have validation's, even out of its turn: for --expect alone, callbacks and history do not see it. */
+dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
 /* Nothing of the job is left to train. */
 bool dt_run_is_done(const run *r);
 /* Takes the directory, finds where to go on, loads it. A dry run only looks. */

@@ -60,6 +60,7 @@ cp rare/history.jsonl history
 cp rare/log.csv log
 rm -r rare
 for steps in 6 9 18 30 36; do ends rare.yaml --steps $steps >pieces; done
+"$DTRAIN" fit rare.yaml output.dir=late -q --steps 6 --expect 'val_loss>0' || echo "late: exit $?"
 cmp whole pieces
 cmp history rare/history.jsonl
 cmp log rare/log.csv

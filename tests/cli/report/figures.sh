@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the summary says: the best value by the metric's own direction, none where nobody knows one; each epoch once, however often it was cut; and nothing of
-# a training that was given up for this one.
+# What the summary says: the best value by the metric's own direction, none where nobody knows one; each epoch once, however often it was cut;
+# and nothing of a training that was given up for this one.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 cd "$TEST_DIR" || exit
@@ -34,6 +34,16 @@ tiles run
 "$DTRAIN" report cut -q -o page.html
 [ "$(grep -c '"event": "epoch"' cut/record.jsonl)" -eq 2 ] || echo "not cut"
 near "$(sed -n 's|.*time in training steps</th><td><data value="\([^"]*\)".*|\1|p' page.html)" "$(value wall_s cut/record.jsonl)" 1e-12 || echo "other times"
+
+# Where an epoch's checkpoint is lost it is trained again, and those before it count as before.
+"$DTRAIN" fit job.yaml -q output.dir=lost checkpoint.save_freq=20
+rm -r lost/ckpt/step-00000030
+"$DTRAIN" fit job.yaml -q output.dir=lost checkpoint.save_freq=20
+"$DTRAIN" report lost -q -o page.html
+times=$(sed -n \
+    's/.*"event": "epoch", "epoch": \([123]\),.*"wall_s": \([^,]*\),.*/\1 \2/p' lost/record.jsonl |
+    awk '{ x[$1] = $2 } END { printf "%.12g", x[1] + x[2] + x[3] }')
+near "$(sed -n 's|.*time in training steps</th><td><data value="\([^"]*\)".*|\1|p' page.html)" "$times" 1e-9 || echo "other times: not $times"
 
 # Begun anew, it has neither the epochs nor the weights of the run before, which are there still.
 "$DTRAIN" fit job.yaml -q --fresh --inject nan@step=3 2>err && echo "no error"
