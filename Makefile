@@ -197,7 +197,7 @@ TO   = $(DESTDIR)$(PREFIX)
 BASH_TO = $(TO)/share/bash-completion/completions
 ZSH_TO  = $(TO)/share/zsh/site-functions
 FISH_TO = $(TO)/share/fish/vendor_completions.d
-CHECK_PREFIX = $(if $(filter-out 0 1,$(words $(PREFIX))),$(error PREFIX has a blank in it, which pkg-config does not take: '$(PREFIX)'))
+CHECK_PREFIX = $(if $(filter ~%,$(PREFIX) $(DESTDIR)),$(error no shell reads '~' here: write PREFIX=$(HOME)/...))$(if $(filter-out 0 1,$(words $(PREFIX))),$(error PREFIX has a blank in it, which pkg-config does not take: '$(PREFIX)'))
 install: all
 	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(TO)/lib/pkgconfig" "$(TO)/include/dtrain" "$(TO)/share/man/man1" "$(TO)/share/man/man5"
 	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)"

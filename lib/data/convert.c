@@ -112,6 +112,13 @@ static dt_status *check_texts(const dt_conversion *q, const dt_output_format *f)
     return NULL;
 }
 
+static dt_status *check_records(const dt_conversion *q, const dt_output_format *f)
+{
+    const dt_element *element;
+    const int n = dt_dataset_elements(q->data, &element);
+    return f->record && f->record->check ? f->record->check(element, n) : NULL;
+}
+
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
 {
     const size_t n = sizeof formats / sizeof *formats;
@@ -125,5 +132,6 @@ dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
     if (q->shards < 1 || q->shards > MOST_SHARDS)
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "%lld files: 1 to %d are written", (long long)q->shards, MOST_SHARDS);
     DT_TRY(check_texts(q, &formats[i]));
+    DT_TRY(check_records(q, &formats[i]));
     return (formats[i].array ? dt_convert_arrays : dt_convert_records)(q, &formats[i], files);
 }

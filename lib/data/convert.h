@@ -36,6 +36,7 @@ typedef struct dt_record_form {
     const void *plan;          /* what the writer settled at the beginning */
 } dt_record_form;
 typedef struct dt_record_writer {
+    dt_status *(*check)(const dt_element *elements, int n);                           /* what it cannot write; NULL: nothing */
     void *(*plan)(dt_arena *arena, const dt_record_form *f);                          /* NULL: nothing to settle */
     void (*header)(const dt_record_form *f, dt_str *out);                             /* of each file; NULL: none */
     void (*record)(const dt_record_form *f, const void *const *row, dt_str *out);     /* row[n]: an example's values */

@@ -72,6 +72,33 @@ static void place_job_columns(table *t, const dt_element *e)
     }
 }
 
+static const char *shared_column(const dt_stored *a, const dt_stored *b)
+{
+    for (int i = 0; i < a->columns.n; i++)
+        for (int k = 0; k < b->columns.n; k++)
+            if (strcmp(a->columns.v[i], b->columns.v[k]) == 0)
+                return a->columns.v[i];
+    return NULL;
+}
+
+static bool fill_alike(const dt_stored *a, const dt_stored *b)
+{
+    return a->text || b->text || (a->has_default == b->has_default && (!a->has_default || a->default_value == b->default_value));
+}
+
+/* A field that was empty is one value for this element and another for that; written is one of them. A text has the field itself. */
+static dt_status *check(const dt_element *element, int n)
+{
+    for (int e = 0; e < n; e++)
+        for (int k = 0; element[e].stored && k < e; k++) {
+            const char *shared = fill_alike(element[k].stored, element[e].stored) ? NULL : shared_column(element[k].stored, element[e].stored);
+            if (shared)
+                return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "column '%s' is of '%s' and of '%s', whose default_value is another: CSV has one field for "
+                               "both; .tfrecord and .npz have both", shared, element[k].name, element[e].name);
+        }
+    return NULL;
+}
+
 static void place_columns(table *t, const dt_element *e)
 {
     for (int64_t i = 0; i < fields_of(e); i++)
@@ -194,4 +221,4 @@ static void put_header(const dt_record_form *f, dt_str *out)
         put_line(f, NULL, out);
 }
 
-const dt_record_writer dt_csv_writer = {.plan = plan, .header = put_header, .record = put_line};
+const dt_record_writer dt_csv_writer = {.check = check, .plan = plan, .header = put_header, .record = put_line};

@@ -47,6 +47,8 @@ typedef struct dt_stored {
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
     int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
     dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
+    bool has_default;        /* of empty fields of CSV, */
+    double default_value;
     char delimiter;  /* of CSV files */
     bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
 } dt_stored;

@@ -6,8 +6,8 @@
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
  * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
- * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing. But a word of the file whose use is
- * overridden is none: who says dataset.global_batch_size=256 need not know that "{batch}" stood there.
+ * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing. But words of the file are not asked
+ * for where there are overrides: who says dataset.global_batch_size=256 need not know that "{batch}" stood there.
  */
 #include <string.h>
 

@@ -101,13 +101,20 @@ static int find_kind(const dt_sort *sort, const char *name)
     return -1;
 }
 
+/* Said by an override before: a second one of another kind is a fault, and told as one. */
+static bool is_overridden(const dt_job *j, const dt_tree *t)
+{
+    const dt_source *said = t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source : t->at.source;
+    return said != j->tree->at.source && said != j->base;
+}
+
 /* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one, which has nothing of the file's. Of the same one
  * by another name, `adam`, the arguments stay. */
 static void change_kind(dt_job *j, const dt_sort *sort, const char *assignment)
 {
     const size_t n = strlen(sort->key), stem = strlen("compile.");
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);
-    if (strncmp(assignment, sort->key, n) != 0 || assignment[n] != '.' || !t)
+    if (strncmp(assignment, sort->key, n) != 0 || assignment[n] != '.' || !t || is_overridden(j, t))
         return;
     const char **written = t->kind == DT_TREE_SCALAR ? &t->text : t->kind == DT_TREE_MAP && t->n == 1 ? &t->entry[0].key : NULL;
     const char *name = dt_arena_printf(j->arena, "%.*s", (int)strcspn(assignment + n + 1, ".="), assignment + n + 1);

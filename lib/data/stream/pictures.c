@@ -31,8 +31,9 @@ static bool is_folder(const unsigned char *first, int64_t n)
 static bool read_layout(const dt_stream_source *s, dt_image_layout *out)
 {
     const dt_tree *element = dt_tree_get(s->job->tree, "element");
-    if (strcmp(s->job->format->kind.name, "image_folder") != 0)
+    if (!element || strcmp(s->job->format->kind.name, "image_folder") != 0)
         return false;
+    element = dt_tree_without_nulls(s->arena, element);
     dt_status *bad = dt_image_layout_read(s->arena, element, out);
     const bool found = !bad && strcmp(element->entry[out->image].key, s->element[0].name) == 0;
     dt_status_free(bad);

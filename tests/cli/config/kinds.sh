@@ -39,3 +39,5 @@ sed -i '/^ *loss:/d; /metrics:/d' "$tiny"
 compiled two.yaml compile.loss.side=mse compile.loss.kind.SparseCategoricalCrossentropy.ignore_class=0
 # elsewhere what is too much is told where it is said
 show validate "$TEST_DIR/brief.yaml" model.layers.1.LSTM.units=4 compile.optimizer.Adamm.learning_rate=0.1
+# two overrides of different kinds: neither goes unheard
+show validate "$tiny" compile.optimizer.Adam.learning_rate=0.5 compile.optimizer.SGD.momentum=0.9

@@ -40,6 +40,10 @@ again 'k,n\nb,01\na,2\n' 'element: {x: {column: n}, y: {column: k, dtype: int32,
           words: {columns: [k, k], dtype: int8, vocabulary: [b, a]}, n: {column: n, dtype: string}}'
 again '2,0.1,3\n4,5,6\n' 'header: false, element: {x: {columns: [0, 1]}, y: {columns: [1, 1], dtype: float64}, z: {column: 0, dtype: int8}}'
 
+printf 'a,b\n,4\n' >own.csv
+show data convert job.yaml -o again.csv 'dataset.element={x: {columns: [a, b], default_value: 0.5}, y: {column: a, dtype: int32, default_value: -1}}' \
+    dataset.header=true
+
 echo "other data have commas and the elements' names"
 again 'x;y\n1;no\n2;yes\n' 'field_delim: ";", element: {x: {columns: [x]}, y: {column: y, dtype: int32, vocabulary: [no, yes]}}'
 exits 0 data convert job.yaml -o mapped.csv --mapped
