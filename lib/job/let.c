@@ -63,17 +63,12 @@ dt_status *dt_let_find(dt_job *j, dt_substitution *c)
     return faults;
 }
 
-static bool is_of_files(const dt_job *j, const dt_source *source)
-{
-    return source == j->tree->at.source || (j->base && source == j->base);
-}
-
 /* Of what is planned, all that files name: plans are for other strategies and sizes than theirs. Else an override that changes nothing is told. */
 static bool may_be_idle(const dt_job *j, const dt_entry *e)
 {
-    bool in_files = is_of_files(j, e->key_at.source);
+    bool in_files = dt_job_is_of_files(j, e->key_at.source);
     return e->value->kind == DT_TREE_NULL || (in_files && j->purpose == DT_FOR_PLAN) ||
-           (in_files && j->overridden && is_of_files(j, e->value->at.source));
+           (in_files && j->overridden && dt_job_is_of_files(j, e->value->at.source));
 }
 
 dt_status *dt_let_check_used(const dt_job *j, const dt_substitution *c)

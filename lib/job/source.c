@@ -101,11 +101,15 @@ static int find_kind(const dt_sort *sort, const char *name)
     return -1;
 }
 
+bool dt_job_is_of_files(const dt_job *j, const dt_source *source)
+{
+    return source == j->tree->at.source || (j->base && source == j->base);
+}
+
 /* Said by an override before: a second one of another kind is a fault, and told as one. */
 static bool is_overridden(const dt_job *j, const dt_tree *t)
 {
-    const dt_source *said = t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source : t->at.source;
-    return said != j->tree->at.source && said != j->base;
+    return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source : t->at.source);
 }
 
 /* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one, which has nothing of the file's. Of the same one
