@@ -74,23 +74,23 @@ DT_API int dt_report(dt_status *s)
 
 /* "DT017  title\n\ndetail\n" as one constant per row: the number's digits are characters, which strings cannot be made of,
  * so they stand in an array before the rest. */
-#define DT_ERROR(id, number, exit_code, kind, title, detail)                                         \
-    static const struct {                                                                            \
-        char head[7], rest[sizeof(title "\n\n" detail "\n")];                                        \
-    } explain_##id = {                                                                               \
-        {'D', 'T', '0' + (number) / 100 % 10, '0' + (number) / 10 % 10, '0' + (number) % 10, ' ', ' '}, \
+#define DT_ERROR_TEXT(id, title, detail)                                                                      \
+    static const struct {                                                                                     \
+        char head[7], rest[sizeof(title "\n\n" detail "\n")];                                                 \
+    } explain_##id = {                                                                                        \
+        {'D', 'T', '0' + DT_E_##id / 100 % 10, '0' + DT_E_##id / 10 % 10, '0' + DT_E_##id % 10, ' ', ' '}, \
         title "\n\n" detail "\n"};
-#include "base/errors.h"
-#undef DT_ERROR
+#include "base/error_texts.h"
+#undef DT_ERROR_TEXT
 
 DT_API const char *dt_explain(int number)
 {
     switch (number) {
-#define DT_ERROR(id, n, exit_code, kind, title, detail) \
-    case n:                                             \
+#define DT_ERROR_TEXT(id, title, detail) \
+    case DT_E_##id:                      \
         return (const char *)&explain_##id;
-#include "base/errors.h"
-#undef DT_ERROR
+#include "base/error_texts.h"
+#undef DT_ERROR_TEXT
     default:
         return NULL;
     }

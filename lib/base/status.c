@@ -23,8 +23,12 @@ enum {
     WINDOW_BEFORE = 60,  /* ... of these at most before the place */
 };
 
+#define DT_ERROR_TEXT(id, title, detail) static const char title_##id[] = title, detail_##id[] = detail;
+#include "base/error_texts.h"
+#undef DT_ERROR_TEXT
+
 static const dt_error_row rows[] = {
-#define DT_ERROR(id, number, exit_code, kind, title, detail) {number, exit_code, kind, title, detail},
+#define DT_ERROR(id, number, exit_code, kind) {number, exit_code, kind, title_##id, detail_##id},
 #include "base/errors.h"
 #undef DT_ERROR
 };

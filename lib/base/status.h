@@ -43,7 +43,7 @@ typedef struct dt_place {
     size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
 } dt_place;
 
-/* One row of base/errors.h. */
+/* One row of base/errors.h, with its text from base/error_texts.h. */
 typedef struct dt_error_row {
     int number;         /* 17 for DT017 */
     int exit_code;      /* job-spec.md's table; also the dt_status_code of statuses made with this row */
@@ -53,7 +53,7 @@ typedef struct dt_error_row {
 } dt_error_row;
 
 typedef enum dt_error {
-#define DT_ERROR(id, number, exit_code, kind, title, detail) DT_E_##id = number,
+#define DT_ERROR(id, number, exit_code, kind) DT_E_##id = number,
 #include "base/errors.h"
 #undef DT_ERROR
 } dt_error;
