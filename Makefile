@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # dtrain: one program (cmd/) on one library (lib/). GNU make; everything is built under build/.
 #
 #   make              the program, the libraries
@@ -101,7 +102,7 @@ $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 # Texts that are compiled in: each line of FILE as a string, for `#include "ROOM/FILE.inc"` between braces.
 $(BUILD)/embedded/%.inc: lib/%
 	@mkdir -p $(@D)
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+	sed '/SPDX-License-Identifier/d; s/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
 $(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
 

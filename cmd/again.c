@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See again.h. Values are those that options have, so what the environment says is written out as well. */
 #include "again.h"
 

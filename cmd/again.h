@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call as words that a shell reads, to be given again. */
 #ifndef CMD_AGAIN_H
 #define CMD_AGAIN_H

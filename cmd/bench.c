@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain bench: published numbers against what the simulator predicts. */
 #include "verb.h"
 

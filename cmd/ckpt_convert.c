@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt convert: a checkpoint's weights as a file of another kind. */
 #include <string.h>
 

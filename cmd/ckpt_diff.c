@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt diff: how far two checkpoints are apart. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt inspect: what lies in a checkpoint. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt ls: the checkpoints of a run. */
 #include <stdlib.h>
 

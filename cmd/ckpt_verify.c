@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain ckpt verify: whether checkpoints are whole. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What may stand where on a command line, for shells that complete it. It is read off the words that the tables of verbs use for operands and
  * values ("JOB [key.path=value...]", "FILE"), and off the list of keys of job files, so that nothing is written down twice.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain completions: what makes a shell complete our command lines, made from the tables that they are read by. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain config diff: what two jobs, or a job and a run, say otherwise. */
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain config init: a small job to begin with. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain config reference: all that a job file may say, as Markdown: docs/job-file.md, made of the tables that job files are read by. Of what tables do not
  * know, an example for each section, all of them together are one job.

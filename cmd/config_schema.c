@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain config schema: what a job file may say, for editors and other programs. */
 #include "verb.h"
 

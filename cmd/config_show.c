@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain config show: a job as it is resolved. */
 #include "verb.h"
 

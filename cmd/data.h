@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs that look at data share: a job and its overrides, or files. */
 #ifndef CMD_DATA_H
 #define CMD_DATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain data convert: data in another format. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain data inspect: what data holds. */
 #include "data.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain data shards: which worker reads which examples. */
 #include "data.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain data synth: draws sample data. */
 #include "verb.h"
 

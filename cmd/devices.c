@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain devices: what this machine has to compute with. */
 #include "verb.h"
 

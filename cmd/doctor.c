@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain doctor: what a report of a fault begins with. */
 #include "verb.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See env.h. */
 #define _GNU_SOURCE /* environ */
 #include "env.h"

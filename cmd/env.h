@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables of the environment that dtrain reads beside those that stand for an option. */
 #ifndef CMD_ENV_H
 #define CMD_ENV_H

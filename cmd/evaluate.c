@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain evaluate: the exact metrics of a checkpoint. */
 #include "env.h"
 #include "expect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --expect 'val_accuracy>=0.94': a gate on the last value of a metric. */
 #ifndef CMD_EXPECT_H
 #define CMD_EXPECT_H

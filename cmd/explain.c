@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain explain: the long text of an error number. */
 #include <ctype.h>
 #include <stdlib.h>

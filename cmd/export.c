@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain export: a trained model as a file that other programs read. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain fit: trains a job. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain help: the usage screen and the page of a verb, both made from the tables. */
 #include <string.h>
 

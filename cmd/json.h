@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON Lines on standard output. A line is built in a text and printed whole, so a reader never sees half of one. */
 #ifndef CMD_JSON_H
 #define CMD_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain lower: what the compiler made of a job. */
 #include "env.h"
 #include "verb.h"

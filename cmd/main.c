@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or looked at before the
  * verb is known, so that `dtrain --version` costs no more than starting a process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain man: manual pages in roff, made from the tables that command lines and job files are read by: dtrain.1, one for each verb
  * (dtrain-fit.1), and dtrain-job.5 with every key. `make install` puts them where man looks.

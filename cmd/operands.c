@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands: the job and its overrides, and what is wrong with a command line. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading the command line: a walk over the words with the tables of options beside it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What dtrain says. Results go to standard output, everything else to standard error, and whole lines also to --log-file.
  *

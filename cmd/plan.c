@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain plan: what a job needs of its slice, before anybody books it. */
 #include <stdlib.h>
 #include <string.h>

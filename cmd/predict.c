@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain predict: a model's outputs, row by row, as they are computed. */
 #include <string.h>
 

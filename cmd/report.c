@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain report: one HTML page about runs. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completions for bash: tables in `case`s, and one function that walks over the words before the cursor. bash cuts words at '=' and ':', so the
  * function cuts the line itself, at blanks, and gives back what stands behind the last of these characters. A word cut at '@' keeps it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Completions for fish: one `complete` for each option of each verb, under the condition that the verb stands before the cursor. */
 #include <stdlib.h>
 #include <string.h>

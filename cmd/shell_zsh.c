@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Completions for zsh: _arguments with a specification for each option, made from the tables; keys of jobs one step at a time. */
 #include <stdlib.h>
 #include <string.h>

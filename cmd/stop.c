@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See stop.h. The flags are the only variables of the program that are not somebody's: a handler has no argument. */
 #include "stop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signals. The first SIGINT, SIGTERM, SIGHUP or SIGXCPU asks fit to finish its step, save and stop; a second one to stop at once;
  * SIGUSR1 to save and go on. Handlers set flags; fit looks at them once a step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of text: numbers as people and as programs read them, names made fit for terminals, JSON and shells. */
 #ifndef CMD_TEXT_H
 #define CMD_TEXT_H

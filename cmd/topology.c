@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain topology: a slice drawn, with the replicas of a job on it. */
 #include <stdlib.h>
 

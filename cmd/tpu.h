@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job on another slice than it says: --tpu as overrides. */
 #ifndef CMD_TPU_H
 #define CMD_TPU_H

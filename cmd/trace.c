@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain trace: what threads did in real steps of a run, or what cores would do in a virtual step of a job, for trace viewers. */
 #include <sys/stat.h>
 

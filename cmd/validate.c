@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain validate: all errors of jobs, without training. */
 #include <stdlib.h>
 #include <string.h>

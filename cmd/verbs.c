@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs, and finding one in it. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verbs, in the order of the usage screen: VERB(name) is the row verb_<name>. No include guard. */
 VERB(fit) VERB(evaluate) VERB(predict)
 VERB(validate) VERB(plan) VERB(topology) VERB(explain)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watching a run: remembers what must be said at its end, and tells what happens, in lines for people (watch_text.c) or in
  * JSON lines for programs (watch_json.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last whatever happens; `step` comes
  * about twice a second, or for every step with --every-step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run for people: what it is in a few lines, then one line an epoch. On a terminal the line of the running epoch is drawn
  * again and again, with a bar; elsewhere only finished epochs are printed, so that a log stays a log.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* assign_to_logical_device.c: four replicas with two logical devices each; a sum on the first of them. */
 #include <dtrain.h>
 #include <stdio.h>

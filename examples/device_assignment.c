@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_assignment.c: one replica on two logical devices, and an operation on one of them. */
 #include <dtrain.h>
 #include <stdio.h>

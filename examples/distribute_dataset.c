@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* distribute_dataset.c: the batches of a data set, cut for the replicas. */
 #include <dtrain.h>
 #include <stdio.h>

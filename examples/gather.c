@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gather.c: the replicas' tensors joined along an axis. */
 #include <dtrain.h>
 #include <stdio.h>

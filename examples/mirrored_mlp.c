@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mirrored_mlp.c: a Keras-like model under MirroredStrategy. */
 #include <dtrain.h>
 #include <stdio.h>

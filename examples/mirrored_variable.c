@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mirrored_variable.c: variables made in a strategy's scope have a copy on each replica. */
 #include <dtrain.h>
 #include <stdio.h>

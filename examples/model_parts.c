@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* model_parts.c: two models called one after the other, trained together under TPUStrategy. */
 #include <dtrain.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reduce.c: one value from what the replicas return, and where it lies. */
 #include <dtrain.h>
 #include <stdio.h>

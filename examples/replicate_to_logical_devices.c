@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * replicate_to_logical_devices.c: images cut in two for the logical devices of each replica, labels and outputs whole on both.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * split_to_logical_devices.c: an image cut into 2 x 4 tiles for the 8 logical devices of one replica.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tfrecord.c: records of several files, distributed. The files are written first, in the format's own terms. */
 #include <dtrain.h>
 #include <stdio.h>

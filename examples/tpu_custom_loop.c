@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tpu_custom_loop.c: a training step on a TPUStrategy, over data sets that a function makes for each host. */
 #include <dtrain.h>
 #include <stdio.h>

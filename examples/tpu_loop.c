@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tpu_loop.c: a custom training loop under TPUStrategy. */
 #include <dtrain.h>
 #include <stdio.h>

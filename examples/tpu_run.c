@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tpu_run.c: a function on every replica of a TPUStrategy, each with its own part of a distributed value. */
 #include <dtrain.h>
 #include <stdio.h>

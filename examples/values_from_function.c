@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* values_from_function.c: distributed values from a function of the replica, for run, reduce and gather. */
 #include <dtrain.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libdtrain: train models on one core or on a simulated pod, with the contract of tf.distribute, from C.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of back ends, and calls through it. */
 #include "backend/backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Back ends: who computes. A back end takes whole programs; nobody above asks which one it is.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpu: the executor. What it offers is shared with sim (cpu.h), which runs the same way. */
 #include "backend/cpu.h"
 

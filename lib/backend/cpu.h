@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu back end's functions, for those that compute as it does. */
 #ifndef DT_BACKEND_CPU_H
 #define DT_BACKEND_CPU_H

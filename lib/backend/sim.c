@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sim: a slice that is not there. The numbers are real, computed by cpu; the slice's memory is a ceiling that compiling respects,
  * its speed a virtual clock. So a job that would not fit fails here as it would there, before the first step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arenas are lists of zeroed blocks; an allocation is a step of a pointer. Blocks double from 4 KiB to 1 MiB, so that a
  * tiny job costs one page and a large graph few calls of the system. Under AddressSanitizer what has not been handed out

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory with one lifetime: everything taken from an arena is given back at once with it. Graphs, job trees and compiled
  * programs live in one arena each. Small host allocations do not fail: when the system has no memory left, one hook ends

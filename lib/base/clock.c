@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The monotonic clock; it cannot fail on any system that runs this. */
 #include "base/clock.h"
 

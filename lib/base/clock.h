@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time. Durations come from the monotonic clock, so that setting the clock back harms nothing. */
 #ifndef DT_BASE_CLOCK_H
 #define DT_BASE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What people read about each error: DT_ERROR_TEXT(id, title, detail). The title is one line. The detail is what
  * `dtrain explain DTnnn` prints: what the error means, an example, what helps. Every row of base/errors.h has its text

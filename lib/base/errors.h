@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The catalogue of errors: DT_ERROR(id, number, exit code, kind), one line each. Kinds are tf.distribute's: ValueError,
  * TypeError, RuntimeError, NotFoundError, ... base/error_texts.h has what people read, so that a changed text rebuilds two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The counter behind DTRAIN_FAULT_WRITE: the only variable of the library, and absent from ordinary builds. */
 #include "base/fault.h"
 

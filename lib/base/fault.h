@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults on purpose, in builds with -DDT_FAULTS only: the Nth call of the system through which dtrain writes fails.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked before anything is
  * allocated. Writing: everything dtrain writes goes through this seam, with write(2) itself, so that every error is seen,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading files: nothing but regular ones, and never more than was asked for. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a name away from what has it: removing a file, and letting two names change places in one step. */
 #define _GNU_SOURCE /* renameat2 */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that users name for output. Redirection and cp write to what a link leads to, and so do we: the new file is committed where the link ends, under that
  * name, and the link stays. What a run writes below its own directory goes through no link at all (file_write.c).

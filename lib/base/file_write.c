@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing files and directories: each call of the system stands here once, goes through the fault seam, and is checked. */
 #include <dirent.h>
 #include <errno.h>

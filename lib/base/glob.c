@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Globs with groups. fnmatch knows no {a,b}, so a group is written out first, from the left:
  *

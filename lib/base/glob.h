@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns over paths: `*`, `?` and `[...]` as fnmatch has them (they match '/' too), and groups {a,b}, which may stand in one another. */
 #ifndef DT_BASE_GLOB_H
 #define DT_BASE_GLOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Half precision: one bit of sign, 5 of exponent (bias 15), 10 of fraction; denormals are multiples of 2^-24. */
 #include "base/half.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SHA-256 by OpenSSL's own functions for it, which pick the processor's SHA instructions; and quick ones for maps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The instruction sets that loops are compiled for: a room's simd/ folder is built once for each, from one text, and what runs is chosen when
  * it runs. DTRAIN_INSTRUCTIONS=avx2 takes the processor for one that has no more.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing JSON: one flag, `comma`, is all the state there is. */
 #include "base/json.h"
 

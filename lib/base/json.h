@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing JSON. Reading is jansson's. Commas are added by the writer; numbers are the shortest decimals that round-trip;
  * not-a-number and infinities, which JSON lacks, become null.

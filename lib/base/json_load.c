@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See json_load.h. Allocation functions are jansson's for the whole program; those that somebody else has set stay. */
 #include "base/json_load.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading JSON: jansson's loader, with the one rule of ours that it lacks. */
 #ifndef DT_BASE_JSON_LOAD_H
 #define DT_BASE_JSON_LOAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An error that waits. A scope cannot return that it could not be entered: it is a statement, not a call. So the error is kept, for this thread,
  * until the next public call that can fail takes it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See library.h. The loader tells why it could not in words only. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/library.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries that are loaded at run time where they are there. */
 #ifndef DT_BASE_LIBRARY_H
 #define DT_BASE_LIBRARY_H

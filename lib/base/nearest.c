@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions, replacements and swaps
  * of neighbours cost 1. A name is near if about a third of its letters are wrong; then a suggestion helps more often than

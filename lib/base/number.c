@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text and back, whatever locale the program that calls us has set. */
 #define _GNU_SOURCE /* strtod_l */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of places: a slot holds the last place of its chain, each place the one before it. At most two places a slot on average. */
 #include "base/places.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Places in a list by a hash of what stands there, so that long lists need not be gone through:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts of the inverse of the normal distribution for 0 < p < 1: M. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37 (1988), good to
  * 1e-16: a rational function in the middle (a / b), two for the tails (c / d, e / f). They are here for one number (random.c) and for many at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so what is drawn depends on
  * what it is for and never on who draws it or when. Streams are keyed by (seed, purpose); counters are example and offset.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See random_many.h. */
 #include "base/random_many.h"
 

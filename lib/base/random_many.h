@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many random numbers at a time, each the first of a stream of its own: what dt_random_uniform and dt_random_normal give, bit for bit. */
 #ifndef DT_BASE_RANDOM_MANY_H
 #define DT_BASE_RANDOM_MANY_H

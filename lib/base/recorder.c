@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See recorder.h. A writer fills the next place of its ring, then says so by `written`; a reader takes no more than it said. */
 #include "base/recorder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What threads did, and when: spans of time for trace viewers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shortest decimal that reads back as a number, in the notation of %g.
  *
  * The C library finds it by trial: print with ever more digits until the text reads back. A table of predictions has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys come from others, who cannot make keys collide without knowing its key. */
 #ifndef DT_BASE_SIPHASH_H
 #define DT_BASE_SIPHASH_H

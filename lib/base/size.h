@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes with their units, as people write them. */
 #ifndef DT_BASE_SIZE_H
 #define DT_BASE_SIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Status objects: made, added to, chained, asked. How they look in print is report.c.
  *

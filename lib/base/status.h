@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a number (DTnnn), a
  * text, the place in a file where the fault lies, and notes added on the way up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a status holds; for status.c, which makes it, and report.c, which prints it. */
 #ifndef DT_BASE_STATUS_IMPL_H
 #define DT_BASE_STATUS_IMPL_H

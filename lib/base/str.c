@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The growable string, and the one place where texts from outside are made fit to print. */
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool is built from one part, the gate: a counter that somebody raises and others wait for. `start` opens when there is
  * work, `done` when the last lane has finished it, `join` when the last lane has come to a join.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lanes: a pool of our own threads that run one function together, and the joins between its parts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives as schedules: which rank sends which chunk to whom in which round. Pure data, made by a function of the number of
  * ranks: it is priced (dt_schedule_cost), drawn (dt_schedule_print) and run (fabric/run.h) without any of the three knowing the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a schedule costs on links. Every message is routed, and what it carries is counted on each link it takes, in its direction.
  * A round lasts as long as its busiest link, or its longest way if the messages are small; rounds wait for each other.

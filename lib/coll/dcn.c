@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "coll/dcn.h"
 
 /* One way between two machines of a data centre: assumed, nobody publishes it for these. Base round trips of some 25 us are told of Google's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The data-centre network between slices. Every chip has a part of it (dt_chip.dcn_Bps), and sends straight to the chips at the same place of other
  * slices; there is no torus. So what goes over it is best as small as can be: of an all-reduce over several slices the reduce-scatter and

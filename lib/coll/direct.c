@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exchanges without rounds, written out: everybody's message goes straight to where it is wanted; and a broadcast, whose pieces follow each
  * other down a tree:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a collective costs where the groups that do it stand: the one entry for the rest of the program. All groups do it at the same
  * time, so they contend for links.

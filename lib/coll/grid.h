@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of ranks that stand in a grid. Along each axis of the mesh a group has ranks at equal distances; side by side there are as many groups as
  * there are bases, so that all groups together are one grid again:

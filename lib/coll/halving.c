@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recursive halving and doubling: partners at distance 1, 2, 4, ... exchange all they have. All-gather of 4 ranks:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Line: for ranks in a row whose ends are not linked. Chunks spread from their owner to both sides until they fall off the ends:
  *

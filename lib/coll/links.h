@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes on links: a message is routed, and what it carries is counted on every link it takes, in that link's direction.
  *

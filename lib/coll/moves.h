@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list that an algorithm's rule writes, round by round. */
 #ifndef DT_COLL_MOVES_H
 #define DT_COLL_MOVES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prices of exchanges between places that need not be a grid. Every message of all groups is routed, and counted on its links.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules as drawings: a row for each round, a column for each rank, in it one number for each chunk: of how many ranks it holds the
  * values; "." is nothing yet. all_reduce by the ring:

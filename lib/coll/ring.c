@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ring: everyone passes to the next what came in from the one before. All-gather of 4 ranks, chunks named by their owners:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From an algorithm's all-gather to the schedule of a collective. Backwards in time an all-gather is a reduce-scatter: where a
  * chunk went from a to b, b's part of the sum now goes to a.

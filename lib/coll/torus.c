@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ways to use a grid. The names and the numbers of colours are those that the compiler of real TPUs gives: for large buffers rings in one
  * direction, a colour for each rotation of the axes and each direction; for small ones pincers, which close in from both sides and so go

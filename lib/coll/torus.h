@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives on tori, as colours and phases. A colour is an equal share of the buffer; it goes through the axes of the grid one after the
  * other, a phase each: a ring or a line along that axis, in all rows of the grid at once. Colours take the axes in another order, or go the other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the same time, so what the links of one row
  * carry in a round is what all carry.

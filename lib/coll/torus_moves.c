@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A torus schedule written out. The buffer is cut into equal parts, one for each colour, and each of these as its phases say: the first phase
  * of a reduce-scatter leaves a rank that stands i-th in its row the i-th part, the next one a part of that. So the chunks that are in

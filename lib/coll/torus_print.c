@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Torus schedules as drawings: a line for each colour, a column for each phase, in it a row of the axis and what goes along it. An all-reduce of
  * 16 MiB on a torus of 4 x 4:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Twisted slices. Round a short axis one comes back k further on the long ones, so that a ring along it has several laps and is as long as the
  * longest axis: with k = 4, sizes 4 x 8, in x

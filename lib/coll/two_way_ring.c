@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two-way ring: chunks travel both ways round and meet half-way, so that both directions of every link work and the way is half as
  * long. Each rank owns two chunks; with an even number of ranks the rank opposite gets one from each side:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is refused before libyaml sees it: texts that are too large, that hold bytes which are no UTF-8 or characters that
  * no job needs, and the one construct in which libyaml 0.2.5 takes quadratic time before its first event (%TAG directives

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars
  * their types, so `off`, `1e-4`, `010` mean what the field says or are refused. Reading goes on after a fault: all faults

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this room share; for them only. */
 #ifndef DT_CONF_CONF_IMPL_H
 #define DT_CONF_CONF_IMPL_H

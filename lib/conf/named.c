@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Things that a job file names: layers, losses, optimizers, formats. A thing is written as its name alone, or as a mapping from
  * its name to its arguments; the name selects a row, the row's field table reads the arguments.

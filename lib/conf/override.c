@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Overrides: `key.path=value` from the command line. The whole assignment is a source of its own, "override 1", so that every
  * fault in it, found now or by a field table later, has a place with a caret.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From libyaml's marks, which count characters from 0, to places in a source. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The canonical text of a tree, for hashes: JSON with keys in byte order, numbers in one spelling (1e-3 is 0.001), what is quoted
  * a string. Two files that differ in comments, layout or the order of keys have one text.

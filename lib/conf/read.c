@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job file, or standard input, as a tree. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scalars get their types from the field that reads them, never from YAML's guesses: `no` is text where text is wanted and an
  * error where true or false is; 010 is refused because half of the readers think it is 8.

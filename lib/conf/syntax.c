@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Syntax errors in words that help. libyaml says at which token its grammar failed, which often is far behind the mistake:
  * after a bracket that was never closed the rest of the file is one long list. So the text is looked at once more, from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From libyaml's events to a tree. The event interface is used, not yaml_parser_load, because that accepts duplicate keys,
  * ignores second documents, loads cyclic graphs, and recurses. Here a stack of at most 64 levels holds the lists and maps that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values that nobody keeps: an element-wise value that costs next to nothing to make from one array, and is read more than once, is made again by each of its readers,
  * as a TPU's compiler does. It is then another name for that array. So of a normalisation and the activation behind it only what a convolution

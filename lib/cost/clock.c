@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The virtual clock of a device: kernels on the chip, collectives on its links and between slices, side by side as far as the program's data
  * allow. Whoever is free takes the first thing in the order of the program that has what it needs; if there is none, it waits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of a kernel's price share. */
 #ifndef DT_COST_CORE_IMPL_H
 #define DT_COST_CORE_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products on matrix units. A unit of s x s holds a tile of one operand while rows of the other stream through it, one a cycle:
  *

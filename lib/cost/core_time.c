@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Time of a kernel on a device: matrix units, memory and vector units work side by side (core_product.c), behind the launch and with the ends that
  * nothing hides.

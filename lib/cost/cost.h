@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What programs cost on chips and links. Nothing here computes a value or allocates one: types and tables go in, seconds and bytes come out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this room share. */
 #ifndef DT_COST_COST_IMPL_H
 #define DT_COST_COST_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table that scripts/expected-error makes from `dtrain bench --simulator`. */
 #include "cost/expected_error.h"
 

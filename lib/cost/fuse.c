@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels: nodes that a TPU's compiler would run as one launch, so that what lies between them never reaches memory.
  *

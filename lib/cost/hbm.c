@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a device holds while it runs a program. Variables lie there for good; a value lies there from the place of the kernel or collective that makes
  * it to the last one that reads it; the peak is the place where most does.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How arrays lie in HBM. Two dimensions lie in tiles of 8 sublanes by 128 lanes, and both are filled up; the compiler chooses which two, and their
  * order, so that least is lost: 100 columns of 1,024 rows lie across sublanes, where they lose 4 and not 28. Tiles of few sublanes are shorter:

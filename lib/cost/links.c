@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives of a program on the links of its slice. The devices of the mesh stand at places of the topology, and all groups that differ in other axes do a
  * collective at the same time, so they share links. What was asked once is kept: blocks of a model ask the same again and again.

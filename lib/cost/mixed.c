@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mixed precision, as far as a price goes: which dtype each value of a program is kept in under Keras' policies. Layers cast what they read, so a weight is
  * gathered from other replicas in the narrow dtype; gradients of variables are cast back before they are summed. Both

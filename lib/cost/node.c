@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A node as it is priced: its type on one device, what its op costs alone. */
 #include "cost/cost_impl.h"
 #include "op/across.h"

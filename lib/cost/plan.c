@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan put together: kernels, memory, the clock, and what each layer has of them. */
 #include "cost/plan.h"
 

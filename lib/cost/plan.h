@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan: what a program needs of a slice, without running it. Bytes a device by kind, the time of a step and its parts, traffic, what each layer
  * is bound by.

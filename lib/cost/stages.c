@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs whose ops have places: each device does something else, so that they form a pipeline (pass/spmd/stages.c), whose timeline is the time of
  * the step. Forward and backward work is done for each micro-batch, updates once; parts and layers are the mean of all devices, and what a device

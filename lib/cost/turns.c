@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose turn it is on a unit: of all launches that wait for nothing else, the first in the program that is ready, else the one that is ready soonest. Two heaps: those
  * that are ready by the time at which the unit is free, by place; those that will be, by time. That time only grows, so each goes from the second to the first once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One part of a data set as a list of array files, one an element. Opening reads the headers and compares what they declare with
  * the bytes that are there; nothing is allocated before that. Rows are loaded when they are first wanted: a job that only looks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Array files: a header, then rows of equal shape, one row an example. IDX and NPY are such files; they differ in their headers
  * and share everything else. A format's file reads headers; this one checks them against the bytes that are there, loads rows,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What readers of headers share: bytes that must be there, and files that are something else. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One loop per pair of types, made by macros. A batch of images goes through here at every step, so the loops are cut into
  * blocks of a constant length: with that, gcc 12 uses vector instructions at -O2, which it does not for a length that it does

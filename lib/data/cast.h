@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops over values of one type that make values of another: what the steps of `map` do. */
 #ifndef DT_DATA_CAST_H
 #define DT_DATA_CAST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which format is written, and files that appear when they are complete; see convert.h. */
 #include "data/convert.h"
 

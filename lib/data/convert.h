@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing a data set: what the writers of formats share. A writer of arrays is given one element after the other, each in a pass of its own; a
  * writer of records is given whole batches once. Bytes are gathered and go through the write seam; a file gets its name when it is complete.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrays as NPY, NPZ and IDX. An archive's members are stored, not deflated, so that they can be read in any order; their sizes stand in the
  * directory behind them, as ZIP64 allows:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Examples as lines of CSV. Which column has which value is settled once:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Examples as records: TFRecords of tf.Examples, or lines of CSV (convert_csv.c); in one file, or in a set NAME-00000-of-00008.SUFFIX of equal parts
  * in order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of a CSV file, found by name in its header, or by number where there is none. */
 #include <string.h>
 

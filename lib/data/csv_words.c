@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job says of a CSV file's columns, and values of fields; see csv_words.h. */
 #include "data/csv_words.h"
 

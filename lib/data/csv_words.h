@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elements of CSV files: which columns they are made of, and how a field becomes a value.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening: the format's examples of each part, the split, the plans of `map`, and the checks that compare parts with each other.
  * Parts may store an element in different types and in another order; after `map` they must agree.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A data set, opened: for this room only. Any number of feeds read it, in their own threads, while it does not change. */
 #ifndef DT_DATA_DATASET_H
 #define DT_DATA_DATASET_H

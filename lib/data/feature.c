@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Features of a tf.Example as values. int64_list goes with integers (each value must fit), float_list with floats, bytes_list with
  * uint8: one string, whose bytes are the values.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features of a tf.Example as values of a type that was asked for: for jobs (tfrecord.c) and pipelines (parse_example). */
 #ifndef DT_DATA_FEATURE_H
 #define DT_DATA_FEATURE_H

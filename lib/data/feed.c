@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading ahead. Threads fill a ring of batches, the caller empties it:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A feed, as those who fill it, empty it and open it share it; feed.c says how it works. */
 #ifndef DT_DATA_FEED_H
 #define DT_DATA_FEED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing a feed: how deep its ring is, how many threads fill it, and where its batches lie. See feed.c. */
 #include <stdlib.h>
 #include <string.h>

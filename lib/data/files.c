@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of one part; see files.h. */
 #include "data/files.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of one part, as job files name them: `train: x.tfrecord`, a pattern (`part-*`), or a list of both. */
 #ifndef DT_DATA_FILES_H
 #define DT_DATA_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See fill.h. Elements whose rows lie in memory are gathered one after the other; the others example by example: fetched, decoded once for all
  * elements, straight into the memory of what is kept where there is room.

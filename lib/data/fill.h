@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filling a piece of a batch: what one thread of a feed does. It has buffers of its own; everything that threads share does not change, or knows
  * how to be shared (the format's rows, what is kept).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formats by first bytes; see guess.h. */
 #include "data/guess.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of which nothing is said: what format they have, seen by their contents, and which elements. The answer is a `dataset` mapping as text,
  * which is read like a job's, so that what is guessed is what a job would have to say.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The columns of CSV files: all records are looked at once. A first line with a field that is no number is a header. A column is of integers,
  * of numbers, or of texts, whose vocabulary is what occurs, in the order of bytes.

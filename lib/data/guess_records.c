@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The features of tf.Examples: all records are looked at once, for which features there are and how many values each has. */
 #include "data/guess.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounded decompression: a window of compressed bytes on one side, as many bytes as the caller asks for on the other, so a
  * small file that expands to a terabyte costs no more memory than an honest one. gzip allows several members one after the other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A file read once, from front to back. One that begins like gzip, whatever its name, is decompressed on the way. */
 #ifndef DT_DATA_GZIP_H
 #define DT_DATA_GZIP_H

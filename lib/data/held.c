@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Examples in memory: a format without files, for data that a program has made itself. It is named in no job file; dt_dataset_hold makes
  * the data set, which then takes the same way as all others: map, split, order, feed.

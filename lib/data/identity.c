@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See identity.h. Files are read in small pieces, so that whoever waits for the end of it waits no longer than for one. */
 #include "data/identity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of a data set hold, so that a run's data is known again: by SHA-256, as far as that is quick.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * IDX, the format of the MNIST files: two zero bytes, a type code, the number of dimensions, the sizes as 32-bit big-endian
  * numbers, then the values, big-endian too (http://yann.lecun.com/exdb/mnist/, "THE IDX FILE FORMAT").

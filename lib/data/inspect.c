@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Least, largest and mean of every element, in one pass; see inspect.h. */
 #include "data/inspect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at a data set: what its elements are, what values they have, and a few examples; and writing one in another format. */
 #ifndef DT_DATA_INSPECT_H
 #define DT_DATA_INSPECT_H

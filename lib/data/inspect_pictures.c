@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A folder of pictures by itself: classes, how many pictures each has, their sizes, and what is broken. Every picture is decoded whole, as training would.
  */

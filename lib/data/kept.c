@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See kept.h. A byte for each example says how far it is; memory that was not filled is not touched, so it costs nothing. */
 #include "data/kept.h"
 

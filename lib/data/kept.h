@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decoded examples that stay in memory: `cache`. An example is kept by the thread that decodes it first, straight into its place; from then on all
  * take it from there. Examples of other feeds over the same files are kept together, since what is kept is what files say, before `map`.

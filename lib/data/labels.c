@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that number classes: every example is looked at before training, so that a label out of range is told with its file and its place there. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Planning the steps of `map`, and what they learn on the way. A plan ends before a step that has nothing learned yet; the rows of the training part
  * go through that plan, one after the other, and the step takes a look at each. Then the plan is made again. One thread in one order: the sums are

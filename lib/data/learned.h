@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What steps of `map` learned from the training part, as Keras' layers do in `adapt`: means and variances, vocabularies. It is learned once, over the
  * rows in their order, and kept in checkpoints, so that evaluate and predict turn examples as training did.

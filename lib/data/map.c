@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading lists of steps, and plans. A step knows its arguments, what type it makes of what, and how to turn one example (map/step.h); everything
  * here goes over rows of their table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `map`: per element a list of steps that turn one example. A step is a row of map/steps.h; in a job file it is a bare name or a
  * one-key mapping, whose value may be the step's first arguments themselves.

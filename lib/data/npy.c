@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPY, what numpy.save writes: a magic string, a version, the length of a header, and the header: a Python dictionary in text
  * that says type, order and shape (numpy/lib/format.py). Three versions differ in the width of the length and the encoding of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Members of NPZ archives; see npz.h. */
 #include "data/npz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ files, what numpy.savez writes: ZIP archives with an NPY file for each array. */
 #ifndef DT_DATA_NPZ_H
 #define DT_DATA_NPZ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Permutations are computed, not stored: a pass over a billion examples needs no table of a billion numbers. */
 #include "data/order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of examples: a pure function of (seed, pass, index), so that a run resumes anywhere without remembering more than
  * three integers. An epoch is `repeat` passes over the examples; each pass has its own permutation, or with reshuffle false

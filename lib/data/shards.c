@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who reads what. The examples are numbered, and a pipeline of those numbers, file by file where the format has files, is distributed to the
  * workers by the very rewriting that distributes data. Then every worker's share is run through, and each number must come out once.

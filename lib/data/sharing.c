@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `auto_shard_policy` comes to for input workers of a run, one on each host that has replicas. AUTO shares files where a format has files whose
  * examples follow one another and there are enough of them, else single examples. One process reads for all simulated hosts, and

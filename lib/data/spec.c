@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading the `dataset` mapping: everything that can be said about it without looking at files. The keys of the format named
  * stand beside the common ones, so both tables are joined before the mapping is read. All faults come in one run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A digit is a few pen strokes; a stroke is the points that the pen passes through, joined by a smooth curve. What makes one
  * picture differ from another happens to the points, before anything is painted:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing one handwritten-looking digit. */
 #ifndef DT_DATA_STROKES_H
 #define DT_DATA_STROKES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `dtrain data synth digits`: sample data that is drawn, never downloaded. The same pictures are written twice: as the four
  * files of MNIST, and the training part as two NumPy arrays (pixels in [0, 1], one-hot labels).

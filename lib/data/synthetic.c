@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Examples drawn from (seed, part, index), for trying things out without files:
  *

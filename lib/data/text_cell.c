@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One rule for texts, wherever they come from: UTF-8 without NUL, no longer than the element says. */
 #include "data/text_cell.h"
 

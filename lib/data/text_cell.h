@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as elements store them; see dt_stored. */
 #ifndef DT_DATA_TEXT_CELL_H
 #define DT_DATA_TEXT_CELL_H

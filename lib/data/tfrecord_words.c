@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job says of a TFRecord's features, and their values; see tfrecord_words.h. */
 #include "data/tfrecord_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of TFRecords: which feature they are, and what stands for values that an example does not have. */
 #ifndef DT_DATA_TFRECORD_WORDS_H
 #define DT_DATA_TFRECORD_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values as files have them, turned into ours: byte order, and the types that we do not have widened to those that we have. */
 #include <string.h>
 

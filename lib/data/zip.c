@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZIP archives (APPNOTE.TXT of PKWARE, 4.3), as far as NPZ files need them: members that are stored or deflated, sizes of 64 bits (ZIP64), no
  * encryption, one part. The directory stands at the end:

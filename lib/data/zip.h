@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The directory of a ZIP archive, such as numpy.savez writes: where members lie and how they are packed. */
 #ifndef DT_DATA_ZIP_H
 #define DT_DATA_ZIP_H

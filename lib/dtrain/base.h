@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What all parts of the API stand on: how its functions are declared, how they fail, and what they pass around: tensors, and
  * named lists of tensors with one for all replicas or one for each.

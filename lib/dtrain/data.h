@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data sets: of files or of memory, as a job has them; cut for replicas by distribution; and as pipelines of transformations.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Job files: opened, trained, evaluated, asked for predictions, as the program's verbs do it.
  */

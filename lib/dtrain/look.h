@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can be said without training: slices, plans, devices of this machine, published rows, sample data.
  */

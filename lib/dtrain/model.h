@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models as Keras has them: made of layers, compiled, trained, saved. Loops of one's own are in step.h.
  */

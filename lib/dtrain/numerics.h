@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The numbers behind a model by themselves: what a loss, a metric, a rate, an initialiser gives.
  */

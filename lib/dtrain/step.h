@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What replicas do in a step of one's own: a function that is recorded once per signature, its values, gradients and variables, and
  * where values lie when a replica has several devices.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strategies say which devices compute and how many replicas there are; scope, run, reduce and gather are the same for all.
  * Variables remember the strategy in whose scope they were made.

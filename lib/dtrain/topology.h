@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where devices lie in the mesh of a slice, and which of them a replica has: numbers and names, without anything that runs.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a program to steps. Element-wise nodes of one shape in a group become one fused step; a set of them is kept open while
  * kernels that do not need it go ahead, and closed when somebody needs its results, or when memory it reads is about to be written.

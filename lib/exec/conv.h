@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions by a library, planned once per shape: activations with their channels last, as they lie in memory. The library keeps kernels
  * in a layout of its own: whoever runs a plan packs the kernel once and uses it many times.

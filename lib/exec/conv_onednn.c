@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions by oneDNN, single-threaded. Activations are described as they lie (channels last); the layout of the kernel is the library's
  * choice, so there is a reorder beside the convolution: from the plain kernel into that layout, or back for a kernel's gradient.

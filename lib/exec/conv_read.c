@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of the three convolutions of libraries a node is. In a graph all are convolutions: an order of dimensions, and a window.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions in the executor: what kernel_convolution.c and those who compute them share. */
 #ifndef DT_EXEC_CONVOLUTION_H
 #define DT_EXEC_CONVOLUTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine: lanes, the instruction set of our own loops, and the library that multiplies matrices. */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the executor, for its own files. */
 #ifndef DT_EXEC_EXEC_IMPL_H
 #define DT_EXEC_EXEC_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products by libraries: OpenBLAS, which is always there, and oneDNN where it is installed, 1.2 to 1.8 times faster on
  * small products. Both are loaded when they are first wanted. A product is planned once, when compiling, and run many times.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenBLAS: the base. A plan is the description; kernels are chosen by the library at each call.
  *

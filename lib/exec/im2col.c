@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions as matrix products: what any library can do. Every place of the window is a row of a matrix A, with what lies under the window as its columns; the
  * kernel is the other matrix, as it lies in memory:

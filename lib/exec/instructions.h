@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The instruction sets that our own loops are compiled for, and what the libraries call them. The best that the processor has is taken at
  * start-up; what base/isa.h says of DTRAIN_INSTRUCTIONS goes for loops and libraries alike, whatever is there.

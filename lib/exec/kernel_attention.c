@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attention, float32, without the matrix of scores: a block of queries of one head at a time, whose scores lie in the lane's scratch.
  *

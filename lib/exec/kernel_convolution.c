@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/pieces.c): by the library where it makes them fast,
  * else as matrix products, else by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand together at its front or at its
  * end: then all others flatten to rows and columns. Pieces are ranges of the result's first dimension:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general with batch dimensions: one matrix product for each index of them, wherever they stand. The heads of attention do: (B, T, N, H) by
  * (B, S, N, H) over H, a product for each example and head, whose rows lie N * H apart.

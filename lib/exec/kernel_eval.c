@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What has no kernel: the op's own eval, the definition, slow and right. A piece of it is the op applied to the same rows of its
  * inputs, where the op's rule says that these are all it needs. Also here: renamed memory (reshape), which is no work, and updates that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What only moves elements: slice, concatenate, pad, transpose, reverse, and the parts and joins of a batch. The result is made of boxes, each with a source:
  *

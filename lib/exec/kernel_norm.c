@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layer normalisation and its gradients, float32: rows of features. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random, uniform float32: what op/random.c defines, a row of an example at a time. */
 #include "exec/exec_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
 #include <math.h>
 #include <string.h>

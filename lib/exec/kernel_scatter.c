@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scatter_add of float32: sums by row number, in the order of the numbers. */
 #include <string.h>
 

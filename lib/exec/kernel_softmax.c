@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and cross-entropy over rows of class scores, float32. Labels of any integer dtype are read as int32. */
 #include "exec/exec_impl.h"
 

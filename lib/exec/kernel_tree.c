@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree_sum over a segment op that it alone reads: the V partial results are never stored. The owner of a piece makes them one after
  * the other and adds them as the fixed tree wants, keeping one buffer a level:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over images with their channels last (pooling): all channels of a place at a time, which lie together. A piece is a range of examples.
  * The maximum's gradient is found in two goes over the window: which element of it is the first that is the maximum, channel by channel,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of kernels: DT_KERNEL(name), one row each, in lib/exec/kernel_*.c. The first that fits a node computes it. */
 DT_KERNEL(dot) DT_KERNEL(dot_batch) DT_KERNEL(convolution) DT_KERNEL(kernel_gradient) DT_KERNEL(kernel_gradient_part)
 DT_KERNEL(reduce_rows) DT_KERNEL(reduce_columns) DT_KERNEL(reduce_all) DT_KERNEL(argmax)

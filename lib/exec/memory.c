@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arena: every stored value gets an offset such that values alive in the same segment do not overlap. Larger ones are placed
  * first, each at the lowest free offset. Lifetimes are counted in segments, since pieces of one segment run in any order.

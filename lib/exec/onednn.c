@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding oneDNN and its functions: see onednn.h. */
 #include "exec/onednn.h"
 

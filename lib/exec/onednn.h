@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oneDNN by dlopen, for those who make primitives of it. Its C interface changed between 2.x (descriptor structs, filled by the library)
  * and 3.x (everything behind handles); both are known here by their symbols. Structs of 2.x are passed through as bytes of ample size,

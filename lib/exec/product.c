@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Planned matrix products. The library is the engine's; where it was chosen by itself (`auto`) and refuses one, OpenBLAS makes that one: a
  * product of sizes that oneDNN does not take is no reason to stop. Which library it is depends on sizes alone, so the bits do too.

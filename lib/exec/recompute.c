@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is not kept but made again. An element-wise value that several fused steps read would be written once and read by each; often it is
  * less work to make it again from what those steps read anyway. Batch normalisation is the case in point:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run as a recording has it: each step of the executable is a mark, made before the first run that is recorded, with the names, shape and layer of the
  * nodes that it computes; a span is one piece of it on one lane. Between segments lanes wait for each other, and say so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strips: fused element-wise groups run over pieces of DT_STRIP elements, op by op, each op a plain loop over operands that lie in the
  * first-level cache. The loops (exec/simd/) are compiled once per instruction set, from one text without contraction or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Idioms: runs of instructions that optimizers are made of, done in one pass over memory. Alone, each instruction of a strip program
  * loads two strips and stores one; Adam's thirteen become one loop that loads four and stores three. An idiom does the same operations

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fused group as a strip program: nodes of one shape become instructions over registers of DT_STRIP floats.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strip programs: what strip_program.c builds, strip_idiom.c rewrites and strip_run.c runs. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fabrics by name, and the calls that every fabric has. */
 #include <assert.h>
 #include <string.h>

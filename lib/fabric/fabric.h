@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory. Ranks meet in
  * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank that has left, and

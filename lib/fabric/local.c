@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * local: ranks are threads of one process. Each rank has an inbox with a queue per sender, one lock, and one condition on which its
  * owner sleeps:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a schedule on an array. A rank walks its own list of actions; all it needs besides the array is room for the largest piece
  * that is added. Which element gets which sum in which order stands in the schedule, not here.

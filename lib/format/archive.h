@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing ZIP archives whose members are stored as they are, one after the other:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding and reading checkpoints. A damaged one is passed over with a warning as long as an older one verifies; never does training start
  * over because of one.

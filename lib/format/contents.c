@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening what is to be looked at: see contents.h. */
 #include "format/contents.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What lies in checkpoints and files of weights, for those who look at them without a model. */
 #ifndef DT_FORMAT_CONTENTS_H
 #define DT_FORMAT_CONTENTS_H

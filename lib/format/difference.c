@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * May training go on with this job from that checkpoint? What says where and how long to train may change; what says what is trained may
  * not, for the weights would be those of no job at all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See events.h. A message within a message is written by itself and then added, so that its length is known: they are small. */
 #include "format/events.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Event files, as TensorBoard reads them: TFRecords of tensorflow.Event, the first of which names the version. Scalars and histograms are tensors with
  * the names of TensorBoard's plug-ins beside them, as TensorFlow 2 and Keras write them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * history.jsonl is appended to, so a killed run may leave half a line, and one that is resumed from an older checkpoint trains epochs again
  * whose lines are there. Both go before the first new line; the file is replaced whole, and only if something has to go.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jansson parses by recursion and takes up to 240 bytes a value, so a small file can ask for much: 5 MB of "[" nest five million deep, 16
  * MiB of "{}," become a gigabyte. The text is therefore weighed first, in one pass that takes no memory.

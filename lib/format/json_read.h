@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading JSON that nobody vouches for: jansson behind limits. */
 #ifndef DT_FORMAT_JSON_READ_H
 #define DT_FORMAT_JSON_READ_H

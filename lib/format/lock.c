@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The lock is the kernel's (an open file description lock): it goes with its process, however that ends, and works between hosts on
  * NFSv4. The text in the file only tells others whom they are waiting for:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock on a run directory. */
 #ifndef DT_FORMAT_LOCK_H
 #define DT_FORMAT_LOCK_H

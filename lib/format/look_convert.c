@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt convert`: weights from one kind of file into another. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt diff`: two checkpoints, tensor by tensor. Both lists are by name, so one walk over the two meets every name once. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt inspect`: a checkpoint's state, and its tensors in numbers. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line of it has the checkpoint's step. */
 #include <inttypes.h>
 #include <math.h>

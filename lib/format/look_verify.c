@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own checksum and those of the files (dt_checkpoint_open), the
  * headers of the files, and that the weights are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is found by that.

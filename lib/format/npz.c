@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored as it is, little-endian. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trace Event JSON: one process, "this machine", with a track for each thread and one for each counter. A recording is ten times as long as its file, so it
  * is compressed as it is written: no more than some of its text is ever in memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder heard, as a file for trace viewers: Trace Event JSON, gzipped. Perfetto and chrome://tracing read it as it is. */
 #ifndef DT_FORMAT_RECORDING_H
 #define DT_FORMAT_RECORDING_H

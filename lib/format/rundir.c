@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening the run directory: everything that would stop the first checkpoint is found here, before the first step. The order matters:
  * nothing is written before the lock is ours.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing and reading safetensors files (the format: safetensors_header.c).
  *

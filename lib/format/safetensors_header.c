@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * safetensors: u64 length of the header, little-endian; the header, JSON; the data.
  *

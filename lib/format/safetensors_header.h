@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The header of a safetensors file, checked as a whole: who has one may trust its offsets. */
 #ifndef DT_FORMAT_SAFETENSORS_HEADER_H
 #define DT_FORMAT_SAFETENSORS_HEADER_H

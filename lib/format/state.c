@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.json is one line of JSON. Its last member is the SHA-256 of all bytes before that member, so that a changed seed or step is found like
  * a changed weight.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* state.json: what a checkpoint knows besides its tensors, and the checksums of its files. */
 #ifndef DT_FORMAT_STATE_H
 #define DT_FORMAT_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checkpoints are found by their names and ordered by what state.json says. Both are needed: training begun anew in a used directory has
  * fewer steps than what lies there, and is the newer all the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names in ckpt/. */
 #ifndef DT_FORMAT_STEPS_H
 #define DT_FORMAT_STEPS_H

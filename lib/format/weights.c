@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Weights by their names, from a file that anybody may have written: safetensors or NPZ, told apart by content.
  *

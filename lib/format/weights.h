@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of named arrays that other programs may have written: what lies in them. */
 #ifndef DT_FORMAT_WEIGHTS_H
 #define DT_FORMAT_WEIGHTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ files as files of named arrays: each member NAME.npy is read through once for its type, and again for its values, checksum and all. */
 #include <stdlib.h>
 #include <string.h>

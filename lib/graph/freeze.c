@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of a trace: it becomes a graph. What nothing needs is dropped, the rest stands in the order of order.c, side by side.
  */

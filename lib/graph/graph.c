@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finished graphs: their end, their verifier, and how often each node is used; and the rule of ops that cannot be split. */
 #include "graph/graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to earlier nodes and has one
  * result; nodes stand in an order in which every input comes before its use. A graph is never changed: a pass reads one and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of a graph's nodes. It depends on the structure alone: C leaves open which of f(x) and g(x) runs first in
  * dt_add(f(x), g(x)), so numbers given while tracing differ between compilers; texts, sums and bits must not.

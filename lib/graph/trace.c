@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which infers the type and numbers
  * values: the same op on the same inputs with the same attributes is the same node, so that nobody has to remember what he

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of a trace, for the room itself and for those builders of room op that make rows of their own (arguments and
  * variables: op/state.c). Everybody else uses graph.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Types: a data type and a shape. A size below zero stands for a multiple of the batch (-k: k * B), so that one trace serves
  * every batch. Counts saturate at INT64_MAX instead of overflowing: a type comes from a job file, and whoever is about to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: what outlives a step. Their memory is theirs from the start, so that running out of it is found when a model is made. */
 #include "graph/graph.h"
 

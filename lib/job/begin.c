@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where training begins: the run's directory, and the weights that `init_from` names, of interest as long as nothing is in there. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What only several sections together can get wrong. A section that is faulty itself is not asked. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job as it is resolved: after `extends`, overrides and substitutions every value still knows its place, so that it can be said where each comes
  * from. And what two jobs, or a job and a run, say otherwise.

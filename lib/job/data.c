@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The data set of a job, opened once and held against the model. */
 #include "job/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain devices: what this machine has to compute with, and why the rest is not there. Everything is asked of those who use it: the
  * instruction set of the loops, the libraries that multiply matrices, the table of back ends, the resolver of slices.

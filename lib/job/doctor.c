@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain doctor: a report of a fault is worth as much as it says of the machine. Facts are words under a label, so that text and JSON have the same;
  * problems are what will get in the way here, looked for one by one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job's model for others to run: its weights as they lie in a checkpoint, or the model as an ONNX file. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The base of a job. `extends: base.yaml` is one level deep: every key then has one of two places, and what a job says can be
  * found by looking into two files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job as a handle: opened, asked, released. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every key that a job file may have, told one by one: for completions, manual pages, the reference. Nothing is written down here but where in a job
  * the tables stand: a section has its own, and a key that names a kind ("compile.optimizer") has one for each kind, whose keys stand in a

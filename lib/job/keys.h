@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables that job files are read by, as lists: what completions, manual pages, the reference and the schema are made of. For this room only. */
 #ifndef DT_JOB_KEYS_H
 #define DT_JOB_KEYS_H

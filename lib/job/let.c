@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words of a job: sizes, names and lists that stand in it once, to be changed by one override.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at data: a job's, or files by themselves, of which is guessed what a job would say. */
 #include <stdlib.h>
 #include <string.h>

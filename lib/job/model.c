@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A model that Keras wrote, in a job. Its file is read before overrides, which then meet its layers; like a data file it is looked for beside the file
  * that names it. What a run has trained must not depend on it: to evaluate, to predict and to export, the layers are those of the run's newest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `partition` can name. Inputs and targets are elements of the data; the rest is found by tracing the model's forward pass once, with
  * variables that have no memory: every value that asks for an annotation says its name and its shape.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading `partition`: what it says, not yet whether the model has it. Reading goes on after a fault. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a logical device has of images that are cut by rows and columns, and what it gets from its neighbours: the forward pass of one replica,
  * cut as a step is, layer by layer. A layer whose windows do not divide stands there as whole.

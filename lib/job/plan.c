@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain plan: a job's programs, each priced on the job's slice. */
 #include "job/plan_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job planned: what each program of its run needs of the slice it would run on. Nothing as large as a tensor is allocated.
  *

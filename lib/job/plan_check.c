@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The priced program, compiled by somebody else. What a device does in a training step is written as StableHLO, a plug-in compiles it for the job's slice, and
  * what it tells of its program stands beside what the plan says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan held against a compiler that the user has: dtrain plan --check-with-libtpu. */
 #ifndef DT_JOB_PLAN_CHECK_H
 #define DT_JOB_PLAN_CHECK_H

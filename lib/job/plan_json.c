@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan for programs: dtrain plan --json. Bytes and seconds. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One virtual step as a Trace Event file, which Perfetto and chrome://tracing read: a process for each device, with a track for kernels and one for
  * collectives. All devices do the same, each on its own part; of large slices the first ones are written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan should not be read without: one rule, one row. */
 #include <stdio.h>
 

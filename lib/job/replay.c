@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `ckpt verify --replay N`: the steps that led to the newest checkpoint are done again, in a directory of their own, and what comes out is held against
  * it, tensor by tensor, bit by bit. A processor that computes wrong now and then, data that changed, another library of kernels: all show here, and

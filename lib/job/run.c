@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job at work: fit, evaluate, predict, lower over what session.c makes of it. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run has recorded of its steps, for `dtrain trace RUN`. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The schema of job files, JSON Schema 2020-12: the field tables in words that editors and other programs understand.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values and mappings of the schema of job files; see schema.h. A kind of field is a case of put_value; what a TREE may be, its table says as forms.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dtrain plan --search: the same job over replicas x logical devices x batch x rematerialisation x over_replicas. Every candidate is the job with
  * overrides, opened and planned as the user could do it; what a candidate's own checks refuse is counted and told.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strategy, model, optimizer and trainer made as a job says: with memory to compute, or as an outline to be planned. */
 #include "job/session.h"
 

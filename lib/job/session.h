@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job needs to compute, or to be planned. */
 #ifndef DT_JOB_SESSION_H
 #define DT_JOB_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where in a job file the tables of the rooms stand: sections, and things that are named. See keys.h. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From files to one tree: the job's file or standard input, its base, a model that Keras wrote, the overrides. Data files are relative to the job's file,
  * output to the working directory; on standard input there is no file, so everything is relative to the working directory.

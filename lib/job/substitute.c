@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}, and the words of its `let` (let.c). Every other {word} is
  * an error, so that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace. First are

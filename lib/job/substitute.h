@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Substitution at work, for the files that do it: substitute.c, let.c. */
 #ifndef DT_JOB_SUBSTITUTE_H
 #define DT_JOB_SUBSTITUTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain topology: a slice, and where the replicas of a job sit on it. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The version, which the Makefile knows; sizes as they are written on command lines. */
 #include "dtrain.h"
 

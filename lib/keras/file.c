@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson reads the text behind limits (format/json_read.h);
  * what it made becomes a tree as YAML gives, in which every value remembers the way to it. These words cost memory, so they are bounded together:

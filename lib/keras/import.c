@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The whole: a file's Sequential or functional model in the place of `keras_config`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models that Keras wrote: the text of `model.to_json()`, or the archive of `model.save("model.keras")`. What such a file says is turned into the
  * `type`, `layers` and `outputs` that a job file has, so that layers' own tables read it, check it and find its faults; nothing here knows what a

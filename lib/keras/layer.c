@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. What Keras' classes write down beyond their arguments, and
  * what they spell otherwise than they take it, stands below.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a functional model has the operations that
  * compute it as layers, and the mask as an argument of who reads it:

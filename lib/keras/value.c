@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values. Keras writes every argument of everything, in one of these forms:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Activations at work: by name in `activation:` fields, and as a traced call with arguments. Their formulas stand in files of
  * lib/model/activation, by family.

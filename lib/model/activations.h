@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of activations: DT_ACTIVATION_ROW(row, name), in files of lib/model/activation by family. A row that has several names stands here
  * once for each; the first line is index 0 of dt_activations. No include guard. */
 DT_ACTIVATION_ROW(linear, "linear") DT_ACTIVATION_ROW(relu, "relu") DT_ACTIVATION_ROW(softmax, "softmax") DT_ACTIVATION_ROW(sigmoid, "sigmoid")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading `compile`: its keys, and what layers compute in. What it says of outputs, and the metrics, are files of their own. */
 #include <string.h>
 

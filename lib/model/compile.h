@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading `compile`, from the inside: compile.c has its keys, compile_outputs.c what it says of each output, compile_metrics.c the metrics. */
 #ifndef DT_MODEL_COMPILE_H
 #define DT_MODEL_COMPILE_H

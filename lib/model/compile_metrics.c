@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the shapes of an output and of its targets,
  * and keeps its short name in the history. In a model of several outputs a metric's key begins with its output's name. A metric that gives several

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `compile` says of each output: its loss, what that counts, the data elements that hold its targets and weights. A model of one output has one of each; of
  * several they are mappings by output, or lists in the outputs' order, and one loss alone is that of all of them. null is no loss.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Configurations: the arguments of a row as JSON, in Keras' words. What was read by a field table is written by the same table; an
  * argument that is left out and has no default is null.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constraints: what a weight becomes after each update, so that it stays where it may be. As in Keras, they come last, after a mean of weights has
  * taken a weight's place, and weights that nothing trains are left alone, first values too.

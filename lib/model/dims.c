@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which dimensions a key `axis` names: of a layer's input or of a weight. */
 #include "model/layer.h"
 

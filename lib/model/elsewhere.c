@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keras' layers that a job has elsewhere: preprocessing is `map` of the data set there, what wraps a layer is a key of it, or nothing. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model at work: emitting its forward pass, a loss over it, and gradients. All of it is graph; nothing runs here. */
 #include "model/model.h"
 

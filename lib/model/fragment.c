@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text in and out: fragments of job files, and names as Keras makes them of classes. */
 #include <ctype.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rows of this room share: reading fragments and arguments. Initialisers: what weights begin as. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H

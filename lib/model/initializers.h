@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of initialisers: DT_INITIALIZER_ROW(name), in lib/model/initializer/. No include guard. */
 DT_INITIALIZER_ROW(zeros) DT_INITIALIZER_ROW(ones) DT_INITIALIZER_ROW(constant)
 DT_INITIALIZER_ROW(random_uniform) DT_INITIALIZER_ROW(random_normal) DT_INITIALIZER_ROW(truncated_normal)

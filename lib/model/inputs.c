@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What layers take from. A layer of a functional model names its inputs, layers above it, so that no circle can arise. Without names it takes from
  * the layer before it, which is all there is in a sequential model.

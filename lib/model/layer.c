@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What layers share while shapes are checked: adding weights, and refusing inputs. */
 #include <assert.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What losses and metrics share, and the public handle of a loss. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and metrics: both are graph over targets and predictions; a loss is also a metric of its name. */
 #ifndef DT_MODEL_LOSS_H
 #define DT_MODEL_LOSS_H

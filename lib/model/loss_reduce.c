@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the losses of samples to one number. With weights w, and samples that count (all, unless the loss has a mask):
  *

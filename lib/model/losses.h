@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of losses: DT_LOSS_ROW(name), in files of lib/model/loss, kin in one file. No include guard. */
 DT_LOSS_ROW(sparse_categorical_crossentropy) DT_LOSS_ROW(categorical_crossentropy) DT_LOSS_ROW(binary_crossentropy)
 DT_LOSS_ROW(mean_squared_error) DT_LOSS_ROW(mean_absolute_error)

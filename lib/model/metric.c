@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What metrics share: means under weights, and how many numbers a metric gives. */
 #include <stdlib.h>
 

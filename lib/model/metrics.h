@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of metrics: DT_METRIC_ROW(name), in files of lib/model/metric, kin in one file. No include guard. */
 DT_METRIC_ROW(accuracy) DT_METRIC_ROW(binary_accuracy) DT_METRIC_ROW(categorical_accuracy) DT_METRIC_ROW(sparse_categorical_accuracy)
 DT_METRIC_ROW(top_k_categorical_accuracy) DT_METRIC_ROW(sparse_top_k_categorical_accuracy)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models: layers, losses, metrics, optimizers and initialisers. Each is one file and one row in a table (layers.h, losses.h,
  * metrics.h, optimizers.h, initializers.h); a row begins with a dt_kind, so its arguments are read from the job file by a field

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers: reading one, the handle, and its state. What it does to variables is emitted by optimizer_emit.c. */
 #include <stdlib.h>
 #include <string.h>

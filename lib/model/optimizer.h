@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers and the schedules of their learning rates. */
 #ifndef DT_MODEL_OPTIMIZER_H
 #define DT_MODEL_OPTIMIZER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a model gives. The last layer is the output unless the model names one, or several; nothing else sets an output apart, and layers may take
  * from it. Every other layer must be taken from, so that none is trained by nobody.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mixed precision, as Keras' policies have it: variables are float32, layers compute in fewer digits. Every layer converts what it reads, so a
  * gradient comes back to its weight through that conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric

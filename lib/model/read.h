@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each layer takes from, outputs.c which are outputs. */
 #ifndef DT_MODEL_READ_H
 #define DT_MODEL_READ_H

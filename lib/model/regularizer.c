@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Penalties: what weights, or what a layer gives, add to the loss. Those of weights are one number for a batch of any size; those of what layers give
  * are a number for each example, whose mean counts. As in Keras, only weights that are trained have a penalty.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Repeat: layers that are written once and stand many times. `for` gives variables their values, lists of one length that are gone
  * through side by side; what stands under `layers` is copied for every turn, with "{variable}" in its texts replaced:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h, regularizers.h, constraints.h and initializers.h as arrays of their kinds; and what
  * arguments may be that name one of them. */
 #include "model/model.h"

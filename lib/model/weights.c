@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights by name, outside of step functions and within. */
 #include <stdlib.h>
 #include <string.h>

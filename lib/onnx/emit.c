@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes, constants and values of an ONNX graph: see emit.h. */
 #include "onnx/emit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An ONNX graph under construction: what forms of ops (forms.h) write nodes with.
  *

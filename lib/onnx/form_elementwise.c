@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Element-wise ops. Their inputs may be stretched or not: the result holds as much as the largest of them, and is stretched like the least.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows by their numbers. Negative ones count from the last, here as there; of a number that there is no row for, ONNX makes an error when the file is run. */
 #include "onnx/forms.h"
 

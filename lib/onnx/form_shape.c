@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that make, move and count values: constants, shapes, parts, sums. */
 #include "onnx/forms.h"
 

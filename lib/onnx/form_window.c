@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_window as pooling: the dimensions that windows go over come last, two others first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How ops of the table are written as ONNX operators: a row per op in forms.c. An op without a row is a composite, which is taken apart first
  * (dt_decompose), or has no place in a model that is only asked for its outputs: NO_ONNX.

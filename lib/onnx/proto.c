@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing messages. The length of a message stands before it and is known after it, so that a length always takes five bytes (a varint may have
  * leading zeros) which are filled in at the end.

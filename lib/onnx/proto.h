@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX files are protocol buffers. What stands here is the few messages that a model without control flow is made of, field by field, from
  * onnx.proto (IR version 8), and a writer for them.

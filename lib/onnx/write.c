@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model: see onnx.h. */
 #include "onnx/onnx.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * abs: y = |x|. The gradient at 0 is 0.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What collectives over devices share: see across.h. */
 #include "op/across.h"
 

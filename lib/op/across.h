@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of the table. One file each in op/across,
  * one row in op/acrosses.h. They have three meanings that must agree:

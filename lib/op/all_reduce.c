@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * all_reduce: y = the sum or the mean of the replicas' x, the same on all of them. Floats are added in double, in
  * replica order; integers wrap. The mean divides by the number of replicas.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * argmax: y = the index of the largest element along `axis`, which goes; int32. The first of equals; the first NaN,
  * if there is one; 0 along an empty dimension. It is constant almost everywhere, so no gradient flows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attention: every query takes from the values what their keys say fits it, head by head:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What attention and its gradients share. */
 #ifndef DT_OP_ATTENTION_H
 #define DT_OP_ATTENTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attention and its gradients in the ops that they are composites of: products head by head, (B.., N, T, S) scores, exponentials. What the three
  * gradients share is the same nodes of the trace.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attention_grad: the gradient of attention with respect to input `of`: 0 query, 1 key, 2 value. With p as there, and dy like y:
  *

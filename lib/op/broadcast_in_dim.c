@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * broadcast_in_dim: y[j0, j1, ...] = x[i0, i1, ...], where dimension d of x is dimension dims[d] of y: i[d] =
  * j[dims[d]], or 0 where x has size 1. Dimensions of y that no dimension of x names repeat x. Entries of dims beyond

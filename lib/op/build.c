@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builders: functions that emit nodes and read as mathematics. Those of dtrain.h do what NumPy does (broadcasting, negative
  * axes); those of op.h emit one node. A builder given the value of a failed call, or inputs that do not fit, makes the trace

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builders of composites: ops that could be written with others and are kept whole to be fast. */
 #include <string.h>
 

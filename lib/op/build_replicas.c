@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builders of what joins replicas: sums over them, and their tensors one behind the other.
  *

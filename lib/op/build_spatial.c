@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builders of the ops that move and go over windows: see op.h. Like those of build.c they take values of failed calls. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cells: single elements of arrays of any dtype, for the definitions of ops (`eval`), which are meant to be read, not
  * to be fast. A cell is read and written as a double (floats: float32 is rounded once, on writing) or as an int64

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compare: y = a R b, a bool, where R is one of EQ, NE, LT, LE, GT, GE. NaN is unequal to everything, itself included.
  *

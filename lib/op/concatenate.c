@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * concatenate: y = a, then b, along `axis`. More than two values are joined two by two (dt_concatenate).
  *

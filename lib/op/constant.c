@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * constant: y[...] = value, a splat. The type may contain the batch.
  *

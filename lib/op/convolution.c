@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convolution: rhs, the kernel, goes as a window over the spatial dimensions of lhs; for each place of the window
  *

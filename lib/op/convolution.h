@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What convolution, segment_convolution and their kernel share. */
 #ifndef DT_OP_CONVOLUTION_H
 #define DT_OP_CONVOLUTION_H

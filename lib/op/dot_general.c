@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general: the product of a and b, summed over pairs of contracted dimensions, for each index of the pairs of
  * batch dimensions:

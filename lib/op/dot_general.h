@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What dot_general and segment_dot_general share. Views are concrete. */
 #ifndef DT_OP_DOT_GENERAL_H
 #define DT_OP_DOT_GENERAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gradient of dot_general: for each operand a product of dy with the other operand, over the other one's free
  * dimensions.

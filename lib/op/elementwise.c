@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What element-wise ops share: see elementwise.h. */
 #include "op/elementwise.h"
 

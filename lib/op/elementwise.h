@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). Their files hold f and its derivative; the rest is here.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * erf: y = 2 / sqrt(pi) * the integral of e^(-t^2) from 0 to x.
  *

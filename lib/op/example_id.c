@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * example_id: y[i] = the number of example i in the global batch, (B) of int32: replicas count on where the one before them ends, so that
  * what is drawn by these numbers does not depend on how a batch divides.

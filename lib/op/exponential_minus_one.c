@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exponential_minus_one: y = e^x - 1, with all digits where x is small.
  *

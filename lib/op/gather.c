@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the table has no row for gives NaN,
  * or 0 of integers, and is told to whoever runs the graph: see dt_refusal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gather and its form over devices share. */
 #ifndef DT_OP_GATHER_H
 #define DT_OP_GATHER_H

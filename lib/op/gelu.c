@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gelu: y = x times the share of a normal distribution below x:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gelu and its gradient share. */
 #ifndef DT_OP_GELU_H
 #define DT_OP_GELU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gelu_grad: the gradient of gelu, of x and dy. With P(x) the share of a normal distribution below x, s the sigmoid of z(x):
  *

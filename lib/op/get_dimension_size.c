@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * get_dimension_size: y = the size of dimension `axis` of x, an int32 scalar. That of a batch dimension is known when
  * the step runs, and differs between replicas.

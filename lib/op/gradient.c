@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the trace that computed it. One sweep forward marks the nodes through
  * which the loss can depend on what is asked for, one sweep back lets each marked node hand on its share by its row's rule:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reference interpreter: runs a graph with nothing but the ops' own definitions. It allocates every value, frees it after
  * its last use, and is slow and plain on purpose: passes, kernels and back ends are tested against it.

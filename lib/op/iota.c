@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * iota: y[..., i, ...] = i, counted along `axis`. The type may contain the batch.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layer_norm: every row of x to mean 0 and deviation 1, then scaled and moved, feature by feature:
  *

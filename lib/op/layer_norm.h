@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What layer_norm and its gradients share. */
 #ifndef DT_OP_LAYER_NORM_H
 #define DT_OP_LAYER_NORM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layer_norm_grad: the gradient of layer_norm with respect to x. With z = layer_norm(x, 1, 0) and e = dy * gamma, for each row:
  *

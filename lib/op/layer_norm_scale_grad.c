@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layer_norm_scale_grad: the gradient of layer_norm with respect to gamma: the sum over all rows of dy * layer_norm(x, 1, 0).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layer_norm and its gradients over devices that split the features: the sums over a row are those of all devices, of the squares after the mean is
  * known. Written out in the ops that they are composites of; what the gradients need of the row again, the trace has already.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log: y = the natural logarithm of x; NaN below 0, -inf at 0.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log_plus_one: y = log(1 + x), with all digits where x is small; NaN below -1, -inf at -1.
  *

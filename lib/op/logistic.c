@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * logistic: y = 1 / (1 + e^-x), the sigmoid.
  *

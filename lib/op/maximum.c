@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * maximum: y = the larger of a and b; NaN if one is; of bools: or.
  *

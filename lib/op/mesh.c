@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Meshes and layouts: see mesh.h. */
 #include "op/mesh.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Meshes and layouts: how a value lies on the devices that compute one program.
  *

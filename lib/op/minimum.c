@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * minimum: y = the smaller of a and b; NaN if one is; of bools: and.
  *

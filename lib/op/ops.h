@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of ops: DT_OP(name), one row per file of lib/op. No include guard: expanded wherever a form of it is wanted. */
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)
 DT_OP(add) DT_OP(subtract) DT_OP(multiply) DT_OP(divide) DT_OP(maximum) DT_OP(minimum) DT_OP(power)

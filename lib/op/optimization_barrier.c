@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * optimization_barrier: y = x, once `after` is there. StableHLO's takes any number of values and gives them all back; here it gives the first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pad: y = x with `low` elements of `value` before, `high` behind and `interior` between neighbours, in every dimension:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * parameter: an argument of the step, fed anew each time it runs. Its attribute is its type and its number among the
  * graph's arguments; there is nothing to evaluate.

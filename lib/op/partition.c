@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the splitting of ops over devices shares: see partition.h. */
 #include "op/partition.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How an op is split over the devices of a mesh. Most rows say it with `rule` alone: a factor is cut by the same axes wherever a
  * dimension names it, each device applies the op to what it holds, and a factor that the result lacks leaves partial sums. A row with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * power: y = a to the power of b, as pow(3) says.
  *

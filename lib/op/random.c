@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * random: numbers that are a pure function of (key, step, example, place): whoever computes a row, and beside which others, draws the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * random in StableHLO: the ten rounds of Philox 4x32 in integer operations, so that what is drawn is what `eval` draws. J. Salmon et al., Parallel Random
  * Numbers: As Easy as 1, 2, 3 (2011).

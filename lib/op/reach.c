@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What lies under windows that are dealt out to devices: see reach.h. */
 #include "op/reach.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reach: what lies under windows that are dealt out to devices.
  *

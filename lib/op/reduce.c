@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which go; the others keep their
  * order.

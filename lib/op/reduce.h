@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reduce and segment_reduce share. `x` and `y` are concrete. */
 #ifndef DT_OP_REDUCE_H
 #define DT_OP_REDUCE_H

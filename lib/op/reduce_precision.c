@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_precision: y = x rounded to floats of fewer digits, ties to even, and kept in its dtype. StableHLO's op, with the exponent of the dtype:
  * of float32, mantissa_bits = 7 makes it the numbers of bfloat16. What is too large for the digits left becomes infinity, NaN stays NaN.

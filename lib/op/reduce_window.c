@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce_window: y = the sum, the maximum or the minimum of what lies under a window, for each place of it. Windows go over all
  * dimensions; over those that are not pooled they have one element.

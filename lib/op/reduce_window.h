@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reduce_window and select_and_scatter share. */
 #ifndef DT_OP_REDUCE_WINDOW_H
 #define DT_OP_REDUCE_WINDOW_H

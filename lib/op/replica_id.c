@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* replica_id: y = the number of the replica that computes it, an int32 scalar, from 0. */
 #include "op/cells.h"
 #include "op/shapes.h"

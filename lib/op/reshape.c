@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reshape: the same elements in row-major order under other sizes. The batch stays the outermost: (B, 4, 8) and (B*4,
  * 8) are reshapes of each other.

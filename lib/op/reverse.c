@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reverse: y = x, the dimensions in `dims` from end to start.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0.
  *

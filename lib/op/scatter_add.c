@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scatter_add: the gradient of gather: y[v, d..] = the sum of x[i.., d..] over all i.. where index[i..] = v. Numbers that y has no row for
  * add nothing. Floats are added in double, in the order of i.., and rounded once; integers wrap.

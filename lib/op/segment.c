@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts of the folded batch: see segment.h. */
 #include "op/segment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the segment ops share: the borders of a cut. A cut divides the examples of a folded batch into `count`
  * segments; those that see k rows for each example (dimension 0 is k * B) are cut at k times the borders.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_broadcast: every row of y is the entry of x for the segment the row is in: (S, ...) -> (B, ...).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_convolution: y[s, ...] = convolution of the rows of segment s of lhs and rhs: the kernel gradients of each replica's rows, side
  * by side.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_dot_general: y[s, ...] = dot_general of the rows of segment s of a and b: the products of each replica's
  * rows, side by side.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_reduce: y[s, ...] = reduce of the rows of segment s: (B, ...) -> (S, ...). What reduce says of empty sums
  * and order holds for each segment.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * segment_sizes: y[s] = the examples in segment s, int32.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * select_and_scatter: dx of reduce_window's maximum (or minimum): in each window over x the first element that is the maximum is given
  * the window's dy; an element gets the sum of what it is given, added in its own dtype, window by window.

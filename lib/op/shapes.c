@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks, texts and rules that many ops share: see shapes.h. */
 #include "op/shapes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the `infer`, `rule` and `print` functions of many ops share. */
 #ifndef DT_OP_SHAPES_H
 #define DT_OP_SHAPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * custom_call @Sharding: y = x, with a note how x lies on the logical devices of a replica, in the words of XLA's OpSharding.
  *

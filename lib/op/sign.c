@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sign: y = -1, 0 or 1; a zero keeps its sign, NaN stays NaN. It is constant almost everywhere, so no gradient flows.
  *

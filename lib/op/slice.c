@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slice: y = elements start, start + stride, ... of every dimension of x, `size` of each. (StableHLO names the end in place of the
  * size.) A dimension that is the batch stays whole: start 0, stride 1, and its size is B as x's is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * softmax: y = e^(x - m) / sum of e^(x - m), over the last dimension, m being its maximum: nothing overflows.
  *

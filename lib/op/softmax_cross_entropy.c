@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * softmax_cross_entropy: one loss for each row of logits z, - sum over classes j of y_j * log softmax(z)_j, computed
  * as sum of y_j * (log(sum of e^(z - m)) - (z_j - m)) with m the row's maximum: nothing overflows, and no logarithm

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What softmax_cross_entropy and its gradient share. */
 #ifndef DT_OP_SOFTMAX_CROSS_ENTROPY_H
 #define DT_OP_SOFTMAX_CROSS_ENTROPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * softmax_cross_entropy_grad: the gradient of softmax_cross_entropy with respect to the logits z:
  *

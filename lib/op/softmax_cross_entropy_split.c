@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * softmax_cross_entropy and its gradient over devices that split the classes. A device has the logits of some classes; the maximum and the sum of
  * e^(z - m) are those of all devices. A class number is compared with the numbers of the device's own classes: one device finds it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sqrt: y = the square root of x; NaN below 0.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statements of StableHLO: see stablehlo.h. */
 #include "op/stablehlo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What ops are in StableHLO, as text: a row says it by one of two functions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What goes into a trace: arguments and variables. The functions are declared in graph.h; they stand here because they make rows
  * of the op table, and a room knows only the rooms above it.

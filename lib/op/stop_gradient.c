@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stop_gradient: y = x, and nothing that depends on y is followed back through it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The op table as a list, for loops over all ops. */
 #include "op/op.h"
 

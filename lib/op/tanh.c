@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tanh: y = the hyperbolic tangent of x.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * transpose: dimension d of y is dimension perm[d] of x. Entries of perm beyond x's rank are 0.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree_sum: y = the sum of the entries of x, (S, ...) -> (...), by one fixed binary tree, each sum rounded to the
  * dtype:

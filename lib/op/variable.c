@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * variable: what a variable holds at the start of the step. Its attribute is its type and its number among the graph's
  * states; there is nothing to evaluate.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where an op runs: see where.h. */
 #include "op/where.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where an op runs, in a replica of several logical devices without the SPMD mode. As the reference has it:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows along one dimension: see window.h. */
 #include "op/window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows along one dimension (dt_window): how many there are, and what lies under them. */
 #ifndef DT_OP_WINDOW_H
 #define DT_OP_WINDOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking windows over all dimensions of a value: see reduce_window.h. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bare: a graph without its annotations. How a replica's values lie on its logical devices is for whoever computes with several of them; one
  * memory space computes a replica as one, and reads through the notes at no cost.

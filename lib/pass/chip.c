@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products as a TPU makes them of float32: matrix units round what they multiply to bfloat16, to the nearest and ties to even, and add up in
  * float32. That is the default precision of XLA there, and what numerics: chip asks for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fold: the replicas of one memory space as one program over their stacked rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of fold: fold.c and fold_values.c. */
 #ifndef DT_PASS_FOLD_IMPL_H
 #define DT_PASS_FOLD_IMPL_H

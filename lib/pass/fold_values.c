@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The folded form of a node's own value, by its spread: ROWS stay rows, STACKED ones get a leading dimension R, UNIFORM ones stay one.
  *

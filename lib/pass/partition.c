@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Partition over the threads of one memory space. Between threads an all-gather is a join and costs microseconds, so nothing is
  * copied and nothing is summed twice: activations are cut over rows, weight gradients over their own first dimension, and

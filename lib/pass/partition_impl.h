@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the partition: partition.c and partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H

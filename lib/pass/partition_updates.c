@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates in place: a variable is overwritten piece by piece where its old value lies. So whoever reads that value must have done so:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
  *

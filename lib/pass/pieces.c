@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fine pieces, for graphs that go over images. A row of theirs is tens of kilobytes, so a piece of the usual number of rows (partition.c)
  * is much larger than a core's cache. Cut finer, what a convolution writes is still there when batch normalisation and the next

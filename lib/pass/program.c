@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: the rows of a piece, and the text. */
 #include "pass/pass.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rematerialisation: what the forward pass of a unit (a few layers) makes for its backward pass is not kept but made again from the unit's inputs, when the gradient
  * of its output has come:

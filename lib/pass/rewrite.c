@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rewriting: a graph made anew, node by node, in its order; a pass says only what becomes of a node. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reproducible shards: the global batch is cut into V shards by example number, whatever the replicas, workers and threads.
  * Every sum over the batch becomes V partial sums and one fixed tree over them:

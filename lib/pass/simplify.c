@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Simplify: what gradient rules and fold leave behind. One walk over the nodes that something needs; each is tried against a table
  * of rewrites, the first that fits gives its replacement, which is tried in turn. Value numbering in dt_emit does the rest (common subexpressions).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Partition over devices: one program that every device of a mesh runs on its part of every value (SPMD), with collectives between
  * the parts. Design and words: essays in pass/spmd.

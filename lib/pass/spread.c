@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Varying and uniform: where replicas differ. What is fed to them, their number, and whatever depends on these varies; weights,
  * constants and what all_reduce returns do not. The analysis says what fold stores once, and finds the one error that tf.distribute

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Timelines: see timeline.h. A list schedule: again and again, of all runs whose needs are met, the one that can start first is placed. The two orders
  * are further needs, and who goes first where two could start at once.

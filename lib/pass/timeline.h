@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pipeline in time: which stage works on which micro-batch when. Pure data, like the schedules of collectives: tasks with a device and a length go in, a start
  * and an end for each of their runs come out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wide: float16 and bfloat16 as this machine computes them. A value of few digits lies in memory as the float32 that it is, and what made it is
  * the op on float32 with its result rounded:

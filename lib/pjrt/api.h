@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The PJRT C API, as far as it is used here: layouts of a plug-in's table and of what its functions take. They are facts of the published interface
  * (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.112), written down anew; nothing of that header is copied.

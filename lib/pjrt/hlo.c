@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Protocol buffers by hand: the few fields of HloModuleProto that are read, and CompileOptionsProto as far as it is written. Numbers of fields are those
  * of xla/service/hlo.proto, xla/xla_data.proto and xla/pjrt/proto/compile_options.proto.

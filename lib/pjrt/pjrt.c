@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Driving a plug-in: see pjrt.h, and api.h for its table.
  *

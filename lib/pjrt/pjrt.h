@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compilers that users have: plug-ins behind the PJRT C API, opened at run time. A program is compiled for a slice that is not there, and asked what it
  * needs. Nothing is linked or shipped, nothing is ever run.

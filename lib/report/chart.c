@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Axes and lines of a chart: see chart.h. Places are thousandths of the plot's width and height, from the upper left. */
 #include "report/chart.h"
 

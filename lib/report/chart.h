@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chart: curves over steps or epochs, drawn twice where that helps, with a linear and a logarithmic axis, and with the numbers as a table below. Which is seen
  * is the style sheet's business, so that all works without a script; lines are an SVG that stretches with its box, words are HTML over it, so that both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of a chart: a row for each x that any curve has. */
 #include "report/chart.h"
 #include "report/html.h"

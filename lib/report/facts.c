@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of facts: a row each, a column a run. */
 #include <stdlib.h>
 #include <string.h>

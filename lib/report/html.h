@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of HTML. What comes from files or from users goes through dt_html_text, which leaves nothing that could be markup or turn a line's direction round. */
 #ifndef DT_REPORT_HTML_H
 #define DT_REPORT_HTML_H

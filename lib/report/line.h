@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A line of record.jsonl or history.jsonl as the report wants it: which event it is, its numbers and texts, the numbers of its "metrics". Most
  * lines of a long run have nothing else: these are read in one pass that takes no memory, a number when somebody asks for it. What has anything

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page around the sections. Style and script are page.css and page.js, which the build turns into lines of C. */
 #include <openssl/evp.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report cannot do by its style alone: the value under the pointer. Numbers are those of the table below each chart, so that there is one source
 // of them. The arrow keys walk from point to point.
 (function () {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run's directory, read. */
 #define _GNU_SOURCE /* F_OFD_GETLK */
 #include <errno.h>

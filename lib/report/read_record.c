@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of record.jsonl, in their order: each start takes back what a killed attempt had done beyond it. See train/record.h. */
 #include <string.h>
 

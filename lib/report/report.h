@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A report: one HTML file that needs nothing else, about one run or about several side by side.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was said while a run trained: warnings, what callbacks did, faults that were rehearsed, texts that were made. A run may say the same half a
  * million times: of each sort the first and the last ones are kept, and how many there were; of a long text its beginning.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was learnt: each metric by epoch, training and validation together, and the loss by step. */
 #include <string.h>
 

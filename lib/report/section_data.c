@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was read: hashes of the files, by which the same data is known again, and the files themselves. */
 #include <string.h>
 

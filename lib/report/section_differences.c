@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the jobs of several runs say otherwise: keys with their paths, a column a run. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* On what it ran, and the hashes by which a run and its job are known again. */
 #include "report/report.h"
 

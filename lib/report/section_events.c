@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happened: attempts, warnings, what callbacks did and said, faults that were rehearsed. */
 #include "report/report.h"
 

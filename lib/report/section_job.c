@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The job as it was trained: `config show --origin`, its defaults and where each value came from. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: what was planned for a step, and what the whole process had at its peak. */
 #include "report/report.h"
 

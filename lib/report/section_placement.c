@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where it ran: strategy, replicas, devices, and a slice as `topology --svg` draws it. */
 #include "report/report.h"
 #include "topo/topo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast: learning rate, examples a second, time of a step and what of it was waiting for data; on a simulated slice its clock too. */
 #include <stdlib.h>
 

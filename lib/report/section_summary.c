@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one looks for first: how each run ended, and its last and best figures. */
 #include <string.h>
 

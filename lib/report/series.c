@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of points under names. There are a dozen names and a thousand points, so everything is looked for from the start; a file that has names without
  * end is not told whole. */
 #include <stdlib.h>

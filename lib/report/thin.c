@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a screen can show of curves with very many points: in each of some hundred stretches of x the least and the greatest of every curve, with
  * what the other curves have there, the first and the last point, and one that is no number, if there is any. All of them are recorded points;

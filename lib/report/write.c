@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `dtrain report` from C: reads the runs, writes the page. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Composites taken apart: a rewriter that asks each op's row. */
 #include "op/partition.h"
 #include "stablehlo/stablehlo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs as StableHLO text, which XLA's compilers take. Two kinds:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A module with one function: see stablehlo.h. */
 #include "stablehlo/stablehlo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of a step: how a value per replica looks to one of them, and how all lie one after the other for the compiled step. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiled steps. What depends on the number of rows (pieces, memory, matrix products) is made once for each size of batch; a handful
  * of sizes is kept: a full batch, the last one, evaluation's.

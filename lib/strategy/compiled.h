@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A compiled step from the inside: shared by the folded way (compiled.c) and the one replica by replica (unfolded.c). */
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H

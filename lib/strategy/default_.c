@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The strategy in force where none was asked for: one replica, nothing distributed. */
 #include "strategy/place.h"
 

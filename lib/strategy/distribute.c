@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * distribute_dataset. A job's data set is cut on one worker: the rows of a batch stay together in memory, a replica's part is a view, and
  * every iterator is one epoch, the next in the data set's order. A pipeline is distributed in distribute_pipes.c. The handles here serve

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributed pipelines: a description for each worker, and steps over them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets of a program's own tensors. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run: a step function on every replica. The function is called once per signature, to record it; what it recorded is compiled and run
  * with each replica's own arguments.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gather: the replicas' tensors of one entry joined along an axis, in replica order. They may differ in size along it. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes of this machine's memory that a step takes: it is cut and compiled as for a run, and the executable is asked, which allocates
  * nothing before it runs. No device is opened, so no chip's memory is a ceiling and nothing is priced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Labels that a step is fed: see labels.c. */
 #ifndef DT_STRATEGY_LABELS_H
 #define DT_STRATEGY_LABELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that something else started together. No strategy is spread over them yet, and each would train the whole job by itself. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * split, replicate and assign: how a value lies on the logical devices of a replica. The calls check what they are told and leave a note in the
  * graph (op/sharding.c); the value itself does not change. Of a variable it is said once: the note is made wherever a step reads it (op/state.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MirroredStrategy: a replica on each of some devices of this machine, all with the same weights. CPU devices are virtual, so
  * `replicas: 4` is short for CPU:0 to CPU:3; with neither, there is one for each core.

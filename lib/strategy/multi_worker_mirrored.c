@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MultiWorkerMirroredStrategy: the devices of several workers, a replica on each, all with the same weights. The workers are virtual: one
  * process computes for all of them, so the numbers are those of a mirrored strategy with as many replicas. What differs is the input:

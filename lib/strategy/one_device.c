@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* OneDeviceStrategy: everything on one named device. */
 #include "strategy/read.h"
 

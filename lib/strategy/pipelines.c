@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pipelines and values: items of the data room are lists of arrays, here they become tensors with names, and back. Functions of the
  * caller's (filter, map, interleave) see elements in that form only. Each conversion copies, so that a tensor is its holder's alone.

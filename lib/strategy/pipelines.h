@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of pipelines as tensors. */
 #ifndef DT_STRATEGY_PIPELINES_H
 #define DT_STRATEGY_PIPELINES_H

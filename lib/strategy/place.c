@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices of replicas. CPU devices are virtual: as many as asked for, on the real cores. */
 #include "strategy/place.h"
 

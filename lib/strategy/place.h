@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How rows find their replicas and devices. */
 #ifndef DT_STRATEGY_PLACE_H
 #define DT_STRATEGY_PLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is priced: what one core of a pod does in a step. Here all replicas share a memory and are folded into one program; there each computes its own rows, so
  * the step is cut over logical devices and replicas alike, at a batch that divides evenly. Nobody runs it here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a job's `strategy` mapping. `type` names a row; the row's own keys stand beside it, so its table is joined with the
  * common one before the mapping is read. A key that only another strategy has is refused with the type that it belongs to: who

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rows of this room share in reading their part of a job's `strategy` mapping; for them only. */
 #ifndef DT_STRATEGY_READ_H
 #define DT_STRATEGY_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recording a step function: it is called once, in replica context, with the trace of one replica; what it says is compiled for all. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reduce: the replicas' values of one entry as one tensor. Sums run in replica order, in double for floats and in 64 bits for integers; a mean
  * of integers is a fraction (float64 for 32- and 64-bit integers, float32 for smaller ones), as in TensorFlow.

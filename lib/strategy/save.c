@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as NPY files, which numpy.load reads. */
 #include <stdlib.h>
 

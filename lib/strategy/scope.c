@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The current strategy. It is a property of the thread, as in tf.distribute: a stack of entered scopes above the default strategy.
  * This, the error of a scope that was not entered (base/kept.c), and the key by which a thread's end frees both, are the only mutable state

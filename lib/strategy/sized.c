@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A step for one number of rows: cut into what this machine runs. Nothing is compiled and no device asked, so that the same program is run
  * (compiled.c) and looked at (host.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TPU strategies as handles: replicas on the cores of a slice, and what they answer about devices and hosts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a split must be like, and which would do. Ways to split are all the products of the number of devices over the dimensions
  * that divide, so few that they can be walked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits before they are recorded: what can be cut how, in the words of whoever asked. */
 #ifndef DT_STRATEGY_SPLIT_H
 #define DT_STRATEGY_SPLIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A step function's call from the inside: what its arguments look like, and the traces that were recorded of it. */
 #ifndef DT_STRATEGY_STEP_H
 #define DT_STRATEGY_STEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strategies as handles: making them, and what they answer. */
 #include "strategy/place.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strategies: how many replicas, on which devices, computed by which back end. A strategy is a row in strategies.h; everything
  * else (scope, run, reduce, distribute_dataset) is shared, because replicas are folded into one program and variables are kept once per memory

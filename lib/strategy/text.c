@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrays in NumPy's notation: numbers of one array are aligned at their points, columns under each other, and of more than a thousand only
  * the first and last three along each axis are shown.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays in NumPy's and TensorFlow's notation, as the documents print them. */
 #ifndef DT_STRATEGY_TEXT_H
 #define DT_STRATEGY_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TPUStrategy: one replica on each core of a slice. What the job says about the slice is looked up and its replicas are
  * placed while reading, so that a block that does not fit is an error with a place in the job file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replica by replica: the interpreter runs the step as it was traced, each replica with its own rows, and what comes back is laid out as
  * the folded way does. For steps that have no folded form.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors and named lists of them. */
 #include "strategy/values.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors and named values from the inside. A tensor is a view of a counted buffer. What a step takes and gives stays whole: all
  * replicas' rows lie one after the other, and single replicas' tensors are views made when somebody asks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values made by a function, one call per replica, and put together as run puts results together: by path. A strategy that distributes
  * nothing calls it once and keeps the value single.

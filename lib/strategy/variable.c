@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables as handles: making them in the current scope, and what they answer. A mirrored variable is one array for all replicas as long as its
  * copies are equal, which is nearly always; a SyncOnReadVariable has one for each from the start (graph.h's `stack`).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scatter: rows of a variable changed by number, in each copy by itself. So only where copies need not agree on what is written. */
 #include "op/cells.h"
 #include "strategy/variable.h"

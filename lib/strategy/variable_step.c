@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables within step functions. Rules of aggregation become graph here:
  *

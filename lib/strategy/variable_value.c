@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables from outside of step functions: reading, assigning, adding. What is told to a variable is told to each of its copies; what a
  * SyncOnReadVariable holds is put together when it is read.

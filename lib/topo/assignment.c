@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which cores a replica gets: tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow, because users compare
  * coordinates.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Assignments that are not built but given: core by core, or one replica on each core. And their life: an assignment keeps its topology.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asking an assignment: where a replica is, who is on a host, and in which order a collective should go round. Counting up is a bad
  * ring where hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sheet of characters: what planes of chips and their links are drawn on. */
 #include <stdlib.h>
 #include <string.h>

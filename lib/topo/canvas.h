@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sheet of characters to draw on, in any order; printed line by line without blanks at their ends. */
 #ifndef DT_TOPO_CANVAS_H
 #define DT_TOPO_CANVAS_H

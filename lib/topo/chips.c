@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of chips: rows in topo/chips.h, one object each. */
 #include <strings.h>
 

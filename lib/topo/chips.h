@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). No include guard: expanded wherever a form of the
  * table is wanted. SI units; links are counted one way (a link of "164 GB/s" in some tables is two times 82). A number that nobody

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of devices: short ones for people, full ones everywhere inside, so that two names of one device are equal. */
 #include <ctype.h>
 #include <errno.h>

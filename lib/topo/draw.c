@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slice as text: one plane of chips for each z, rows y, columns x; each chip shows its cores.
  *

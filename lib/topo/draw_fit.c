@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much of a slice is shown, and how. Small ones are drawn with room; larger ones tightly, their planes side by side and in bands below
  * each other; where even that is too large, each axis that is longer than a limit is folded: its first chips, "...", its last one. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a slice's picture: its header, the legend, and lines broken where the page ends. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a block of logical devices fits: on a given slice, all blocks of as many devices, sorted into those that fit and those that do
  * not, by the axis that is too short; and for each generation its smallest slices with room.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slice for programs: `dtrain topology --json`. Devices stand by hosts, in each by their ids, as in the compiler's list. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One spelling of lists of sizes, as in a job file. */
 #include "topo/list.h"
 

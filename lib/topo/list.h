@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of sizes in messages: "[2,2,1,2]". */
 #ifndef DT_TOPO_LIST_H
 #define DT_TOPO_LIST_H

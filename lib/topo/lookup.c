@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to topologies and assignments in the words of tf.tpu.experimental: ordinals, coordinates, names of devices. */
 #include <stdlib.h>
 #include <string.h>

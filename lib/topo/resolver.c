@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TPUClusterResolver: from a name to a slice. "" asks for this machine's own TPU, which on Google Cloud two variables of the
  * environment describe. There is no back end for real TPUs yet, so the slice is simulated in every case; the resolver keeps a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rings through blocks of chips: tf.tpu's, so that replicas stand where TensorFlow puts them. A flat ring goes out and back along
  * pairs of rows and returns through column 0, so that every step is one link, the closing one too:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which a ring visits a block of chips. */
 #ifndef DT_TOPO_RING_H
 #define DT_TOPO_RING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which slices there are: a rule for each generation, whose numbers stand in its row (topo/chips.h). Small ones are listed there. A pod
  * of optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box, in any order of its sides or from short to long, up

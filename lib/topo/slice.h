@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How slices are told from each other, for those who find and list them. */
 #ifndef DT_TOPO_SLICE_H
 #define DT_TOPO_SLICE_H

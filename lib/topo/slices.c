@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How slices are spelled: "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives the grid of chips, "_twisted" behind a grid its
  * wiring, "sim:" before either says that it is simulated. Which ones there are, topo/shapes.c knows. A name that is none is answered with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slice as an SVG file of its own: a panel of chips for each z, links, ways round the end, hosts as tiles behind their chips, cores in
  * the colour of their replica, a legend. Nothing is folded: a picture can be made larger.

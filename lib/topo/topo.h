@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where things are: chips, slices of a pod, the topology of a slice as tf.tpu has it, the assignment of replicas to its cores,
  * names of devices. Pure data: nothing here computes, sends or knows a strategy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The topology of a slice: which coordinates the devices of each host have. Hosts hold a block of neighbouring chips and are
  * numbered x fastest, then y, then z, as are the chips in them; so on v3-32 (4 x 4 chips) host 0 has the chips

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Topologies as bytes: the protocol buffer message TopologyProto, in which TensorFlow's hosts report a slice.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The words under a drawing: how far the logical devices of a replica are from each other, and the ring on which gradients travel.
  */

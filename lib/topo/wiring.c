@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which chips are linked, how far they are apart, and which way messages go. dt_topology_neighbour is the one place that knows
  * wraparound and twist; the rest asks it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the room itself asks of the wires; dt_topology_neighbour, hops and route are in topo/topo.h. */
 #ifndef DT_TOPO_WIRING_H
 #define DT_TOPO_WIRING_H

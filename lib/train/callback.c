@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of callbacks: read, checked, and asked in its order. See callback.h. */
 #include "train/callback.h"
 #include "train/recording.h"

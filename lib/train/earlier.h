@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The data that a run was trained with before it was interrupted, as its record tells (record.h), so that a run that goes on with other data says so. Nothing
  * depends on it: where the record is gone, or was killed before hashes were known, nothing is said.

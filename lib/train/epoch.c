@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The end of an epoch, and validation, which may come between as well: metrics are collected, callbacks see them, they become a line of the history.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in which
  * they are formed, and products may round otherwise where they have other rows beside them. So examples come in pieces of as many rows as the model alone

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The trace of a model that is to leave: one replica's forward pass, which takes what is stored and begins with the data set's `map`, so that who
  * runs the file feeds it what dtrain is fed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults that a run is asked to meet, so that a team can rehearse: what `fit --inject` says (faults.c), and what becomes of it (inject.c).
  *

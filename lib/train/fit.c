@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run: training from wherever it stands to the end, with what it leaves on disk.
  *

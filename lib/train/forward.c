@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From examples to the loss of each: inputs and targets of the data, the model between them, what each example and each of its samples counts
  * (weights of the data, of classes, masks), and losses. Losses that are functions of the whole batch have their gradients in rows, too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ends a run that has diverged, and warns of one that may: looks at each step's loss, and at all arrays before they are saved. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See hashing.h. */
 #define _GNU_SOURCE /* gettid */
 #include "train/hashing.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hashes of a run's data (data/identity.h), taken while it trains by a thread of low priority: the record tells them as soon as they are known,
  * `fit --json` before its end. A run that is stopped or fails does not wait for them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* History: Keras' keys by epoch, in memory and as lines of history.jsonl. */
 #include <math.h>
 #include <stdlib.h>

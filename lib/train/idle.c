@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long steps stood still for data, and what that waiting consisted of. Threads that read ahead tell what they spent on each batch (read, decode,
  * map); the waiting is divided as their work is, since with them always behind, each second of their work is one that the step waits for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `init_from`: training begins with weights that were trained before. By name and shape, nothing else of a checkpoint is looked at: not its job,
  * its optimizer or its step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Initialisers by themselves: they hold nothing, so a fragment is all there is of one. */
 #include "train/train.h"
 

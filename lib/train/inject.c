@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults at work. Each is told as an event when it comes, and then the run does what it does about a real one: a core that is gone ends it
  * at once, with what is on disk; a number that is none goes through products and sums until the loss or a checkpoint finds it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What steps of `map` learned, as checkpoints keep it: a JSON object with an entry for each step. Numbers are the shortest decimals that come
  * back bit for bit.

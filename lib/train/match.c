@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Data against model: which elements of the data set are the inputs, which are targets and weights, and whether the model, the loss and the metrics
  * can take what they hold. By names alone before a file is opened, by types and labels after.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics as handles: each update records the row's graph over the tensors at hand, interprets it, and adds its sums up in double.
  */

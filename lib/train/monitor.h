@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watching a metric, for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which one, which way is better, and whether a value is better than
  * another by min_delta. As in Keras the comparison is in float32.

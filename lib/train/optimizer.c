@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers as handles: looking at their state from outside of step functions. */
 #include <string.h>
 

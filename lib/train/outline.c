@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Outlines: the steps of a run, traced, folded and cut into what a core does, and never run. Nothing is compiled, no label is read, and where the
  * model is an outline its variables and the optimizer's slots have no memory: a step of 400 billion parameters costs no more than one of four.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of which nobody knows
  * how much more there is. Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and go on at

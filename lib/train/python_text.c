@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See python_text.h. */
 #include "train/python_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as Python makes them, which Keras' callbacks leave to it: numbers, and "{epoch:02d}-{val_loss:.2f}". */
 #ifndef DT_TRAIN_PYTHON_TEXT_H
 #define DT_TRAIN_PYTHON_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a run: see record.h. */
 #include "train/record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl holds what was learnt, the newest checkpoint where the run stands;
  * here is the rest: on what machine, how long steps took and waited, how much memory, what was warned of, how each attempt ended. Lines are only ever

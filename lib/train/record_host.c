@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run's record says of the machine: facts that explain a time or a last bit. What a system does not tell is left out. */
 #include <stdio.h>
 #include <string.h>

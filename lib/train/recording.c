@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * output.trace: some steps of a run, by thread. The recorder listens from the beginning of the first of them to the end of the last one, with what comes
  * after a step: validation, callbacks, checkpoints. What the threads did is written as soon as the last one is over, so that a run that is killed later has

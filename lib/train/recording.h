@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recording some of a run's steps; everything is without effect where nothing is to be recorded. */
 #ifndef DT_TRAIN_RECORDING_H
 #define DT_TRAIN_RECORDING_H

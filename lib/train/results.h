@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the results of steps to the numbers of an epoch. Every number is a function of sums over examples, added up in double, so none depends on how
  * data divides into batches. The sums lie in one row:

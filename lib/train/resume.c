@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The run directory of a run: opening it, going on from a checkpoint, saving one. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run from the inside: what fit.c does, and where resume.c reads and writes it. */
 #ifndef DT_TRAIN_RUN_H
 #define DT_TRAIN_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_log.h. */
 #include "train/run_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that callbacks write line by line, or record by record. As with history.jsonl, what stands in one never goes past what a checkpoint stands
  * behind: a run that goes on first cuts what an interrupted one had written since. An epoch within which a run ends is written too, and taken back

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the model's own calls share: they enter the scope that the model captured. */
 #ifndef DT_TRAIN_SCOPED_H
 #define DT_TRAIN_SCOPED_H

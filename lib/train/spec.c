@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading `fit` and `checkpoint`: how long to train, how often to look, what to keep. */
 #include "train/train.h"
 

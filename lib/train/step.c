@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps as graph. One rule for every denominator: sums over examples, divided by the number of examples of the global batch, once, after
  * the sum over replicas. So neither the loss nor the gradient depends on how a batch divides.

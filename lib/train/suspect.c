@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What made a loss that is not finite, as far as the batch at hand and the step's number tell: most blame the learning rate first, and search long. A number
  * in the data that is not finite is certain; a sequence of nothing but padding is likely, where the model masks it; and before the first update

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run tells as it goes: events for its caller, and for its record. */
 #include "train/hashing.h"
 #include "train/record.h"

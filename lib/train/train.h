@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training: fit and evaluate over (compiled steps, data set), and the public model functions that need a strategy.
  *

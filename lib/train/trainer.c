@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
 #include "train/trainer.h"
 #include "train/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock of a simulated slice. A batch travels from its host to the chip while the step before computes, so a step takes the longer of the two.
  * That is modelled, and the same in every run. What a host needs to prepare a batch is measured: it is what reading threads took here, divided

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights as a whole: their digest, and as arrays for checkpoints. */
 #include <math.h>
 #include <stdlib.h>

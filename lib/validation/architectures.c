@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dense decoders whose sizes their authors have published. A name is compared by its letters and digits, so that "LLaMA-3 70B", "llama3-70b"
  * and "Llama 3 70B" are one.

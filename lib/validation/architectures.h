@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Published architectures: data with a source, for rows that give a model's name and not its sizes. */
 #ifndef DT_VALIDATION_ARCHITECTURES_H
 #define DT_VALIDATION_ARCHITECTURES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows in, predictions out: a loop over the table of kinds. */
 #include <math.h>
 #include <string.h>

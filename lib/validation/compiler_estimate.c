@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cycles that the real compiler estimates for the fusion of a matrix product. */
 #include <string.h>
 

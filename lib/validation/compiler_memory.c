@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of a device that the real compiler needs for a step: arguments and temporaries, our figure for HBM at the peak. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list of names and numbers, searched from its beginning: it has a few dozen entries. */
 #include "validation/facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers with names that a row gives. What is added first is found first: inputs, what the question says in words, the architecture that it
  * names, rows before it ("same: ..."), and last the chip.

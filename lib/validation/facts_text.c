@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers in words. The text is cut into words; a number is told by the words beside it (rules), by an equals sign (D=4096), by a letter of
  * a mesh (X2) or by a percent sign. Words that say nothing are passed over.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations that were measured: matrix products and copies on one device, collectives on a slice. What was measured is said by the unit: seconds,
  * or a rate, which is what the operation does by definition over the seconds:

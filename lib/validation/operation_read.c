@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading operations: words name what is done, brackets and crosses the sizes. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a row's words to a plan. */
 #include "validation/planned.h"
 

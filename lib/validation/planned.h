@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of published models, planned for rows: the same code as `dtrain plan`. */
 #ifndef DT_VALIDATION_PLANNED_H
 #define DT_VALIDATION_PLANNED_H

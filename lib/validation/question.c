@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the rule for a question: words, unit, facts. */
 #include "validation/question.h"
 

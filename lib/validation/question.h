@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions of books about rooflines and meshes, and the rules that answer them. A rule is a row of questions.c: words that the question has, the
  * unit it is asked in, the facts that it needs, and a function of these. It never sees the row's formula.

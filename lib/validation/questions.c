@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules. Their physics is the simulator's in its ideal form: rates of the chip table without what was calibrated, collectives over a ring
  * or a line of links, the larger of latency and bandwidth. Sources: the roofline model; "How to Scale Your Model" uses the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a file of rows. What a row needs in order to be a row is checked here; what it needs to be planned, by its kind. */
 #include "validation/validation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is printed of predictions: a table per kind, one line per kind below, and the rows that could not be planned. Formulas that were
  * evaluated are arithmetic, so they stand in a line of their own and never in a model's median.

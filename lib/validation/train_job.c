@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From what a row says to overrides. Each reader below takes one group of keys, and says what is missing. */
 #include "validation/train_job.h"
 

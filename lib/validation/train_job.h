@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A row of a published training step as a job: a base file (configs/published) and overrides. The job is what `dtrain plan` would be given, and is
  * planned by the same code.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Training steps that were measured: the row's job is planned, and what the plan says is put into the row's unit. */
 #include <string.h>
 

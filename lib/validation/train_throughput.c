@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images a second of published runs: the batch over the step that is planned. Published blocks contain their evaluation, 1 to 3 % of them. */
 #include "validation/planned.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Published numbers against the simulator's: `dtrain bench --simulator ROWS.json`.
  *

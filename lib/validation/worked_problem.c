@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Worked problems of books: a question with inputs, and a formula. A rule for questions answers where there is one, and that is a prediction;
  * else the formula is evaluated, which is arithmetic and says so. "same: ..." goes on from the row before in the same chapter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pictures to feed a network of W3's size with: N JPEG files of 28 x 28 grey pixels, a folder a class, and the same files as byte strings of a TFRecord.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a command with as little disturbance as the system grants: in a session of its own, raised in priority, so that neighbours on
  * a shared machine take less of the processors. Where that is not permitted, it runs as it is.

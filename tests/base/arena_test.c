@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas, checked sizes, and the end of a program that finds no memory. */
 #include <setjmp.h>
 #include <stdarg.h>

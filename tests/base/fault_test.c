@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every call of the system that a commit makes is made to fail, one after the other, in every way: the file must then be
  * the old one or the new one, whole, and an error must have been reported unless it is the new one.

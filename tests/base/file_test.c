@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files: what is read and refused, what is written, and that nothing follows links or leaves pieces behind. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Globs with groups, against what they stand for and what they match. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Half precision: every number of 16 bits survives, and what lies between is rounded to even. */
 #include <setjmp.h>
 #include <stdarg.h>

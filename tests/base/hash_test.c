@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes against published values: SHA-256 from FIPS 180-2's examples, FNV-1a from its authors' page; and the clock. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON writer: golden text, and jansson as the judge of whether it is JSON. */
 #include <setjmp.h>
 #include <stdarg.h>

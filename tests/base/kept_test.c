@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An error that waits for the next call: one a thread, the first of several. */
 #include <setjmp.h>
 #include <stdarg.h>

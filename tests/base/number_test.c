@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text: that what is printed reads back, is short, and knows no locale. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places against a list that is gone through, hashes that collide included. */
 #include <setjmp.h>
 #include <stdarg.h>

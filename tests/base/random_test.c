@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers: the published vectors of Philox, the distributions, and that permutations are bijections. */
 #include <setjmp.h>
 #include <stdarg.h>

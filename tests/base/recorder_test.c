@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings: what is kept, in which order, what is lost; and that reading beside writers is sound. Run it with SAN=tsan too. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SipHash-2-4 against the values that its authors published: key 00 01 ... 0f, text 00 01 ... of each length. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes with their units: what is read, and what is none. */
 #include <setjmp.h>
 #include <stdarg.h>

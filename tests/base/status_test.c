@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status objects and their print: golden texts for each form, and the rules about what may reach a terminal. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strings, UTF-8, and suggestions. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pool: that every lane runs, joins hold, and nothing is lost under uneven work. Run it with SAN=tsan too. */
 #define _GNU_SOURCE
 #include <setjmp.h>

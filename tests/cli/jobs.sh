@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read after setup.sh by cases that run whole jobs: the sample digits, what a run ended with, programs of their own.
 # shellcheck shell=sh
 digits=build/digits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read by rows.sh: words that make the inputs of a row in the folder at hand.
 # shellcheck shell=sh
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read after setup.sh and jobs.sh by tests/cli/catalogue/*.sh: tables of bad inputs. A row is an id, the exit codes that are right, the arguments of
 # dtrain; below it, in any order, what is there before and what must be there after:
 #

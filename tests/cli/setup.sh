@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read by the cases (`. tests/cli/setup.sh`): the same surroundings for all, a tiny job, a terminal.
 # shellcheck shell=sh
 unset CI NO_COLOR FORCE_COLOR COLUMNS OMP_NUM_THREADS

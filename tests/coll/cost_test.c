@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The price of schedules: the textbook's formulas on rings and lines, and published worked problems. */
 #include <setjmp.h>
 #include <stdarg.h>

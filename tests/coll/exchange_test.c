@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The price of collectives where groups stand: the formulas of rings, lines, tori, and published worked problems. */
 #include <setjmp.h>
 #include <stdarg.h>

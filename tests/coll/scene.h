@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups on slices, for tests: blocks of the mesh, or ranks as far apart as there are groups. */
 #ifndef TESTS_COLL_SCENE_H
 #define TESTS_COLL_SCENE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules: every algorithm, for every number of ranks, adds each contribution once and brings every chunk where it belongs; the two
  * forms of a schedule (moves, and actions by rank) say the same.

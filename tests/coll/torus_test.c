@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Torus schedules in their two forms, on every small mesh: written out they sum, gather and exchange right on buffers, and cost on links what the
  * description costs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Field tables and kinds on a job file, over the catalogue of wrong keys and values: each case changes one line of the sample. */
 #include "sample_job.h"
 

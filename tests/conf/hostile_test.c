@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts made to exhaust time or memory. Each is read as a job, tables and all, and must be answered within 2 seconds; the process
  * never grows by 256 MiB. A job as users write it takes less than a millisecond.

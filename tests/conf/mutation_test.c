@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random damage to a valid job: bytes changed, cut out, doubled, swapped with pieces that mean something to YAML. Whatever comes
  * out, reading it gives a tree or an error with a text and a place inside the file; under sanitizers it shows that nothing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Overrides: `key.path=value` on a tree, and what fits no tree. */
 #include "sample_job.h"
 

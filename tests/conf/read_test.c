@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Job files as files: what is there, what is not, and standard input. */
 #include "sample_job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job file like those of users, tables that read it, and a way to say "this line instead of that one": what the tests of this
  * room share. The tables are the test's own: the true ones stand in rooms below.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Single scalars: what each reader takes, and how limits read in messages. */
 #include "sample_job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trees: what YAML texts become, where their nodes stand, and the catalogue of texts that become none. */
 #include "sample_job.h"
 

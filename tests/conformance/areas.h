@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line an area: tests/conformance/AREA.c has its operations. */
 AREA(reduce)
 AREA(gather)

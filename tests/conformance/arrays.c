@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions over small arrays, by recursive descent. Everything is a double with a dtype beside it: recorded numbers are small. */
 #include "pipelines.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each worker reads. Files are TFRecords that the runner writes, records consecutive numbers. The original fails under AUTO as
  * under FILE when there are fewer files than workers, and only on workers that have one; here the runner asks for that failure

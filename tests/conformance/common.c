@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What cases of several areas have in common: strategies, and fragments of job files from recorded arguments. */
 #include "conformance.h"
 #include "placement.h"

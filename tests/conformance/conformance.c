@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads directories and files of golden cases, finds each case's row, counts. */
 #include "conformance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conformance runner: golden cases recorded from the original, run through the public API. A file holds cases, a case names an
  * operation, and each operation is one row of a table: the function that runs such a case and writes down what differs. An operation

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tf.tpu.experimental.DeviceAssignment: built or given core by core, asked for everything. */
 #include "placement.h"
 

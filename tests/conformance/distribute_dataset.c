@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How data sets are cut and handed to replicas. All cases are recorded with the original's division of batches, which is
  * DT_REBATCH_EVEN here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What comes out of data sets, in the recorded form: nests of lists of numbers. */
 #include "pipelines.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing what came with what was recorded. */
 #include "conformance.h"
 

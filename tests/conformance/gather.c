@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strategy.gather. The original does not check its axis: whatever op stumbles over it first complains, in its own words, and some dtypes have no
  * such op. Here there is one error for an axis outside the value, one for parts that do not fit, and all dtypes can be gathered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Initialisers: fans, limits and deviations, checked on draws; values of those that draw nothing; defaults. */
 #include "conformance.h"
 

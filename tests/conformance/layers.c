@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One layer at a time: a model of it alone is given the recorded weights, and a step function returns y, and the gradients of
  * sum(y * cotangent) with respect to the input and the weights; what the layer keeps of the batches it saw is read afterwards.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses: each reduction with and without weights, and the gradient of the default one. */
 #include "conformance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics: the result before, after each update, after reset. */
 #include "conformance.h"
 

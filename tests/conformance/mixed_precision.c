@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small models under Keras' mixed policies: what they predict, the gradients of the first batch, the losses of some steps of fit, and the
  * weights that these end with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Digits, weights and their summaries: see mlp.h. */
 #include "mlp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The 784-128-10 network of area train_mlp and its generated digits: the cases give the generator as a formula (splitmix64), so data
  * and weights are made here, number for number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Optimizers: a few steps on fixed parameters and gradients, through variables and a step function that is fed the gradients. Then
  * the state, whose paths are Keras': "adam_7/p0_momentum" is our "p0/momentum".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recorded pipelines are given in words: "range(7)", "batch(4, drop_remainder)", "map(x*10)". The runner reads them as a small language
  * (words.c, arrays.c) and makes calls of them; a word that it does not know is a difference.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topologies, assignments and strategies of recorded cases, through the public API. */
 #include "placement.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the areas topology, device_assignment, split and tpu_strategy have in common. */
 #ifndef TESTS_CONFORMANCE_PLACEMENT_H
 #define TESTS_CONFORMANCE_PLACEMENT_H

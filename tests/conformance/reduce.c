@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strategy.reduce over values of all kinds. */
 #include "conformance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What code inside run sees: its id, all_reduce, all_gather, merge_call, arguments and results of all shapes. A step is recorded once and runs on
  * every replica; what the original does eagerly and in a tf.function is the same here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs in words: scopes, runs, and what code sees in them. A program is lines of Python's shape; here a small interpreter walks through
  * them with the calls of the library. S and T are two strategies of one kind, get_strategy() outside of scopes is the default one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* split, assign and replicate, traced; and which device a logical one is. */
 #include "placement.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tf.tpu.experimental.Topology: made of coordinates or of bytes, asked for everything. */
 #include "placement.h"
 

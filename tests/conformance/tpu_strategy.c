@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TPUStrategy over a slice that is made up: names, hosts, replicas, and its values. */
 #include "placement.h"
 

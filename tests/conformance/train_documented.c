@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The custom loop of the documents, and what replicas make of losses and metrics. */
 #include "mlp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The 784-128-10 network in a custom loop. */
 #include "mlp.h"
 

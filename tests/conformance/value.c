@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values of the schema, of any kind and nested, against named values of the library. A nest is a path: item 0 of the list 'b' is "b/0". What Python
  * calls int, float64 or str is a scalar here, or a row of bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* distribute_values_from_function and local results. The function of a case is described by its kind; here each kind is a few lines of C. */
 #include "conformance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variables: made with every synchronization and aggregation, then read or assigned by replicas, in scope, or outside; their copies afterwards, and
  * what the method returned. A tensor that each replica makes is a value per replica here; a Python number is dt_variable_write_number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words to calls: a table of words, each with the function that applies it. */
 #include "pipelines.h"
 

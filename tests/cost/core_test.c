@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Time of a kernel: products against the estimates of libtpu's compiler and what was measured on hardware, and what must hold for any chip: more work
  * takes longer, nothing beats the roofline, padding costs what it pads to.

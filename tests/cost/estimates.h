@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cycles that libtpu 0.0.42.1 (jax 0.10.2, ahead of time, default options) estimates for products of matrices on one device: ESTIMATE(generation, dtype,
  * count, m, k, n, cycles). A device is a core of v2, v3 and tpu7x, a chip of the others. Its bfloat16 is written as the other dtype of 16 bits.

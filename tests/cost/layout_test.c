@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How arrays lie in HBM: bytes of arguments as libtpu 0.0.42.1 has them for v5e, and what must hold for any shape. */
 #include <setjmp.h>
 #include <stdarg.h>

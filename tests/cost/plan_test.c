@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans of random steps: drawn, noted, cut over random numbers of devices and replicas, priced on slices of all generations. What must hold of any of them
  * whatever a constant says: parts add up, nothing on the clock starts before what it needs has ended, no work is lost or done twice by fusing it.

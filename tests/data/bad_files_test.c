@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The catalogue of bad data files (D01 to D36, D82, D83 and more of gzip), for both formats that read files. */
 #define HERE "build/tmp/data-bad-files"
 #include "files.h"

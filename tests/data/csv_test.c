@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The format csv as jobs use it: values, RFC 4180's forms, and the catalogue of bad files (D40 to D50). */
 #define HERE "build/tmp/data-csv"
 #include "files.h"

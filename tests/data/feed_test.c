@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Feeds: the batches of a plain loop over the order, whatever the batch, the ring, the file's size, and wherever one begins. */
 #define HERE "build/tmp/data-feed"
 #include "files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds of several threads: the bits fed are the same for any number of them, any depth of reading ahead, whether decoded examples are kept, and
  * wherever a run begins; errors come in the order of the examples.

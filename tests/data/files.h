@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Making data files, good and bad ones, and opening data sets over them: what the tests of this room share. Everything is written
  * below HERE, a folder that each test program names before it includes this.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What good files give: every type, byte order and rank of IDX and NPY, compressed or not, and parts of a data set. */
 #define HERE "build/tmp/data-formats"
 #include "files.h"

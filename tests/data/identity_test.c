@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of what data sets read: arrays, archives, pictures, text; by their ends where there is much of it; files that change or go, and an end before the end. */
 #define HERE "build/tmp/data-identity"
 #include "files.h"

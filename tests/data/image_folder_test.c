@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The format image_folder: order, labels, pixels; folders and files that are refused. */
 #define HERE "build/tmp/data-image-folder"
 #include "files.h"

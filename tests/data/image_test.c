@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decoding pictures: every form of PNG, and JPEG, compared with what was drawn; hostile files are made of good ones by cutting and changing bytes.
  */

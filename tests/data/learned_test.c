@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of `map` for text and sequences, and what they learn from the training part, against Keras (tests/golden/preprocessing.json). */
 #define HERE "build/tmp/data-learned"
 #include "files.h"

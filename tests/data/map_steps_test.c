@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of `map` against values recorded from Keras and tf.image, and the rules that random ones keep. */
 #define HERE "build/tmp/data-map-steps"
 #include "files.h"

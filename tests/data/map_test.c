@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of `map`: what they compute, what type comes out, and that plans take the short way only where it is the same. */
 #define HERE "build/tmp/data-map"
 #include "files.h"

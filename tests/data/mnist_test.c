@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Real digits, where they are at hand: 10,000 of MNIST, compressed. */
 #define HERE "build/tmp/data-mnist"
 #include "files.h"

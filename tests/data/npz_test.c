@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ archives that NumPy 2.4.6 wrote (tests/golden/data): every member's values, and what becomes of damaged ones. */
 #define _GNU_SOURCE /* memmem */
 #define HERE "build/tmp/data-npz"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of examples: every pass is a bijection, passes differ, and any index can be asked for at any time. */
 #include <setjmp.h>
 #include <stdarg.h>

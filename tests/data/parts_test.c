@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every format must do alike: validation_split keeps the last part of train's rows, each row once; last_batch drops, keeps or pads; take. */
 #define _GNU_SOURCE
 #define HERE "build/tmp/data-parts"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drawing PNGs in every form, by the library that the reader has them decoded by: what tests of pictures share. Included behind files.h.
  */

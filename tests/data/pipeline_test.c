@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transformations one by one: small pipelines of integers and what they give, specs, cardinalities, batch sizes, and arguments that
  * cannot be. Elements are read through cursors, so that no tensor is needed.

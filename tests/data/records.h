@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing TFRecords and tf.Examples for tests, with a checksum computed bit by bit. Include files.h first. */
 #ifndef RECORDS_H
 #define RECORDS_H

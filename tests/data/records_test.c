@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records: checksums against published vectors, good files, and the catalogue of bad ones (D60 to D67, D77 to D81). */
 #define HERE "build/tmp/data-records"
 #include "files.h"

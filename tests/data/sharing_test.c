@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What auto_shard_policy comes to for input workers: tf.data's rules (semantics of AUTO, FILE, DATA, OFF), and in words. */
 #define HERE "build/tmp/data-sharing"
 #include "files.h"

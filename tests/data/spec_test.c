@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the `dataset` mapping: defaults, every key, every fault with its place, all in one run, and nothing opened. */
 #define HERE "build/tmp/data-spec"
 #include "files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows for `predict` are those that the same files give as a data set: NPZ, TFRecords with values, with pictures and with texts, folders of pictures and one picture. */
 #define HERE "build/tmp/data-stream"
 #include "files.h"

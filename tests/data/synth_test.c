@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sample digits: the same bits for a seed everywhere, the files that readers of MNIST and NumPy expect. */
 #define HERE "build/tmp/data-synth"
 #include "files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drawn data: a pure function of seed, part and index, of the types and shapes asked for, and learnable. */
 #define HERE "build/tmp/data-synthetic"
 #include "files.h"

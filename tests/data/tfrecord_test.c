@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The formats tfrecord and text, as jobs use them: values, and the catalogue of bad examples (D66, D68 to D74). */
 #define HERE "build/tmp/data-tfrecord"
 #include "files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions and their gradients on both libraries against the interpreter, which runs the op's eval: sizes that fit nothing, strides,
  * padding, dilation, groups, one to three dimensions, batches from none to several pieces; and the bits do not depend on threads.

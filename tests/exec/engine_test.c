@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Engines: what they say of themselves, what they refuse, and the same bits of whole steps on every instruction set. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executor against the interpreter: random folded steps, batches from none to 257 rows, both kernel libraries, steps in a row. And
  * against itself: the bits must not depend on the number of threads, or on what ran before.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fused steps against the interpreter, bit for bit: sums, differences, products, quotients, roots and choices are rounded once by both.
  * Operands lie in memory as a whole, repeat along rows, stand for a row each, are numbers, bools and integers; rows are shorter and longer

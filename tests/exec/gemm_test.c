@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products of both libraries against plain loops: all transpositions, sizes of one and none, rows longer than the matrix, memory
  * that must not be read or written; and the bits of a plan do not depend on who runs it.

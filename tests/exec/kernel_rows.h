@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Single ops, each with the kernel that it must get: on shapes that a kernel takes, and on their neighbours that it must leave to others ("eval"). */
 #ifndef TESTS_EXEC_KERNEL_ROWS_H
 #define TESTS_EXEC_KERNEL_ROWS_H

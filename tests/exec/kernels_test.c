@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every kernel against the op's own eval, on shapes that it takes and on their neighbours that it must leave to others; each row of
  * exec/kernels.h is hit, by name. Products once more as chips make them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps lowered to executables, for the tests of the executor. */
 #ifndef TESTS_EXEC_KIT_H
 #define TESTS_EXEC_KIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arena: values that live at the same time do not overlap, whoever reads a value finds it alive, the size is known before the first
  * step and refused when the system has not so much. Over random steps, and for results that are old values of variables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step before it was split, where a product's rows and columns do
  * not depend on what stands beside them: oneDNN's do not, OpenBLAS changes kernels with the size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Our own loops: errors of exp, log, tanh, logistic and rsqrt against the C library in double, special values, and the same bits
  * on every instruction set that this processor has.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The local fabric: order, deadlines, departures, and ranks that do different things. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules run on threads: every algorithm, on 1 to 9 ranks, over chunks that are uneven or empty, gives exact sums of integers, and
  * on every rank, in every run, the same bits of floats. Run it with SAN=tsan too.

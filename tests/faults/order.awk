@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Reads what strace saw of a program that writes, and says where a power failure could leave a file under its final name that is not whole: a rename
 # of a file, or of a directory with files in it, to which anything was written since its last fsync; a directory whose new names were not synced before it
 # was itself renamed; a rename that no fsync of the directory followed. Names that end in .tmp are nobody's: what is renamed to them is on its way out.

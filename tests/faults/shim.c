@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Between a program and its C library: makes the Nth of its calls fail, without the program being built for it. What is tested is therefore what
  * people install, and a write that went around lib/base/file_write.c would be met as well.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the shim share: shim.c decides which call fails, shim_writes.c and shim_memory.c stand in the place of the C library's functions. */
 #ifndef TESTS_FAULTS_SHIM_H
 #define TESTS_FAULTS_SHIM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that allocate: memory, mappings, threads; see shim.c. */
 #define _GNU_SOURCE
 #include "shim.h"

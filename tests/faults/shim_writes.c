@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that write, and what they did; see shim.c. */
 #define _GNU_SOURCE
 #include "shim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The states in which a power failure may leave files, of what the shim recorded of a program that wrote them (FAULT_RECORD).
  *

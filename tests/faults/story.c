@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See story.h. */
 #define _GNU_SOURCE
 #include "story.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program did with the files of a folder, call by call, as the shim recorded it. */
 #ifndef TESTS_FAULTS_STORY_H
 #define TESTS_FAULTS_STORY_H

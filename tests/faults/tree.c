@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See tree.h. */
 #define _GNU_SOURCE
 #include "tree.h"

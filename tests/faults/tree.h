@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files and directories in memory, for states.c. A node keeps its number through every change of names; node 0 is the folder that all is below. */
 #ifndef TESTS_FAULTS_TREE_H
 #define TESTS_FAULTS_TREE_H

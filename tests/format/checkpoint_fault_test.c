@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The disk and the power. Each call of the system that a save makes is made to fail in every way, or is the last one before the program
  * dies: then the newest checkpoint is the old one or the new one, whole, and never the old one if the save said that it is done.

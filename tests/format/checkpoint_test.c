@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: what is saved is loaded, damage is found and passed over, and nothing but a whole checkpoint is ever taken. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of weights that somebody damaged, region by region: each is an error of exit code 65, and the reader is still there to say so. Under the
  * address sanitizer that means that no byte outside the file's was looked at.

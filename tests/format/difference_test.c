@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which changes of a job a resume allows, and how it names the others. */
 #include <setjmp.h>
 #include <stdarg.h>

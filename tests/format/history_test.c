@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* history.jsonl: after a resume it holds the lines up to there, whole, and is appended to. */
 #include <setjmp.h>
 #include <stdarg.h>

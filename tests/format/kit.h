@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of this room share: a small model whose weights tell their step, and scratch directories below build/tmp. Each test
  * program includes it once, behind cmocka.

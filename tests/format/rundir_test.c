@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The run directory: one job at a time, and what would stop a checkpoint is found before the first step. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors files: what is written comes back, and every malformed one is refused in words that name the fault. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* state.json: comes back bit for bit, and no changed byte of it passes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What callbacks remember in a checkpoint, one JSON object: a run with every callback that keeps something goes on from it to its end. The checkpoint
  * is one that the run itself wrote after its first epoch, with another text in its state.json and the checksum that goes with it. A digit before the

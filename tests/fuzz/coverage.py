@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lines of readers that corpora reach, by gcov: a row of a table for each target, or with --unreached each line that is not.
 
     tests/fuzz/coverage.py [--unreached] [TARGET...]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CSV files, as elements of a job's data set. The first byte says what the job says of them. */
 #define _GNU_SOURCE /* memmem */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a job says of its data, of every format, and of examples that are held in memory: read as a mapping; no file is looked at. */
 #include <string.h>
 

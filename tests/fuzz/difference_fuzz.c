@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two jobs as JSON, a line each: the one that a checkpoint was saved with, and the one that goes on. */
 #include <string.h>
 

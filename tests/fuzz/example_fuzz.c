@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tf.Example messages by themselves, and their features as values. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --expect: gates on metrics, a word a line, and whether a job has these metrics. */
 #include <string.h>
 

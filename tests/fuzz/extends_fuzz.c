@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job and its base: what `extends` merges, key by key, and what is said of the places of both. A line of dashes is between them, the base first. */
 #define _GNU_SOURCE /* asprintf */
 #include <stdio.h>

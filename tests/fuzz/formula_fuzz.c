@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formulas of published rows, and the facts that their words say: a formula, then lines of words. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See fuzz.h. */
 #define _GNU_SOURCE /* memfd_create, nftw */
 #include "fuzz.h"

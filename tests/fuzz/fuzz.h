@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzz targets: one file tests/fuzz/NAME_fuzz.c for each reader of what others have written, and a row in targets.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns over paths: a pattern, then a line for each text. */
 #include <string.h>
 

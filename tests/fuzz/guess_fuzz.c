@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `dtrain data inspect FILE`: what a file is and has in it, seen by its contents alone; two files where a line of dashes is between them. */
 #define _GNU_SOURCE /* memmem */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The layer that decompresses: gzip and zlib, from a file, from standard input, and of a member of an archive. The first byte says which; half of
  * them compress the rest first, so that what comes behind the checksums is met too. */
 #define _GNU_SOURCE /* pipe2 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* history.jsonl: its last line, for those who look, and what of it stays when a run goes on, in its place, beside it, and after a run that was
  * killed. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimized HLO modules, as compilers behind PJRT give them; and options that are written for those. */
 #include "fuzz.h"
 #include "pjrt/pjrt.h"

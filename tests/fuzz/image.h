@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the targets of pictures share. */
 #ifndef TESTS_FUZZ_IMAGE_H
 #define TESTS_FUZZ_IMAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders of pictures: the names of classes and files are the input, each file is one small picture. A digit before them says what the job says. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --inject: the grammar of faults, sizes with units among them, a fault a line; held against no slice and against one of four chips. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Job files, as `dtrain validate --no-data` looks at them: every section, every table of fields, and what sections say of one another. */
 #include <stdlib.h>
 

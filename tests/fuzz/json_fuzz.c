@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON that nobody vouches for: jansson behind limits. */
 #include "format/json_read.h"
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What steps of `map` learned, as a checkpoint keeps it; what is read prints as the same. */
 #include <string.h>
 

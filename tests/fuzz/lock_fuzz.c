@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* .lock of a run directory, as one reads it who did not get the lock; then the lock is taken over such a text, and refused to a second one. */
 #include <string.h>
 

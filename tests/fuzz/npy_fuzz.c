@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NPY files, as elements of a job's data set. */
 #include "fuzz.h"
 

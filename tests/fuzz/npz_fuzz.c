@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ archives, as elements of a job's data set: the directory of a ZIP file, its members, their NPY headers. */
 #include "fuzz.h"
 #include "repair.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text: what is read, printed and read again is the same; and UTF-8. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line: a word a line; verbs and the values of their options. Words such as DTRAIN_seed=3 are variables of the environment. Nothing is
  * run. */
 #define _GNU_SOURCE /* setenv */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --set: overrides of a job that is right, a line each, as far as the whole job. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of file names, and sets of shards that must be whole: the first line is the pattern, the others are files and folders to choose from. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* File names that callbacks make, Python's "{epoch:02d}-{val_loss:.2f}": the first line is the pattern, what a part names is one of two values. */
 #include <string.h>
 

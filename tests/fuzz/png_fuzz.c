@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PNG pictures. */
 #include "image.h"
 #include "repair.h"

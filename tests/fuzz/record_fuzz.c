@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run's directory says, as `dtrain report` reads it: record.jsonl, and the same bytes as history.jsonl; the whole page is made of it. */
 #include <stdio.h>
 #include <stdlib.h>

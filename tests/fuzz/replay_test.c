@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All fuzz targets over what was found so far: every file of tests/fuzz/corpus/NAME goes through target NAME once. No libFuzzer is needed for that.
  * Words name targets; none: all. With the word --starved each file goes through once more for every allocation whose size comes from it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: the header as a whole, then tensors by name; what is read is written, and read again with its checksum. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What fuzzing begins with: small good files of every kind, made here. Writes them to FOLDER/TARGET/NAME.
 
     python3 tests/fuzz/seeds.py build/fuzz/work

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What fuzzing begins with, all of it: the good files of seeds.py, and files with a fault of each kind that readers tell. Writes them to FOLDER/TARGET/NAME.
 
     python3 tests/fuzz/seeds_faults.py build/fuzz/work

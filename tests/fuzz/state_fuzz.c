@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* state.json, a checkpoint's manifest; then the checkpoint, as verbs look at it. Its tensors are those of an empty model. What is read is printed,
  * and read as the same. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names below ckpt/ of a run, and the checkpoints found by them: the newest, and what `ckpt ls` says. Each file there is one good state.json. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `predict` reads row by row: NPY, NPZ, IDX, CSV, JSON lines, TFRecord, pictures, told apart by their first bytes. The byte before them says
  * what the job says of its own data, and whether they come from standard input.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Substitution in a job's texts: {name}, {run_dir}, ${VARIABLE:-default}, words of `let`. Lines are the name, output.dir, a text, and a word's value. */
 #include <stdlib.h>
 #include <string.h>

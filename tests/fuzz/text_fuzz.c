@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text files and their tokens, as elements of a job's data set. The first byte says what the job says of them, and of which texts. */
 #include <string.h>
 

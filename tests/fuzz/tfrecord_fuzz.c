@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TFRecord files of tf.Examples, as elements of a job's data set: frames, checksums, features. */
 #include "fuzz.h"
 #include "repair.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small job that is right. */
 #ifndef TESTS_FUZZ_TINY_H
 #define TESTS_FUZZ_TINY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of slices ("v4:4x4x8_twisted") and of devices ("/job:worker/task:1/device:TPU:3"), and what Cloud TPU says in the environment: lines are the
  * name that a job gives, TPU_NAME, TPU_ACCELERATOR_TYPE and TPU_TOPOLOGY; of devices the first is a name, too, and all of them are a list. */
 #include <stdlib.h>

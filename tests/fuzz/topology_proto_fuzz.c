@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TopologyProto, in which hosts report a slice. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace.json.gz of a run, as `dtrain trace RUN` prints it: the bytes as they are, or behind the first one compressed. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights that somebody else has written (`init_from`, --ckpt FILE), safetensors or NPZ: held against a model's, strictly and with skip_mismatch. */
 #include "format/format.h"
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts and their words: vocabularies that steps learn from a CSV column, and those in files. The first byte says what the job says. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Job files as YAML: events, limits, the tree, and the canonical text that jobs are hashed by. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ZIP archives: the directory, and every member read to its end. */
 #include "data/zip.h"
 #include "fuzz.h"

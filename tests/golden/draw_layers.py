@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers for record_random.py: what comes of a seed, and each layer's arguments as it says, with the shape that it gives."""
 import numpy as np
 

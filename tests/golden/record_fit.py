@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records fit.json: small models trained by Keras' fit, in one batch or several of equal size, with all that `compile` can say.
 
     python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0

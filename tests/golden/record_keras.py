@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records keras/NAME.json, models as Keras writes them (model.to_json()), and keras/expected/NAME.json, what they give.
 
     python -m venv v && v/bin/pip install keras==3.15.0 keras-hub==0.32.0 tensorflow-cpu==2.21.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records more_metrics.json: metrics of Keras, the result before, after each update, and after reset.
 
     python -m venv v && v/bin/pip install keras==3.15.1 tensorflow-cpu==2.21.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records names.json: what Keras' `get` takes for a loss, a metric, an optimizer, an activation, an initializer, a regularizer; the class that it names, or
 for an activation the function; and the name that a metric of the class has in logs.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws small trainings, one from each seed, and records what Keras makes of them.
 
     python -m venv v && v/bin/pip install keras==3.15.1 'jax[cpu]'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finished graphs, made by hand: the verifier on broken ones, uses, and the text form. */
 #include <stdarg.h>
 #include <stddef.h>

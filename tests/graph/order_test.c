@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of nodes: by structure alone, updates behind the readers of what they overwrite, from the last variable to the first. */
 #include <stdarg.h>
 #include <stddef.h>

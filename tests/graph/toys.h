@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two toy ops, so that the room graph is tested without the op table: a source of any type, and a join of two equal types. */
 #ifndef TESTS_GRAPH_TOYS_H
 #define TESTS_GRAPH_TOYS_H

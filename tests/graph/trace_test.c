@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Traces: value numbering, the first error, foreign values, layers, growth. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types: names, text, sizes with and without B, counts that do not fit. */
 #include <stdarg.h>
 #include <stddef.h>

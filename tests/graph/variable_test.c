@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: zeroed, aligned, counted, and a clear word when there is no memory. */
 #include <stdarg.h>
 #include <stddef.h>

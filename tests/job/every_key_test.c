@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every key that a job may have, with values that it cannot have: of another type, past its limits, too large for any number, made to be printed.
  * The keys are those that dt_job_keys tells, so that a new one is tried without a line here. A wrong value is refused with 78, the message

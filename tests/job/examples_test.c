@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The jobs of configs/, on the sample digits: the quick start becomes as good as it promises, and the two that have a program in
  * examples/ end with the program's loss. 9,984 digits are divided by either global batch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs with one mistake each, after the catalogue of bad inputs: exit code, place, words. A mistake never hides behind another
  * message, and never brings a second one.

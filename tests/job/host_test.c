@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two figures of memory that `plan` gives, against runs of the same jobs: the host's arena is what fit says when it starts, and a device's HBM is the
  * smallest ceiling under which fit runs. Both to the byte.

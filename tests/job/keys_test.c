@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of all keys: it is the tables' own, so a few rows stand for each form that they have. */
 #include <setjmp.h>
 #include <stdarg.h>

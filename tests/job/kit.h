@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of this room share: a job like those of users, a way to say "this line instead of that one", files to read it from.
  * Functions are static inline, since each test is a program of its own; each defines HERE, its folder below build/tmp.

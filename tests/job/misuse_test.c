@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong use of the public calls about jobs and of those that print: NULL where something is needed, and an error that waits. As
  * tests/train/misuse_test.c for models and data.

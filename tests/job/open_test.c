@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Valid jobs: defaults, overrides, substitutions, bases, what each purpose needs, and the resolved job with its hash. */
 #define HERE "build/tmp/job-open"
 #include "kit.h"

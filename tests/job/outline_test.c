@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outlines of jobs: every step of a run cut into what a core does, replicas being an axis, and nothing allocated that is as large as a tensor. */
 #define HERE "build/tmp/job-outline"
 #include <sys/resource.h>

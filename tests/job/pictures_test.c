@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job on folders of pictures, from files to weights: half of them PNG, half JPEG, of two colours that are two classes, which a small network tells
  * apart; the same weights for any number of replicas; what a broken file among them does to a run.

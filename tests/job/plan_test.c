@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of one job under overrides: what must fall, stay or grow, whatever constants say. */
 #define HERE "build/tmp/job-plan"
 #include "job/plan.h"

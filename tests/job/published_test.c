@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The jobs of configs/published: what they train has exactly as many numbers as the models have that were published, and opening one of half a
  * trillion takes no memory for them. */
 #define HERE "build/tmp/job-published"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record.jsonl of a run, line by line, against the events that the run told meanwhile: windows of steps, attempts, torn lines, what was said before the start. */
 #include <jansson.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A replay that is stopped says so, with an error of its own, and leaves nothing behind. What replays find is in tests/cli/ckpt/replay.sh. */
 #define HERE "build/tmp/job-replay"
 #include <unistd.h>

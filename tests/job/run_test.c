@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs from end to end: those of tests/jobs trained, evaluated, lowered; the same weights however they are placed. */
 #define HERE "build/tmp/job-run"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has Keras' parameters and weights, and with its weights it
  * gives what Keras gives. And files that are no such models, each with the place and the word that the user gets.

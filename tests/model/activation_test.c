@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations against values and derivatives recorded from Keras, and at the corners against our own. */
 #include "rig.h"
 

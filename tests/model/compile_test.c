@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading `compile`: what `accuracy` means, keys in the history, and what is refused. */
 #include "rig.h"
 

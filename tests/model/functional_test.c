@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functional models: what layers take from, what is refused, what merging layers compute. */
 #include "rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Initialisers: the spread Keras' formulas give, pure functions of (seed, path, element), and values that must not change. */
 #include "rig.h"
 

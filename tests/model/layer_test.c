@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers by hand, and what they refuse. (As recorded from Keras: tests/conformance.) */
 #include "rig.h"
 

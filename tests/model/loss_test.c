@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses against values and gradients recorded from Keras, the softmax rule, and which labels are refused. */
 #include "rig.h"
 

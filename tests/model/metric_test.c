@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics that fit adds up: values per example. Recorded results are tests/conformance's. */
 #include "rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Keras' `get` takes for a loss, a metric, ... (tests/golden/names.json) is taken here and names the same; and a metric's key in the history is the
  * name that Keras gives its class. Classes that are not here are left out, and told.

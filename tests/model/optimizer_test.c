@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers against numbers worked out by hand, and what happens to gradients on the way. Recorded steps are tests/conformance's. */
 #include "rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading models: Keras' names, shapes and weights; what is refused, where and in which words (reliability: M01 - M22). */
 #include "rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Repeat: what a list of layers becomes, and what is refused. */
 #include "rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of this room share: recorded cases (../shared/golden), models made by hand from text, and graphs run by the reference
  * interpreter. Functions are static inline, since each test is a program of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that normalise, look up, attend, recur and draw: names and shapes of their weights, what they refuse, what they draw. (What they
  * compute: tests/conformance.) */
 #include "rig.h"

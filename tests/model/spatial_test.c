@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers over spatial dimensions: sizes and weights by a table, values against plain loops over random arguments, what is refused.
  * (As recorded from Keras: tests/conformance. Gradients of the ops: tests/op.)

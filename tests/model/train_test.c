@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole training steps (model, loss, gradients, all-reduce, optimizer) in the reference interpreter, against runs recorded from
  * TensorFlow: the 784-128-10 network on generated digits, on one and more replicas, even and uneven batches.

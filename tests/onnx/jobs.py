@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole jobs: trained for two steps, exported, run by ONNX Runtime on raw examples, against `dtrain predict` of the same.
 
     python jobs.py DTRAIN DIRECTORY 'JOB OVERRIDE...'...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers of the recorded golden cases, exported and run by ONNX Runtime, against what Keras gave.
 
     python layers.py DTRAIN DIRECTORY GOLDEN.json...

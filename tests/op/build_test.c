@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Builders: what they broadcast, which types come out, which words a misfit gets; arguments, variables and results of a trace. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Composites against what they are composed of: the same numbers, and the same gradients, from dot_general, softmax, reduce and
  * element-wise ops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients where functions have corners, by hand: the conventions that training depends on, such as relu'(0) = 0. */
 #include <math.h>
 #include <setjmp.h>

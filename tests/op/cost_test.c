@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What rows say of their work, over the whole table: numbers, more of them for larger batches, and for products as many multiply-adds as are done:
  * with ones for operands every one of them adds 1 to the result.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ops compute, by hand: each dtype's arithmetic, the corners of floats, and the orders that definitions fix. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reverse mode on functions whose derivatives are known by hand, and where it stops. (Each op's own rule: ops_test.c.) */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What rows say of types: results with and without B, constraints that messages name, rules and costs by hand, attributes as text. */
 #include <setjmp.h>
 #include <stdarg.h>

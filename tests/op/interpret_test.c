@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reference interpreter: batches of several sizes, replicas, collectives, updates, and inputs that do not fit. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A whole step of a small network, 4-5-3 with relu: its text before and after differentiation, and its numbers against the
  * same step written as loops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every row of the op table by itself: it is complete, empty batches and float32 are no special cases, and gradients agree with
  * differences. (What passes rely on: rules_test.c.)

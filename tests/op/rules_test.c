@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What passes rely on in every row: parts computed along a factor of its rule join to the whole, its linearity flags say what is true,
  * and its folded forms compute what the op computes for each replica.

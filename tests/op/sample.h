@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One random application of an op, see samples.h: what it is made of, its arguments, what the op makes of them. */
 #ifndef TESTS_OP_SAMPLE_H
 #define TESTS_OP_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random applications of ops, for tests that loop over the table: shapes, attributes and values that an op accepts. An
  * element-wise op needs nothing here; any other new one needs a line in `makers`, and a test says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segment ops against plain loops over segments and rows, and the fixed tree against one built level by level. */
 #include <setjmp.h>
 #include <stdarg.h>

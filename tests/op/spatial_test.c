@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ops that go over windows, move and join: what they refuse, how they split, what they print, and results known by hand. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops over the op table with random samples: what the tests of all rows share. Failures name the op and the seed. */
 #ifndef TESTS_OP_TABLE_H
 #define TESTS_OP_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types and values written down: type_of("f32[B*2,3]"), view_of("i8[2]", 1, 2). */
 #ifndef TESTS_OP_TYPES_H
 #define TESTS_OP_TYPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fold against the interpreter: random steps, one to five replicas with uneven and empty batches. Every replica must find its own
  * results in the folded graph, and variables the same new values.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Partition: what every program keeps, over random steps; the dangers of updating in place, one by one; the text of a training step. */
 #include <setjmp.h>
 #include <stdarg.h>

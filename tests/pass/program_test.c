@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a program: a training step of a network 784-128-10 with SGD on 64 rows. */
 #include <setjmp.h>
 #include <stdarg.h>

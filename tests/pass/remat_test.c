@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rematerialisation: the same numbers, made twice; only what a unit begins with is kept between its passes. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reproducible shards: the same numbers as before, and the same bits for every way to deal the same rows out to replicas.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simplify: the bits of results stay, over random steps; and what single rewrites make, as text. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How steps are split: what a person would write by hand. Transformers whose weights are split as M. Shoeybi et al. (Megatron-LM, 2019) do have one sum
  * over devices a block and direction; a split batch has one for each gradient; and nothing is gathered.

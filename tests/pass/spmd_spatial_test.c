@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows over split rows and columns: convolutions, pooling, pad and slice with their gradients, cut over devices in one to three
  * dimensions, against the reference interpreter of the whole step, run both ways (tests/support/cut.h). Fed values are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Partition over devices: random steps with random notes over random numbers of devices give what the reference interpreter says of the whole
  * step, run both ways: the program of one device in lockstep on all, and all devices' work as one graph.

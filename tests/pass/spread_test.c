@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Varying and uniform: the spread of single values, and the error for a variable to which replicas would give different values. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines in time: valid schedules, the lengths that are known for equal stages, few micro-batches under way. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plug-in with the PJRT C API that compiles nothing: a shared object of its own, which tests open as a user would open libtpu.so. It has one made-up
  * program; FAKE_PJRT in the environment says how it misbehaves. The interface is that of lib/pjrt/api.h: what is tested is the driver, and that header against

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of compiler plug-ins against one that is made up: what it reads, what it says of those that misbehave, and that it leaves nothing behind. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless browser for tests: Chromium over --remote-debugging-pipe, with the standard library alone.
 
     with Browser(sys.argv[1]) as b:

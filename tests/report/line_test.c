@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of records: the quick reader against jansson, on a table and on lines that are spoilt at random; what is kept of very many lines. */
 #include <setjmp.h>
 #include <stdarg.h>

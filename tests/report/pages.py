@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a page of `dtrain report` says, by a parser of its own, and what a browser makes of it. Prints what is wrong.
 
     pages.py numbers PAGE RUN          curves and tables of the page against the run's history.jsonl and record.jsonl

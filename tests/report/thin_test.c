@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of very many points: what stays is recorded, few, and has the extremes, the ends and the gaps of each. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Composites in other ops: every row has a form, and over random steps the numbers stay. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs DIRECTORY/*.mlir by XLA on the CPU, two replicas each, and compares with what stands in the .bin beside it: of each replica the inputs, then the
 results, as the reference interpreter had them. An independent reader of the text and of its meaning. Needs jax; see execute_test.c."""
 import os

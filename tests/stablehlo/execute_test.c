@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * StableHLO against another implementation: random steps are written as text, XLA runs them on the CPU, and the numbers are those of the reference interpreter.
  * Skipped unless DTRAIN_TEST_JAX names a Python that has jax (pip install jax).

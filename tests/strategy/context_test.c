@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What replicas do together: sums by name, joined values, functions in cross-replica context, steps for known sizes. */
 #include "kit.h"
 

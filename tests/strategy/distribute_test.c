@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* distribute_dataset: how batches are cut for replicas, and what an epoch is. */
 #include "kit.h"
 

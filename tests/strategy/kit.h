@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of this room share: tensors written down in a line, strategies of n devices, statuses that must or must not be. */
 #ifndef TESTS_STRATEGY_KIT_H
 #define TESTS_STRATEGY_KIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Logical devices: TPU strategies over assignments, what can be asked of them, and values split, replicated and assigned within a step. */
 #include "kit.h"
 

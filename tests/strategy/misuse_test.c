@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong use of the API of strategies, values, variables and step functions: answered by an error that says what is wrong, never by a crash. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines through the public API: functions of the caller's, distribution over replicas and workers, and wrong use. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reduce, against the cases recorded from TensorFlow and by hand. */
 #include "kit.h"
 

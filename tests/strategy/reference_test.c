@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The examples that the reference documents show for the methods of a strategy, with the output that they show. GPUs are CPU devices here; a value that
  * Python would print is compared as numbers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What run refuses, and that a refused run leaves things as they were. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run: what step functions see and what comes back, for every spread of arguments and results; when functions are traced; what is refused.
  */

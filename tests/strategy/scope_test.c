@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The current strategy: entered, nested, left on every way out, and what is refused. */
 #include "kit.h"
 

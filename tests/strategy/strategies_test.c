@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strategies as handles: replicas, names of devices, what is refused. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as NumPy and TensorFlow print them; expected texts are NumPy's. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps without a folded form run replica by replica, and give what the folded way gives: shown on steps that have no such form, and by
  * running steps that have one both ways.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors and named lists of them: what is kept, what is replaced, and the replicas' parts of a whole. */
 #include "kit.h"
 

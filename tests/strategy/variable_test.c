@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: made in scopes and outside, read and assigned from outside and by replicas, with every synchronization and aggregation. */
 #include "kit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A step cut over devices, run both ways: the program of one device in lockstep on all, and all devices' work as one graph. */
 #ifndef TESTS_SUPPORT_CUT_H
 #define TESTS_SUPPORT_CUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of random_graph.c: a pool of values under construction, and the ops that make it grow (random_ops.c). */
 #ifndef TESTS_SUPPORT_DRAWING_H
 #define TESTS_SUPPORT_DRAWING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Feeding random steps: see feed.h. */
 #include "feed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What random steps are fed, what they give according to the reference interpreter, and how two outcomes are compared. An outcome has
  * per-replica results and the variables' new values.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random notes: see notes.h. */
 #include "notes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notes of split, replicate and assign on random values of a step: what partitioners are tested with. */
 #ifndef TESTS_SUPPORT_NOTES_H
 #define TESTS_SUPPORT_NOTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outcomes of a step: the reference interpreter's, replica by replica, and how far another way of running it is from that. */
 #ifndef TESTS_SUPPORT_OUTCOME_H
 #define TESTS_SUPPORT_OUTCOME_H

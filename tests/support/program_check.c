@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checking programs: see program_check.h. Written from the contract in pass.h, not from the pass. */
 #include "program_check.h"
 

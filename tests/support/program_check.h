@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every program must keep, whatever it was cut from. */
 #ifndef TESTS_SUPPORT_PROGRAM_CHECK_H
 #define TESTS_SUPPORT_PROGRAM_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A random step: arguments, layers, random ops (random_ops.c), then a loss, its gradients, updates and results. */
 #include "random_graph.h"
 

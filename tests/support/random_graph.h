@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random steps: what a step function might trace, drawn from a seed, for tests that run one graph in two ways. Values stay tame (no
  * overflow, few of them large), and whatever is compared or chosen by is fed as it is, so that two ways which round differently

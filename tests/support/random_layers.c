@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random pieces of transformers: tables looked up and summed into, attention, norms, softmax over what is there, masks that are drawn. See random_ops.c. */
 #include <math.h>
 

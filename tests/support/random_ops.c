@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random ops on a pool of values: each picks operands that fit and adds what it makes. What the pool holds is tame: every value carries a
  * bound on its size.

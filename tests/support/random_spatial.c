@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random ops that go over windows, move and join: see random_ops.c. A row (B, n) is taken for n steps of one channel. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device assignments: TensorFlow's coordinates for the recorded cases, and what must hold for all. */
 #include <setjmp.h>
 #include <stdarg.h>

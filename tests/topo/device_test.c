@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of devices: one canonical form for all spellings, one clear word for what is none. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices as libtpu 0.0.42.1 lists them: slice, devices that a chip shows (0: as usual), x, y, z, core, id, process. Some of each slice that was
  * asked; the whole lists, 100 of slices of up to 9,216 chips, were the same. Read inside an initializer. */
         {"v2-2", 0, {0, 0, 0, 1}, 1, 0},

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of slices: whole drawings, and the same facts as JSON. */
 #include <setjmp.h>
 #include <stdarg.h>

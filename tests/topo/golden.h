@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the recorded cases of ../shared/golden, where that folder is there. */
 #ifndef TESTS_TOPO_GOLDEN_H
 #define TESTS_TOPO_GOLDEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topologies and assignments as a program of a user's has them: bytes there and back, whatever the bytes are, and every wrong use an error. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolvers: what was asked for, what the environment says, and the word about simulation. */
 #include <setjmp.h>
 #include <stdarg.h>

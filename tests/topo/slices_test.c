@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chips and slices: the table against the collected facts, and spellings. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Topologies: against TensorFlow's, and those of slices. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every slice of every generation: names, hosts, numbers, and who is linked to whom; distances against a search of our own. */
 #include <setjmp.h>
 #include <stdarg.h>

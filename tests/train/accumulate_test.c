@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fit.gradient_accumulation_steps: k batches make the update of one that has all their examples, also in the last window of an epoch, which has
  * fewer batches, one of them partial; and a run goes on within a window.

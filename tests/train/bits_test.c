@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One hash: the same job ends with the same weights, and tells the same numbers, however it is placed. Replicas, slices and threads are no part
  * of the mathematics; kernel libraries and `reproducible` are, so each of them has a hash of its own.

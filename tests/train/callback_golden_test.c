@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Keras' callbacks decide on scripted metrics (tests/golden/callbacks.json, recorded from Keras 3.15), decided again by ours: when to stop, what to
  * learn at, what to save, what to write. No step is trained: the moments of a run are called one after the other, as fit.c does.

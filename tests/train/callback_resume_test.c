@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs with callbacks that are interrupted, by a signal after any step or by kill -9 at a moment nobody chose, and go on: they end with the weights, the
  * history, the decisions and the files of the run that nobody disturbed. No step stands twice in TensorBoard's files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Callbacks: texts that a small model generates, whoever computes and whenever the run was interrupted; what is refused. */
 #define HERE "build/tmp/train-callback"
 #include "kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fit.class_weight: an example counts as often as its class says. So a class of weight 2 is as if each of its examples were there twice, and one of
  * weight 0 as if it were not: losses and weights are those of such data. Where a batch has no example that counts nothing moves.

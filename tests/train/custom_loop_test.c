@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One model, three ways: a custom loop trains it as fit does where batches divide evenly, and predict gives the outputs that evaluate
  * judges.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole trainings recorded from Keras' fit, done again by ours: chosen ones (tests/golden/fit.json: losses, metrics and weights by name for several
  * outputs, metrics that are no means, weights of samples and classes, penalties, masks of padded sequences) and some drawn at random (random.json;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fit: what is trained, validated, told and written, and in what order. */
 #define HERE "build/tmp/train-fit"
 #include "kit.h"

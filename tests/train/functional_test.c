@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models of several inputs as handles: saved and loaded they go on as they were, and a loop by hand trains them as fit does. */
 #define HERE "build/tmp/train-functional"
 #include "kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training recorded from TensorFlow and Keras (../shared/golden/train_mlp.json), done again through the public API: custom loops over run,
  * and fit. Everything is computed by the compiled engine.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kill -9: a child trains, is killed at a moment nobody chose, and the same is begun again, twenty times and until it is done. It ends with the bits
  * and the history of the run that nobody disturbed. All training is done in children, so that none of them inherits threads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of this room share: a small job made of fragments, run from nothing to its end with everything that it told written down. Each
  * program names its folder HERE, below build/tmp, and its main starts with a clean one.

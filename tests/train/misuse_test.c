@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong use of the public calls about models and data: NULL where something is needed, empty texts, handles of another strategy, an
  * error that waits. Each is answered with an error that names the call, or with a harmless value; nothing crashes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models as handles: made in a scope, weights in and out, compile, fit and evaluate without a job. */
 #define HERE "build/tmp/train-model"
 #include "kit.h"

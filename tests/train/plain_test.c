@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Training against the same training written out by hand: softmax regression in double, example by example, with the mean over the global batch,
  * partial ones included. Loss and metrics of an epoch are those of all its examples.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fewer digits in a run: one hash wherever it is computed, resumed to the bit with its loss scale, gradients that overflow left out. What the numbers are
  * is held against Keras in tests/conformance/mixed_precision.c.

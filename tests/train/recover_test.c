@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Used run directories: fresh starts, chosen checkpoints, damage, and what is not gone on from. */
 #define HERE "build/tmp/train-recover"
 #include <fcntl.h>

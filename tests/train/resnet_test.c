@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * configs/resnet20.yaml against Keras 3.15.1: weights and pictures are formulas, so that both begin with the same numbers, and the losses of five
  * steps, of an evaluation with the moving statistics behind them, and the accuracies are recorded below, in float64.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Going on: from every step, after --steps, with another placement; and what is done with checkpoints on the way. */
 #define HERE "build/tmp/train-resume"
 #include "kit.h"

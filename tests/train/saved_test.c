@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Saved models: what comes back is the same to the last bit, whoever loads it, and what is no saved model is told so. */
 #define HERE "build/tmp/train-saved"
 #include "kit.h"

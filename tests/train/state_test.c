@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers that draw, and layers that remember the batches they saw: what they do must not depend on how a batch divides, nor on where a run was
  * interrupted.

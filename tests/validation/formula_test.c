@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Facts from inputs and from words, arithmetic over them, and operations as people write them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows as jobs: what a row says of the model, the slice and the batch must stand in the job, and what it does not say must be named. */
 #include <setjmp.h>
 #include <stdarg.h>

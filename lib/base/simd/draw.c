@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers by the thousand, with the bits of dt_random_uniform and dt_random_normal: integers, and sums, products, quotients and roots
  * that all processors round alike. What lies too far out in a tail is left to the caller, since it would cost every lane a third fraction.

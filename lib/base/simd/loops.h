@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What loops of all simd/ folders begin with: names with the instruction set behind them, and a word to compilers. */
 #ifndef DT_BASE_SIMD_LOOPS_H
 #define DT_BASE_SIMD_LOOPS_H

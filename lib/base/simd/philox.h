@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Philox 4x32-10 (Random123; base/random.c has it one by one) of many counters at a time: a word in each lane of 64 bits, whose upper half is of
  * no meaning, since processors multiply the lower halves of such lanes into whole ones. Compilers do not find these products by themselves.

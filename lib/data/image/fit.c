@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A picture's file as an element's value: of the very size that the job tells, or of any and brought to it. */
 #include <stdlib.h>
 

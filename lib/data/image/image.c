@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of picture a file is; see image.h. */
 #include "data/image/image.h"
 

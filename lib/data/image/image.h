@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. What a file is, its first bytes say. Of 16 bits the upper 8 are taken,
  * palettes are looked up; alpha is dropped where it is not asked for, as TensorFlow's decode_image does. A picture's size is looked at before

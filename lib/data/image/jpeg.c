@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and fills the picture up with grey: here that is an
  * error, and so is more scans than a picture ever has, which a small file may hold to keep a reader busy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The elements of image_folder, as the job has them; see layout.h. */
 #include "data/image/layout.h"
 

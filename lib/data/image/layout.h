@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `element` says of folders of pictures: {image: {shape: [rows, columns, channels]}, label: {num_classes: N}}. */
 #ifndef DT_DATA_IMAGE_LAYOUT_H
 #define DT_DATA_IMAGE_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PNG by libpng. Its errors are jumps: everything that is read between lies in `reading`, which the caller owns, so that nothing is lost or stale
  * after one. Chunks behind the picture are read too: a file that is cut off there is cut off.

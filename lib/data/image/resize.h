@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Images of another size: tf.image.resize without antialiasing, pixels having their centres at half coordinates. Which pixels meet with which weights
  * is known once the sizes are, and stands in tables, one for rows and one for columns.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cast: values of another type. */
 #include "data/cast.h"
 #include "data/map/step.h"

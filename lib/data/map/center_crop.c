@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* center_crop: the middle of an image, Keras' CenterCrop; an odd row or column is left out at the end. */
 #include "data/map/crop.h"
 

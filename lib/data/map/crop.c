@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See crop.h. */
 #include "data/map/crop.h"
 

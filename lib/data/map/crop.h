@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the crops share: their sizes, and the middle of an image. */
 #ifndef DT_DATA_MAP_CROP_H
 #define DT_DATA_MAP_CROP_H

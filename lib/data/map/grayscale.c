@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grayscale: one channel of three, tf.image.rgb_to_grayscale: integers go by way of [0, 1], as there. */
 #include <math.h>
 

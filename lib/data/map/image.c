@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What steps over images share; see step.h. */
 #include <string.h>
 

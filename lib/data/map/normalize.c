@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one number or one for each feature, which are
  * the values of the last axis; or they are learned from the training part, for each feature, by Welford's sums in float64. Computed as Keras does: a float32 difference, divided by the root of the variance, which is at least 1e-7.

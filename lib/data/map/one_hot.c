@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* one_hot: class numbers as rows of zeros and a one. */
 #include "data/cast.h"
 #include "data/map/step.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pad: a sequence cut or filled up to a length, Keras' pad_sequences. Its items are what the first axis counts. */
 #include <string.h>
 

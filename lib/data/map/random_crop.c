@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random_crop: a part of an image from anywhere in it, each place being as likely; outside of training the middle. */
 #include "data/map/crop.h"
 

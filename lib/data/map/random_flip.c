@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random_flip: an image mirrored, or not, Keras' RandomFlip; outside of training it stays as it is. */
 #include <string.h>
 

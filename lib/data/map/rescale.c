@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rescale: x * scale + offset, Keras' Rescaling. */
 #include "data/cast.h"
 #include "data/map/step.h"

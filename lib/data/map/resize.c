@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does it. */
 #include <stdlib.h>
 

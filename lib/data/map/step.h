@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A step of `map`: one file in this folder, one row in steps.h. It knows its arguments, what type it makes of what, and how to turn one example.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* string_lookup: a text as its number in a vocabulary, from 1 on; 0: it is not there. Keras' StringLookup. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text_vectorization: a text as numbers of its words, Keras' TextVectorization.
  *

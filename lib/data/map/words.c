@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing over one block of bytes, which holds all words one after the other, each with a NUL behind it. */
 #include "data/map/words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vocabularies: words that are counted, listed by frequency, and found again by number. */
 #ifndef DT_DATA_MAP_WORDS_H
 #define DT_DATA_MAP_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* zero_padding: rows and columns of zeros around an image, Keras' ZeroPadding2D. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Auto-sharding: which transformations a policy puts where. */
 #include "data/pipeline/distribution.h"
 

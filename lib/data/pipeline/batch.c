@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch(size, drop_remainder), and padded_batch, which fills shorter elements up with zeros. */
 #include "data/pipeline/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Making data sets of pipelines. A public function checks its arguments, then hands the parts of the new description on:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* concatenate(a, b): all of a, then all of b. */
 #include "data/pipeline/build.h"
 

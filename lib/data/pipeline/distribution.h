@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How workers and replicas share a pipeline. W workers feed R replicas each; n = W * R. What a worker iterates over is again a
  * description, the user's with transformations put in:

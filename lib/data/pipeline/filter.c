@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* filter(predicate) and map(function): a C function of the caller's looks at each element, or makes another of it. */
 #include "data/pipeline/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handle of a pipeline: a data set that is a description, and remembers how often it was iterated. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interleave: each element becomes a pipeline of its own, of which cycle_length are open at a time; block_length elements are
  * taken of each in turn. One that ends leaves its place to the next element when its turn comes again. flat_map is a cycle of 1.

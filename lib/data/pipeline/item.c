@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Items: counted arrays, one per component; cutting, stacking and joining them by rows. */
 #include <stdlib.h>
 #include <string.h>

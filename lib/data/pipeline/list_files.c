@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* list_files(patterns): the names of files, sorted within each pattern, each a vector of bytes. Looked up at once, so that a missing file is told at once. */
 #include <string.h>
 

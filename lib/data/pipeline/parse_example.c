@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse_example(features): each element, a serialized tf.Example, becomes the named features' values. A map that knows its own spec. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptions and cursors: what all transformations share. */
 #include "data/pipeline/pipe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * prefetch(n): the elements as they are. Elements of a distributed data set are read ahead where that pays (jobs' feeds do, in a thread of
  * their own); a description keeps its place in the chain all the same.

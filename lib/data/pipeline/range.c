@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* range(start, stop, step): int64 scalars. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read_files: the records of the files that the input names, in turn or interleaved. That files are read here is what auto-sharding
  * looks for: it gives each worker some of the names. One file alone is a source of its own, which the interleaving opens.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rebatch(sizes): the rows of all elements as one stream, cut into pieces of the sizes in turn:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rebatch_even(n): each batch of b rows into exactly n pieces of ceil(b / n) until it is used up, the rest of them empty: 6 rows by 4
  * are 2, 2, 2, 0. The original's way where it does not know the size of a batch beforehand.

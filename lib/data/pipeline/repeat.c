@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* repeat(count): the input so many times, each time as an iteration of its own, so that it may be shuffled anew. */
 #include "data/pipeline/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shard(num_shards, index): every num_shards-th element, from `index` on. shard(DT_SHARD_HINT, ...) marks where distribution puts one. */
 #include "data/pipeline/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Specs: what is known of all items of a pipeline before any is read. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* take(count) and skip(count); -1 is all. */
 #include "data/pipeline/build.h"
 

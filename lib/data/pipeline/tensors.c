@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Items held in memory: one item as it is (tensors), or one per row of it (slices). */
 #include "data/pipeline/build.h"
 

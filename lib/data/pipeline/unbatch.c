@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unbatch(): the rows of each element as elements of their own. */
 #include "data/pipeline/build.h"
 

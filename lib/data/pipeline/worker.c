@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one worker iterates over. A global batch of G is n sizes: G / n, the first G mod n of them one more. Each worker begins with its
  * own replicas' sizes and goes on with the others', so that over all workers each step takes every size once:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * zip(a, b, ...): elements side by side, until one input ends. Component `value` of input i is called "i", any other "i/name":
  * the paths of a nest. enumerate zips with a count.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C by tables, eight bytes at a time (slicing-by-8). The tables are the only state: made once, then read. */
 #include <pthread.h>
 #include <string.h>

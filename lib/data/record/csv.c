@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two passes over a record. The first looks for its end, the first line end outside quotes: a doubled quote closes and opens again, so counting
  * quotes is enough, and most bytes are passed over by memchr. The second, on a record that is whole, cuts it into fields in place and knows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comma-separated values (RFC 4180), record by record: fields in quotes may hold delimiters, line ends and doubled quotes; lines end with LF or
  * CRLF, the last one need not; a byte order mark is passed over, and so are empty lines. Fields know their place, for messages.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading tf.Example; see example.h. */
 #include "data/record/example.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tf.Example: features by name, each a list of byte strings, floats or integers, in protobuf's wire form:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of data files: patterns of the shell, and sets of shards, which must be whole. */
 #include <dirent.h>
 #include <glob.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of records, one after the other: TFRecord, lines of text, records of one length. Readers go from front to back; gzip (any
  * file that begins like one) and zlib (TFRecords) are decompressed on the way. Nothing is allocated for a length that the file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an array for each. Headers say how many rows there
  * are; what comes is held to it. In Fortran's order the first row ends where the array does: such an array is read whole and turned round.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSV, a row a record. Where the job's own data is CSV its words hold: columns by name, vocabularies, defaults, and columns of other names (the
  * label, which may be missing) are passed over. Else columns are values in order, as many as the inputs have; a first record without a number is

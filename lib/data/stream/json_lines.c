@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON lines, an example a line: {"image": [[0, 1], [2, 3]]}, or the values alone where the model has one input. Lists may be nested as the
  * shape is, or in another way: their values are taken in order, and must be as many. Other keys are passed over, so that what predict

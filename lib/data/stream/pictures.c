@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A picture, or all that lie in a folder, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders
  * of pictures that are resized: then they are, too.

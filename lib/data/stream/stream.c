@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the kind, and what every kind needs: the shapes that the model takes, the steps of `map`, rows put into a batch. See stream.h. */
 #include "data/stream/stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Examples that come one after the other: from a file whose kind its first bytes tell, from a folder, or from a pipe that somebody is still writing
  * to. They are what a job's model takes, through its `map`; there may be any number of them, and none is kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TFRecord of tf.Examples. Of a job whose data is TFRecords all that it says of its elements holds: names of features, padding, pictures, texts.
  * Else a feature has the input's name, and as many values as that.

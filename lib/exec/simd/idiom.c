@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loops of idioms (exec/strip_idiom.c): several operations on an element while it is in a register. Element by element they are
  * the operations of simd/strip.c in the same order; of each element all is read before anything is written.

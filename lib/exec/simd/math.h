@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of one float, for the loops in this folder: each built once per instruction set. Plain C that compilers turn into vectors,
  * with the same bits everywhere: see strip.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Uniform random numbers by the thousand, of counters that follow each other. Integers alone: the same bits on all processors. */
 #include "exec/strip.h"
 

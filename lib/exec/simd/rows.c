@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops over rows: normalisation, and what attention does to a row of scores. Built once per instruction set, with the same bits on all
  * (see strip.c): a row's sum has 32 interleaved chains and a fixed tree over them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loops of fused groups and of row kernels, in plain C that compilers turn into vectors. Built once per instruction set.
  *

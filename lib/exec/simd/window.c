@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of windows over images (exec/kernel_window.c): all channels of a place at a time. */
 #include "exec/strip.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSV with a header: logits_0, logits_1, ... for the values of output `logits`; of the largest only, logits_class_0, logits_score_0, ... What is not
  * finite is nan or inf.

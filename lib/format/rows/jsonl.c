@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has; of the largest only {"logits": [{"class": 0, "score":
  * 0.5}, ...]}. What is not finite is null. */
 #include "base/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPY: one array (rows, ...) of the output's type; of the largest values only, their numbers (rows, K) as int32. The header stands first and says how
  * many rows there are: where that is not known it leaves room, and is written again at the end.

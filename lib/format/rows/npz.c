@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NPZ: an array (rows, ...) for each output, by its name; of the largest values only NAME_class and NAME_score, (rows, K) each. Arrays stand in the
  * archive one after the other, and rows come with a piece of each: the first array goes straight into the archive, the others wait in files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of outputs as files: CSV, NPY, NPZ, JSON lines; a file and a row in kinds.h each. Rows are written as they come, a batch at a time, through the
  * one seam for writing, and a file has its name only when it is whole; what goes to standard output is there as soon as its batch is done.

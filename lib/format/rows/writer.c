@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the form, the file and its name, and what the forms share. See rows.h. */
 #include "format/rows/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations that fall off exponentially below 0: elu, selu, celu; and exp itself. */
 #include "model/model.h"
 

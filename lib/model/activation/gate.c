@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations that multiply x by a gate: silu, gelu, glu. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Activations of straight pieces around 0: linear, relu and its kin. Keras' general relu is
  *

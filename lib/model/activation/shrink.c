@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations that take small x to 0: hard_shrink, soft_shrink, tanh_shrink. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations that saturate on both sides: sigmoid and tanh, and their forms of straight pieces. */
 #include "model/model.h"
 

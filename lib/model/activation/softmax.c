@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations over one axis: softmax, its logarithm, sparsemax. Another axis than the last is swapped with it. */
 #include "model/model.h"
 

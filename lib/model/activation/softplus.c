@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations that bend smoothly from 0 to x: softplus and its kin. */
 #include "model/model.h"
 

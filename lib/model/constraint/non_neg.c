@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NonNeg: what is below 0 becomes 0. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Constraints of lengths (L2): of a Dense layer's kernel, (inputs, units), axis 0 takes the length of each unit's weights; of a Conv2D's, axis
  * [0, 1, 2] that of each filter's. In Keras' formulas, 1e-7 keeps a length of 0 from dividing:

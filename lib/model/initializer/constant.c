@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Initialisers that draw nothing: zeros, ones, constant. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions: every element draws from its own stream, as often as it needs, so that many elements can draw at a time. */
 #include "model/initializer/draw.h"
 

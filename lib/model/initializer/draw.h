@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions that initialisers draw from; each fills out[d->n]. */
 #ifndef DT_MODEL_INITIALIZER_DRAW_H
 #define DT_MODEL_INITIALIZER_DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Identity: `gain` on the diagonal of a matrix, 0 elsewhere. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A. M. Saxe et al., Exact Solutions to the
  * Nonlinear Dynamics of Learning in Deep Linear Networks (2014). Dimensions but the last count together as rows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Variance scaling: the variance of the values is scale / fan, so that signals keep their size from layer to layer. fan is the number
  * of inputs, of outputs, or the mean of both. The named ones are presets:

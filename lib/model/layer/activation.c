@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activation: one of the activation functions, as a layer of its own. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Axes, means and what is laid along them: see axes.h. */
 #include "model/layer/axes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What layers that normalise share: the axes they go along, values laid along them, and means. */
 #ifndef DT_MODEL_LAYER_AXES_H
 #define DT_MODEL_LAYER_AXES_H

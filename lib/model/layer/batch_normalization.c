@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BatchNormalization: each channel to mean 0 and deviation 1 over the batch and all places, then times gamma, plus beta.
  * S. Ioffe, C. Szegedy, Batch Normalization (2015).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Concatenate: layers one after the other along an axis, in which alone their sizes may differ. */
 #include "model/model.h"
 

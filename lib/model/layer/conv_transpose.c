@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution taken forward: every element of x puts the window,
  * times itself, into the output. W is (window ..., filters, channels), as in Keras.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dense: y = activation(x W + b), over the last dimension of x. W is (features, units), as in Keras. */
 #include <string.h>
 

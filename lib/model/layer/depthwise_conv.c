@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DepthwiseConv1D, DepthwiseConv2D: every channel is gone over by depth_multiplier windows of its own. W is (window ..., channels,
  * depth_multiplier), as in Keras; output channel c * depth_multiplier + m is of input channel c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dot: products of two layers, example by example, summed over an axis of each; with `normalize` each is first divided by its length along that
  * axis, which makes cosine similarities.

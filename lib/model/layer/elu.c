@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ELU: x where it is positive, alpha * (exp x - 1) elsewhere. */
 #include "model/model.h"
 

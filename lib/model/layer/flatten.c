@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flatten: (B, h, w, ...) becomes (B, h * w * ...), row-major. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GlobalMaxPooling and GlobalAveragePooling: (B, ..., channels) to (B, channels), or (B, 1 ..., channels) with keepdims. */
 #include "model/layer/spatial.h"
 

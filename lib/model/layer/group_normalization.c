@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GroupNormalization: the channels of an example in groups, each group to mean 0 and deviation 1 over its channels and all places:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GroupQueryAttention over itself: MultiHeadAttention in which num_query_heads / num_key_value_heads heads that are neighbours share keys and
  * values, so that there are fewer of these to compute and to keep. See heads.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GRU: gates in Keras' order: update z, reset r, candidate.
  *

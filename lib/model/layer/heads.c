@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attention of a sequence to itself: see heads.h. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What layers of attention share. Every step of a sequence takes from the steps what their keys say fits its query, head by head:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Input: names what comes in and says its shape. What is fed is converted to its dtype, as Keras does with uint8 images. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LayerNormalization: every example on its own: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, over `axis`.
  * J. L. Ba et al., Layer Normalization (2016). With rms_scaling, a form that Keras keeps for old models, the mean is not taken off, and

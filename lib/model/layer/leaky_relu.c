@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LeakyReLU: x where it is positive, negative_slope * x elsewhere. */
 #include "model/model.h"
 

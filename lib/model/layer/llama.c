@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LlamaTransformerDecoder: KerasHub's block of a Llama, and its LlamaAttention.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget, candidate, output.
  *

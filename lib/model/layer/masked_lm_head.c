@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MaskedLMHead: scores of words for the masked steps of a sequence, KerasHub's:
  *

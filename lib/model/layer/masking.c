@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Masking: steps of a sequence all of whose values are `mask_value` do not count: layers behind leave them out, and their values are 0.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merging layers: several layers become one, element by element. Sizes of 1 stretch; a layer of fewer dimensions gets sizes of 1 behind the
  * batch, as in Keras:

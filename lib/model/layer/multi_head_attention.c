@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MultiHeadAttention over itself: every step of a sequence takes from the steps (with `use_causal_mask` from those up to itself) what their
  * keys say fits its query, head by head; each head has keys and values of its own. See heads.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers in layers: see noise.h. */
 #include "model/layer/noise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers in layers. A layer that draws has a counter among its weights, NAME/seed_generator/step, which every draw moves on; what is
  * drawn is a function of (seed, layer, counter, example), so that neither the number of replicas nor a resumed run changes it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers made of layers. What Keras calls a sub-layer is a part here: any row of the table, with arguments in Keras' words, a name below
  * the layer's own (decoder/self_attention) and its weights among the layer's (decoder/self_attention/query/kernel).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Permute: the dimensions of each example in another order; they are counted from 1, since the batch is dimension 0 and stays. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MaxPooling and AveragePooling over one to three dimensions: the largest value, or the mean, under a window, which by default goes on by
  * its own size. With padding "same" padding counts for nothing: it is no maximum, and a mean is over the cells inside the input.

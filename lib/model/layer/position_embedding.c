@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PositionEmbedding: a learned vector for each place of a sequence, whatever stands there: (B, T, D) of any values to (B, T, D).
  * TokenAndPositionEmbedding: words by their numbers, plus that: (B, T) of integers to (B, T, D). Both are KerasHub's.

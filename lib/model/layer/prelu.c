@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained, one for each element of an example, or shared along axes.
  * K. He et al., Delving Deep into Rectifiers (2015). */
 #include "model/layer/axes.h"

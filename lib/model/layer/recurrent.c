@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrent layers, unrolled: see recurrent.h. */
 #include "model/layer/recurrent.h"
 

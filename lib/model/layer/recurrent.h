@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn, and hands its states to the next. What does not depend on
  * the states, the input times its kernel, is one product over all steps before.

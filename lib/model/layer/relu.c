@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ReLU: max(x, 0), in Keras' general form: see activation/relu.c. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RepeatVector: (B, features) becomes (B, n, features), n times the same. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rescaling: x * scale + offset, of integers too, which become float32: images of 0 to 255 to 0 to 1. */
 #include "model/model.h"
 

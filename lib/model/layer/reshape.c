@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reshape: the elements of each example in row-major order, under other sizes; one of them may be -1, whatever is left. */
 #include "model/model.h"
 

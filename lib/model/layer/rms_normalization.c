@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* RMSNormalization: y = x / sqrt(mean of x^2 + epsilon) * scale, over `axis`. B. Zhang, R. Sennrich, Root Mean Square Layer Normalization
  * (2019). */
 #include "model/layer/axes.h"

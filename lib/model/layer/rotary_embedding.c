@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RotaryEmbedding: where a step stands turns its features: (B, T, ..., H) to the same. Feature i and feature i + H / 2 are a point of a plane,
  * which step t turns by the angle

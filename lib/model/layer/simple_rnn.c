@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SimpleRNN: h' = activation(x W + b + h U). */
 #include "model/layer/recurrent.h"
 

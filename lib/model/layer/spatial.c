@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What layers over spatial dimensions share: see spatial.h. */
 #include "model/layer/spatial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What layers over one to three spatial dimensions share. Their values are (B, steps, channels), (B, height, width, channels) and
  * (B, depth, height, width, channels); a window goes over the dimensions between the first and the last.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Take: one element along an axis, which goes: (B, T, D) to (B, D) of the first step, say. Keras' operation `take`, with one index. */
 #include "model/model.h"
 

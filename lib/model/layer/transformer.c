@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TransformerDecoder and TransformerEncoder: KerasHub's blocks of a transformer, without what reads a second sequence.
  *

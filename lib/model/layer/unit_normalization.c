@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UnitNormalization: each example divided by its length (L2) over `axis`; one of length below 1e-12 by that. */
 #include "model/layer/axes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UpSampling1D, UpSampling2D, UpSampling3D: every spatial dimension `size` times as large.
  *

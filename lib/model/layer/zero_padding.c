@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZeroPadding and Cropping over one to three dimensions: rows of zeros around the spatial dimensions, or as many cut off. Both are one op,
  * pad, with positive or negative ends.

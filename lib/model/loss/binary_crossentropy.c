@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BinaryCrossentropy: -y log p - (1 - y) log(1 - p), averaged over the outputs of a sample.
  *

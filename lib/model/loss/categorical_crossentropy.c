@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CategoricalCrossentropy: -sum over classes of y log p, for one-hot (or any) y.
  *

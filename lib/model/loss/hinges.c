@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hinge losses, for scores and labels -1 and 1; labels that are all 0 or 1 are taken for them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Losses that are means of a function of the error, over the outputs of a sample:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SparseCategoricalCrossentropy: -log p of the labelled class.
  *

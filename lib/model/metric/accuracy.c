@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Accuracy. In a job, and written `accuracy` by most, it is the accuracy that fits the shapes: it stands for another row, and compile.c puts that
  * in its place. By itself it is the share of outputs that equal their targets.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AUC: the area under the curve of recall over false positives (ROC), of precision over recall (PR), or of their gains (PRGAIN), by a sum over
  * thresholds. PR curves are interpolated as in J. Davis, M. Goadrich, The Relationship Between Precision-Recall and ROC Curves (2006); gains are those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BinaryAccuracy: the share of outputs on the right side of the threshold; an output at the threshold counts as 0. */
 #include "model/model.h"
 

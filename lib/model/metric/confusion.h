@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts of right and wrong decisions at each of T thresholds, over all outputs of all examples, times their weights:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Correlations of targets and predictions along an axis of each example, and their mean over examples:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics of decisions at thresholds: counts (TruePositives, ...), Precision and Recall, and the best of one at a given value of another.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intersection over union of classes, and its mean: true positives / (true positives + false positives + false negatives). Targets and predictions
  * are class numbers, or scores of which the largest says the class. What a matrix of confusion would say more than these sums is not asked for:

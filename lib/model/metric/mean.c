@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mean and Sum of values as they come: for loops of one's own, there is nothing to compare. */
 #include "model/model.h"
 

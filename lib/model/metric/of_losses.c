@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics that are means of losses, with the arguments of those; and what is like one: the root of the squared error, the cosine. */
 #include "model/model.h"
 

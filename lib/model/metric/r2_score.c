@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* R2Score: 1 - sum of squared errors / sum of squares around the mean, output by output, and their means. */
 #include "model/model.h"
 

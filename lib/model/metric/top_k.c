@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Top-k accuracies: the share of samples whose class has less than k classes with a larger score; equals do no harm. */
 #include "model/model.h"
 

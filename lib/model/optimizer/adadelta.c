@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adadelta (M. Zeiler, ADADELTA: An Adaptive Learning Rate Method, 2012): steps in the unit of the weights, by the running means of squares
  * of gradients and of steps.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adagrad (J. Duchi et al., Adaptive Subgradient Methods, 2011): steps divided by the root of the sum of all squares so far.
  *

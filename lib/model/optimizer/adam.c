@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adam (D. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, 2014, in the form before its section 2.1), as Keras writes it:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adamax (section 7 of the paper on Adam): Adam with the largest gradient, which decays, in place of the root of the mean of squares.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ftrl (H. McMahan et al., Ad Click Prediction: a View from the Trenches, 2013): follow the regularised leader. The weights are worked out
  * anew in each step, from a sum of squares n and a sum of gradients z.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LAMB (Y. You et al., Large Batch Optimization for Deep Learning, 2019): Adam's direction, of a length in proportion to the weights.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lion (X. Chen et al., Symbolic Discovery of Optimization Algorithms, 2023): steps of one size, by the sign of a running mean.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running means, of which most optimizers keep two: of gradients and of their squares. */
 #ifndef DT_MODEL_OPTIMIZER_MOMENTS_H
 #define DT_MODEL_OPTIMIZER_MOMENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nadam (T. Dozat, Incorporating Nesterov Momentum into Adam, 2016): Adam that looks one step of momentum ahead. The momentum follows a
  * schedule, whose product over all steps corrects the mean.

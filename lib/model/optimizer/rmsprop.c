@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RMSprop (G. Hinton, lecture 6e of Neural Networks for Machine Learning, 2012): steps divided by the root of the running mean of squares.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Half a cosine from the top to alpha times the top: CosineDecay once, CosineDecayRestarts again and again, each time t_mul longer and
  * m_mul lower (I. Loshchilov, F. Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016).

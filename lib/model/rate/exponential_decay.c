@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ExponentialDecay: initial decay_rate^(step / decay_steps); in steps of whole powers when `staircase` is set. */
 #include "model/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InverseTimeDecay: initial / (1 + decay_rate step / decay_steps); in steps of whole fractions when `staircase` is set. */
 #include "model/model.h"
 

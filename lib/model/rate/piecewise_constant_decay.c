@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value behind all of them. */
 #include "model/model.h"
 

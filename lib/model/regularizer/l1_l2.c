@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of absolute values and of squares: L1, L2, and both. */
 #include "model/model.h"
 

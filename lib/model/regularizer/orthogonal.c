@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OrthogonalRegularizer: the mean of |cos| between different rows, or columns, of a matrix, times `factor`: 0 where all stand at right angles.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_gather over devices: what those along `axes` hold, one behind the other along `dim`, by rank. */
 #include "op/across.h"
 

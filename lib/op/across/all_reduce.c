@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_reduce over devices: everybody gets the sum (maximum, minimum) of what those along `axes` hold, added in the order of ranks. */
 #include "op/across.h"
 

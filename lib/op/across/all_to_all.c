@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; everybody sends a part to everybody. */
 #include "op/across.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collective_permute over devices, the halo exchange: of `dim` a device gets what it holds, the `low` elements before that and the `high` ones behind it, from
  * as many neighbours as that takes. Below 0: as many elements of its own are cut off. Before the first and behind the last

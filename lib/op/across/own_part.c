@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic_slice by the device's own place: of a value that all along `axes` hold, each keeps its part of `dim`. Nothing travels. */
 #include "op/across.h"
 #include "op/stablehlo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reduce_scatter over devices: the sum of what those along `axes` hold, of which each keeps its part of `dim`: an all_reduce and a slice for half
  * the bytes. */
 #include "op/across.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two parts of the batch, one behind the other: the counterpart of rows_part. */
 #include "op/across.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * transfer: what the logical device `dim` holds comes to the device `to`, or to all (-1): a collective_permute of one pair, or a broadcast. What the devices hold that
  * it does not come to has no meaning; in lockstep they get it too.

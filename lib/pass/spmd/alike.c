@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes that are alike. A model of a hundred equal blocks has each node a hundred times, and how an op is split follows from a few things: the op with its
  * attributes and types, and where its operands lie. So nodes have kinds, and what was chosen for one node of a kind is remembered for all others that lie as it does.

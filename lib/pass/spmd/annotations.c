@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in 4; the mesh has an axis for every prime
  * factor, here [2,2,2], and the first 2 goes to dimension 1, the others to dimension 2.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Buckets: collectives that go out in one launch. Sums that are neighbours in the program's sequence of collectives share one when they are of one
  * kind, over the same axes and of one dtype, and none needs what another of them gives:

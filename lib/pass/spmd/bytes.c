@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one device holds while it runs a program: variables for good, other values from where they are made to where they are last read. */
 #include "pass/spmd/spmd_impl.h"
 

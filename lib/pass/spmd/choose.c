@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How an op is split. Propagation says where its operands shall lie; where they disagree there are several ways to split the op, and each is weighed: the
  * bytes that must travel so that the inputs lie as it wants, those that bring the result to where it shall lie, and a share of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From one layout to another, by the cheapest collectives that do it:
  *

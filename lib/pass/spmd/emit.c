@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program that every device runs: node by node of the whole graph, the inputs brought to where the op wants them (convert.c), the op on what a device holds,
  * partial sums added up as sums.c says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All devices in one memory space: the program is unrolled over the devices, node by node, and each collective becomes what it means when
  * all devices' values are at hand. A trace numbers values, so what devices compute alike is computed once: what is not cut costs nothing, and a sum

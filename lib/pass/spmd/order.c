@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the program of a device. A trace puts updates from the last variable to the first, so that a backward pass meets its layers in that order and
  * forgets early what they kept. Where all gradients meet before the first update (a norm over all of them) that is not enough: whoever adds them up

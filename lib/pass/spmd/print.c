@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a program over devices: where each value lies, what collectives move, where everything was replicated. */
 #include "pass/spmd/spmd_impl.h"
 

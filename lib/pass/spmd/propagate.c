@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Propagation: from the values that notes speak of to all others, forwards and backwards, until nothing changes.
  *

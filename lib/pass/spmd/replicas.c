@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replicas as axes of the mesh: the innermost ones, so that what is cut by logical devices is cut further. Rows are dealt out along them, and what is summed
  * over rows becomes the sum over replicas: data parallelism is a split of the batch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the partition over devices. */
 #ifndef DT_PASS_SPMD_IMPL_H
 #define DT_PASS_SPMD_IMPL_H

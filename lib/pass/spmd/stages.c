@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pipeline that a program with places is: its ops in tasks. Along the program a stage ends where values change devices; what results need is
  * forward work, what else is done for each micro-batch is backward work, and what is done once for all (after sums in time) is an update.

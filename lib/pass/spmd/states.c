@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where variables lie. A slot of an optimizer lies as the weight that it belongs to, dimension by dimension: an update is then done where both are,
  * and nothing travels for it. What is found of values in between has no say in that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Partial sums: when devices add them up. At once, as a rule: a value that is read by many, or by an op that is not linear, has to be whole. But
  * where the one reader adds, it can add the terms first, and what was whole before stays beside them until then:

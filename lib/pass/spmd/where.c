@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Without the SPMD mode every op has a place: one logical device, or all (op/where.h says which). Annotations stand in the graph where values are moved, in the
  * gradient too, so one walk forwards finds most places. What needs no argument goes, walking back, to its earliest reader: weights to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the logs' keys, sorted; where the first epoch has no
  * validation, columns val_KEY for all of them; numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * EarlyStopping, as in Keras: training ends when a metric has not become better for `patience` epochs. Whether a run has been stopped is in its
  * checkpoint, so that the same command again trains nothing; with more patience it goes on.

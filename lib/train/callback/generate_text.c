@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GenerateText: every so often a language model goes on with a prompt, token by token, to show what it has learned:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of the epoch; a job has no functions, but schedules, which
  * here count epochs in place of steps:

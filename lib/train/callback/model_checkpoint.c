@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ModelCheckpoint, as in Keras: saves the model after every epoch or so many steps, or when a metric is the best so far. What it saves is not what a run
  * goes on from (`checkpoint` is), but what people keep: a checkpoint of its own, which `evaluate --ckpt`, `predict --ckpt` and `--resume PATH` take, or

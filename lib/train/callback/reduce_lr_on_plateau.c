@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ReduceLROnPlateau, as in Keras: where a metric does not become better for `patience` epochs, the learning rate is multiplied by `factor`; then it is
  * given `cooldown` epochs. The logs get `learning_rate`, as it was in the epoch. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the optimizer keeps (`use_ema`), and training goes on with the
  * weights as they were. With swap_on_epoch callbacks that stand behind it see the means at an epoch's end, too: ModelCheckpoint then saves them. The run's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TensorBoard: events for it, below log_dir, with the tags and steps that Keras gives them:
  *

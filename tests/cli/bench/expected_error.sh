@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The errors that plan says are to be expected are those that bench finds: within 3 points, for constants are calibrated now and then.
 . tests/cli/setup.sh
 rows=../shared/validation-shared.json

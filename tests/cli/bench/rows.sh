@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Rows of our own in the words of published ones: by a rule, by a formula, and rows that do not say enough.
 . tests/cli/setup.sh
 cat >"$TEST_DIR/rows.json" <<'ROWS'

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every id of the catalogue has a row: 295 of them, each in one table. Rows with other ids are more of the same kind.
 . tests/cli/setup.sh
 ids() {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * maker: pieces of binary files, from standard input to standard output.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every option of every verb that takes a value, with values that no option has: a documented exit code, an error with its number, nothing that a
 # terminal obeys, and the option or the value named. Verbs and options are those of 'dtrain help'.
 . tests/cli/setup.sh

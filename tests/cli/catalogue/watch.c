@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch SECONDS RESULT ERRORS PROGRAM ARGUMENT...: runs a program, and writes to the file RESULT what it cost and whether what it wrote to
  * ERRORS, its standard error, can be shown on any terminal:

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # ckpt verify --replay: the last steps of a run again, by the same and by other replicas and threads, give the same bits; other data do not.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Completions: each shell that is here takes the script, and really completes: the same lines, the first word that it offers.
 . tests/cli/setup.sh
 for shell in bash zsh fish; do

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every starter is valid and trains as it is.
 . tests/cli/setup.sh
 for kind in mlp cnn text tabular; do

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # An override that names another optimizer or loss than the file replaces it, as a job does that extends it; of the same one the rest stays.
 . tests/cli/setup.sh
 write_tiny

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The schema of job files against the reader of job files: schema.py DTRAIN DIRECTORY JOB... PAGE.md...
 
 The schema is itself valid; jobs that `dtrain validate` takes are valid by it; and of jobs that are changed at one place, by a key that nobody knows, a

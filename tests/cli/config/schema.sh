@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The schema of job files and the reader of job files say the same; see schema.py.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

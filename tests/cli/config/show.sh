@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A job as it is resolved, with the origin of each value; what is printed is a job that means the same; differences.
 . tests/cli/setup.sh
 write_tiny

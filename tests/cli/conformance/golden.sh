@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The cases that the project keeps: all pass.
 build=${BUILD:-build}
 [ -x "$build/tests/conformance" ] || { echo "the runner is not built" && exit 77; }

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What cannot be written, and what leaves nothing behind.
 . tests/cli/setup.sh
 printf 'a,b\n1,2\n3,4\n' >"$TEST_DIR/a.csv"

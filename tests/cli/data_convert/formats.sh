@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Round and round through all formats: what comes back are the same bytes.
 . tests/cli/setup.sh
 cd_dir=$TEST_DIR

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What is written is read back by others: NumPy, Python's zipfile and csv, and a reader of TFRecords written here for the purpose.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy) || exit 77

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A job's data in another format are examples as they are stored: the job reads them as its own, and `map` is done once.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A job's data as its model gets it, and what is wrong on the command line.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A folder of pictures: classes, counts, sizes, and what cannot be read.
 . tests/cli/setup.sh
 mkdir -p "$TEST_DIR/set/cat" "$TEST_DIR/set/dog" "$TEST_DIR/none"

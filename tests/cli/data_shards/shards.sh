@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Who reads what: by file, by element because there are too few files, by nothing, and where a policy cannot be followed.
 . tests/cli/setup.sh
 i=0

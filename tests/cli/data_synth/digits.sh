@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The same digits for the same seed, others for another; IDX files and arrays.
 . tests/cli/setup.sh
 "$DTRAIN" data synth digits -o "$TEST_DIR/a" | hide

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 . tests/cli/setup.sh
 show data synth
 show data synth digits

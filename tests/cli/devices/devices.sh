@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 . tests/cli/setup.sh
 "$DTRAIN" devices >"$TEST_DIR/a" || echo "exit $?"
 has "$TEST_DIR/a" cpu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # docs/exit-codes.md, the manual page and the catalogue of errors have the same codes.
 . tests/cli/setup.sh
 sed -n 's/^| \([0-9, ]*\) |.*/\1/p' docs/exit-codes.md | tr -d ' ' | tr , '\n' | sort -n | grep -vE '^(130|143)$' >"$TEST_DIR/told"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # `make install` into a folder, then README's line: a C program of a user's, compiled with what pkg-config says, against the shared and
 # the static library, trains; the program that was installed does, too. Nothing of the build folder is needed. `make uninstall` leaves nothing. All may read
 # what is there, whatever the umask, and a folder's name may have blanks.

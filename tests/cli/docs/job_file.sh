@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # docs/job-file.md is what `config reference` prints; its examples, one behind the other, are a job.
 . tests/cli/setup.sh
 "$DTRAIN" config reference >"$TEST_DIR/job-file.md" || echo "exit $?"

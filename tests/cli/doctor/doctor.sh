@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What a report of a fault begins with: the same labels in both forms, no variable that is nobody's affair, what is amiss.
 . tests/cli/setup.sh
 SECRET=do-not-show OMP_NUM_THREADS=3 TMPDIR=$TEST_DIR/none "$DTRAIN" doctor >"$TEST_DIR/out" || echo "exit $?"

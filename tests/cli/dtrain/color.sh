@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Colour only on a terminal, and there not against the user's wish.
 . tests/cli/setup.sh
 needs_terminals

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F13: standard streams that are closed at the start; F14, F15: a standard output that takes nothing.
 . tests/cli/setup.sh
 "$DTRAIN" help >&- || echo "closed standard output: exit $?"

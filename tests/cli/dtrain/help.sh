@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # V06: help is a result: standard output, exit 0, however it is asked for.
 . tests/cli/setup.sh
 show --help

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # V08: a word of 100 KB is cut in the message.
 . tests/cli/setup.sh
 word=$(head -c 100000 /dev/zero | tr '\0' a)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # V01, V02, V03: no verb, a misspelt one, an unknown option; nothing on standard output.
 . tests/cli/setup.sh
 show

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # V07, and the time that a start takes: under 5 ms, without what a sanitizer adds. A machine that is busy with other things
 # makes single starts slower, so many are tried until one is as fast; starting `date` is in the figure, too: about 1.5 ms.
 . tests/cli/setup.sh

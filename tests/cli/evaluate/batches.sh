@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # evaluate says the same, to the last digit, whatever the global batch, the replicas and the threads; last partial batches, too. And of the training
 # part it sees examples as they are: random steps of `map` draw nothing.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Metrics without val_, the checkpoint they are of, and what is missing.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The first batches alone; more than there are: all. A strategy of another type drops what the file says of the old one, as an extended base does.
 . tests/cli/setup.sh
 write_tiny

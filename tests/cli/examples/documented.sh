@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The examples of the reference documents, in C, print what the documents show.
 . tests/cli/setup.sh
 for name in mirrored_variable reduce values_from_function gather distribute_dataset tfrecord tpu_run tpu_custom_loop \

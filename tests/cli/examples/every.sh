@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # No example without a test that runs it.
 for source in examples/*.c; do
     name=$(basename "$source" .c)

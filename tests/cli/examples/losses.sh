@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # On 9,984 examples, which every global batch divides, a program in C and its job file end with the same loss to 1e-5. The programs
 # are those of examples/, with these examples only and more digits printed.
 . tests/cli/setup.sh

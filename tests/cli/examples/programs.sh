@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The programs of examples/ that train on the sample digits run from the project's root without arguments, print, and exit with 0.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 . tests/cli/setup.sh
 show explain DT130
 "$DTRAIN" explain dt130 >"$TEST_DIR/a" && "$DTRAIN" explain 130 | cmp - "$TEST_DIR/a"

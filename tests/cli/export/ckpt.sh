@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Checkpoints looked at, compared and turned into other files.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Files for other programs: what is written, what is refused. What others make of them: onnx.sh.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Exported models in the hands of others: onnx.checker and ONNX Runtime, the safetensors package, NumPy.
 . tests/cli/setup.sh
 python=$(scripts/python-tools numpy onnx onnxruntime safetensors) || exit 77

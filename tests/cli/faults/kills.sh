@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A sample of what scripts/soak tries in full: runs that are killed, checkpoints that are damaged, many starts at once.
 . tests/cli/setup.sh
 kills=4 damages=12 starts=100

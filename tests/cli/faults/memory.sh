@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A sample of what scripts/soak tries in full: allocations fail, in readers of all formats, plans, checkpoints and steps. Exit 71 and one line.
 . tests/cli/setup.sh
 n=8

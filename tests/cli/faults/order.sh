@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The power-loss rule (G4): what gets a final name has been synced, and the directory is synced after it; seen from outside, by strace.
 . tests/cli/setup.sh
 strace -o "$TEST_DIR/log" true 2>/dev/null || { echo "no strace, or it may not trace here" && exit 77; }

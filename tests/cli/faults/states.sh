@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A sample of what scripts/soak tries in full (G3): states in which a power failure may leave the files. A run goes on from each to the same bits, and
 # what verbs write is the old file or the whole new one.
 . tests/cli/setup.sh

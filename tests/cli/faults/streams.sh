@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What goes to standard output in full: /dev/full is told of with 74 by every verb that prints, and a reader that goes away ends none by SIGPIPE.
 . tests/cli/setup.sh
 write_tiny

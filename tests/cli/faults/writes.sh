@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F09 to F12: a sample of what scripts/soak tries in full: calls that write fail, in fit and in every verb that writes a file. Of errors there
 # is a word and an exit code, the same command goes on to the same bits, and nothing is said to be done that is not.
 . tests/cli/setup.sh

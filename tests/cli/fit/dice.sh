@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Losses of sums over the whole batch: the same for any number of replicas, evaluated by batches of the job, with nothing to weigh.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # -n: everything is read, checked and compiled, nothing is written.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # How a training ends is the same whether it goes in one piece, in several, or is given again; and what is judged are the weights that are saved.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit

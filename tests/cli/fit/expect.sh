@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The gate: 0 when it holds, 80 when not (trained and saved all the same), 78 for a metric that the job has not; also when all
 # was trained before.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # --expect is read before anything else: a mistake in it is 64 even where the job is missing.
 . tests/cli/setup.sh
 for text in 'loss' '<1' 'loss<' 'loss=1' 'loss=>1' 'loss<one' 'loss<nan' 'loss<0x1' 'loss < 1 2' 'lo ss<1' 'loss!1' ''; do

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Input that is the bottleneck is said so: how long steps wait for it, and what for.
 . tests/cli/setup.sh
 cat >"$TEST_DIR/job.yaml" <<END

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The clock of a simulated slice: a step takes as long as its batch travels from the host, where the devices are quicker; what waits for data is told.
 . tests/cli/setup.sh
 write_tiny

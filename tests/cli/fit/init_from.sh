@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # model.init_from: training begins with weights of a checkpoint, a run or a file; what does not fit is named, or drawn.
 . tests/cli/setup.sh
 write_tiny

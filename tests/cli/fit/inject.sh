@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Faults that a run is asked to meet: each ends it, or not, as a real one would, and the same command without it goes on and ends with the
 # undisturbed run's weights.
 . tests/cli/setup.sh

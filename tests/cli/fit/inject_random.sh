@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Whatever faults a run meets, in whatever steps, and however often: the same command without them ends with the undisturbed run's weights. What was
 # drawn is told with what went wrong; FAULTS_SEED draws it again.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # JSON lines: the events and their keys, steps counted from 1, the end always last.
 . tests/cli/setup.sh
 write_tiny

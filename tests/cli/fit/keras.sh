@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # model.keras_config: a model that Keras wrote is the model that a job has in its layers: the same weights. The run is whole without the file.
 . tests/cli/setup.sh
 mkdir "$TEST_DIR/base"

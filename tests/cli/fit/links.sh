@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Below output.dir a run follows no link: where a folder on the way to what a callback writes is one, it ends with 73 before anything is written
 # behind it. output.dir itself may be a link.
 . tests/cli/setup.sh

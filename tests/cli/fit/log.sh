@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Not on a terminal: lines only, no control characters, nothing on standard error; run again: nothing to do, the same weights.
 . tests/cli/setup.sh
 write_tiny

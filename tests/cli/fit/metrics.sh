@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Metrics that give several numbers: a key for each in the history, on the screen, for --expect and callbacks; the same for any number of replicas; and AUC
 # of what lies outside of [0, 1].
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F01, F02, F03, V09, V12: jobs that are not there.
 . tests/cli/setup.sh
 show fit "$TEST_DIR/none.yaml"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The job on standard input, overrides, -C, -q, --log-file.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A model of two outputs: losses, metrics and targets by name; the same for any number of replicas; evaluated, predicted, exported by name; and what
 # is said where a name is none.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Random steps of map: the same weights for any number of replicas and threads, with or without what is kept, and for a run that was stopped and went on.
 . tests/cli/setup.sh
 cat >"$TEST_DIR/job.yaml" <<END

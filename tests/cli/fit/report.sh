@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # `output.report: html`: the page is there when a run ends, also one that diverged; JSON lines name it; a dry run writes none.
 . tests/cli/setup.sh
 write_tiny

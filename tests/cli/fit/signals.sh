@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # SIGUSR1 saves and goes on; a second SIGTERM ends at once: 143, or 75 where the save was quicker.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The spatial CNN on small pictures: each core of a slice holds a tile of them. Its program exchanges borders of tiles, adds up a number per channel for
 # batch normalisation, and gathers nothing that divides; training with the chip's numbers, which adds up what the tiles give, follows the losses of the
 # same model in one piece, however it is cut.

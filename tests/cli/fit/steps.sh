@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # --steps within an epoch: a run with more steps goes on there, to the weights and the history of one that was never cut.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # SIGTERM, SIGINT, SIGHUP: the step is finished, the state saved, 75; the command that is told goes on, to the same bits.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F13, F14, F15: closed, full and deserted standard streams harm neither the run nor its files.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F20, F21, F29, F30: a bare environment, odd variables, an open umask, a decimal comma: the same weights, and safe files.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A BatchNormalization takes the statistics of each replica's examples, unless it is synchronized: then results are the same for any number of
 # replicas. Where they are not, training warns.
 . tests/cli/setup.sh

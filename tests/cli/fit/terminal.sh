@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # On a terminal the running epoch is drawn with a bar and its line replaced when done; with CI or a dumb terminal it is not.
 . tests/cli/setup.sh
 needs_terminals

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # GenerateText: a text is a result, so it stands on standard output, its lines indented; one JSON line an event; nothing with -q. What is
 # drawn is hidden here: it is the letters of the text that is trained on.
 . tests/cli/setup.sh

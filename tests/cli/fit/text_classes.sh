@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Text classification from a CSV file: the vocabulary and the means that training learned are the run's; evaluate and predict take them from there.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit

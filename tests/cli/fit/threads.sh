@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # One hash for 1, 2 and 3 threads and for 1, 2 and 4 replicas.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # --time: the step is finished, the state saved, 75; the same command goes on, to the bits of a run that was never stopped.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # V03, V04, V05 and the forms of options.
 . tests/cli/setup.sh
 show fit

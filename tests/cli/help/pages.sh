@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The page of every verb: the same by `help VERB` and `VERB --help`; examples come first; nothing but verbs that exist.
 . tests/cli/setup.sh
 for verb in fit evaluate validate topology explain devices "data synth" lower version help; do

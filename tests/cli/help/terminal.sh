@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # On a terminal, pages are broken at blanks to fit it; not a word is lost. In a pipe lines stay as they are.
 . tests/cli/setup.sh
 needs_terminals

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Nothing of the weights is allocated for what is not compiled: steps of 540 billion parameters are printed in the memory of their text.
 . tests/cli/setup.sh
 small='let.layers=1 let.vocabulary=4096 let.sequence=64'

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # over_replicas: each replica keeps a part of the optimizer's slots, or of the weights too, and what travels changes with it. On this machine
 # replicas share their memory, so the weights that a job ends with are the same to the bit.
 . tests/cli/setup.sh

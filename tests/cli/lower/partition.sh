@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What a job's `partition` leaves in the graph of a step: one note straight on each weight, one on each value that is named, and on what comes
 # back through it; with one logical device a replica there are none.
 . tests/cli/setup.sh

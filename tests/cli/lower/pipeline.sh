@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A pipeline is drawn in time, and every op and transfer says where it is. How long things take is the cost model's affair.
 . tests/cli/setup.sh
 "$DTRAIN" lower tests/jobs/pipeline.yaml >"$TEST_DIR/program"

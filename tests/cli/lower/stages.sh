@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every stage prints something, and another thing.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Linear regression: one product, one sum over the batch.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

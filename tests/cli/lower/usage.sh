@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 . tests/cli/setup.sh
 show lower
 show lower a.yaml b.yaml

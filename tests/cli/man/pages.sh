@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A page for each verb, for the program and for job files: roff that those who read it have nothing to say against, and what they show is there.
 . tests/cli/setup.sh
 "$DTRAIN" man --list >"$TEST_DIR/list"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The compiler's column: a plug-in that makes its numbers up. And what is said of one that cannot be used.
 fake=$BUILD/tests/pjrt/fake_plugin.so
 case $fake in /*) ;; *) fake=$PWD/$fake ;; esac

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What an override says of the strategy stays when --tpu plans another one, and is told at its own place where it does not fit: file:line is of the old strategy.
 . tests/cli/setup.sh
 write_tiny

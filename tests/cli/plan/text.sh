@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Plans for people: what is exact stands in full, what constants move is masked. Side by side, on other slices, within a budget; what is refused.
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1

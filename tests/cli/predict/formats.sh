@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What data convert writes of a job's own examples, given as --input in each format, has the predictions of the examples themselves.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # NPZ: an array for each output, by its name, of the numbers that the other forms have; from a part and from a pipe. numpy reads them.
 . tests/cli/setup.sh
 job=tests/jobs/outputs.yaml

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Outputs of a part and of a file, from a run's checkpoint; what is missing or wrong.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Standard input to standard output: every format gives the same digits, rows are answered as they come, a reader that goes away ends it with 74.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs that were killed, cut or spoilt by others are told as far as they can be read, with a word about it; what is hostile in them stays text.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # In a headless browser: light and dark, wide and as narrow as a telephone: no word on its console, no request, nothing cut off, nothing pale, curves there with and
 # without the script, values under the keyboard. One run, a diverged one, one epoch, several runs, a slice.
 . tests/cli/setup.sh

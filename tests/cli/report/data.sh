@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Hashes of what was read, held against sha256sum: of one file, of several in their order. The record, `fit --json` and the page
 # say the same; runs on other data are told apart, and an attempt that went on with other data.
 . tests/cli/setup.sh

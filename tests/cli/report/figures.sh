@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What the summary says: the best value by the metric's own direction, none where nobody knows one; each epoch once, however often it was cut;
 # and nothing of a training that was given up for this one.
 . tests/cli/setup.sh

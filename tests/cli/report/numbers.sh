@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The page's numbers, curves and tags by a parser that knows nothing of us, against what the run recorded: of one epoch, of many, of several attempts.
 . tests/cli/setup.sh
 command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The page of one run: where it goes, what it names, that it needs nothing else.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A run while it goes on: told as far as it got, and as of when. The same one killed is interrupted; one that is told to stop writes its page itself.
 . tests/cli/setup.sh
 write_tiny

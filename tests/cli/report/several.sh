@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs side by side: a column each, what their jobs say otherwise, no more; runs of one name are told by their folders. A run that goes on is resumed.
 . tests/cli/setup.sh
 write_tiny

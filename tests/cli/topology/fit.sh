@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Where a replica of so many devices fits.
 . tests/cli/setup.sh
 show topology --fit 1,2,2,2 --tpu v3-8

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A job's replicas, on its own slice and on others; what it says of cores holds there, too.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # --tpu without a type: what the environment says, else a simulated v3-8; and how the picture says so.
 . tests/cli/setup.sh
 unset TPU_NAME TPU_ACCELERATOR_TYPE TPU_TOPOLOGY

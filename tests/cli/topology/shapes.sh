@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Slices of all sizes: folded, wrapped, twisted, with their devices shown as one or each.
 . tests/cli/setup.sh
 show topology --tpu v5e-8

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Slices drawn; --tpu and the word after it; slices that do not exist.
 . tests/cli/setup.sh
 write_tiny

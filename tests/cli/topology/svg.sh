@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Pictures: well-formed, in a file or on standard output.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What `trace` and output.trace refuse, and slices for a job that has none.
 . tests/cli/setup.sh
 write_tiny

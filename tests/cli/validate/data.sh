@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Data files are looked at only when the job is valid, and not with --no-data.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The same errors as text, as JSON and for GitHub; all errors of a job at once.
 . tests/cli/setup.sh
 write_tiny

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Null is as if the key were not there, also where users name the keys: elements, files, steps and weights that a base has are taken away.
 . tests/cli/setup.sh
 write_tiny

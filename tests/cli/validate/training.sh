@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What training would refuse at its start is refused here: weights of classes, and weights to begin with.
 . tests/cli/setup.sh
 write_tiny

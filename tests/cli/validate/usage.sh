@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 . tests/cli/setup.sh
 show validate
 show validate a.yaml --format xml

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # configs/char-gpt.yaml has the parameters that it promises; made small, with its dropout, it trains to the same bits on 1, 4 and 8 replicas,
 # stopped in between or not, and tells the same text. Any text will do for that.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F07, F08: a read-only place, and a disk that is full at some checkpoint: 73 and 74, the checkpoints before it stand; with room the same
 # command goes on to the weights of the undisturbed run.
 . tests/cli/setup.sh

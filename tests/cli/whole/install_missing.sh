@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # scripts/install-missing where nothing can be installed: silent where all is there; names what is not, and OpenBLAS where cblas.h is of another library.
 . tests/cli/setup.sh
 bin=$TEST_DIR/bin

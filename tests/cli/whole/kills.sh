@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Twenty times kill -9 at a random moment of a job that saves often, the same command each time: it ends with the weights and the
 # history of the undisturbed run. SEED=N gives the same moments again, as far as the machine does.
 . tests/cli/setup.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # F24, F25, F26, F36: limits of the shell. Few descriptors, little memory, small files, little time: either trained, or said and left
 # with the code for it; never a signal, never a hang.
 . tests/cli/setup.sh

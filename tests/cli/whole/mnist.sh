@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Real digits, where they are: 8,000 to train, the last 2,000 to validate, five epochs of 784-128-10.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

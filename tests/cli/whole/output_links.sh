@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # An output that a user names may be a link: what it leads to is written, as by redirection, at once or not at all, and the link stays.
 . tests/cli/setup.sh
 write_tiny

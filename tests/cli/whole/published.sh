@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The jobs of configs/published made small by their words: each trains, on the slice that its file names made small, too; a Llama that is cut over two
 # chips follows itself in one piece.
 # shellcheck disable=SC2086 # lists of words

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The first job of the README ends between 94 % and 99 %, and writes below output.dir and nowhere else.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

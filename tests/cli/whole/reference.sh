@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The reference pages are those that scripts/reference makes of the header, and what the other pages name is there.
 . tests/cli/setup.sh
 scripts/reference "$TEST_DIR/reference"

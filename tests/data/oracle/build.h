@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Included once for each form of lists: T(Example) is the type, F(example, init) the function of protobuf-c's. A spec becomes bytes. */
 
 static T(Feature) *F(feature, build)(const feature *f, bool later)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * protobuf-c as the judge of our tf.Examples: random ones that it writes are read to the same values, in either form of lists, with fields of later
  * versions between ours and with features that are not there; and what we write it reads.
