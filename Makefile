@@ -6,6 +6,7 @@
 #   make examples     the C examples and the sample digits
 #   make fuzz         fuzz targets, by clang: scripts/fuzz runs them
 #   make check        rooms, shell scripts, warnings are errors
+#   make check-fast   what a change touches, in under a minute
 #   make bench        measures against the limits of this machine
 #   make install      PREFIX=/usr/local DESTDIR=; make uninstall takes it away
 #   SAN=asan|tsan     the same under sanitizers (asan brings ubsan), in a build folder of its own
@@ -80,7 +81,7 @@ TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
 .DEFAULT_GOAL := all
-.PHONY: all tests test examples check bench install uninstall clean FORCE
+.PHONY: all tests test examples check check-fast bench install uninstall clean FORCE
 .SUFFIXES:
 .SECONDARY:
 
@@ -183,6 +184,10 @@ examples: $(EXAMPLES) build/digits/x.npy
 # The sample digits are drawn, never downloaded: 10,000 to train, 2,000 to test.
 build/digits/x.npy: | $(BUILD)/dtrain
 	$(BUILD)/dtrain data synth digits -o build/digits
+
+# After each edit, in under a minute.
+check-fast:
+	scripts/check-fast
 
 check:
 	scripts/check-rooms
