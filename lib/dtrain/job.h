@@ -58,7 +58,7 @@ typedef struct dt_event {
     int64_t epochs;                         /* start, step, epoch: in all */
     int64_t step, steps;                    /* global step, counted from 1; in all */
     int64_t epoch;                          /* counted from 1 */
-    int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it */
+    int64_t epoch_step;                     /* step within the epoch, from 1; epoch: all of it; callback: after a validation within the epoch, else 0 */
     int64_t examples;                       /* step, epoch, eval */
     double wall_s, examples_per_s;          /* step: of this step; epoch: of its training part */
     double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: no virtual clock */
@@ -69,6 +69,9 @@ typedef struct dt_event {
      * of the epoch so far. */
     const dt_metric *metrics;
     int n_metrics;
+    /* eval of fit between the ends of epochs, where no epoch's event follows with both: the metrics of the epoch's steps so far */
+    const dt_metric *training;
+    int n_training;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
     const char *split;                      /* eval from evaluate, data: "validation" */
     /* data, before the end of a run that writes: what the files of a part hold, all in all; hashed: of what of them data_sha256 is made, "whole", "ends"

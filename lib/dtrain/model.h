@@ -24,7 +24,8 @@ DT_API void dt_model_unref(dt_model *m);
 DT_API dt_status *dt_model_seed(dt_model *m, uint64_t seed) DT_CHECKED;
 /* "{optimizer: Adam, loss: CategoricalCrossentropy, metrics: [accuracy]}" */
 DT_API dt_status *dt_model_compile(dt_model *m, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
-/* "{epochs: 5}", keys as in the job file's `fit`, plus `seed` of the shuffle. history may be NULL. */
+/* "{epochs: 5}", keys as in the job file's `fit`, plus `seed` of the shuffle. history may be NULL; it has a row an epoch, and with `steps` and
+ * `validation_freq` one for each validation between. */
 DT_API dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...) DT_CHECKED DT_FORMAT(4, 5);
 /* Loss and metrics over the validation part of `data`, or over all of it when it has none; history with one row. */
 DT_API dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) DT_CHECKED;

@@ -3,7 +3,7 @@
  * What a run leaves on disk, below output.dir:
  *
  *     .lock                         OFD lock + pid, host, start time, boot id as text
- *     history.jsonl                 one line an epoch
+ *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
  *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves another's behind
  *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors

@@ -85,7 +85,8 @@ dt_status *dt_job_check(dt_job *j)
     dt_status_append(&faults, check_runs(j));
     dt_status_append(&faults, check_accumulation(j));
     if (j->has_fit && j->has_model && j->has_dataset)
-        dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &(dt_callback_job){&j->model, &j->dataset, j->has_compile ? &j->compile : NULL}));
+        dt_status_append(&faults, dt_callbacks_check(&j->fit.callbacks, &(dt_callback_job){&j->model, &j->dataset, j->has_compile ? &j->compile : NULL,
+                                                                                               dt_fit_validates_by_steps(&j->fit)}));
     dt_status_append(&faults, dt_job_check_partition(j));
     return faults;
 }

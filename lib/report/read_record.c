@@ -215,7 +215,8 @@ bool dt_report_history_line(dt_report_run *r, dt_line *l)
 {
     if (!dt_figures_has_int(&l->own, "epoch") || !dt_figures_has_int(&l->own, "step"))
         return false;
-    double x = (double)dt_figures_int(&l->own, "epoch");
+    const double steps = (double)dt_report_int(r->start, "steps_per_epoch"), step = (double)dt_figures_int(&l->own, "step");
+    const double x = steps > 0 ? step / steps : (double)dt_figures_int(&l->own, "epoch"); /* validation by steps lies within one */
     for (int i = 0; i < l->own.n; i++)
         if (!dt_figure_is(&l->own.v[i], "epoch") && !dt_figure_is(&l->own.v[i], "step"))
             dt_series_add(dt_series_named(&r->by_epoch, l->own.v[i].key, (size_t)l->own.v[i].n_key), x, dt_figure_number(&l->own.v[i]));

@@ -168,6 +168,11 @@ bool dt_epoch_is_whole(const run *r)
     return r->at.epoch_step == r->steps_per_epoch;
 }
 
+bool dt_epoch_is_provisional(const run *r)
+{
+    return r->at.step == r->steps && !dt_epoch_is_whole(r);
+}
+
 /* output.dir itself may be a link, which the user made; folders in it may not. What is not there yet is made later. */
 static dt_status *refuse_link(const dt_callback *c, const char *folder)
 {
@@ -235,7 +240,7 @@ void dt_callbacks_tell(run *r)
 {
     for (const dt_said *s = r->said; s; s = s->next)
         dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CALLBACK, .step = r->at.step, .steps = r->steps, .epoch = s->epoch, .epochs = r->epochs,
-                                    .callback = s->callback, .text = s->text });
+                                    .epoch_step = dt_run_is_validated_between(r) ? r->at.epoch_step : 0, .callback = s->callback, .text = s->text });
     r->said = NULL;
 }
 
@@ -253,7 +258,8 @@ static const char *key_of(const run *r, int i)
 dt_status *dt_callbacks_open(run *r)
 {
     const dt_callbacks *all = &r->q->fit->callbacks;
-    const dt_callback_job job = { .model = &r->model->spec, .data = dt_dataset_spec_of(r->data), .compile = dt_trainer_compiled_with(r->q->trainer) };
+    const dt_callback_job job = { .model = &r->model->spec, .data = dt_dataset_spec_of(r->data), .compile = dt_trainer_compiled_with(r->q->trainer),
+                                  .validates_by_steps = dt_fit_validates_by_steps(r->q->fit) };
     DT_TRY(dt_callbacks_check(all, &job));
     r->callback = dt_arena_array(r->arena, dt_callback, all->n);
     for (int i = 0; i < all->n; i++) {
@@ -310,6 +316,12 @@ dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, sums, false, metric) };
     FOR_ALL(test, (r, c, &logs))
+    return NULL;
+}
+
+dt_status *dt_callbacks_validation(run *r, dt_logs *logs)
+{
+    FOR_ALL(validation, (r, c, logs))
     return NULL;
 }
 

@@ -3,7 +3,7 @@
  * Callbacks: what a run does beside training. One file in lib/train/callback and one row in callbacks.h each; a row begins with a dt_kind, so
  * its arguments are read from `fit.callbacks` by a field table. They are asked in the order of the list, at Keras' moments:
  *
- *     begin ── [ epoch_begin ── [ batch ]* ── (validation) test ── epoch ]* ── end
+ *     begin ── [ epoch_begin ── [ batch ── (by steps: test ── validation) ]* ── (test) ── epoch ]* ── end
  *
  * and what they are told of an epoch is Keras' `logs`: a callback may add to them, for those behind it, the history and the epoch's line. What one
  * decides (to stop, to learn more slowly) depends on logs and on what it remembers, and what it remembers is in every checkpoint: a run that was
@@ -57,6 +57,7 @@ struct dt_callback_row {
     dt_status *(*batch)(run *r, dt_callback *c, const dt_logs *logs); /* of the epoch so far */
     dt_status *(*test_begin)(run *r, dt_callback *c);
     dt_status *(*test)(run *r, dt_callback *c, const dt_logs *logs);  /* validation data: "loss", without val_ */
+    dt_status *(*validation)(run *r, dt_callback *c, dt_logs *logs); /* by steps, within an epoch: logs as an epoch's, of its steps so far */
     dt_status *(*epoch)(run *r, dt_callback *c, dt_logs *logs);
     dt_status *(*step)(run *r, dt_callback *c);  /* after every step, and after the epoch that ends with it */
     dt_status *(*settle)(run *r, dt_callback *c); /* after that of all: what they should not see any more */
@@ -73,6 +74,8 @@ struct dt_callback_row {
 bool dt_callback_is_due(const run *r, int64_t every);
 /* Whether the epoch that ends here has all its steps; else the run ends within it, and may go on there. */
 bool dt_epoch_is_whole(const run *r);
+/* What is written of it then is taken back when the run goes on; validations by steps stay. */
+bool dt_epoch_is_provisional(const run *r);
 /* Tells people and programs what a callback did: "reducing learning rate to 0.0005". */
 void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) DT_PRINTF(3, 4);
 /* dir/name of output.dir, in the run's arena; CALLBACK where the run has no directory, CANT_CREATE where a folder on the way to it is a link. */
@@ -97,6 +100,7 @@ dt_status *dt_callbacks_epoch_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_batch(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_test_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_test(run *r, const dt_sums *sums) DT_MUST_USE;
+dt_status *dt_callbacks_validation(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_step(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_saved(run *r) DT_MUST_USE;

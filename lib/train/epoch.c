@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of an epoch, and validation, which may come between as well: metrics are collected, callbacks see them, they become a line of the history.
+ * The end of an epoch, and validation by steps, which comes between: metrics are collected, callbacks see them, they become a line of the history.
  */
 #include <string.h>
 
@@ -10,26 +10,30 @@
 
 /* ---- validation ---- */
 
-/* validation_freq counts in the unit of fit: steps where `fit.steps` is given. */
-static bool validates_by_steps(const run *r)
-{
-    return r->q->fit->steps > 0 && r->q->fit->validation_freq > 0;
-}
-
 static bool has_validation(const run *r)
 {
     return dt_dataset_count(r->data, DT_PART_VALIDATION) > 0;
+}
+
+bool dt_run_validates_by_steps(const run *r)
+{
+    return dt_fit_validates_by_steps(r->q->fit) && has_validation(r);
+}
+
+bool dt_run_is_validated_between(const run *r)
+{
+    return r->at.epoch_step > 0 && !dt_epoch_is_whole(r) && dt_run_validates_by_steps(r) && r->at.step % r->q->fit->validation_freq == 0;
 }
 
 /* At an epoch's end, in epochs or in steps. */
 static bool validation_has_its_turn(const run *r)
 {
     int64_t every = r->q->fit->validation_freq > 0 ? r->q->fit->validation_freq : 1;
-    return has_validation(r) && (validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
+    return has_validation(r) && (dt_run_validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
-/* Puts the metrics of the validation data into out[DT_MAX_KEYS]. */
-static dt_status *validate(run *r, dt_metric *out, int *n)
+/* Puts the metrics of the validation data into out[DT_MAX_KEYS]. training: those told beside them, where no epoch's line will tell both. */
+static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n)
 {
     dt_sums *sums = &r->validation;
 
@@ -39,18 +43,9 @@ static dt_status *validate(run *r, dt_metric *out, int *n)
     dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
     *n = dt_trainer_metrics(r->q->trainer, sums, true, out);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                                .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n });
+                                .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n,
+                                .training = training ? training->metric : NULL, .n_training = training ? training->n : 0 });
     return dt_callbacks_test(r, sums);
-}
-
-dt_status *dt_run_validate_between(run *r)
-{
-    dt_metric metrics[DT_MAX_KEYS];
-    int n;
-
-    if (!validates_by_steps(r) || r->at.step % r->q->fit->validation_freq != 0 || !has_validation(r))
-        return NULL;
-    return validate(r, metrics, &n);
 }
 
 dt_status *dt_run_validate_again(run *r)
@@ -79,12 +74,14 @@ dt_status *dt_run_validate_late(run *r)
     return dt_run_validate_again(r);
 }
 
-/* ---- the end of an epoch ---- */
+/* ---- the history ---- */
 
 static dt_status *write_history(run *r)
 {
     dt_str line = { 0 };
 
+    if (r->q->history)
+        dt_history_add(r->q->history, r->last, r->n_last);
     if (!r->writes)
         return NULL;
     int64_t since = dt_recording_since(r);
@@ -101,17 +98,42 @@ static void add_logs(dt_logs *logs, const dt_metric *metrics, int n)
     logs->n += n;
 }
 
-/* The epoch's logs, into r->last. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn,
+static dt_logs training_logs(run *r)
+{
+    return (dt_logs){ .metric = r->last, .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last) };
+}
+
+/* ---- between the ends of epochs ---- */
+
+/* The last step's metrics stand in the line of the epoch that ends with it. */
+dt_status *dt_run_validate_between(run *r)
+{
+    dt_metric metrics[DT_MAX_KEYS];
+    int n;
+
+    if (!dt_run_is_validated_between(r))
+        return NULL;
+    dt_logs logs = training_logs(r);
+    DT_TRY(validate(r, r->at.step < r->steps ? &logs : NULL, metrics, &n));
+    add_logs(&logs, metrics, n);
+    DT_TRY(dt_callbacks_validation(r, &logs));
+    r->n_last = logs.n;
+    return write_history(r);
+}
+
+/* ---- the end of an epoch ---- */
+
+/* The epoch's logs, into r->last, which has them where the steps end within it with a validation. A job's last epoch is validated whatever validation_freq says; callbacks see that only when it has its turn,
  * so that they decide as in a longer training. */
 static dt_status *collect_logs(run *r)
 {
     dt_metric metrics[DT_MAX_KEYS];
-    const bool turn = validation_has_its_turn(r);
+    const bool between = dt_run_is_validated_between(r), turn = !between && validation_has_its_turn(r);
     int n = 0;
 
-    if (turn || (has_validation(r) && r->at.step == r->all_steps))
-        DT_TRY(validate(r, metrics, &n));
-    dt_logs logs = { .metric = r->last, .n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, r->last) };
+    if (turn || (!between && has_validation(r) && r->at.step == r->all_steps))
+        DT_TRY(validate(r, NULL, metrics, &n));
+    dt_logs logs = between ? (dt_logs){ .metric = r->last, .n = r->n_last } : training_logs(r);
     add_logs(&logs, metrics, turn ? n : 0);
     DT_TRY(dt_callbacks_epoch(r, &logs));
     add_logs(&logs, metrics, turn ? 0 : n);
@@ -129,9 +151,8 @@ dt_status *dt_run_end_epoch(run *r)
     dt_idle_tell(r, &e);
     dt_run_emit(r, &e);
     dt_callbacks_tell(r);
-    if (r->q->history)
-        dt_history_add(r->q->history, r->last, r->n_last);
-    DT_TRY(write_history(r));
+    if (!dt_run_is_validated_between(r))
+        DT_TRY(write_history(r));
     DT_TRY(dt_record_flush_late(r->record, r));
     if (r->at.epoch_step < r->steps_per_epoch)
         return NULL; /* the steps ended within it: a run with more of them goes on there */

@@ -2,11 +2,11 @@
 /*
  * A run: training from wherever it stands to the end, with what it leaves on disk.
  *
- *     resume -> [batch -> step -> (epoch's end: validate, callbacks, history line) -> (due: checkpoint)]* -> checkpoint -> end
+ *     resume -> [batch -> step -> (epoch's end, or its turn: validate, callbacks, history line) -> (due: checkpoint)]* -> checkpoint -> end
  *
  * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it with the weights, and the order of the
- * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. An
- * epoch's history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
+ * data is a function of (seed, epoch): so a run that was killed and started again does the very steps that the undisturbed one does. A
+ * history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
 #include "train/earlier.h"
@@ -41,9 +41,8 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     DT_TRY(dt_run_check_loss(r, batch, loss));
     dt_run_tell_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
-    if (r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps)
-        return dt_run_end_epoch(r);
-    return dt_run_validate_between(r);
+    DT_TRY(dt_run_validate_between(r));
+    return r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps ? dt_run_end_epoch(r) : NULL;
 }
 
 static bool time_is_up(const run *r)

@@ -131,6 +131,11 @@ bool dt_monitor_improves(dt_monitor *m, double value)
     return true;
 }
 
+bool dt_monitor_is_of_validation(const dt_monitor *m)
+{
+    return bare(m->name) != m->name;
+}
+
 void dt_monitor_save(const dt_monitor *m, dt_json *j)
 {
     dt_json_string(j, "monitor", m->name);

@@ -41,6 +41,8 @@ dt_monitor dt_monitor_open(const run *r, const dt_monitor_head *head);
 bool dt_monitor_exceeds(const dt_monitor *m, double value, double reference);
 /* Better than the best so far; then it is the best. */
 bool dt_monitor_improves(dt_monitor *m, double value);
+/* Its values come with validation, which may be by steps; others at the ends of epochs. */
+bool dt_monitor_is_of_validation(const dt_monitor *m);
 void dt_monitor_save(const dt_monitor *m, dt_json *j);
 void dt_monitor_restore(dt_monitor *m, const json_t *kept);
 

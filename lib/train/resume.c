@@ -180,12 +180,13 @@ static int64_t checkpoint_bytes(const run *r)
     return bytes;
 }
 
-/* The step of the last line that stays: the line of an epoch that goes on is written again at its end. */
+/* The step of the last line that stays: that of an epoch within which a run ended is written again, of a validation by steps it is not. */
 static int64_t last_line(const run *r)
 {
     if (!r->resumed)
         return -1;
-    return r->at.step < r->steps ? r->at.step - r->at.epoch_step : r->at.step;
+    const bool written_again = r->at.step < r->steps && r->at.epoch_step > 0 && !dt_run_is_validated_between(r);
+    return written_again ? r->at.step - 1 : r->at.step;
 }
 
 static const char *history_of(const run *r)

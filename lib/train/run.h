@@ -59,7 +59,7 @@ typedef struct run {
     virtual_time virtual_time;
     data_wait data_wait;
     recording recording;
-    dt_metric last[DT_MAX_LOGS];     /* of the last epoch */
+    dt_metric last[DT_MAX_LOGS];     /* of the last epoch, or validation between */
     int n_last;
     int n_callbacks;                 /* opened so far */
     struct dt_callback *callback;
@@ -96,7 +96,11 @@ void dt_idle_tell(run *r, dt_event *e);
 void dt_run_swap(run *r, bool means);
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
-/* Validates where `validation_freq`, in steps, says so between the ends of epochs. */
+/* fit.steps with validation_freq, which then counts steps. */
+bool dt_run_validates_by_steps(const run *r);
+/* The step just done is one of them, and not an epoch's last: its logs are seen and written here, for good. */
+bool dt_run_is_validated_between(const run *r);
+/* Validates then; callbacks see the logs, which become a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
 /* The last metrics are of the weights as they are now: what --expect looks at is true of what is saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;

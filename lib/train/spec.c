@@ -214,3 +214,8 @@ const dt_field *dt_checkpoint_fields(void)
 {
     return checkpoint_fields;
 }
+
+bool dt_fit_validates_by_steps(const dt_fit_spec *fit)
+{
+    return fit->steps > 0 && fit->validation_freq > 0;
+}

@@ -36,6 +36,7 @@ typedef struct dt_callback_job {
     const dt_model_spec *model;
     const dt_dataset_spec *data;
     const dt_compile_spec *compile; /* NULL: it is faulty itself */
+    bool validates_by_steps;     /* see dt_fit_validates_by_steps */
 } dt_callback_job;
 /* All faults. */
 dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) DT_MUST_USE;
@@ -62,6 +63,8 @@ typedef struct dt_fit_spec {
     dt_callbacks callbacks;
     dt_place at;
 } dt_fit_spec;
+/* validation_freq counts steps: callbacks and the history see each validation when it happens. */
+bool dt_fit_validates_by_steps(const dt_fit_spec *fit);
 dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out) DT_MUST_USE;
 
 typedef struct dt_checkpoint_spec {

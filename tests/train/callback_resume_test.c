@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs with callbacks that are interrupted, by a signal after any step or by kill -9 at a moment nobody chose, and go on: they end with the weights, the
- * history, the decisions and the files of the run that nobody disturbed. No step stands twice in TensorBoard's files.
+ * history, the decisions and the files of the run that nobody disturbed. No step stands twice in TensorBoard's files. All of it once with validations at
+ * the ends of epochs, and once with validations by steps, between them.
  */
 #define HERE "build/tmp/train-callback-resume"
 #include "kit.h"
@@ -23,10 +24,18 @@ enum { KILLS = 10 };
     "{TensorBoard: {update_freq: 2, histogram_freq: 2}}, {EarlyStopping: {patience: 4, restore_best_weights: true, min_delta: 0.001}}]"
 
 /* It is stopped by itself before the twentieth epoch: the labels are noise, so the validation data stop getting better. */
-static setup job(const char *directory)
+static setup by_epochs(const char *directory)
 {
     return (setup){ .fit = "{epochs: 20, callbacks: " CALLBACKS "}", .directory = directory, .replicas = 2, .threads = 2, .seed = 4,
                     .checkpoint = "{save_freq: 2, max_to_keep: 2}" };
+}
+
+/* Two steps of three are no epoch's last, and one validation of three is at an epoch's end. */
+static setup by_steps(const char *directory)
+{
+    setup s = by_epochs(directory);
+    s.fit = "{steps: 60, validation_freq: 2, callbacks: " CALLBACKS "}";
+    return s;
 }
 
 /* ---- what a run left ---- */
@@ -86,7 +95,7 @@ static char *remains(const char *directory, bool events)
     add_file(directory, "logs/a.csv", &out);
     add_file(directory, "b.csv", &out);
     add_file(directory, "w/01.safetensors", &out);
-    add_file(directory, "w/04.safetensors", &out);
+    add_file(directory, "w/03.safetensors", &out);
     for (int k = 0; k < 2 && events; k++)
         add_events(directory, k ? "validation" : "train", &out);
     return dt_str_take(&out);
@@ -130,12 +139,14 @@ static void add_decisions(const outcome *o, dt_str *out)
 
 /* ---- the run that nobody disturbs ---- */
 
+static setup (*job)(const char *directory);
 static char whole_sha[65];
 static dt_str whole_decisions;
 static int64_t whole_steps;
 
-static int run_whole(void **state)
+static int run_whole(void **state, setup (*of)(const char *directory))
 {
+    job = of;
     setup s = job(HERE "/whole");
     if (clean_folder(state) != 0)
         return -1;
@@ -145,6 +156,16 @@ static int run_whole(void **state)
     whole_steps = o.last_step;
     outcome_free(&o);
     return 0;
+}
+
+static int run_by_epochs(void **state)
+{
+    return run_whole(state, by_epochs);
+}
+
+static int run_by_steps(void **state)
+{
+    return run_whole(state, by_steps);
 }
 
 static int forget_whole(void **state)
@@ -164,6 +185,29 @@ static void test_the_whole_decides(void **state)
     assert_non_null(strstr(text, "EarlyStopping: early stopping\n"));
     assert_non_null(strstr(text, "EarlyStopping: restoring the weights of epoch "));
     assert_non_null(strstr(text, "ModelCheckpoint: val_loss improved from "));
+}
+
+static void test_steps_decide(void **state)
+{
+    (void)state;
+    const char *text = dt_str_text(&whole_decisions);
+    assert_in_range(whole_steps, 10, 58);
+    assert_int_equal(whole_steps % 2, 0); /* at a validation, not at the end of an epoch */
+    assert_non_null(strstr(text, "ReduceLROnPlateau: reducing learning rate to 0.01\n"));
+    assert_non_null(strstr(text, "EarlyStopping: early stopping\n"));
+    assert_non_null(strstr(text, "EarlyStopping: restoring the weights of step "));
+    assert_non_null(strstr(text, "ModelCheckpoint: val_loss improved from "));
+    assert_null(strstr(text, "is not known here"));
+    dt_str history = text_of_file(HERE "/whole/history.jsonl");
+    for (int64_t step = 1; step <= whole_steps; step++) {
+        char line[128];
+        snprintf(line, sizeof line, "{\"epoch\": %lld, \"step\": %lld, \"loss\"", (long long)(step + 2) / 3, (long long)step);
+        const char *at = strstr(dt_str_text(&history), line);
+        assert_int_equal(at != NULL, step % 2 == 0 || step % 3 == 0);
+        const char *value = at ? strstr(at, "\"val_loss\"") : NULL;
+        assert_int_equal(value && value < strchr(at, '\n'), step % 2 == 0);
+    }
+    dt_str_release(&history);
 }
 
 static void test_stopped_is_stopped(void **state)
@@ -270,7 +314,7 @@ static void test_fresh_start(void **state)
 {
     (void)state;
     setup s = job(HERE "/fresh"), anew;
-    s.fit = "{epochs: 3, callbacks: " CALLBACKS "}";
+    s.fit = job == by_steps ? "{steps: 9, validation_freq: 2, callbacks: " CALLBACKS "}" : "{epochs: 3, callbacks: " CALLBACKS "}";
     outcome o = fit_well(&s);
     outcome_free(&o);
     char *before = remains(HERE "/fresh", true);
@@ -302,14 +346,15 @@ static void test_more_steps(void **state)
 {
     (void)state;
     setup s = job(HERE "/more");
-    s.run.max_steps = 5;
-    outcome o = fit_well(&s);
-    outcome_free(&o);
-    dt_str csv = text_of_file(HERE "/more/b.csv");
-    assert_non_null(strstr(dt_str_text(&csv), "\n1,")); /* epoch 1, in part */
-    dt_str_release(&csv);
+    for (s.run.max_steps = 4; s.run.max_steps <= 8; s.run.max_steps++) {
+        outcome o = fit_well(&s);
+        outcome_free(&o);
+        dt_str csv = text_of_file(HERE "/more/b.csv");
+        assert_non_null(strstr(dt_str_text(&csv), s.run.max_steps > 6 ? "\n2," : "\n1,")); /* an epoch in part */
+        dt_str_release(&csv);
+    }
     s.run.max_steps = 0;
-    o = fit_well(&s);
+    outcome o = fit_well(&s);
     assert_string_equal(o.sha, whole_sha);
     outcome_free(&o);
     expect_same_remains(HERE "/whole", HERE "/more");
@@ -317,15 +362,15 @@ static void test_more_steps(void **state)
 
 /* ---- weights that change places with their means ---- */
 
-#define MEANS "{epochs: 6, callbacks: [{CSVLogger: {filename: logs/a.csv}}, {CSVLogger: {filename: b.csv}}, {SwapEMAWeights: {swap_on_epoch: true}}, " \
+#define MEANS_BY(length) "{" length ", callbacks: [{CSVLogger: {filename: logs/a.csv}}, {CSVLogger: {filename: b.csv}}, {SwapEMAWeights: {swap_on_epoch: true}}, " \
               "{ModelCheckpoint: {filepath: best, save_best_only: true}}, {ModelCheckpoint: {filepath: \"w/{epoch:02d}.safetensors\", save_weights_only: true}}]}"
 #define WITH_MEANS "{optimizer: {Adam: {learning_rate: 0.02, use_ema: true, ema_momentum: 0.9}}, " \
                    "loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}"
 
 static setup means_job(const char *directory)
 {
-    setup s = job(directory);
-    s.fit = MEANS;
+    setup s = by_epochs(directory);
+    s.fit = job == by_steps ? MEANS_BY("steps: 17, validation_freq: 2") : MEANS_BY("epochs: 6");
     s.compile = WITH_MEANS;
     return s;
 }
@@ -409,6 +454,15 @@ static void test_a_variable_rate_has_the_same_bits(void **state)
 
 int main(void)
 {
+    const struct CMUnitTest steps[] = {
+        cmocka_unit_test(test_steps_decide),
+        cmocka_unit_test(test_stopped_is_stopped),
+        cmocka_unit_test(test_stopped_after_any_step),
+        cmocka_unit_test(test_killed_at_any_moment),
+        cmocka_unit_test(test_fresh_start),
+        cmocka_unit_test(test_more_steps),
+        cmocka_unit_test(test_means_are_stopped_after_any_step),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_whole_decides),
         cmocka_unit_test(test_stopped_is_stopped),
@@ -421,5 +475,6 @@ int main(void)
         cmocka_unit_test(test_means_are_swapped_once),
         cmocka_unit_test(test_a_variable_rate_has_the_same_bits),
     };
-    return cmocka_run_group_tests_name("train/callback_resume", tests, run_whole, forget_whole);
+    int failed = cmocka_run_group_tests_name("train/callback_resume", tests, run_by_epochs, forget_whole);
+    return failed + cmocka_run_group_tests_name("train/callback_resume by steps", steps, run_by_steps, forget_whole);
 }

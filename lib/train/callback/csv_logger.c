@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the logs' keys, sorted; where the first epoch has no
- * validation, columns val_KEY for all of them; numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF.
+ * validation, columns val_KEY for all of them; numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF. A run that validates by
+ * steps has a line for each validation too, and a column `step` to tell them apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +88,9 @@ static void choose_columns(run *r, csv *v, const dt_logs *logs)
     v->has_keys = true;
 }
 
-static void put_header(const csv *v, dt_str *out)
+static void put_header(const run *r, const csv *v, dt_str *out)
 {
-    dt_str_puts(out, "epoch");
+    dt_str_printf(out, "epoch%s%s", dt_run_validates_by_steps(r) ? v->x->separator : "", dt_run_validates_by_steps(r) ? "step" : "");
     for (int i = 0; i < v->keys.n; i++) {
         dt_str_puts(out, v->x->separator);
         put_text(out, v->keys.v[i], v->x->separator);
@@ -97,15 +98,17 @@ static void put_header(const csv *v, dt_str *out)
     dt_str_puts(out, "\r\n");
 }
 
-static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
+static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool provisional)
 {
     csv *v = c->state;
     dt_str line = { 0 };
     if (!v->has_keys)
         choose_columns(r, v, logs);
     if (v->log.end == 0)
-        put_header(v, &line);
+        put_header(r, v, &line);
     dt_str_printf(&line, "%lld", (long long)r->at.epoch);
+    if (dt_run_validates_by_steps(r))
+        dt_str_printf(&line, "%s%lld", v->x->separator, (long long)r->at.step);
     for (int i = 0; i < v->keys.n; i++) {
         const double *value = dt_logs_find(logs, v->keys.v[i]);
         dt_str_puts(&line, v->x->separator);
@@ -115,9 +118,19 @@ static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
             dt_str_puts(&line, "NA");
     }
     dt_str_puts(&line, "\r\n");
-    dt_status *s = dt_run_log_put(&v->log, line.data, line.size, !dt_epoch_is_whole(r));
+    dt_status *s = dt_run_log_put(&v->log, line.data, line.size, provisional);
     dt_str_release(&line);
     return s;
+}
+
+static dt_status *log_validation(run *r, dt_callback *c, dt_logs *logs)
+{
+    return put_line(r, c, logs, false);
+}
+
+static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    return dt_run_is_validated_between(r) ? NULL : put_line(r, c, logs, dt_epoch_is_provisional(r));
 }
 
 /* ---- in checkpoints ---- */
@@ -170,6 +183,7 @@ const dt_callback_row dt_callback_csv_logger = {
     .save = save,
     .restore = restore,
     .begin = begin,
+    .validation = log_validation,
     .epoch = log_epoch,
     .saved = saved,
     .close = close_csv,

@@ -20,10 +20,10 @@ struct early_stopping {
 static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct early_stopping),
     DT_MIN_DELTA_FIELD(struct early_stopping, "0"),
-    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "epochs without improvement after which training ends"),
+    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "epochs, or validations by steps, without improvement after which training ends"),
     DT_REAL(struct early_stopping, baseline, .set = 1 + offsetof(struct early_stopping, has_baseline),
             .help = "only what is better than this gives new patience"),
-    DT_FLAG(struct early_stopping, restore_best_weights, .help = "at the end the weights of the best epoch are put back"),
+    DT_FLAG(struct early_stopping, restore_best_weights, .help = "at the end the weights of the best epoch, or validation, are put back"),
     DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX, .help = "epochs that are not looked at, counted from the first"),
     DT_END
 };
@@ -32,6 +32,7 @@ typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
     int64_t wait, best_epoch;    /* the latter from 0 */
+    int64_t best_step;           /* where validation comes by steps; else 0 */
     bool has_weights, stopped, restored;
     dt_arrays model, best;       /* of the same names; best: n is 0 where none are to be restored */
 } stopper;
@@ -58,36 +59,53 @@ static void copy(const dt_arrays *from, const dt_arrays *to)
         memcpy(to->array[i].data, from->array[i].data, (size_t)dt_type_bytes(&to->array[i].type));
 }
 
-static void keep_weights(stopper *s, int64_t epoch)
+static void keep_weights(const run *r, stopper *s)
 {
-    s->best_epoch = epoch;
+    s->best_epoch = r->at.epoch;
+    s->best_step = dt_run_validates_by_steps(r) ? r->at.step : 0;
     s->has_weights = s->x->restore_best_weights;
     copy(&s->model, &s->best);
 }
 
-static dt_status *look(run *r, dt_callback *c, dt_logs *logs)
+/* What is seen first is always an improvement, so no run ends with it. */
+static void look(run *r, dt_callback *c, double current)
 {
     stopper *s = c->state;
-    const double *current = dt_logs_find(logs, s->x->head.monitor);
-    int64_t epoch = r->at.epoch;
-    s->restored = false;
-    if (!current || !dt_epoch_is_whole(r) || epoch < s->x->start_from_epoch)
-        return NULL;
     if (s->x->restore_best_weights && !s->has_weights)
-        keep_weights(s, epoch);
+        keep_weights(r, s);
     s->wait++;
-    if (dt_monitor_improves(&s->monitor, *current)) {
-        keep_weights(s, epoch);
-        if (!s->x->has_baseline || dt_monitor_exceeds(&s->monitor, *current, s->x->baseline))
+    if (dt_monitor_improves(&s->monitor, current)) {
+        keep_weights(r, s);
+        if (!s->x->has_baseline || dt_monitor_exceeds(&s->monitor, current, s->x->baseline))
             s->wait = 0;
-        return NULL;
+        return;
     }
-    s->stopped = s->wait >= s->x->patience && epoch > 0;
+    s->stopped = s->wait >= s->x->patience;
     if (s->stopped) {
         r->stop_training = true;
         dt_callback_say(r, c, "early stopping");
     }
+}
+
+static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool looks)
+{
+    stopper *s = c->state;
+    const double *current = dt_logs_find(logs, s->x->head.monitor);
+    s->restored = false;
+    if (current && looks && r->at.epoch >= s->x->start_from_epoch)
+        look(r, c, *current);
     return NULL;
+}
+
+static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs)
+{
+    const stopper *s = c->state;
+    return look_if(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
+}
+
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    return look_if(r, c, logs, dt_epoch_is_whole(r));
 }
 
 /* In an earlier run. */
@@ -112,7 +130,7 @@ static dt_status *put_back(run *r, dt_callback *c)
         return NULL; /* and said in an earlier run */
     s->restored = true;
     r->saved_step = -1; /* what was saved last has other weights */
-    dt_callback_say(r, c, "restoring the weights of epoch %lld", (long long)s->best_epoch + 1);
+    dt_callback_say(r, c, "restoring the weights of %s %lld", s->best_step ? "step" : "epoch", (long long)(s->best_step ? s->best_step : s->best_epoch + 1));
     return NULL;
 }
 
@@ -125,6 +143,8 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j)
     dt_monitor_save(&s->monitor, j);
     dt_json_int(j, "wait", s->wait);
     dt_json_int(j, "best_epoch", s->best_epoch);
+    if (s->best_step)
+        dt_json_int(j, "best_step", s->best_step);
     dt_json_bool(j, "stopped", s->stopped);
     dt_json_bool(j, "weights", s->has_weights);
     dt_json_bool(j, "restored", s->restored);
@@ -138,6 +158,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
     dt_monitor_restore(&s->monitor, kept);
     dt_kept_count(kept, "wait", &s->wait);
     dt_kept_count(kept, "best_epoch", &s->best_epoch);
+    dt_kept_count(kept, "best_step", &s->best_step);
     s->stopped = json_is_true(json_object_get(kept, "stopped"));
     s->restored = json_is_true(json_object_get(kept, "restored"));
     s->has_weights = s->x->restore_best_weights && json_is_true(json_object_get(kept, "weights"));
@@ -157,6 +178,7 @@ const dt_callback_row dt_callback_early_stopping = {
     .restore = restore,
     .arrays = arrays,
     .begin = begin,
-    .epoch = look,
+    .validation = end_validation,
+    .epoch = end_epoch,
     .end = put_back,
 };

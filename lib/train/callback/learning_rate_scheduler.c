@@ -60,5 +60,6 @@ const dt_callback_row dt_callback_learning_rate_scheduler = {
     .check = check,
     .open = open_scheduler,
     .epoch_begin = begin_epoch,
+    .validation = end_epoch,
     .epoch = end_epoch,
 };

@@ -4,7 +4,8 @@
  * goes on from (`checkpoint` is), but what people keep: a checkpoint of its own, which `evaluate --ckpt`, `predict --ckpt` and `--resume PATH` take, or
  * with save_weights_only the weights alone, as safetensors.
  *
- * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a run may go on from there.
+ * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a run may go on from there. Where validation comes by
+ * steps, one that looks at its results decides when they are there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
     int64_t every, seen;         /* steps; 0: epochs */
+    bool of_validation;          /* its results decide, or stand in the path */
     const char *due;             /* the path to save to; NULL: nothing is due */
     bool means;                  /* the model had them then, see dt_run_swap */
 } keeper;
@@ -76,8 +78,8 @@ static dt_status *check_ending(const dt_named *named, const struct model_checkpo
 static bool has_value(const dt_callback_job *job, const char *name, bool by_steps)
 {
     if (strcmp(name, "epoch") == 0 || strcmp(name, "batch") == 0)
-        return by_steps || strcmp(name, "epoch") == 0;
-    return dt_monitor_has(job, name) && !(by_steps && strncmp(name, "val_", 4) == 0);
+        return by_steps || job->validates_by_steps || strcmp(name, "epoch") == 0;
+    return dt_monitor_has(job, name) && (!by_steps || job->validates_by_steps || strncmp(name, "val_", 4) != 0);
 }
 
 static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every)
@@ -108,6 +110,16 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
 
 /* ---- deciding ---- */
 
+static bool names_validation(const char *filepath)
+{
+    const char *wrong;
+    dt_python_part part;
+    bool names = false;
+    while (dt_python_next(&filepath, NULL, &part, &wrong))
+        names |= strncmp(part.name, "val_", 4) == 0;
+    return names;
+}
+
 static dt_status *open_keeper(run *r, dt_callback *c)
 {
     keeper *k = dt_arena_new(r->arena, keeper);
@@ -115,6 +127,7 @@ static dt_status *open_keeper(run *r, dt_callback *c)
     k->monitor = dt_monitor_open(r, &k->x->head);
     k->monitor.has_best = k->x->has_threshold;
     k->monitor.best = k->x->initial_value_threshold;
+    k->of_validation = dt_run_validates_by_steps(r) && (k->x->save_best_only ? dt_monitor_is_of_validation(&k->monitor) : names_validation(k->x->filepath));
     c->state = k;
     return read_freq(k->x, &k->every);
 }
@@ -160,7 +173,18 @@ static void decide(run *r, dt_callback *c, const dt_logs *logs)
 static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
 {
     keeper *k = c->state;
-    if (k->every == 0 || ++k->seen < k->every)
+    if (k->every == 0 || ++k->seen < k->every || k->of_validation)
+        return NULL;
+    k->seen = 0;
+    decide(r, c, logs);
+    return NULL;
+}
+
+/* With save_freq in steps, the first one after so many. */
+static dt_status *after_validation(run *r, dt_callback *c, dt_logs *logs)
+{
+    keeper *k = c->state;
+    if (!k->of_validation || k->seen < k->every)
         return NULL;
     k->seen = 0;
     decide(r, c, logs);
@@ -170,7 +194,9 @@ static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
 static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
 {
     keeper *k = c->state;
-    if (k->every == 0 && dt_epoch_is_whole(r))
+    if (k->of_validation && dt_epoch_is_whole(r) && r->at.step % r->q->fit->validation_freq == 0)
+        return after_validation(r, c, logs);
+    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r))
         decide(r, c, logs);
     return NULL;
 }
@@ -254,6 +280,7 @@ const dt_callback_row dt_callback_model_checkpoint = {
     .restore = restore,
     .begin = begin,
     .batch = after_batch,
+    .validation = after_validation,
     .epoch = after_epoch,
     .step = save_due,
 };

@@ -15,8 +15,8 @@ static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct plateau),
     DT_MIN_DELTA_FIELD(struct plateau, "0.0001"),
     DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true, .help = "of the old rate: the new one"),
-    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "epochs without improvement after which the rate is reduced"),
-    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "epochs after a reduction that do not count"),
+    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "epochs, or validations by steps, without improvement after which the rate is reduced"),
+    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "epochs, or validations by steps, after a reduction that do not count"),
     DT_REAL(struct plateau, min_lr, .max = INFINITY, .help = "the rate is not reduced below it"),
     DT_END
 };
@@ -66,16 +66,27 @@ static void look(run *r, dt_callback *c, double current, double rate)
         reduce(r, c, rate);
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+static dt_status *look_at(run *r, dt_callback *c, dt_logs *logs, bool looks)
 {
     const reducer *s = c->state;
     double rate;
     DT_TRY(dt_run_rate(r, &rate));
     dt_logs_put(logs, "learning_rate", rate);
     const double *current = dt_logs_find(logs, s->x->head.monitor);
-    if (current && dt_epoch_is_whole(r))
+    if (current && looks)
         look(r, c, *current, rate);
     return NULL;
+}
+
+static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs)
+{
+    const reducer *s = c->state;
+    return look_at(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
+}
+
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
+{
+    return look_at(r, c, logs, dt_epoch_is_whole(r));
 }
 
 static dt_status *save(run *r, dt_callback *c, dt_json *j)
@@ -104,5 +115,6 @@ const dt_callback_row dt_callback_reduce_lr_on_plateau = {
     .open = open_reducer,
     .save = save,
     .restore = restore,
+    .validation = end_validation,
     .epoch = end_epoch,
 };

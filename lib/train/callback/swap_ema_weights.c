@@ -12,7 +12,7 @@ struct swap {
 };
 
 static const dt_field fields[] = {
-    DT_FLAG(struct swap, swap_on_epoch, .help = "callbacks behind it see the means at an epoch's end"),
+    DT_FLAG(struct swap, swap_on_epoch, .help = "callbacks behind it see the means at an epoch's end, and after a validation"),
     DT_END
 };
 
@@ -77,5 +77,5 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 const dt_callback_row dt_callback_swap_ema_weights = {
     .kind = { "SwapEMAWeights", "evaluates with the running means of the weights", fields, sizeof(struct swap), NULL },
     .once = true, .check = check, .save = save, .restore = restore,
-    .begin = put_back, .test_begin = put_means, .test = end_test, .epoch = end_epoch, .settle = put_back,
+    .begin = put_back, .test_begin = put_means, .test = end_test, .validation = end_epoch, .epoch = end_epoch, .settle = put_back,
 };

@@ -219,12 +219,6 @@ static dt_status *put(run *r, side *s, dt_str *records, bool provisional)
     return bad;
 }
 
-/* What a run tells of an epoch within which it ends is taken back when it goes on there. */
-static bool is_provisional(const run *r)
-{
-    return r->at.step == r->steps && !dt_epoch_is_whole(r);
-}
-
 static void add_scalar(dt_str *out, const dt_event_time *at, const char *form, const char *name, double value)
 {
     dt_str tag = { 0 };
@@ -256,7 +250,7 @@ static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs)
     dt_str records = { 0 };
     for (int i = 0; i < logs->n; i++)
         add_scalar(&records, &at, "vs", logs->metric[i].name, logs->metric[i].value);
-    return put(r, &b->side[VALIDATION], &records, is_provisional(r));
+    return put(r, &b->side[VALIDATION], &records, dt_epoch_is_provisional(r) && !dt_run_is_validated_between(r));
 }
 
 static void add_histograms(run *r, const dt_event_time *at, dt_str *out)
@@ -284,12 +278,12 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
         add_scalar(&trained, &at, "epoch", "steps_per_second", (double)r->at.epoch_step / r->at.wall_s);
     if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
         add_histograms(r, &at, &trained);
-    dt_status *s = put(r, &b->side[TRAIN], &trained, is_provisional(r));
+    dt_status *s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
     if (s) {
         dt_str_release(&validated);
         return s;
     }
-    return put(r, &b->side[VALIDATION], &validated, is_provisional(r));
+    return put(r, &b->side[VALIDATION], &validated, dt_epoch_is_provisional(r));
 }
 
 /* ---- in checkpoints ---- */
