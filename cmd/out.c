@@ -204,6 +204,21 @@ void out_line(struct out *out, const char *format, ...)
     va_end(args);
 }
 
+static void put_log(struct out *out, const char *line)
+{
+    if (!out->redraws)
+        write_out(out, line);
+    write_log(out, line);
+}
+
+void out_log(struct out *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_line(out, put_log, format, args);
+    va_end(args);
+}
+
 void out_field(struct out *out, const char *label, const char *format, ...)
 {
     struct text t;

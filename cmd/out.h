@@ -36,6 +36,8 @@ int out_close(struct out *out, int code);
 void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
 void out_text(struct out *out, const char *text);
+/* A line for those who read later: to the log file, and to standard output unless a bar is drawn there. */
+void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 /* The same for pages to read: fitted to the terminal, if it is one. */
 void out_page(struct out *out, const char *text);
 /* Draws the line that is redrawn; out_bar_width characters have room. */

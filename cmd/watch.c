@@ -47,8 +47,13 @@ static void remember(struct watch *w, const dt_event *e)
         w->trained = true;
     if (e->kind == DT_EVENT_CHECKPOINT && *stop_flag())
         w->saved_after_stop = true;
-    if (e->kind == DT_EVENT_START)
+    if (e->kind == DT_EVENT_START) {
         w->epoch_steps = e->steps_per_epoch;
+        w->step_before = e->step;
+        clock_gettime(CLOCK_MONOTONIC, &w->began);
+    }
+    if (e->kind == DT_EVENT_START || e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL)
+        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     if (e->kind == DT_EVENT_END)
         w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;
@@ -115,6 +120,13 @@ void watch_release(struct watch *w)
 double seconds_between(struct timespec from, struct timespec to)
 {
     return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+}
+
+double watch_seconds_since(struct timespec from)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return seconds_between(from, now);
 }
 
 bool watch_is_due(struct watch *w, double seconds)

@@ -36,6 +36,10 @@ struct watch {
     /* the bar */
     struct timespec shown, epoch_began;
     int64_t epoch_first; /* the epoch's step at epoch_began; 0: no step yet */
+
+    /* a log */
+    struct timespec began, told_line; /* the first step; the last line about steps */
+    int64_t step_before; /* done before `began` */
 };
 
 /* dt_run_options.event, with the watch as its user. */
@@ -55,6 +59,7 @@ void watch_json_error(const struct watch *w, const dt_status *s);
 void watch_json_end(const struct watch *w, int code);
 /* Is it time to show a step again? At most every `seconds`. */
 bool watch_is_due(struct watch *w, double seconds);
+double watch_seconds_since(struct timespec from);
 double seconds_between(struct timespec from, struct timespec to);
 
 #endif

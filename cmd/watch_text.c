@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run for people: what it is in a few lines, then one line an epoch. On a terminal the line of the running epoch is drawn
- * again and again, with a bar; elsewhere only finished epochs are printed, so that a log stays a log.
+ * again and again, with a bar; elsewhere finished epochs are printed, and steps where nothing else was for 30 s, so that a log stays a log.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
+#define LOG_SECONDS 30.0     /* without a line of the training */
 #define LEAST_IDLE 0.01      /* of a simulated slice's time */
 #define LEAST_IDLE_HERE 0.05 /* of this machine's, */
 #define LEAST_WAIT 0.5       /* and so many seconds */
@@ -100,11 +101,19 @@ static void put_epoch(FILE *to, const dt_event *e)
         fprintf(to, "/%" PRId64, e->epochs);
 }
 
-static void put_metrics(FILE *to, const dt_event *e)
+static void put_step(FILE *to, const dt_event *e)
 {
-    for (int i = 0; i < e->n_metrics; i++) {
-        fprintf(to, "  %s ", e->metrics[i].name);
-        put_value(to, e->metrics[i].value);
+    fputs("step ", to);
+    put_grouped(to, e->step);
+    fputc('/', to);
+    put_grouped(to, e->steps);
+}
+
+static void put_metrics(FILE *to, const dt_metric *metrics, int n)
+{
+    for (int i = 0; i < n; i++) {
+        fprintf(to, "  %s ", metrics[i].name);
+        put_value(to, metrics[i].value);
     }
 }
 
@@ -135,7 +144,7 @@ static int try_step(const struct watch *w, const dt_event *e, struct text *t, in
     put_epoch(t->to, e);
     if (bar >= LEAST_BAR)
         put_bar(t->to, e->epoch_step, w->epoch_steps, bar);
-    put_metrics(t->to, e);
+    put_metrics(t->to, e->metrics, e->n_metrics);
     fputs("  ETA ", t->to);
     put_time(t->to, time_left(w, e));
     if (e->virtual_s > 0 && extra)
@@ -160,14 +169,33 @@ static void draw_step(const struct watch *w, const dt_event *e)
     text_close(&t);
 }
 
+/* At the pace of all steps so far, validations between them included. */
+static void tell_progress(struct watch *w, const dt_event *e)
+{
+    const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
+    struct text t;
+    text_open(&t);
+    put_step(t.to, e);
+    put_metrics(t.to, e->metrics, e->n_metrics);
+    fprintf(t.to, "  %.3g steps/s  ETA ", 1 / pace);
+    put_time(t.to, pace * (double)(e->steps - e->step));
+    out_log(w->out, "%s", text_bytes(&t));
+    text_close(&t);
+    clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+}
+
 static void tell_step(struct watch *w, const dt_event *e)
 {
     if (w->epoch_first == 0) {
         w->epoch_first = e->epoch_step;
         clock_gettime(CLOCK_MONOTONIC, &w->epoch_began);
     }
-    if (w->out->redraws && !w->out->quiet && watch_is_due(w, STEP_SECONDS))
+    if (w->out->quiet)
+        return;
+    if (w->out->redraws && watch_is_due(w, STEP_SECONDS))
         draw_step(w, e);
+    if (e->step < e->steps && watch_seconds_since(w->told_line) >= LOG_SECONDS)
+        tell_progress(w, e);
 }
 
 /* What the waiting consisted of, the largest part first; nothing that rounds to nothing. */
@@ -208,7 +236,7 @@ static void tell_epoch(struct watch *w, const dt_event *e)
     struct text t;
     text_open(&t);
     put_epoch(t.to, e);
-    put_metrics(t.to, e);
+    put_metrics(t.to, e->metrics, e->n_metrics);
     if (w->out->verbose) {
         fputs("  ", t.to);
         put_grouped(t.to, (int64_t)e->examples_per_s);
@@ -219,18 +247,48 @@ static void tell_epoch(struct watch *w, const dt_event *e)
     text_close(&t);
 }
 
-/* What fit says within an epoch stands in the epoch's line. */
-static void tell_eval(const struct watch *w, const dt_event *e)
+static void tell_part(const struct watch *w, const dt_event *e)
 {
-    if (!e->split || w->out->quiet)
-        return;
     struct text t;
     text_open(&t);
-    put_metrics(t.to, e);
+    put_metrics(t.to, e->metrics, e->n_metrics);
     fputs("  (", t.to);
     put_grouped(t.to, e->examples);
     out_line(w->out, "%s%s examples)", e->split, text_bytes(&t));
     text_close(&t);
+}
+
+/* Validation by steps, between the ends of epochs. */
+static void tell_validation(const struct watch *w, const dt_event *e)
+{
+    struct text t;
+    text_open(&t);
+    put_step(t.to, e);
+    put_metrics(t.to, e->training, e->n_training);
+    put_metrics(t.to, e->metrics, e->n_metrics);
+    out_line(w->out, "%s", text_bytes(&t));
+    text_close(&t);
+}
+
+/* What fit validates at an epoch's end stands in the epoch's line. */
+static void tell_eval(const struct watch *w, const dt_event *e)
+{
+    if (w->out->quiet)
+        return;
+    if (e->split)
+        tell_part(w, e);
+    else if (e->n_training)
+        tell_validation(w, e);
+}
+
+static void tell_callback(const struct watch *w, const dt_event *e)
+{
+    if (w->out->quiet)
+        return;
+    if (e->epoch_step)
+        out_line(w->out, "step %" PRId64 ": %s", e->step, e->text);
+    else
+        out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
 }
 
 /* Every line of it is indented, so that it is not taken for one of ours. */
@@ -295,8 +353,7 @@ void watch_text(struct watch *w, const dt_event *e)
         tell_text(w, e);
         break;
     case DT_EVENT_CALLBACK:
-        if (!w->out->quiet)
-            out_line(w->out, "epoch %" PRId64 ": %s", e->epoch, e->text);
+        tell_callback(w, e);
         break;
     case DT_EVENT_FAULT:
         out_note(w->out, "injected in step %" PRId64 ": %s", e->step, e->text);
