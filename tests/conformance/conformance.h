@@ -4,9 +4,9 @@
  * operation, and each operation is one row of a table: the function that runs such a case and writes down what differs. An operation
  * without a row is a failure, so nothing is passed over in silence; what needs Python itself has a row that says why.
  *
- *     build/tests/conformance ../shared/golden          each difference, then "N passed, N failed, N skipped"
+ *     build/tests/conformance tests/golden              each difference, then "N passed, N failed, N skipped"
  *
- * Schemas of cases: ../shared/golden/README.md. Cases of one area lie together: tests/conformance/AREA.c with its rows, and one line in
+ * Schemas of cases: tests/golden/README.md. Cases of one area lie together: tests/conformance/AREA.c with its rows, and one line in
  * areas.h.
  */
 #ifndef TESTS_CONFORMANCE_H

@@ -3,7 +3,7 @@
  * Cycles that libtpu 0.0.42.1 (jax 0.10.2, ahead of time, default options) estimates for products of matrices on one device: ESTIMATE(generation, dtype,
  * count, m, k, n, cycles). A device is a core of v2, v3 and tpu7x, a chip of the others. Its bfloat16 is written as the other dtype of 16 bits.
  *
- * The first part are the rows of ../shared/validation-shared.json, in their order; the second were drawn at random, and no constant has seen them.
+ * The first part are the rows of tests/golden/data/published_rows.json, in their order; the second were drawn at random, and no constant has seen them.
  */
 #ifdef ESTIMATE_SHARED
 ESTIMATE(tpu7x, DT_FLOAT16, 1, 1000, 1000, 1000, 13806) ESTIMATE(tpu7x, DT_FLOAT16, 1, 1024, 1024, 100, 6534)

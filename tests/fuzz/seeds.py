@@ -279,12 +279,10 @@ ROW = {"id": "a-1", "kind": "worked_problem", "published": 1.5, "unit": "s", "me
        "config": {"inputs": {"D": 4096, "F": [1, 2]}, "formula": "2*D*F0/C", "question": "How long on 32 v4 chips?", "chip": "v4"}}
 put("rows", "one", json.dumps({"rows": [ROW]}))
 put("rows", "list", json.dumps([ROW, dict(ROW, id="b", kind="train_step")]))
-PUBLISHED = "../shared/validation-shared.json"
-if os.path.exists(PUBLISHED):
-    with open(PUBLISHED) as f:
-        rows = json.load(f)["rows"]
-    for i, row in enumerate(sorted(rows, key=lambda r: len(json.dumps(r)))[::max(1, len(rows) // 200)]):
-        put("rows", "published%d" % i, json.dumps({"rows": [row]}))
+with open("tests/golden/data/published_rows.json") as f:
+    rows = json.load(f)["rows"]
+for i, row in enumerate(sorted(rows, key=lambda r: len(json.dumps(r)))):
+    put("rows", "published%d" % i, json.dumps({"rows": [row]}))
 put("json", "deep", "{\"a\":" + "[" * 80 + "]" * 80 + "}")
 put("json", "twice", '{"a":1,"a":2}')
 put("json", "inner", '{"b":{"a\\"":1,"a\\"":2}}')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of this room share: recorded cases (../shared/golden), models made by hand from text, and graphs run by the reference
+ * What the tests of this room share: recorded cases (tests/golden), models made by hand from text, and graphs run by the reference
  * interpreter. Functions are static inline, since each test is a program of its own.
  */
 #ifndef TESTS_MODEL_RIG_H
@@ -30,16 +30,14 @@ static inline void ok(dt_status *s)
 
 /* ---- recorded cases ---- */
 
-/* The cases of ../shared/golden/NAME.json; the caller calls json_decref on *file. Skips the test when the folder is not there. */
+/* The cases of tests/golden/NAME.json; the caller calls json_decref on *file. */
 static inline json_t *golden(const char *name, json_t **file)
 {
     char path[128];
-    snprintf(path, sizeof path, "../shared/golden/%s.json", name);
+    snprintf(path, sizeof path, "tests/golden/%s.json", name);
     *file = json_load_file(path, 0, NULL);
-    if (!*file) {
-        print_message("%s is not there\n", path);
-        skip();
-    }
+    if (!*file)
+        fail_msg("%s cannot be read", path);
     return json_object_get(*file, "cases");
 }
 
