@@ -28,6 +28,20 @@ DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off
 LDLIBS   := -lyaml -ljansson -lcrypto -lz -lpng -ljpeg -lm -ldl -lpthread
 TESTLIBS := -lcmocka
 
+# Hardening, as far as the compiler has it; scripts/check-hardening looks for it in what was built. FORTIFY needs optimization, and a
+# packager's own level counts. Sanitizers check more and come without it.
+accepted = $(shell for flag in $(1); do $(CC) -Werror $$flag -x c -c -o /dev/null /dev/null 2>/dev/null && echo $$flag; done)
+ifeq ($(SAN),)
+ifeq ($(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),)
+FORTIFY  := $(if $(filter -O1 -O2 -O3 -Os -Oz,$(CFLAGS)),$(shell \
+    echo | $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include features.h -Werror -x c -E -o /dev/null - 2>/dev/null && echo 3 || echo 2))
+endif
+HARDEN   := $(if $(FORTIFY),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY)) \
+    $(call accepted,-fstack-protector-strong -fstack-clash-protection -fcf-protection)
+HARDEN_LD := -Wl,-z,relro -Wl,-z,now
+endif
+DTFLAGS += $(HARDEN) $(CPPFLAGS)
+
 ifeq ($(SAN),asan)
 DTFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=address,undefined
@@ -110,16 +124,16 @@ $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embed
 # A change of flags rebuilds everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(LDFLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(LDFLAGS))' > $@
+	@printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(CC) $(DTFLAGS) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS))' > $@
 FORCE:
 
 $(BUILD)/libdtrain.a: $(LIB_O)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/libdtrain.so: $(LIB_O)
-	$(CC) -shared -Wl,-soname,libdtrain.so.0 $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) -shared -Wl,-soname,libdtrain.so.0 $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 
@@ -132,14 +146,14 @@ $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 # As a program of a user's would: the public header, the library.
 $(BUILD)/tests/conformance: $(GOLDEN_O) $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 # An archive, so that a test takes from tests/support what it needs and no room below its own.
 $(BUILD)/tests/libsupport.a: $(HELP_O)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 # Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
 FUZZ_C  := $(call find_c,tests/fuzz)
 FUZZERS := $(patsubst %.c,build/fuzz/%,$(filter %_fuzz.c,$(FUZZ_C)))
@@ -153,14 +167,14 @@ $(BUILD)/tests/fuzz/libverbs.a: $(filter-out $(BUILD)/cmd/main.o,$(CMD_O))
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(filter-out %_fuzz.o %_test.o,$(FUZZ_O)) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
-	$(CC) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
 # A compiler plug-in that is none, for the driver's tests.
 $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -shared $(DTFLAGS) $(STRICT) $(CFLAGS) $(LDFLAGS) -o $@ $<
+	$(CC) -shared $(DTFLAGS) $(STRICT) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $<
 $(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
 
 # What makes calls of a program fail and records them, for scripts/soak: a plain library, also beside sanitizers. What makes states of a record.
@@ -179,7 +193,7 @@ test: tests $(if $(WHOLE),all examples)
 
 $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 examples: $(EXAMPLES) build/digits/x.npy
 # The sample digits are drawn, never downloaded: 10,000 to train, 2,000 to test.
 build/digits/x.npy: | $(BUILD)/dtrain
@@ -193,6 +207,7 @@ check:
 	scripts/check-rooms
 	shellcheck $$(scripts/shell-files)
 	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
+	scripts/check-hardening $(BUILD)/werror/dtrain $(BUILD)/werror/libdtrain.so
 
 bench: all examples
 	BUILD=$(BUILD) scripts/bench
