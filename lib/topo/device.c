@@ -58,18 +58,36 @@ static dt_status *read_device(reader *r, const char *part)
     return read_number(r, colon + 1, &r->out->index);
 }
 
-static dt_status *read_job(reader *r, const char *job)
+/* NULL where it is one; else the rule that it breaks. */
+static const char *job_fault(const char *job)
 {
     size_t length = strlen(job);
+    if (length == 0 || length >= DT_JOB_NAME)
+        return "the job's name must have 1 to 31 characters";
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)job[i]) && job[i] != '_')
+            return "the job's name may have letters, digits and _";
+    return NULL;
+}
+
+dt_status *dt_job_name_parse(const char *job, const dt_place *at, char out[DT_JOB_NAME])
+{
+    const char *fault = job_fault(job);
+    if (fault)
+        return dt_fail(DT_E_DEVICE_NAME, at, "invalid job name '%.80s': %s", job, fault);
+    memcpy(out, job, strlen(job) + 1);
+    return NULL;
+}
+
+static dt_status *read_job(reader *r, const char *job)
+{
     if (r->job)
         return malformed(r, "it has two jobs");
     r->job = true;
-    if (length == 0 || length >= sizeof r->out->job)
-        return malformed(r, "the job's name must have 1 to 31 characters");
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)job[i]) && job[i] != '_')
-            return malformed(r, "the job's name may have letters, digits and _");
-    memcpy(r->out->job, job, length + 1);
+    const char *fault = job_fault(job);
+    if (fault)
+        return malformed(r, fault);
+    memcpy(r->out->job, job, strlen(job) + 1);
     return NULL;
 }
 

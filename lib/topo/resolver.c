@@ -145,25 +145,16 @@ DT_API dt_status *dt_tpu_resolver(dt_resolver **out, const char *tpu)
     return dt_resolver_open(out, tpu, DT_E_UNKNOWN_SLICE, NULL);
 }
 
-/* As device names have it. */
-static dt_status *check_job(const char *job)
-{
-    dt_device_name ignored;
-    dt_str name = {0};
-    dt_str_printf(&name, "/job:%s/device:TPU:0", job);
-    dt_status *s = dt_device_name_parse(dt_str_text(&name), NULL, &ignored);
-    dt_str_release(&name);
-    return s;
-}
-
 DT_API dt_status *dt_tpu_resolver_of_topology(dt_resolver **out, const char *job, const dt_topology *topology)
 {
+    char name[DT_JOB_NAME];
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_tpu_resolver_of_topology", "place for the resolver"));
     DT_TRY(dt_topology_given(topology));
-    DT_TRY(check_job(job ? job : "localhost"));
+    DT_TRY(dt_job_name_parse(job ? job : "localhost", NULL, name));
     dt_resolver *r = dt_alloc(sizeof *r);
     *r = (dt_resolver){.refs = 1, .slice = topology->slice, .topology = dt_topology_ref(topology), .simulated = true, .tasks = topology->tasks};
-    strcpy(r->job, job ? job : "localhost");
+    memcpy(r->job, name, sizeof name);
     dt_resolver_unref(*out);
     *out = r;
     return NULL;

@@ -200,8 +200,9 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
 /* ---- names of devices ---- */
 
 typedef enum dt_device_type { DT_DEVICE_CPU, DT_DEVICE_GPU, DT_DEVICE_TPU } dt_device_type;
+enum { DT_JOB_NAME = 32 }; /* bytes of a job's name with its end */
 typedef struct dt_device_name {
-    char job[32]; /* "localhost", "worker" */
+    char job[DT_JOB_NAME]; /* "localhost", "worker" */
     int replica, task;
     dt_device_type type;
     int index;
@@ -210,6 +211,8 @@ typedef struct dt_device_name {
 /* "CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3", in any case; what is left out is
  * /job:localhost, /replica:0, /task:0. DEVICE_NAME; `at` may be NULL. */
 dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+/* Copies the name of a job: 1 to 31 letters, digits and _. DEVICE_NAME. */
+dt_status *dt_job_name_parse(const char *job, const dt_place *at, char out[DT_JOB_NAME]) DT_MUST_USE;
 /* "/job:localhost/replica:0/task:0/device:CPU:0" */
 void dt_device_name_print(const dt_device_name *d, dt_str *out);
 bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
@@ -230,7 +233,7 @@ struct dt_resolver {
     const dt_slice *slice; /* the topology's */
     dt_topology *topology; /* NULL: workers without a slice */
     bool simulated;  /* always, until there is a back end for real ones */
-    char job[32];    /* of device names: "worker"; "localhost" for this machine's own */
+    char job[DT_JOB_NAME]; /* of device names: "worker"; "localhost" for this machine's own */
     int tasks;       /* of the job */
     dt_numerics numerics;
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */

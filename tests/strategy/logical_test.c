@@ -98,6 +98,12 @@ static void test_strategies_made_wrongly(void **state)
     OK(dt_device_assignment_build(&a, t, NULL));
     fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "built for another topology");
     fails(dt_tpu_resolver_of_topology(&r, "no/job", t), DT_E_DEVICE_NAME, "no/job");
+    fails(dt_tpu_resolver_of_topology(&r, "", t), DT_E_DEVICE_NAME, "1 to 31 characters");
+    /* Parts of a device's name, which a name of a job must not bring along: this one has a job of 31 characters. */
+    fails(dt_tpu_resolver_of_topology(&r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000", t), DT_E_DEVICE_NAME,
+          "invalid job name");
+    fails(dt_tpu_resolver_of_topology(&r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", t), DT_E_DEVICE_NAME, "1 to 31 characters");
+    fails(dt_tpu_resolver_of_topology(NULL, "worker", t), DT_E_MISUSE, "no place for the resolver");
     fails(dt_tpu_resolver_of_topology(&r, NULL, NULL), DT_E_TOPOLOGY, "no topology");
     fails(dt_tpu_connect(NULL), DT_E_TOPOLOGY, "no resolver");
     fails(dt_tpu_shutdown(NULL), DT_E_TOPOLOGY, "no resolver");

@@ -146,7 +146,7 @@ static void test_refusals(void **state)
         rig r;
         rig_make(&r, &(setup){ .layers = cases[i].layers, .data = cases[i].data, .fit = cases[i].fit });
         outcome o = { 0 };
-        dt_status *s = dt_callbacks_check(&r.fit.callbacks, &(dt_callback_job){ &r.model->spec, dt_dataset_spec_of(r.data), &r.model->compile });
+        dt_status *s = dt_callbacks_check(&r.fit.callbacks, &(dt_callback_job){ &r.model->spec, dt_dataset_spec_of(r.data), &r.model->compile, false });
         if (!s) {
             OK(rig_trainer(&r, &(setup){ 0 }));
             s = rig_fit(&r, &(setup){ 0 }, &o);
