@@ -3,7 +3,7 @@
 #
 #   make              the program, the libraries
 #   make tests        the test programs            make test      builds and runs them, prints N passed, N failed
-#   make examples     the C examples and the sample digits
+#   make examples     the C examples, the sample digits and the sample text
 #   make fuzz         fuzz targets, by clang: scripts/fuzz runs them
 #   make check        rooms, shell scripts, warnings are errors
 #   make check-fast   what a change touches, in under a minute
@@ -194,10 +194,12 @@ test: tests $(if $(WHOLE),all examples)
 $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
 	@mkdir -p $(@D)
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-examples: $(EXAMPLES) build/digits/x.npy
+examples: $(EXAMPLES) build/digits/x.npy build/text/play.txt
 # The sample digits are drawn, never downloaded: 10,000 to train, 2,000 to test.
 build/digits/x.npy: | $(BUILD)/dtrain
 	$(BUILD)/dtrain data synth digits -o build/digits
+build/text/play.txt: | $(BUILD)/dtrain
+	$(BUILD)/dtrain data synth text -o build/text
 
 # After each edit, in under a minute.
 check-fast:

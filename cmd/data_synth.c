@@ -12,7 +12,7 @@ static dt_status *draw(const struct call *call)
 {
     const struct data_synth *my = call->settings;
     if (call->operands.n == 0)
-        return usage_error(call, "kind of data missing: digits");
+        return usage_error(call, "kind of data missing: digits or text");
     if (call->operands.n > 1)
         return usage_error(call, "one kind of data expected, got %d operands", call->operands.n);
     if (!my->output || !*my->output)
@@ -38,10 +38,13 @@ const struct verb verb_data_synth = {
     .name = "data synth",
     .group = "Look",
     .line = "draw sample data: the same files for the same seed",
-    .operands = "digits",
-    .examples = "  dtrain data synth digits -o build/digits\n",
+    .operands = "digits|text",
+    .examples = "  dtrain data synth digits -o build/digits\n"
+                "  dtrain data synth text -o build/text\n",
     .more = "digits: handwritten-looking digits as IDX files, 10,000 to train (train-*) and 2,000 to test (t10k-*), the training part also as\n"
-            "x.npy (N, 784) float32 in [0, 1] and y.npy (N, 10) one-hot.\n",
+            "x.npy (N, 784) float32 in [0, 1] and y.npy (N, 10) one-hot.\n"
+            "text: play.txt, a play of 1,115,394 characters, 65 of them different, as Tiny Shakespeare has. A small grammar draws it: a model\n"
+            "trains faster on it than on a real text, and reaches a lower loss.\n",
     .options = options,
     .size = sizeof(struct data_synth),
     .run = run,

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `dtrain data synth digits`: sample data that is drawn, never downloaded. The same pictures are written twice: as the four
- * files of MNIST, and the training part as two NumPy arrays (pixels in [0, 1], one-hot labels).
+ * `dtrain data synth`: sample data that is drawn, never downloaded. digits: the same pictures are written twice, as the four
+ * files of MNIST, and the training part as two NumPy arrays (pixels in [0, 1], one-hot labels). text: a play.
  */
 #include <string.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "data/play.h"
 #include "data/strokes.h"
 
-enum { TRAIN = 10000, TEST = 2000, CLASSES = 10, NPY_HEADER = 128 };
+/* PLAY: the characters of Tiny Shakespeare, so that an epoch of either text has as many steps. */
+enum { TRAIN = 10000, TEST = 2000, CLASSES = 10, NPY_HEADER = 128, PLAY = 1115394 };
 
 /* Pictures first .. first + n of a seed: which they are does not depend on what else is drawn. */
 static void draw(uint64_t seed, int first, int n, uint8_t *images, uint8_t *labels)
@@ -114,14 +116,8 @@ static dt_status *write_test(const char *directory, uint64_t seed, uint8_t *imag
     return write_idx(directory, "t10k-labels-idx1-ubyte", labels, TEST, 0);
 }
 
-dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed)
+static dt_status *write_digits(const char *directory, uint64_t seed)
 {
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(kind, "dt_data_synth", "kind"));
-    DT_TRY(dt_want(directory, "dt_data_synth", "directory"));
-    if (strcmp(kind, "digits") != 0)
-        return dt_fail(DT_E_SYNTH_KIND, NULL, "unknown sample data '%s'; known: digits", kind);
-    DT_TRY(dt_dir_make(directory));
     uint8_t *images = dt_alloc((size_t)TRAIN * DT_DIGIT_PIXELS), *labels = dt_alloc(TRAIN);
     dt_status *s = write_train(directory, seed, images, labels);
     if (!s)
@@ -129,4 +125,31 @@ dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed)
     free(images);
     free(labels);
     return s;
+}
+
+static dt_status *write_play(const char *directory, uint64_t seed)
+{
+    dt_str play = {0};
+    dt_play_draw(seed, PLAY, &play);
+    dt_status *s = commit(directory, "play.txt", &play);
+    dt_str_release(&play);
+    return s;
+}
+
+static const struct {
+    const char *name;
+    dt_status *(*write)(const char *directory, uint64_t seed);
+} kinds[] = {{"digits", write_digits}, {"text", write_play}};
+
+dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(kind, "dt_data_synth", "kind"));
+    DT_TRY(dt_want(directory, "dt_data_synth", "directory"));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i].name) == 0) {
+            DT_TRY(dt_dir_make(directory));
+            return kinds[i].write(directory, seed);
+        }
+    return dt_fail(DT_E_SYNTH_KIND, NULL, "unknown sample data '%s'; known: digits, text", kind);
 }

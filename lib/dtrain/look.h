@@ -134,7 +134,7 @@ typedef struct dt_run_report_request {
  * or no run's. */
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
 
-/* Draws sample data: kind "digits". Writes into `directory`, which is created. */
+/* Draws sample data: kind "digits" or "text". Writes into `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 
 /* Data to look at: a job's, as its model gets it, or files whose format is seen by their contents. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sample digits: the same bits for a seed everywhere, the files that readers of MNIST and NumPy expect. */
+/* The sample digits and the sample text: the same bits for a seed everywhere, the files that readers of MNIST and NumPy expect. */
 #define HERE "build/tmp/data-synth"
 #include "files.h"
 
@@ -123,10 +123,44 @@ static void test_pictures_look_like_digits(void **state)
     dt_str_release(&s);
 }
 
+/* A play: as long as Tiny Shakespeare, of as many characters, all of them among the first nine tenths, which jobs train on. */
+static void test_text_has_the_characters_of_the_real_one(void **state)
+{
+    (void)state;
+    dt_str s = {0};
+    bool seen[256] = {false};
+    OK(dt_data_synth("text", HERE "/text", 0));
+    OK(dt_file_read(HERE "/text/play.txt", 64 << 20, &s));
+    assert_int_equal(s.size, 1115394);
+    for (size_t i = 0; i < s.size * 9 / 10; i++)
+        seen[(unsigned char)s.data[i]] = true;
+    static const char known[] = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    for (int i = 0; i < 256; i++)
+        if (seen[i] != (i > 0 && strchr(known, i) != NULL))
+            fail_msg("character %d is %s", i, seen[i] ? "not of Tiny Shakespeare" : "missing");
+    size_t longest = 0, from = 0;
+    for (size_t i = 0; i < s.size; i++)
+        if (s.data[i] == '\n') {
+            longest = i - from > longest ? i - from : longest;
+            from = i + 1;
+        }
+    assert_in_range(longest, 30, 60);
+    dt_str_release(&s);
+}
+
+static void test_text_follows_its_seed(void **state)
+{
+    (void)state;
+    OK(dt_data_synth("text", HERE "/text", 0));
+    OK(dt_data_synth("text", HERE "/text-1", 1));
+    assert_string_equal(digest_of(HERE "/text/play.txt").hex, "22b4b8e7e9d2f00029cffc4b308cbb98c33513e96a4b802964234264715b16ad");
+    assert_string_not_equal(digest_of(HERE "/text/play.txt").hex, digest_of(HERE "/text-1/play.txt").hex);
+}
+
 static void test_unknown_kind(void **state)
 {
     (void)state;
-    expect_fault("kind", dt_data_synth("digit", HERE "/x", 0), DT_E_SYNTH_KIND, 64, "unknown sample data 'digit'; known: digits");
+    expect_fault("kind", dt_data_synth("digit", HERE "/x", 0), DT_E_SYNTH_KIND, 64, "unknown sample data 'digit'; known: digits, text");
 }
 
 static void test_directory_that_cannot_be_made(void **state)
@@ -143,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_seed_same_files), cmocka_unit_test(test_same_bits_everywhere), cmocka_unit_test(test_shapes_and_labels),
         cmocka_unit_test(test_arrays_are_the_same_pictures), cmocka_unit_test(test_pictures_look_like_digits),
+        cmocka_unit_test(test_text_has_the_characters_of_the_real_one), cmocka_unit_test(test_text_follows_its_seed),
         cmocka_unit_test(test_unknown_kind), cmocka_unit_test(test_directory_that_cannot_be_made),
     };
     return cmocka_run_group_tests_name("sample digits", tests, draw, NULL);

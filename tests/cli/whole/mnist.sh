@@ -1,12 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Real digits, where they are: 8,000 to train, the last 2,000 to validate, five epochs of 784-128-10.
+# Compressed files of MNIST's format: 8,000 digits to train, the last 2,000 to validate, five epochs of 784-128-10. DTRAIN_MNIST names a
+# folder with real ones (t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz); without it drawn ones are compressed.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-mnist=../shared/data/mnist-10k
-[ -d "$mnist" ] || { echo "no real digits in $mnist" && exit 77; }
-images=$(ls "$PWD/$mnist"/*images-idx3*)
-labels=$(ls "$PWD/$mnist"/*labels-idx1*)
+mnist=${DTRAIN_MNIST:-$TEST_DIR}
+images=$mnist/t10k-images-idx3-ubyte.gz
+labels=$mnist/t10k-labels-idx1-ubyte.gz
+if [ -z "${DTRAIN_MNIST:-}" ]; then
+    "$DTRAIN" -q data synth digits -o "$TEST_DIR/drawn"
+    gzip -1 -c "$TEST_DIR/drawn/train-images-idx3-ubyte" >"$images"
+    gzip -1 -c "$TEST_DIR/drawn/train-labels-idx1-ubyte" >"$labels"
+fi
 "$DTRAIN" fit configs/quickstart.yaml "output.dir=$TEST_DIR/run" --json --expect 'val_accuracy>0.93' \
     "dataset={format: idx, train: {image: $images, label: $labels}, map: {image: [cast: float32, rescale: {scale: 0.00392156862745098}]},
               validation_split: 0.2, shuffle: true, global_batch_size: 64}" >"$TEST_DIR/out" 2>"$TEST_DIR/err" || echo "exit $?"

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A clone is complete: no tracked file names a folder beside the repository, every config finds its data as `make examples` leaves it, and the
+# language models train on the text that is drawn there, or on the file that TINYSHAKESPEARE names. Every source file says its licence.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+unset TINYSHAKESPEARE
+if git rev-parse 2>/dev/null; then
+    git grep -l '[.][.]/shared'
+    git grep -L SPDX-License-Identifier: -- '*.[ch]' '*.sh' '*.py' '*.awk' '*.css' '*.js' '*.proto' Makefile .ci scripts
+fi
+copy=$TEST_DIR/clone
+mkdir -p "$copy/build"
+cp -r configs "$copy/"
+"$DTRAIN" -q data synth digits -o "$copy/build/digits"
+"$DTRAIN" -q data synth text -o "$copy/build/text"
+for job in "$copy"/configs/*.yaml; do
+    case $job in */spatial-cnn.yaml) continue ;; esac # slides of the user's own
+    "$DTRAIN" validate "$job" >"$TEST_DIR/out" 2>&1 || { echo "exit $?: ${job##*/}" && cat "$TEST_DIR/out"; }
+done
+cd "$copy" || exit
+"$DTRAIN" fit configs/char-gpt-small.yaml --steps 2 --json 2>&1 | grep -o '"event":"end","exit":[0-9]*'
+write_text
+"$DTRAIN" data inspect configs/char-gpt-small.yaml >"$TEST_DIR/named" 2>&1 || cat "$TEST_DIR/named"
+unset TINYSHAKESPEARE
+"$DTRAIN" data inspect configs/char-gpt-small.yaml >"$TEST_DIR/drawn" 2>&1 || cat "$TEST_DIR/drawn"
+cmp -s "$TEST_DIR/named" "$TEST_DIR/drawn" && echo "TINYSHAKESPEARE is not heeded"
+rm -r build/text
+"$DTRAIN" fit configs/char-gpt-small.yaml -n >/dev/null 2>"$TEST_DIR/err" || echo "exit $?"
