@@ -642,6 +642,10 @@ DT_ERROR_TEXT(REDUCE_TYPE, "values of different shapes or dtypes",
     "partial last batch the replicas have different numbers of rows: reduce along\n"
     "axis 0.\n\n"
     "    dt_strategy_reduce(strategy, DT_MEAN, result, \"loss\", 0, &mean)     divides by the rows of all replicas")
+DT_ERROR_TEXT(REDUCE_BOOL, "truth values cannot be reduced along an axis",
+    "Bools have neither a sum nor a mean. Convert them in the step function: the sum\n"
+    "of numbers that are 0 or 1 is a count, their mean is a share.\n\n"
+    "    dt_return(t, \"hits\", dt_convert(hit, DT_FLOAT32));")
 DT_ERROR_TEXT(SLOT, "unknown state of an optimizer",
     "The state of an optimizer is \"iteration\", \"learning_rate\", and VARIABLE/slot for\n"
     "each variable, such as \"dense/kernel/momentum\". Slots are created when the first\n"

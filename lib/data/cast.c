@@ -7,6 +7,7 @@
 #include "data/cast.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { BLOCK = 64 };
@@ -137,11 +138,18 @@ void dt_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int6
     }
 }
 
-int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, int64_t *value)
+static double number_at(dt_dtype type, const void *in, int64_t i)
+{
+    if (type == DT_FLOAT32)
+        return (double)((const float *)in)[i];
+    return type == DT_FLOAT64 ? ((const double *)in)[i] : (double)integer_at(type, in, i);
+}
+
+int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value)
 {
     for (int64_t i = 0; i < n; i++) {
-        *value = integer_at(from, in, i);
-        if (*value < 0 || *value >= limit)
+        *value = number_at(from, in, i);
+        if (!(*value >= 0 && *value < (double)limit && *value == trunc(*value)))
             return i;
     }
     return -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that number classes: every example is looked at before training, so that a label out of range is told with its file and its place there. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "data/cast.h"
@@ -15,7 +16,7 @@ typedef struct scan {
 } scan;
 
 /* Of several files that one is named in which the example stands, with its number there. */
-static dt_status *outside(const scan *c, int64_t row, int64_t value)
+static dt_status *outside(const scan *c, int64_t row, double value)
 {
     const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
     const dt_format *f = c->d->spec.format;
@@ -24,16 +25,17 @@ static dt_status *outside(const scan *c, int64_t row, int64_t value)
     int64_t file = 0, number = c->rows->first + row;
     while (file < n - 1 && number >= first[file + 1])
         file++;
-    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %lld at %s %lld is outside [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
-                   (long long)value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number), (long long)c->classes);
+    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %.15g at %s %lld is %s [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
+                   value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number),
+                   value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
 }
 
 /* The first of n values that is no class, and not the ignored one; -1: there is none. */
-static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n, int64_t *value)
+static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n, double *value)
 {
     for (int64_t from = 0, at; from < n; from += at + 1) {
         at = dt_find_outside(dtype, c->classes, values + from * (int64_t)dt_dtype_size(dtype), n - from, value);
-        if (at < 0 || !c->ignored || *value != *c->ignored)
+        if (at < 0 || !c->ignored || *value != (double)*c->ignored)
             return at < 0 ? -1 : from + at;
     }
     return -1;
@@ -48,7 +50,8 @@ static int64_t aligned(int64_t bytes)
 static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
 {
     const dt_type *t = dt_map_plan_type(c->plan);
-    int64_t n = dt_type_elements(t), value;
+    int64_t n = dt_type_elements(t);
+    double value;
     char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)), *scratch = mapped + aligned(dt_type_bytes(t));
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
@@ -73,8 +76,6 @@ static dt_status *scan_labels(const scan *c)
     const dt_type *t = dt_map_plan_type(c->plan);
     const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
     const void *whole;
-    if (dt_dtype_is_float(t->dtype))
-        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: labels must be integers, got %s", x->file, dt_dtype_name(t->dtype));
     if (is_known(c))
         return NULL;
     DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));

@@ -128,8 +128,8 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
                       "use the categorical form: it is the one without 'Sparse'");
     if (!numbers)
         return misfit(target, prediction, "labels must be one class number per sample, of 1 dimension less than predictions", NULL);
-    if (dt_dtype_is_float(target->dtype) || target->dtype == DT_BOOL)
-        return misfit(target, prediction, "labels must be integers", "cast them: 'map: {label: [cast: int32]}'");
+    if (target->dtype == DT_BOOL)
+        return misfit(target, prediction, "labels must be numbers", "cast them: 'map: {label: [cast: int32]}'");
     return NULL;
 }
 

@@ -3,6 +3,8 @@
  * Labels that a step is fed: class numbers for which the scores have no place are an error before the step runs, as in the original.
  * (Data sets are checked when a job opens; these come from loops of one's own.)
  */
+#include <math.h>
+
 #include "op/cells.h"
 #include "strategy/labels.h"
 
@@ -19,14 +21,15 @@ static int argument_behind(const dt_graph *g, int i)
     return -1;
 }
 
-static dt_status *out_of_range(const dt_view *labels, int64_t label, int64_t classes)
+static dt_status *out_of_range(const dt_view *labels, double label, int64_t classes)
 {
     int64_t n = dt_type_elements(&labels->type);
     dt_str text = { 0 };
     for (int64_t i = 0; i < n && i < MOST_SHOWN; i++)
-        dt_str_printf(&text, " %lld", (long long)dt_cell_int(labels, i));
-    dt_status *s = dt_fail(DT_E_LABEL_RANGE, NULL, "label %lld is outside of [0, %lld), the classes that have a score; labels are%s%s",
-                           (long long)label, (long long)classes, dt_str_text(&text), n > MOST_SHOWN ? " ..." : "");
+        dt_str_printf(&text, " %.15g", dt_cell_double(labels, i));
+    dt_status *s = dt_fail(DT_E_LABEL_RANGE, NULL, "label %.15g is %s [0, %lld), the classes that have a score; labels are%s%s", label,
+                           label == trunc(label) ? "outside of" : "no whole number in", (long long)classes, dt_str_text(&text),
+                           n > MOST_SHOWN ? " ..." : "");
     dt_str_release(&text);
     return s;
 }
@@ -34,8 +37,8 @@ static dt_status *out_of_range(const dt_view *labels, int64_t label, int64_t cla
 static dt_status *check(const dt_view *labels, int64_t classes)
 {
     for (int64_t i = 0, n = dt_type_elements(&labels->type); i < n; i++) {
-        int64_t label = dt_cell_int(labels, i);
-        if (label < 0 || label >= classes)
+        double label = dt_cell_double(labels, i);
+        if (!(label >= 0 && label < (double)classes && label == trunc(label)))
             return out_of_range(labels, label, classes);
     }
     return NULL;
@@ -49,7 +52,7 @@ dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg)
             continue;
         const dt_type *logits = &g->node[n->in[0]].type, *target = &g->node[n->in[1]].type;
         int k = dt_dtype_is_float(target->dtype) ? -1 : argument_behind(g, n->in[1]);
-        if (k >= 0 && !dt_dtype_is_float(arg[k].type.dtype))
+        if (k >= 0)
             DT_TRY(check(&arg[k], logits->dim[logits->rank - 1]));
     }
     return NULL;

@@ -53,7 +53,8 @@ static dt_status *plan(reduction *r, const dt_tensor *first)
 {
     r->from = first->type;
     if (r->from.dtype == DT_BOOL)
-        return dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is of bool: truth values cannot be summed", r->name);
+        return dt_suggest(dt_fail(r->axes ? DT_E_REDUCE_BOOL : DT_E_REDUCE_TYPE, NULL, "'%s' is of bool: truth values cannot be summed", r->name),
+                          "dt_convert makes numbers of them in the step function");
     for (int i = 0; r->axes && i < r->axes->n; i++)
         DT_TRY(find_axis(r, r->axes->axis[i]));
     r->to = dt_scalar_type(result_dtype(r->from.dtype, r->op));
@@ -139,21 +140,11 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-static bool is_zero(const dt_tensor *t)
-{
-    const dt_view v = { t->type, t->data };
-
-    for (int64_t i = 0, n = dt_type_elements(&t->type); i < n; i++)
-        if (dt_cell_double(&v, i) != 0)
-            return false;
-    return true;
-}
-
-/* Without an axis, a value that all replicas share, or that of an only one, is its own mean, whatever its dtype; a plain sum is most likely
- * a mistake, unless of zeros. */
+/* Without an axis, a value that all replicas share, or that of an only one, is its own mean, whatever its dtype; a sum of it, of zeros too, is most
+ * likely a mistake. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
 {
-    if (s->replicas > 1 && r->op == DT_SUM && !is_zero(t))
+    if (s->replicas > 1 && r->op == DT_SUM)
         return dt_fail(DT_E_REDUCE, NULL, "'%s' is one value for all %d replicas: it cannot be summed over them", r->name, s->replicas);
     return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
 }

@@ -4,6 +4,7 @@
 #include "files.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -231,13 +232,17 @@ static void test_labels_out_of_range(void **state)
 {
     (void)state;
     const int32_t large[8] = {0, 1, 2, 0, 1, 2, 0, 99}, small[8] = {0, 1, 2, 0, 1, 2, 0, -1}, two[8] = {0, 1, 2, 0, 1, 2, 0, 1};
-    const float real[8] = {0, 1, 1.5F, 0, 0, 0, 0, 0};
+    const float real[8] = {0, 1, 1.5F, 0, 0, 0, 0, 0}, whole[8] = {0, 1, 1, 0, 0, 0, 0, 1}, far[8] = {0, 1, 1, 0, 0, 0, 0, 2e10F};
+    const double not_one[8] = {0, 1, (double)NAN, 0};
     const uint8_t bytes[8] = {0, 1, 2, 3, 4, 5, 6, 200};
     check_labels("good", "<i4", two, sizeof two, 3, 0, NULL);
     check_labels("D17", "<i4", large, sizeof large, 3, DT_E_LABEL_RANGE, "y.npy: label 99 at row 7 is outside [0, 3)");
     check_labels("D18", "<i4", small, sizeof small, 3, DT_E_LABEL_RANGE, "y.npy: label -1 at row 7 is outside [0, 3)");
     check_labels("M08", "<i4", two, sizeof two, 2, DT_E_LABEL_RANGE, "y.npy: label 2 at row 2 is outside [0, 2)");
-    check_labels("D19", "<f4", real, sizeof real, 2, DT_E_DATA_TYPE, "y.npy: labels must be integers, got float32");
+    check_labels("D19", "<f4", real, sizeof real, 2, DT_E_LABEL_RANGE, "y.npy: label 1.5 at row 2 is no whole number in [0, 2)");
+    check_labels("whole", "<f4", whole, sizeof whole, 2, 0, NULL);
+    check_labels("far", "<f4", far, sizeof far, 2, DT_E_LABEL_RANGE, "y.npy: label 20000000000 at row 7 is outside [0, 2)");
+    check_labels("nan", "<f8", not_one, sizeof not_one, 2, DT_E_LABEL_RANGE, "y.npy: label nan at row 2 is no whole number in [0, 2)");
     check_labels("bytes", "|u1", bytes, sizeof bytes, 10, DT_E_LABEL_RANGE, "y.npy: label 200 at row 7 is outside [0, 10)");
 }
 

@@ -250,7 +250,7 @@ static void test_labels_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
     dt_type p = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 }), numbers = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH });
-    dt_type bytes = dt_type_of(DT_UINT8, 2, (int64_t[]){ DT_BATCH, 1 }), floats = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ DT_BATCH });
+    dt_type bytes = dt_type_of(DT_UINT8, 2, (int64_t[]){ DT_BATCH, 1 }), truths = dt_type_of(DT_BOOL, 1, (int64_t[]){ DT_BATCH });
     dt_type three = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 }), images = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 4, 4 });
     assert_refused("CategoricalCrossentropy", numbers, p,
                    "labels are class numbers, one-hot vectors are wanted: targets are i32[B], predictions f32[B,10]",
@@ -261,7 +261,7 @@ static void test_labels_that_do_not_fit_are_refused(void **state)
     assert_refused("SparseCategoricalCrossentropy", p, p,
                    "labels are one-hot; class numbers are wanted, of 1 dimension less: targets are f32[B,10], predictions f32[B,10]",
                    "use the categorical form: it is the one without 'Sparse'");
-    assert_refused("SparseCategoricalCrossentropy", floats, p, "labels must be integers: targets are f32[B], predictions f32[B,10]",
+    assert_refused("SparseCategoricalCrossentropy", truths, p, "labels must be numbers: targets are i1[B], predictions f32[B,10]",
                    "cast them: 'map: {label: [cast: int32]}'");
     assert_refused("CategoricalCrossentropy", three, p,
                    "labels must have the predictions' shape: targets are f32[B,3], predictions f32[B,10]", NULL);

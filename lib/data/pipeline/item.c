@@ -152,6 +152,26 @@ dt_status *dt_item_slice(const dt_item *item, int64_t first, int64_t n, dt_item 
     return s;
 }
 
+static dt_status *piece_of(const dt_array *a, int i, int64_t piece, int64_t n, dt_array **out)
+{
+    if (a->type.rank == 0)
+        return dt_fail(DT_E_NOT_BATCHED, NULL, "component %d of an element is a scalar, so the element has no rows", i);
+    int64_t rows = a->type.dim[0], size = rows / n + (rows % n != 0), first = piece * size, left = rows > first ? rows - first : 0;
+    const dt_type type = with_rows(&a->type, left < size ? left : size);
+    return copy_rows(a, left ? first : 0, &type, out);
+}
+
+dt_status *dt_item_piece(const dt_item *item, int64_t piece, int64_t n, dt_item *out)
+{
+    dt_status *s = NULL;
+    *out = dt_item_make(item->n);
+    for (int i = 0; i < item->n && !s; i++)
+        s = piece_of(item->array[i], i, piece, n, &out->array[i]);
+    if (s)
+        dt_item_release(out);
+    return s;
+}
+
 /* ---- stacking ---- */
 
 static dt_status *differ(const dt_type *a, const dt_type *b, const char *advice)

@@ -52,6 +52,8 @@ dt_status *dt_item_rows(const dt_item *item, int64_t *rows) DT_MUST_USE;
 dt_status *dt_item_row(const dt_item *item, int64_t row, dt_item *out) DT_MUST_USE;
 /* Rows [first, first + n). */
 dt_status *dt_item_slice(const dt_item *item, int64_t first, int64_t n, dt_item *out) DT_MUST_USE;
+/* Piece `piece` of n, each of ceil(rows / n) rows until they are used up, for each component by its own number of rows. */
+dt_status *dt_item_piece(const dt_item *item, int64_t piece, int64_t n, dt_item *out) DT_MUST_USE;
 /* (shape) n times -> (n, shape); padded: to the largest, with zeros. */
 dt_status *dt_items_stack(const dt_item *items, int n, bool padded, dt_item *out) DT_MUST_USE;
 /* (rows_i, shape) -> (sum of rows_i, shape) */
@@ -88,6 +90,8 @@ dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *o
 dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out) DT_MUST_USE;
 /* The same with `rows` as the first dimension of each. */
 dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows);
+/* The rows of each component divided by n; not known where they do not divide. */
+dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out) DT_MUST_USE;
 /* Items of both: dimensions that differ are unknown; names, dtypes or ranks that differ are an error. */
 dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out) DT_MUST_USE;
 /* The first dimension of all components when it is known and the same; else -1. NOT_BATCHED when one has none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rebatch_even(n): each batch of b rows into exactly n pieces of ceil(b / n) until it is used up, the rest of them empty: 6 rows by 4
- * are 2, 2, 2, 0. The original's way where it does not know the size of a batch beforehand.
+ * are 2, 2, 2, 0. The original's way where it does not know the size of a batch beforehand. Components whose batches differ in size
+ * (zip makes such elements) are cut each by its own.
  */
 #include "data/pipeline/build.h"
 
@@ -11,7 +12,7 @@ struct even {
 
 struct state {
     dt_item item;
-    int64_t rows, piece; /* of the item; the next piece of it */
+    int64_t piece; /* the next one of it */
 };
 
 static dt_status *next(dt_cursor *c, dt_item *out)
@@ -23,11 +24,9 @@ static dt_status *next(dt_cursor *c, dt_item *out)
         DT_TRY(dt_cursor_next(c->in[0], &x->item));
         if (x->item.n == 0)
             return NULL;
-        DT_TRY(dt_item_rows(&x->item, &x->rows));
         x->piece = 0;
     }
-    int64_t size = x->rows / n + (x->rows % n != 0), first = x->piece++ * size, left = x->rows > first ? x->rows - first : 0;
-    return dt_item_slice(&x->item, left ? first : 0, left < size ? left : size, out);
+    return dt_item_piece(&x->item, x->piece++, n, out);
 }
 
 static void close(dt_cursor *c)
@@ -49,10 +48,9 @@ const dt_transform dt_transform_rebatch_even = {
 dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n)
 {
     const struct even args = {n};
-    int64_t rows;
-    DT_TRY(dt_spec_rows(&in->spec, &rows));
-    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch_even, &in, 1, &args,
-                                                dt_spec_with_rows(&in->spec, rows >= 0 && rows % n == 0 ? rows / n : DT_UNKNOWN_DIM)});
+    dt_item_spec spec;
+    DT_TRY(dt_spec_divided(&in->spec, n, &spec));
+    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch_even, &in, 1, &args, spec});
 }
 
 dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n)

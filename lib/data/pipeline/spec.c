@@ -101,6 +101,18 @@ dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows)
     return NULL;
 }
 
+dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out)
+{
+    int64_t rows;
+    DT_TRY(dt_spec_rows(in, &rows));
+    *out = dt_spec_copy(in);
+    for (int i = 0; i < out->n; i++) {
+        rows = in->c[i].type.dim[0];
+        out->c[i].type.dim[0] = rows >= 0 && rows % n == 0 ? rows / n : DT_UNKNOWN_DIM;
+    }
+    return NULL;
+}
+
 bool dt_spec_is_static(const dt_item_spec *s)
 {
     for (int i = 0; i < s->n; i++)

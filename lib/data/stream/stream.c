@@ -255,11 +255,11 @@ static dt_status *check_limits(const dt_stream *s, int e)
     int n = dt_map_plan_limits(t->plan, &limits);
     for (int i = 0; i < n; i++) {
         const dt_type *looked = dt_map_plan_type(limits[i].before);
-        int64_t value;
+        double value;
         dt_map_run(limits[i].before, &(dt_map_at){0}, s->stored[e], s->looked, s->scratch);
         if (dt_find_outside(looked->dtype, limits[i].classes, s->looked, dt_type_elements(looked), &value) >= 0)
-            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld holds %lld, which is outside [0, %lld)", s->source.path,
-                           s->source.element[e].name, (long long)s->source.row, (long long)value, (long long)limits[i].classes);
+            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld holds %.15g, which is outside [0, %lld)", s->source.path,
+                           s->source.element[e].name, (long long)s->source.row, value, (long long)limits[i].classes);
     }
     return NULL;
 }

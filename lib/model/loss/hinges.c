@@ -5,6 +5,8 @@
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of its square
  *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot labels
+ *
+ * At the kink, where the margin is 0, the slope is that of the margin, as in the original.
  */
 #include "model/model.h"
 
@@ -28,7 +30,7 @@ static dt_value signed_labels(dt_value y)
 static dt_value margin(const dt_loss_call_args *c)
 {
     dt_value y = signed_labels(dt_targets_like(c->target, c->prediction)), p = c->prediction;
-    return dt_maximum(dt_subtract(dt_like(p, 1), dt_multiply(y, p)), dt_like(p, 0));
+    return dt_maximum(dt_like(p, 0), dt_subtract(dt_like(p, 1), dt_multiply(y, p)));
 }
 
 static dt_value hinge(const dt_loss_call_args *c)
@@ -60,7 +62,7 @@ static dt_value categorical_hinge(const dt_loss_call_args *c)
     dt_value right = dt_sum_last(dt_multiply(y, p));
     uint32_t last = 1u << (dt_type_of_value(p).rank - 1);
     dt_value wrong = dt_reduce(dt_multiply(dt_subtract(dt_like(y, 1), y), p), DT_REDUCE_MAX, last);
-    return dt_maximum(dt_add(dt_subtract(wrong, right), dt_like(right, 1)), dt_like(right, 0));
+    return dt_maximum(dt_like(right, 0), dt_add(dt_subtract(wrong, right), dt_like(right, 1)));
 }
 
 const dt_loss_row dt_loss_categorical_hinge = {

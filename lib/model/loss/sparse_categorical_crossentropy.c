@@ -25,11 +25,12 @@ const dt_field dt_sparse_categorical_crossentropy_fields[] = {
     DT_END
 };
 
-/* (B, ...) of (B, ..., classes), also from (B, ..., 1) */
+/* (B, ...) of (B, ..., classes), also from (B, ..., 1). Labels that are floats are whole numbers: whoever feeds a step checks that. */
 static dt_value labels(dt_value target, dt_value prediction)
 {
     dt_type type = dt_type_of_value(prediction);
-    return dt_reshape(target, type.rank - 1, type.dim);
+    dt_value number = dt_reshape(target, type.rank - 1, type.dim);
+    return dt_dtype_is_float(dt_type_of_value(target).dtype) ? dt_convert(number, DT_INT32) : number;
 }
 
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits)

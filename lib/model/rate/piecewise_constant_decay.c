@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value behind all of them. */
+/*
+ * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value behind all of them. It is computed as the
+ * original does, as the sum of the values whose interval (boundary before, own boundary] holds the step: so boundaries that do not
+ * rise give the original's rates too.
+ */
 #include "model/model.h"
 
 struct piecewise {
@@ -41,9 +45,18 @@ static dt_status *check(const void *args, const dt_place *where)
 static dt_value at(const void *args, dt_value step)
 {
     const struct piecewise *p = args;
-    dt_value x = dt_rate_step(step), rate = dt_like(x, p->values.v[p->boundaries.n]);
-    for (int i = p->boundaries.n - 1; i >= 0; i--)
-        rate = dt_select(dt_compare(x, dt_like(x, trunc(p->boundaries.v[i])), DT_LE), dt_like(x, p->values.v[i]), rate);
+    dt_value x = dt_rate_step(step), none = dt_like(x, 0), rate = none, behind = { 0 };
+    for (int i = 0; i < p->values.n; i++) {
+        dt_value value = dt_like(x, p->values.v[i]);
+        if (behind.trace)
+            value = dt_select(behind, value, none);
+        if (i < p->boundaries.n) {
+            dt_value boundary = dt_like(x, trunc(p->boundaries.v[i]));
+            value = dt_select(dt_compare(x, boundary, DT_LE), value, none);
+            behind = dt_compare(x, boundary, DT_GT);
+        }
+        rate = dt_add(rate, value);
+    }
     return rate;
 }
 
