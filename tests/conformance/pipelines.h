@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recorded pipelines are given in words: "range(7)", "batch(4, drop_remainder)", "map(x*10)". The runner reads them as a small language
- * (words.c, arrays.c) and makes calls of them; a word that it does not know is a difference.
+ * (python.h, words.c, arrays.c) and makes calls of them; a word that it does not know is a difference that says so.
  */
 #ifndef TESTS_CONFORMANCE_PIPELINES_H
 #define TESTS_CONFORMANCE_PIPELINES_H
 
 #include "conformance.h"
+#include "python.h"
 
 /* ---- arrays.c: numbers of one shape, and expressions over them ---- */
 
-enum { ARRAY_RANK = 4 };
+enum { ARRAY_RANK = 4, INDEX_ERROR = 48 /* a number of the catalogue whose kind is IndexError */ };
 
 typedef struct array {
     dt_dtype dtype;
@@ -21,34 +22,40 @@ typedef struct array {
 
 /* What an expression may name. */
 typedef struct names {
-    const array *x;            /* the element; NULL: none */
-    const dt_input_context *c; /* "ctx."; NULL: none */
+    int n;
+    const char *const *name;
+    const array *const *value;
+    const dt_input_context *c;  /* its fields; NULL: none */
+    const dt_value_context *vc; /* likewise */
+    bool shapes;                /* a list of up to four positive whole numbers is 0, 1, ... in that shape */
 } names;
 
 void array_release(array *a);
 dt_tensor *array_tensor(const array *a);
 array array_of_tensor(const dt_tensor *t);
-/*
- * range(n), [5,4] (0, 1, ... in that shape), x, sum(x), numbers, + - * / // %, comparisons, ctx.num_input_pipelines, ...
- * False with what is wrong in *why: a text of the function's own, or the library's error in *s.
- */
-bool array_eval(const char *text, const names *n, array *out, const char **why, dt_status **s);
-/* Cuts text at commas outside of brackets; parts[most] point into a copy in *kept, which the caller frees. -1: too many. */
-int split_arguments(const char *text, char **kept, char **parts, int most);
+/* False with what is wrong in *why: a text of the function's own, or the library's error in *s. */
+bool array_eval(const py *p, const names *n, array *out, const char **why, dt_status **s);
+/* The value of an expression of numbers; NULL with a difference, or with an error in *s. */
+dt_tensor *tensor_of_words(verdict *v, const py *p, dt_status **s);
 
 /* ---- words.c: pipelines ---- */
+
+enum { MOST_KEPT = 64 };
 
 typedef struct words {
     verdict *v;
     const char *const *files; /* what files() reads */
     int n_files;
     const dt_input_context *context;
+    bool order_free;          /* elements are not compared, so that they may be shuffled */
     /* What words said about the distribution. */
     dt_auto_shard_policy policy;
     int first_steps;          /* 0: all */
     bool returns_nothing;     /* a function that returns something else */
-    void *kept[64];           /* what the pipeline's functions use, freed by words_release */
+    void *kept[MOST_KEPT];    /* what the pipeline's functions use, freed by words_release; so are the trees of words */
     int n_kept;
+    py *tree[MOST_KEPT];
+    int n_trees;
 } words;
 
 /* Applies one word to *d (NULL at first). An error of the library is returned; a difference leaves *d NULL. */

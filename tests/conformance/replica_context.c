@@ -3,7 +3,7 @@
  * What code inside run sees: its id, all_reduce, all_gather, merge_call, arguments and results of all shapes. A step is recorded once and runs on
  * every replica; what the original does eagerly and in a tf.function is the same here.
  */
-#include "conformance.h"
+#include "traced.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +127,15 @@ static void all_reduce_constant(dt_trace *t, void *user)
 }
 CASE(all_reduce_constant)
 
+/* "sum(square(all_reduce(op, x*x)))" where the case does not say otherwise. */
 static void all_reduce_gradient(dt_trace *t, void *user)
 {
-    dt_value x = dt_arg(t, "x"), y = reduced(user, dt_multiply(x, x)), dx;
+    const stepping *s = user;
+    const char *function = json_string_value(json_object_get(s->c->in, "function")), *op = json_string_value(json_object_get(s->c->in, "reduce_op"));
+    dt_value x = dt_arg(t, "x"), dx;
+    traced_words w = { .v = s->v, .trace = t, .x = x, .dtype = words_dtype(json_object_get(s->c->in, "value")), .op = op };
 
-    dt_gradient_values(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &x, 1, &dx);
+    dt_gradient_values(words_value(&w, function ? function : "sum(square(all_reduce(op, x*x)))"), &x, 1, &dx);
     dt_return(t, "result", dx);
 }
 CASE(all_reduce_gradient)
@@ -228,51 +232,12 @@ static void run_nested_function(const golden_case *c, verdict *v)
 
 /* ---- arguments and results ---- */
 
-static void twice(dt_trace *t, dt_value x)
-{
-    dt_return(t, "result", dt_add(x, x));
-}
-
-static void structure(dt_trace *t, dt_value x)
-{
-    dt_return(t, "a", x);
-    dt_return(t, "b/0", x);
-    dt_return(t, "b/1/0", dt_constant(t, 3));
-}
-
-static void seven(dt_trace *t, dt_value x)
-{
-    (void)x;
-    dt_return(t, "result", dt_constant(t, 7));
-}
-
-static void identity(dt_trace *t, dt_value x)
-{
-    dt_return(t, "result", x);
-}
-
-static void nothing(dt_trace *t, dt_value x)
-{
-    (void)t, (void)x;
-}
-
+/* The function in words, for the argument x: "x * 2", "{'a': x, 'b': (x, [3.0])}", "constant 7 (same tensor object)", "returns None". */
 static void identity_of(dt_trace *t, void *user)
 {
-    static const struct named {
-        const char *fn;
-        void (*step)(dt_trace *t, dt_value x);
-    } fns[] = {
-        { "x * 2", twice }, { "{'a': x, 'b': (x, [3.0])}", structure }, { "constant 7 (same tensor object)", seven }, { "x", identity },
-        { "identity", identity }, { "returns None", nothing },
-    };
     const stepping *s = user;
-
-    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
-        if (strcmp(fns[i].fn, s->fn) == 0) {
-            fns[i].step(t, dt_arg(t, "x"));
-            return;
-        }
-    differs(s->v, "unknown function '%s'", s->fn);
+    traced_words w = { .v = s->v, .trace = t, .x = dt_arg(t, "x"), .dtype = words_dtype(json_object_get(s->c->in, "value")) };
+    words_return(&w, s->fn);
 }
 CASE(identity_of)
 
@@ -293,22 +258,24 @@ static dt_status *replicas(const dt_value_context *context, dt_values *out, void
 
 static void times_2(dt_trace *t, void *user)
 {
-    dt_value x = dt_arg_at(t, 0);
-    (void)user;
-    dt_return(t, "result", dt_add(x, x));
+    const stepping *s = user;
+    traced_words w = { .v = s->v, .trace = t, .x = dt_arg_at(t, 0), .dtype = DT_INT32 };
+    words_return(&w, *s->fn ? s->fn : "input * 2");
 }
 
 static void run_value_times_2(const golden_case *c, verdict *v)
 {
     const json_t *value = json_object_get(json_object_get(c->out, "returned"), "value");
     dt_strategy *strategy = strategy_of(v, json_object_get(c->in, "strategy"));
+    const char *fn = json_string_value(json_object_get(c->in, "fn"));
+    stepping user = { c, v, fn ? fn : "" };
     dt_values *args = NULL, *out = NULL;
     dt_function *f = NULL;
 
     if (!strategy)
         return;
     expect_ok(v, "values", dt_strategy_values_from_function(strategy, replicas, NULL, &args));
-    expect_ok(v, "function", dt_function_create(&f, times_2, NULL));
+    expect_ok(v, "function", dt_function_create(&f, times_2, &user));
     expect_ok(v, "run", dt_strategy_run(strategy, f, args, &out));
     if (dt_values_locals(out, "result") != dt_strategy_replicas(strategy))
         differs(v, "%d values", dt_values_locals(out, "result"));

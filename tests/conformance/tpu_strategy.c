@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TPUStrategy over a slice that is made up: names, hosts, replicas, and its values. */
+#include "pipelines.h"
 #include "placement.h"
 
 #include <stdlib.h>
@@ -153,47 +154,50 @@ static void run_gather(const golden_case *c, verdict *v)
 
 /* ---- values from a function ---- */
 
-/* A factor of "[1..8][replica_id] * num_replicas_in_sync". */
-static double factor_of(const char *word, const dt_value_context *context)
+typedef struct worded {
+    verdict *v;
+    const py *p;
+} worded;
+
+/* "[1..8][replica_id] * num_replicas_in_sync": an expression of the context; numbers are what Python makes of them. */
+static dt_status *value_of(const dt_value_context *context, dt_values *out, void *user)
 {
-    int first;
+    const worded *w = user;
+    const char *why;
+    dt_status *s = NULL;
+    array a;
 
-    if (sscanf(word, "[%d..", &first) == 1)
-        return first + context->replica_id_in_sync_group;
-    if (strncmp(word, "num_replicas", 12) == 0)
-        return context->num_replicas_in_sync;
-    return strstr(word, "replica_id") ? context->replica_id_in_sync_group : strtod(word, NULL);
-}
-
-static dt_status *product_of(const dt_value_context *context, dt_values *out, void *user)
-{
-    double x = 1;
-    dt_tensor *t = NULL;
-
-    for (const char *word = user; word; word = strchr(word, '*') ? strchr(word, '*') + 2 : NULL)
-        x *= factor_of(word, context);
-    dt_status *s = dt_tensor_create(&t, DT_FLOAT64, 0, NULL, &x);
-    if (!s)
-        s = dt_values_set(out, "x", t);
+    if (!array_eval(py_body(w->p), &(names){ .vc = context }, &a, &why, &s)) {
+        if (!s)
+            differs(w->v, "unknown wording of a value_fn: %s", why);
+        return s;
+    }
+    dt_tensor *t = array_tensor(&a);
+    s = dt_values_set(out, "x", t);
     dt_tensor_unref(t);
+    array_release(&a);
     return s;
 }
 
 static void run_values(const golden_case *c, verdict *v)
 {
     dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
-    char *words = strdup(json_string_value(json_object_get(c->in, "value_fn")));
+    const char *text = json_string_value(json_object_get(c->in, "value_fn")), *why = "no text";
+    py *p = text ? py_read(text, &why) : NULL;
     dt_values *values = NULL;
     json_t *got = json_array();
 
-    expect_ok(v, "values from a function", dt_strategy_values_from_function(s, product_of, words, &values));
+    if (p)
+        expect_ok(v, "values from a function", dt_strategy_values_from_function(s, value_of, &(worded){ v, p }, &values));
+    else
+        differs(v, "unknown wording of a value_fn, '%s': %s", text ? text : "?", why);
     for (int r = 0; values && r < dt_values_locals(values, "x"); r++)
         json_array_append_new(got, json_real(dt_tensor_item(dt_values_local(values, "x", r))));
     expect_text(v, "kind", json_object_get(c->out, "kind"), values && dt_values_is_per_replica(values, "x") ? "PerReplica" : "Tensor");
     expect_json(v, "local_results", json_object_get(c->out, "local_results"), got, EXACT);
     dt_values_unref(values);
     dt_strategy_unref(s);
-    free(words);
+    py_free(p);
 }
 
 /* ---- data sets ---- */
@@ -206,15 +210,15 @@ static dt_status *no_data(const dt_input_context *context, void *user, dt_datase
 
 static void run_dataset_spec(const golden_case *c, verdict *v)
 {
-    const char *words = json_string_value(json_object_get(c->in, "dataset"));
+    const char *text = json_string_value(json_object_get(c->in, "dataset"));
     dt_strategy *s = strategy_of(v, json_object_get(c->in, "strategy"));
     const dt_input_options each = { .replication_mode = DT_PER_REPLICA };
     dt_dataset *data = NULL;
     dt_dist_dataset *d = NULL;
 
-    if (!strstr(words, "PER_REPLICA")) {
+    if (!strstr(text, "PER_REPLICA")) {
         v->skipped = "tensors are dense: there are no ragged or sparse ones to be refused";
-    } else if (strstr(words, "function")) {
+    } else if (strstr(text, "function")) {
         expect_error(v, dt_strategy_distribute_datasets_from_function(s, no_data, NULL, &each, &d));
     } else {
         expect_ok(v, "a data set", dt_dataset_range(&data, 0, 8, 1));
