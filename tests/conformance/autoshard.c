@@ -192,6 +192,32 @@ static dt_status *apply_sized(words *w, const char *word, int64_t size, dt_datas
     return words_apply(w, text, d);
 }
 
+/* "range-batch-2-repeat": words joined by hyphens, each with the numbers that follow it. */
+static dt_status *build_hyphenated(words *w, const char *name, int64_t size, dt_dataset **d)
+{
+    static const char *const rows[][2] = {
+        { "tfrecord-list", "files()" }, { "list-files", "files()" }, { "tfrecord", "files()" }, { "files", "files()" }, { "range", "range(SIZE)" },
+        { "shard-hint", "shard(SHARD_HINT, SHARD_HINT)" }, { "hint", "shard(SHARD_HINT, SHARD_HINT)" },
+    };
+    dt_status *s = NULL;
+
+    while (*name && !s && !w->v->differences && !w->v->skipped) {
+        char word[64];
+        size_t i = 0, n = sizeof rows / sizeof *rows;
+        while (i < n && strncmp(name, rows[i][0], strlen(rows[i][0])) != 0)
+            i++;
+        size_t length = i < n ? strlen(rows[i][0]) : strcspn(name, "-"), digits = name[length] == '-' ? strspn(name + length + 1, "0123456789") : 0;
+        if (i < n)
+            snprintf(word, sizeof word, "%s", rows[i][1]);
+        else
+            snprintf(word, sizeof word, "%.*s(%.*s)", (int)length, name, (int)digits, name + length + 1);
+        name += length + (i < n || !digits ? 0 : digits + 1);
+        name += *name == '-';
+        s = apply_sized(w, word, size, d);
+    }
+    return s;
+}
+
 static dt_status *build_named(words *w, const char *name, int64_t size, dt_dataset **d)
 {
     char text[64];
@@ -211,8 +237,7 @@ static dt_status *build_named(words *w, const char *name, int64_t size, dt_datas
             s = apply_sized(w, pipelines[i].words[k], size, d);
         return s;
     }
-    differs(w->v, "unknown pipeline '%s'", name);
-    return NULL;
+    return build_hyphenated(w, name, size, d);
 }
 
 /* The case's pipeline: a name, or words; a batch behind it where one is given. */

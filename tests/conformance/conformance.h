@@ -28,6 +28,7 @@ typedef struct verdict {
     int differences;
     bool quiet;
     const char *skipped; /* set where a case turns out to tell too little to be run: why */
+    char reason[160];    /* room for it, where it is not a literal */
 } verdict;
 
 typedef struct golden_op {

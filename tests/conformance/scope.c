@@ -3,27 +3,48 @@
  * Programs in words: scopes, runs, and what code sees in them. A program is lines of Python's shape; here a small interpreter walks through
  * them with the calls of the library. S and T are two strategies of one kind, get_strategy() outside of scopes is the default one.
  *
- *     with S.scope():             a block; another line may follow on the same one
- *       observe                   the current strategy and context
+ *     with S.scope():             a block; a statement may follow on the same line
+ *     def f():                    a function, for S.run(f)
+ *     try: except: raise E        how scopes are left
+ *     x = S, x = Variable(1.)     names
+ *     observe                     the current strategy and context
  *     S.run(observe)              a step function; S.run(lambda: CALL) one with a call in it
+ *
+ * README.md has all of it.
  */
-#include "conformance.h"
+#include "pipelines.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_NAMES = 16, RUNTIME_ERROR = 172 };
+
+/* What a name stands for: one of these. */
+typedef struct bound_name {
+    char name[32];
+    dt_strategy *strategy;  /* lent */
+    dt_strategy *made;      /* held: the same, where the program made it */
+    dt_variable *variable;  /* held */
+    size_t line;            /* of a def, plus 1 */
+} bound_name;
+
 typedef struct program {
     const golden_case *c;
     verdict *v;
-    dt_strategy *s, *t;
+    dt_strategy *s, *t, *base; /* base: current before the program, the default one */
     const json_t *lines;
     json_t *seen;              /* list: of each observation, or of each replica's */
     dt_values *result;         /* of the last call with one */
+    dt_tensor *tensor;         /* likewise */
     dt_variable *variable;     /* made by a step */
-    const char *within;        /* the call in a step */
+    const py *within;          /* the call in a step; NULL: the block of a def at `block` */
+    size_t block;
+    dt_trace *trace;           /* of the step that is recorded */
     const dt_strategy *running;
-    dt_status *error;          /* the first */
+    bound_name name[MOST_NAMES];
+    int n_names;
+    dt_status *error;          /* the first that nothing caught */
 } program;
 
 static bool begins(const char *text, const char *with)
@@ -41,34 +62,77 @@ static void keep(program *p, dt_status *s)
 
 /* ---- names ---- */
 
-/* "S.run(...)": the strategy, and what follows behind the dot. */
-static dt_strategy *subject(program *p, const char *call, const char **rest)
+static bound_name *find_name(program *p, const char *name)
 {
-    static const char base[] = "get_strategy().";
+    for (int i = 0; i < p->n_names; i++)
+        if (strcmp(p->name[i].name, name) == 0)
+            return &p->name[i];
+    return NULL;
+}
 
-    *rest = call;
-    if (begins(call, "S.") || begins(call, "T.")) {
-        *rest = call + 2;
-        if (*call == 'T' && !p->t)
-            p->t = strategy_of(p->v, json_object_get(p->c->in, "strategy"));
-        return *call == 'S' ? p->s : p->t;
+/* A name of its own; those in a `def` of the same name are replaced. */
+static bound_name *bind_name(program *p, const char *name)
+{
+    bound_name *b = find_name(p, name);
+    if (!b && p->n_names == MOST_NAMES) {
+        differs(p->v, "a program of more than %d names", MOST_NAMES);
+        return &p->name[0];
     }
-    if (!begins(call, base))
+    b = b ? b : &p->name[p->n_names++];
+    dt_strategy_unref(b->made);
+    dt_variable_unref(b->variable);
+    *b = (bound_name){ 0 };
+    snprintf(b->name, sizeof b->name, "%s", name);
+    return b;
+}
+
+static bool is_one_of(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return true;
+    return false;
+}
+
+static const py *object_of(const py *call)
+{
+    const py *callee = call && call->kind == PY_CALL ? call->in[0] : NULL;
+    return callee && callee->kind == PY_ATTRIBUTE ? callee->in[0] : NULL;
+}
+
+/* The strategy that an expression names, lent; NULL: it names none. */
+static dt_strategy *strategy_in(program *p, const py *x)
+{
+    static const char *const first[] = { "S", "s", "strategy", "self", "strategy1", NULL }, *const second[] = { "T", "t", "other", "strategy2", "other_strategy", NULL };
+    const char *name = py_name(x);
+    bound_name *b = find_name(p, name);
+
+    if (!x)
         return NULL;
-    *rest = call + sizeof base - 1;
-    return dt_get_strategy();
+    if (b && b->strategy)
+        return b->strategy;
+    if (is_one_of(name, first))
+        return p->s;
+    if (is_one_of(name, second)) {
+        if (!p->t)
+            p->t = strategy_of(p->v, json_object_get(p->c->in, "strategy"));
+        return p->t;
+    }
+    if (is_one_of(name, (const char *const[]){ "default", "default_strategy", NULL }))
+        return p->base;
+    return strcmp(py_called(x), "get_strategy") == 0 ? dt_get_strategy() : NULL;
 }
 
 static const char *strategy_name(const dt_strategy *s)
 {
-    static const char *const names[][2] = {
+    static const char *const rows[][2] = {
         { "default", "_DefaultDistributionStrategy" }, { "mirrored", "MirroredStrategy" }, { "one_device", "OneDeviceStrategy" },
         { "multi_worker_mirrored", "MultiWorkerMirroredStrategy" }, { "tpu", "TPUStrategyV2" },
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], dt_strategy_type(s)) == 0)
-            return names[i][1];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i][0], dt_strategy_type(s)) == 0)
+            return rows[i][1];
     return "?";
 }
 
@@ -131,49 +195,54 @@ static dt_status *run_nothing(dt_strategy *s)
     return bad;
 }
 
-static dt_status *one_value(dt_values **out)
+static int axis_of(const py *x)
 {
-    dt_tensor *t = NULL;
-    dt_status *s = dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){ 1 }, &(float){ 1 });
-
-    if (!s)
-        s = dt_values_create(out);
-    if (!s)
-        s = dt_values_set(*out, "x", t);
-    dt_tensor_unref(t);
-    return s;
+    if (!x || py_is(x, "None"))
+        return DT_NO_AXIS;
+    return x->kind == PY_UNARY ? -(int)x->in[0]->number : (int)x->number;
 }
 
-/* "reduce('MEAN', 1., axis=None)", "gather(1., axis=0)" */
-static dt_status *combine(dt_strategy *s, const char *call)
+/* "reduce('MEAN', 1., axis=None)", "gather([1.], axis=0)"; what a step returned goes by any name. */
+static dt_status *combine(program *p, dt_strategy *s, const py *call)
 {
+    bool gather = strcmp(py_called(call), "gather") == 0;
+    const py *value = py_argument(call, gather ? 0 : 1, "value"), *op = gather ? NULL : py_argument(call, 0, "reduce_op");
     dt_values *x = NULL;
-    dt_tensor *out = NULL;
-    dt_reduce_op op = DT_SUM;
-    char name[16] = "";
-    dt_status *bad = one_value(&x);
+    dt_tensor *t = NULL;
+    dt_reduce_op how = DT_SUM;
+    dt_status *bad = dt_values_create(&x);
+    bool given = value && value->kind == PY_NAME && p->result && dt_values_count(p->result) > 0;
 
-    if (!bad && begins(call, "gather("))
-        bad = dt_strategy_gather(s, x, "x", 0, &out);
-    else if (!bad) {
-        sscanf(call, "reduce(%*1['\"]%15[A-Za-z]", name);
-        bad = reduce_op_of(name, &op);
-        if (!bad)
-            bad = dt_strategy_reduce(s, op, x, "x", DT_NO_AXIS, &out);
-    }
-    dt_tensor_unref(out);
+    if (!bad && value && !given && (t = tensor_of_words(p->v, value, &bad)) != NULL)
+        bad = dt_values_set(x, "x", t);
+    if (!bad && op)
+        bad = reduce_op_of(op->kind == PY_STRING ? op->text : py_name(op), &how);
+    const dt_values *from = given ? p->result : x;
+    const char *name = given ? dt_values_name(p->result, 0) : "x";
+    if (!bad && gather)
+        bad = dt_strategy_gather(s, from, name, py_argument(call, 1, "axis") ? axis_of(py_argument(call, 1, "axis")) : 0, &p->tensor);
+    else if (!bad)
+        bad = dt_strategy_reduce(s, how, from, name, axis_of(py_argument(call, 2, "axis")), &p->tensor);
+    dt_tensor_unref(t);
     dt_values_unref(x);
+    return bad;
+}
+
+/* The error of entering is that of the next call. */
+static dt_status *kept_error(void)
+{
+    dt_values *probe = NULL;
+    dt_status *bad = dt_values_create(&probe);
+    dt_values_unref(probe);
     return bad;
 }
 
 static dt_status *enter(dt_strategy *s)
 {
-    dt_values *probe = NULL;
     dt_status *bad = NULL;
 
     DT_SCOPE(s)
-        bad = dt_values_create(&probe); /* the error of entering is this call's */
-    dt_values_unref(probe);
+        bad = kept_error();
     return bad;
 }
 
@@ -182,28 +251,59 @@ static void merge_nothing(const dt_merge *m)
     (void)m;
 }
 
-/* What can stand in a step, or outside: enters a scope, runs, reduces, gathers, merges. */
-static dt_status *perform(program *p, const char *call)
+/* A variable's methods, in a step or outside. */
+static dt_status *write_variable(program *p, dt_variable *v, const char *method, const py *value)
 {
-    dt_values *probe = NULL;
-    const char *rest;
-    dt_strategy *s = subject(p, call, &rest);
+    static const char *const methods[] = { "assign", "assign_add", "assign_sub", NULL };
+    dt_status *s = NULL;
+    int how = 0;
 
-    if (s && begins(rest, "scope()"))
-        return enter(s);
-    if (s && begins(rest, "run("))
-        return run_nothing(s);
-    if (s && (begins(rest, "reduce(") || begins(rest, "gather(")))
-        return combine(s, rest);
-    if (begins(call, "experimental_set_strategy("))
-        return dt_set_strategy(call[26] == 'T' ? (subject(p, "T.", &rest), p->t) : call[26] == 'S' ? p->s : NULL);
-    if (begins(call, "c.merge_call(")) { /* c: a context taken elsewhere */
-        dt_merge_call(&(dt_merge){ .trace = NULL }, merge_nothing);
-        dt_status *bad = dt_values_create(&probe);
-        dt_values_unref(probe);
-        return bad;
+    while (methods[how] && strcmp(methods[how], method) != 0)
+        how++;
+    if (!methods[how] || !value) {
+        differs(p->v, "unknown wording: a variable has no '%s'", method);
+        return NULL;
     }
-    differs(p->v, "unknown call '%s'", call);
+    if (p->trace) {
+        dt_variable_write_number(p->trace, v, (dt_write)how, value->number);
+        return NULL;
+    }
+    dt_tensor *t = tensor_of_words(p->v, value, &s);
+    if (t)
+        s = dt_variable_set(v, (dt_write)how, t);
+    dt_tensor_unref(t);
+    return s;
+}
+
+/* What can stand in a step, or outside: enters a scope, runs, reduces, gathers, merges. */
+static dt_status *perform(program *p, const py *call)
+{
+    const char *name = py_called(call);
+    const py *object = object_of(call), *first = call->kind == PY_CALL ? py_argument(call, 0, "strategy") : NULL;
+    dt_strategy *s = strategy_in(p, object);
+    bound_name *b = object ? find_name(p, py_name(object)) : NULL;
+
+    if (strcmp(name, "__enter__") == 0 && object)
+        return perform(p, object);
+    if (s && strcmp(name, "scope") == 0)
+        return enter(s);
+    if (s && strcmp(name, "run") == 0)
+        return run_nothing(s);
+    if (s && (strcmp(name, "reduce") == 0 || strcmp(name, "gather") == 0))
+        return combine(p, s, call);
+    if (strcmp(name, "experimental_set_strategy") == 0 || strcmp(name, "set_strategy") == 0)
+        return dt_set_strategy(py_is(first, "None") ? NULL : strategy_in(p, first));
+    if (b && b->variable)
+        return write_variable(p, b->variable, name, py_argument(call, 0, "value"));
+    if (object && !s && (strcmp(name, "merge_call") == 0 || strcmp(name, "all_reduce") == 0)) { /* on a context taken elsewhere */
+        dt_merge_call(&(dt_merge){ .trace = NULL }, merge_nothing);
+        return kept_error();
+    }
+    if (object && (py_is(object, "extended") || strcmp(name, "update") == 0)) {
+        p->v->skipped = "cannot be said in C: strategy.extended has no update and no other methods here";
+        return NULL;
+    }
+    differs(p->v, "unknown wording: a program cannot call '%s'; tests/conformance/README.md has what it can", name);
     return NULL;
 }
 
@@ -215,107 +315,110 @@ static void observe_merged(const dt_merge *m)
     json_array_append_new(p->seen, observe(p, 0));
 }
 
-/* "[1., 2.]" or "1." as a constant of that shape. */
-static dt_value constant_of(dt_trace *t, const char *text)
+/* A list is the argument x of the step, a number a constant. */
+static dt_value value_in_step(program *p, const py *x)
 {
-    return text && strchr(text, '[') ? dt_arg(t, "x") : dt_constant(t, text ? strtod(text, NULL) : 0);
+    return x && x->kind == PY_LIST ? dt_arg(p->trace, "x") : dt_constant(p->trace, x ? x->number : 0);
 }
 
-static void step_call(dt_trace *t, program *p, const char *call)
+static bool is_replica_context(const py *x)
 {
-    const char *comma = strchr(call, ','), *axis = strstr(call, "axis=");
+    return strcmp(py_called(x), "get_replica_context") == 0 || py_is(x, "ctx") || py_is(x, "rc") || py_is(x, "RC");
+}
 
-    if (strcmp(call, "observe") == 0) {
-        observe_step(t, p);
-    } else if (strstr(call, "merge_call(") && strstr(call, "observe")) {
-        dt_merge_call(&(dt_merge){ .trace = t, .user = p }, observe_merged);
-    } else if (begins(call, "get_replica_context().merge_call(")) {
-        dt_merge_call(&(dt_merge){ .trace = t, .user = p }, merge_nothing);
-    } else if (begins(call, "get_replica_context().all_reduce(")) {
-        dt_return(t, "r", dt_all_reduce(strstr(call, "MEAN") ? DT_MEAN : DT_SUM, constant_of(t, comma ? comma + 1 : NULL)));
-    } else if (begins(call, "get_replica_context().all_gather(")) {
-        dt_return(t, "r", dt_all_gather(constant_of(t, strchr(call + 20, '(') + 1), axis ? atoi(axis + 5) : 0));
-    } else {
-        dt_trace_fail(t, perform(p, call));
+static void step_call(program *p, const py *call)
+{
+    const char *name = py_called(call);
+    const py *object = object_of(call), *op = call->kind == PY_CALL ? py_argument(call, 0, "reduce_op") : NULL;
+
+    if (py_is(call, "observe") || strcmp(name, "observe") == 0) {
+        observe_step(p->trace, p);
+    } else if (strcmp(name, "merge_call") == 0 && is_replica_context(object)) {
+        bool observes = py_is(op, "observe") || py_is(py_body(op), "observe") || strcmp(py_called(py_body(op)), "observe") == 0;
+        dt_merge_call(&(dt_merge){ .trace = p->trace, .user = p }, observes ? observe_merged : merge_nothing);
+    } else if (strcmp(name, "all_reduce") == 0 && is_replica_context(object)) {
+        dt_return(p->trace, "r", dt_all_reduce_named(op && op->kind == PY_STRING ? op->text : py_name(op), value_in_step(p, py_argument(call, 1, "value"))));
+    } else if (strcmp(name, "all_gather") == 0 && is_replica_context(object)) {
+        const py *axis = py_argument(call, 1, "axis");
+        dt_return(p->trace, "r", dt_all_gather(value_in_step(p, op), axis ? axis_of(axis) : 0));
+    } else if (strcmp(name, "Variable") == 0) {
+        dt_status *s = NULL;
+        dt_tensor *t = p->variable ? NULL : tensor_of_words(p->v, op, &s);
+        if (t && !s)
+            s = dt_variable_create(&p->variable, t, NULL);
+        dt_tensor_unref(t);
+        dt_trace_fail(p->trace, s);
+    } else if (!py_is(call, "None") && !py_is(call, "fn")) {
+        dt_trace_fail(p->trace, perform(p, call));
     }
 }
+
+static size_t run_block(program *p, size_t at, int indent);
 
 static void step(dt_trace *t, void *user)
 {
     program *p = user;
-    step_call(t, p, p->within);
+    dt_trace *before = p->trace;
+
+    p->trace = t;
+    if (p->within)
+        step_call(p, p->within);
+    else
+        run_block(p, p->block, 1);
+    p->trace = before;
 }
 
-/* The numbers between brackets, as the argument x. */
-static dt_status *list_argument(const char *call, dt_values **out)
+/* The first list in a call, as the argument x. */
+static const py *list_in(const py *x)
 {
-    const char *at = strchr(call, '[');
-    float x[16];
-    int64_t n = 0;
-    dt_tensor *t = NULL;
-    dt_status *s = dt_values_create(out);
-
-    for (char *end; at && n < 16 && *at != ']'; at = end) {
-        x[n] = strtof(at + 1, &end);
-        if (end == at + 1)
-            break;
-        n++;
-    }
-    if (!s && n > 0)
-        s = dt_tensor_create(&t, DT_FLOAT32, 1, &n, x);
-    if (!s && t)
-        s = dt_values_set(*out, "x", t);
-    dt_tensor_unref(t);
-    return s;
+    const py *found = x->kind == PY_LIST ? x : NULL;
+    for (int i = 0; !found && i < x->n; i++)
+        found = list_in(x->in[i]);
+    return found;
 }
 
-static void run_call(program *p, dt_strategy *s, const char *call)
+static void run_step(program *p, dt_strategy *s, const py *within)
 {
+    const py *list = within ? list_in(within) : NULL, *before = p->within;
+    dt_status *bad = NULL;
+    dt_tensor *t = list ? tensor_of_words(p->v, list, &bad) : NULL;
     dt_function *f = NULL;
     dt_values *args = NULL;
-    char within[256];
-    size_t n = strlen(call);
 
-    snprintf(within, sizeof within, "%.*s", (int)(n > 0 && call[n - 1] == ')' ? n - 1 : n), call); /* the bracket of run( */
-    p->within = begins(within, "lambda: ") ? within + 8 : within;
+    p->within = within;
     p->running = s;
-    keep(p, list_argument(call, &args));
+    keep(p, bad);
+    keep(p, dt_values_create(&args));
+    if (t)
+        keep(p, dt_values_set(args, "x", t));
     keep(p, dt_function_create(&f, step, p));
     keep(p, dt_strategy_run(s, f, args, &p->result));
     expect_ids(p, p->result);
     p->running = NULL;
+    p->within = before;
+    dt_tensor_unref(t);
     dt_values_unref(args);
     dt_function_unref(f);
 }
 
-/* A call on the context that is current outside of steps: a step of the default strategy, run where we are. */
-static void run_here(program *p, const char *text)
+/* S.run(observe), S.run(lambda: CALL), S.run(f) of a def, S.run(tf.function(...)) */
+static void run_call(program *p, dt_strategy *s, const py *call)
 {
-    char call[256];
+    const py *f = py_argument(call, 0, "fn");
 
-    snprintf(call, sizeof call, "%s)", text);
-    run_call(p, dt_get_strategy(), call);
-}
-
-static void step_with_variable(dt_trace *t, void *user)
-{
-    program *p = user;
-    dt_tensor *two = NULL;
-    dt_status *s = dt_tensor_create(&two, DT_FLOAT32, 0, NULL, &(float){ 2 });
-
-    if (!s && !p->variable)
-        s = dt_variable_create(&p->variable, two, NULL);
-    dt_tensor_unref(two);
-    dt_trace_fail(t, s);
-}
-
-static void run_variable(program *p)
-{
-    dt_function *f = NULL;
-
-    keep(p, dt_function_create(&f, step_with_variable, p));
-    keep(p, dt_strategy_run(p->s, f, NULL, NULL));
-    dt_function_unref(f);
+    if (f && strcmp(py_called(f), "function") == 0)
+        f = py_argument(f, 0, "func");
+    bound_name *b = f && f->kind == PY_NAME ? find_name(p, f->text) : NULL;
+    if (!f) {
+        differs(p->v, "unknown wording: run without a function");
+    } else if (b && b->line) {
+        size_t before = p->block;
+        p->block = b->line;
+        run_step(p, s, NULL);
+        p->block = before;
+    } else {
+        run_step(p, s, py_body(f));
+    }
 }
 
 /* ---- lines ---- */
@@ -325,46 +428,172 @@ static int indent_of(const char *line)
     return (int)strspn(line, " ");
 }
 
-static size_t run_block(program *p, size_t at, int indent);
+/* Names on the left of "=": a strategy, a variable, a context, or what a call gives. */
+static void assign(program *p, const char *name, const py *x)
+{
+    dt_strategy *s = strategy_in(p, x);
+    dt_tensor *t = NULL;
+    dt_status *bad = NULL;
+
+    if (s) {
+        bind_name(p, name)->strategy = s;
+    } else if (strcmp(py_called(x), "MirroredStrategy") == 0 || strcmp(py_called(x), "OneDeviceStrategy") == 0) { /* another one of the case's kind */
+        bound_name *b = bind_name(p, name);
+        b->strategy = b->made = strategy_of(p->v, json_object_get(p->c->in, "strategy"));
+    } else if (strcmp(py_called(x), "Variable") == 0) {
+        bound_name *b = bind_name(p, name);
+        t = tensor_of_words(p->v, py_argument(x, 0, "initial_value"), &bad);
+        if (t && !bad)
+            bad = dt_variable_create(&b->variable, t, NULL);
+        keep(p, bad);
+        dt_tensor_unref(t);
+    } else if (x->kind == PY_CALL && !is_replica_context(x)) {
+        dt_strategy *of = strategy_in(p, object_of(x));
+        if (of && strcmp(py_called(x), "run") == 0)
+            run_call(p, of, x);
+        else
+            keep(p, perform(p, x));
+    }
+}
+
+static void run_expression(program *p, const py *x)
+{
+    dt_strategy *s = strategy_in(p, object_of(x));
+
+    if (p->trace)
+        step_call(p, x);
+    else if (py_is(x, "observe") || strcmp(py_called(x), "observe") == 0)
+        json_array_append_new(p->seen, observe(p, 0));
+    else if (s && strcmp(py_called(x), "run") == 0)
+        run_call(p, s, x);
+    else if (is_replica_context(object_of(x))) /* a step of the current strategy, run where we are */
+        run_step(p, dt_get_strategy(), x);
+    else if (x->kind == PY_CALL)
+        keep(p, perform(p, x));
+    else
+        differs(p->v, "unknown wording: '%s' is no statement", py_name(x));
+}
+
+/* "S.run(tf.function that creates Variable(2.0) once)": a step that makes a variable when it is first recorded. */
+static bool creates_variable(program *p, const char *text)
+{
+    const char *at = strstr(text, "creates Variable("), *why;
+    char *copy = at ? strndup(at + 8, strcspn(at + 8, ")") + 1) : NULL;
+    py *x = copy ? py_read(copy, &why) : NULL;
+
+    if (x)
+        run_step(p, p->s, x);
+    py_free(x);
+    free(copy);
+    return at != NULL;
+}
 
 static void run_statement(program *p, const char *text)
 {
-    const char *rest;
-    dt_strategy *s = subject(p, text, &rest);
+    char name[32];
+    int n = 0;
+    const char *why;
 
-    if (p->error || strcmp(text, "pass") == 0)
+    if (p->error || *text == '\0' || *text == '#' || begins(text, "pass") || begins(text, "@") || begins(text, "import ") || creates_variable(p, text))
         return;
-    if (strcmp(text, "observe") == 0)
-        json_array_append_new(p->seen, observe(p, 0));
-    else if (strstr(text, "creates Variable"))
-        run_variable(p);
-    else if (s && begins(rest, "run(") && (begins(rest, "run(observe") || begins(rest, "run(lambda") || strstr(rest, "merge_call")))
-        run_call(p, s, rest + 4);
-    else if (begins(text, "get_replica_context()."))
-        run_here(p, text);
+    if (begins(text, "raise")) {
+        keep(p, dt_status_create(RUNTIME_ERROR, "%s", text[5] ? text + 6 : "raised"));
+        return;
+    }
+    bool assigns = sscanf(text, "%31[A-Za-z0-9_] = %n", name, &n) == 1 && n > 0;
+    if (begins(text, "return "))
+        n = 7;
+    char *copy = strdup(text + n), *remark = strstr(copy, "  #");
+    if (remark)
+        *remark = '\0';
+    py *x = py_read(copy, &why);
+    if (!x)
+        differs(p->v, "unknown wording of a statement, '%s': %s", text, why);
+    else if (assigns)
+        assign(p, name, x);
     else
-        keep(p, perform(p, text));
+        run_expression(p, x);
+    py_free(x);
+    free(copy);
+}
+
+/* Statements on one line, divided by semicolons. */
+static void run_statements(program *p, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, ";");
+        char *one = strndup(text, n), *end = one + strlen(one);
+        while (end > one && isspace((unsigned char)end[-1]))
+            *--end = '\0';
+        run_statement(p, one + strspn(one, " "));
+        free(one);
+        text += n + (text[n] == ';');
+    }
+}
+
+/* The colon that ends the head of a block. */
+static const char *colon_of(const char *text)
+{
+    int depth = 0;
+    for (; *text && (*text != ':' || depth > 0); text++)
+        depth += strchr("([{", *text) ? 1 : strchr(")]}", *text) ? -1 : 0;
+    return text;
 }
 
 /* "with S.scope():" and its block; on the same line, or indented below. */
 static size_t run_with(program *p, size_t at, const char *text, int indent)
 {
-    const char *colon = strchr(text, ':'), *rest;
-    dt_strategy *s = subject(p, text + strlen("with "), &rest);
-    dt_values *probe = NULL;
+    const char *colon = colon_of(text), *why;
+    char *head = strndup(text + 5, (size_t)(colon - text) - 5), *as = strstr(head, " as ");
+    if (as)
+        *as = '\0';
+    py *x = py_read(head, &why);
+    dt_strategy *s = x && strcmp(py_called(x), "scope") == 0 ? strategy_in(p, object_of(x)) : NULL;
 
-    if (!s) {
-        differs(p->v, "unknown scope '%s'", text);
-        return at + 1;
-    }
-    DT_SCOPE(s) {
-        keep(p, dt_values_create(&probe)); /* the error of entering */
-        if (colon && colon[1] && !p->error)
-            run_statement(p, colon + 1 + strspn(colon + 1, " "));
+    if (!s)
+        differs(p->v, "unknown wording: '%s' is no scope of a strategy", text);
+    if (s && !p->error) {
+        DT_SCOPE(s) {
+            keep(p, kept_error());
+            if (*colon)
+                run_statements(p, colon + 1);
+            at = run_block(p, at + 1, indent + 1);
+        }
+    } else {
         at = run_block(p, at + 1, indent + 1);
     }
-    dt_values_unref(probe);
+    py_free(x);
+    free(head);
     return at;
+}
+
+/* The lines of a block that is not run now. */
+static size_t skip_block(const program *p, size_t at, int indent)
+{
+    while (at < json_array_size(p->lines) && indent_of(json_string_value(json_array_get(p->lines, at))) > indent)
+        at++;
+    return at;
+}
+
+static size_t run_def(program *p, size_t at, const char *text, int indent)
+{
+    char name[32] = "";
+    if (sscanf(text, "def %31[A-Za-z0-9_]", name) == 1)
+        bind_name(p, name)->line = at + 1;
+    return skip_block(p, at + 1, indent);
+}
+
+/* What was raised is caught by the next except; its block is run then, and not otherwise. */
+static size_t run_except(program *p, size_t at, const char *text, int indent)
+{
+    bool caught = p->error != NULL;
+    if (!caught)
+        return skip_block(p, at + 1, indent);
+    dt_status_free(p->error);
+    p->error = NULL;
+    if (*colon_of(text))
+        run_statements(p, colon_of(text) + 1);
+    return run_block(p, at + 1, indent + 1);
 }
 
 static size_t run_block(program *p, size_t at, int indent)
@@ -375,13 +604,63 @@ static size_t run_block(program *p, size_t at, int indent)
             break;
         if (begins(text, "with "))
             at = run_with(p, at, text, indent_of(line));
+        else if (begins(text, "def "))
+            at = run_def(p, at, text, indent_of(line));
+        else if (begins(text, "except"))
+            at = run_except(p, at, text, indent_of(line));
+        else if (begins(text, "try:") || begins(text, "finally:") || begins(text, "else:"))
+            run_statements(p, colon_of(text) + 1), at = run_block(p, at + 1, indent_of(line) + 1);
         else
-            run_statement(p, text), at++;
+            run_statements(p, text), at++;
     }
     return at;
 }
 
 /* ---- judging ---- */
+
+static bool is_observation(const json_t *j)
+{
+    return json_object_get(j, "get_strategy") || json_object_get(j, "has_strategy") || json_object_get(j, "in_cross_replica_context") ||
+           json_object_get(j, "num_replicas_in_sync") || json_object_get(j, "get_replica_context");
+}
+
+/* Of each observation the fields that were recorded. */
+static void expect_seen(verdict *v, const json_t *want, const json_t *got)
+{
+    const char *key;
+    const json_t *value;
+
+    if (!got)
+        differs(v, "nothing was observed");
+    json_object_foreach((json_t *)want, key, value)
+        if (got && json_object_get(got, key))
+            expect_json(v, key, value, json_incref(json_object_get(got, key)), EXACT);
+        else if (got)
+            differs(v, "unknown wording: nothing observes '%s'", key);
+}
+
+static void expect_all_seen(const program *p, const json_t *want)
+{
+    if (json_array_size(want) != json_array_size(p->seen))
+        differs(p->v, "%zu observations, expected %zu", json_array_size(p->seen), json_array_size(want));
+    for (size_t i = 0; i < json_array_size(want) && i < json_array_size(p->seen); i++)
+        expect_seen(p->v, json_array_get(want, i), json_array_get(p->seen, i));
+}
+
+/* {"inside": {...}, "after": {...}}: observations in their order. */
+static void expect_named(const program *p, const json_t *out)
+{
+    const char *key;
+    const json_t *value;
+    size_t i = 0;
+
+    json_object_foreach((json_t *)out, key, value) {
+        if (is_observation(value))
+            expect_seen(p->v, value, json_array_get(p->seen, i++));
+        else
+            differs(p->v, "unknown wording: '%s' is no observation", key);
+    }
+}
 
 static void judge(program *p)
 {
@@ -390,13 +669,18 @@ static void judge(program *p)
     expect_ok(p->v, "program", p->error);
     p->error = NULL;
     if (each)
-        expect_json(p->v, "seen", each, json_incref(p->seen), EXACT);
+        expect_all_seen(p, each);
+    else if (json_is_array(out))
+        expect_all_seen(p, out);
     else if (r)
-        expect_tensor(p->v, "r", json_object_get(r, "value") ? json_object_get(r, "value") : r, dt_values_local(p->result, "r", 0), ELEMENTWISE);
+        expect_tensor(p->v, "r", json_object_get(r, "value") ? json_object_get(r, "value") : r,
+                      p->tensor ? p->tensor : dt_values_local(p->result, "r", 0), ELEMENTWISE);
     else if (kind)
-        expect_text(p->v, "kind", kind, dt_variable_kind(p->variable));
+        expect_text(p->v, "kind", kind, dt_variable_kind(p->variable ? p->variable : p->n_names ? p->name[p->n_names - 1].variable : NULL));
+    else if (is_observation(out))
+        expect_seen(p->v, out, json_array_get(p->seen, json_array_size(p->seen) - 1));
     else
-        expect_json(p->v, "seen", out, json_incref(json_array_get(p->seen, json_array_size(p->seen) - 1)), EXACT);
+        expect_named(p, out);
 }
 
 /* "OneDeviceStrategy('CPU:0') properties" */
@@ -407,7 +691,10 @@ static void run_properties(const golden_case *c, verdict *v, const char *text)
     dt_strategy *s = NULL;
 
     sscanf(text, "OneDeviceStrategy(%*1['\"]%63[^'\"]", device);
-    expect_ok(v, "strategy", dt_one_device_strategy(&s, device));
+    if (begins(text, "OneDeviceStrategy("))
+        expect_ok(v, "strategy", dt_one_device_strategy(&s, device));
+    else
+        s = strategy_of(v, json_object_get(c->in, "strategy"));
     expect_int(v, "replicas", json_object_get(c->out, "num_replicas_in_sync"), dt_strategy_replicas(s));
     for (size_t i = 0; i < json_array_size(devices); i++)
         expect_text(v, "device", json_array_get(devices, i), dt_strategy_device(s, (int)i));
@@ -416,17 +703,32 @@ static void run_properties(const golden_case *c, verdict *v, const char *text)
     dt_strategy_unref(s);
 }
 
+/* One text of several lines is as good as a list of them. */
+static json_t *lines_of(const json_t *written)
+{
+    json_t *lines = json_array();
+    if (json_is_array(written))
+        json_array_extend(lines, (json_t *)written);
+    for (const char *at = json_string_value(written); at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+        json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
+    return lines;
+}
+
 static void run_program(const golden_case *c, verdict *v)
 {
-    program p = { .c = c, .v = v, .lines = json_object_get(c->in, "program"), .seen = json_array() };
-    const char *first = json_string_value(json_array_get(p.lines, 0));
+    json_t *lines = lines_of(json_object_get(c->in, "program"));
+    program p = { .c = c, .v = v, .lines = lines, .seen = json_array() };
+    const char *first = json_string_value(json_array_get(lines, 0));
 
+    p.base = dt_get_strategy();
     p.s = strategy_of(v, json_object_get(c->in, "strategy"));
     if (first && strstr(first, " properties")) {
         run_properties(c, v, first);
     } else if (p.s && first) {
         run_block(&p, 0, 0);
-        if (c->error)
+        if (v->differences || v->skipped)
+            dt_status_free(p.error);
+        else if (c->error)
             expect_error(v, p.error);
         else
             judge(&p);
@@ -434,8 +736,14 @@ static void run_program(const golden_case *c, verdict *v)
         differs(v, "no program");
     }
     expect_ok(v, "leaving", dt_set_strategy(NULL));
+    while (p.n_names > 0) {
+        dt_strategy_unref(p.name[--p.n_names].made);
+        dt_variable_unref(p.name[p.n_names].variable);
+    }
     json_decref(p.seen);
+    json_decref(lines);
     dt_values_unref(p.result);
+    dt_tensor_unref(p.tensor);
     dt_variable_unref(p.variable);
     dt_strategy_unref(p.s);
     dt_strategy_unref(p.t);
@@ -447,13 +755,13 @@ static void run_program(const golden_case *c, verdict *v)
 static void run_devices(const golden_case *c, verdict *v)
 {
     const json_t *devices = json_object_get(c->in, "devices"), *want = json_object_get(c->out, "worker_devices");
-    const char *names[64] = { 0 };
+    const char *name[64] = { 0 };
     int n = (int)json_array_size(devices);
     dt_strategy *s = NULL;
 
     for (int i = 0; i < n && i < 64; i++)
-        names[i] = json_string_value(json_array_get(devices, (size_t)i));
-    dt_status *bad = dt_mirrored_strategy(&s, n ? names : NULL, n < 64 ? n : 64);
+        name[i] = json_string_value(json_array_get(devices, (size_t)i));
+    dt_status *bad = dt_mirrored_strategy(&s, n ? name : NULL, n < 64 ? n : 64);
     if (c->error) {
         expect_error(v, bad);
     } else {

@@ -83,9 +83,9 @@ static dt_status *apply_range(const call *c, dt_dataset **d)
 }
 
 /* Tuples and lists of lists in brackets are nests of components "0", "1/a"; anything else is an array. */
-static bool set_nest(words *w, dt_values *v, const char *path, const py *p)
+static bool set_nest(words *w, dt_values *v, const char *path, const py *p, bool shapes)
 {
-    const names n = { .c = w->context, .shapes = true };
+    const names n = { .c = w->context, .shapes = shapes };
     char name[128];
     const char *why;
     dt_status *s = NULL;
@@ -99,7 +99,7 @@ static bool set_nest(words *w, dt_values *v, const char *path, const py *p)
                 snprintf(name, sizeof name, "%s%s%s", path, *path ? "/" : "", x->text);
             else
                 snprintf(name, sizeof name, "%s%s%d", path, *path ? "/" : "", i);
-            ok = set_nest(w, v, name, x->kind == PY_KEYWORD ? x->in[0] : x);
+            ok = set_nest(w, v, name, x->kind == PY_KEYWORD ? x->in[0] : x, shapes);
         }
         return ok && p->n > 0;
     }
@@ -115,15 +115,29 @@ static bool set_nest(words *w, dt_values *v, const char *path, const py *p)
     return true;
 }
 
+/* Whether components have as many rows each; where they have not, lists of whole numbers were no shapes. */
+static bool rows_agree(const dt_values *v)
+{
+    int64_t rows = -1;
+    for (int i = 0; i < dt_values_count(v); i++) {
+        const dt_tensor *t = dt_values_local(v, dt_values_name(v, i), 0);
+        if (i > 0 && dt_tensor_dim(t, 0) != rows)
+            return false;
+        rows = dt_tensor_dim(t, 0);
+    }
+    return true;
+}
+
 static dt_status *apply_tensors(const call *c, dt_dataset **d)
 {
+    const py *tensors = argument(c, 0, "tensors");
     dt_values *v = NULL;
     dt_status *s = NULL;
 
     expect_ok(c->w->v, "values", dt_values_create(&v));
-    if (!argument(c, 0, "tensors"))
+    if (!tensors)
         broken(c->w, c->name, "one array, tuple or mapping is needed");
-    else if (set_nest(c->w, v, "", argument(c, 0, "tensors")))
+    else if (set_nest(c->w, v, "", tensors, true) && (rows_agree(v) || set_nest(c->w, v, "", tensors, false)))
         s = strcmp(c->name, "from_tensors") == 0 ? dt_dataset_from_tensors(d, v) : dt_dataset_from_tensor_slices(d, v);
     dt_values_unref(v);
     return s;
@@ -627,7 +641,7 @@ bool policy_of(const char *name, dt_auto_shard_policy *out)
 
 static dt_status *apply(const call *c, dt_dataset **d)
 {
-    char reason[160];
+    verdict *v = c->w->v;
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].word, c->name) != 0)
@@ -638,8 +652,8 @@ static dt_status *apply(const call *c, dt_dataset **d)
     }
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         if (strcmp(missing[i], c->name) == 0) {
-            snprintf(reason, sizeof reason, "cannot be said in C: the library has no transformation '%s'", c->name);
-            c->w->v->skipped = keep(c->w, strdup(reason));
+            snprintf(v->reason, sizeof v->reason, "cannot be said in C: the library has no transformation '%s'", c->name);
+            v->skipped = v->reason;
             return NULL;
         }
     differs(c->w->v, "unknown wording: there is no word '%s' for pipelines; tests/conformance/README.md has those that there are", c->name);
