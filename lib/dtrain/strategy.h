@@ -15,7 +15,11 @@ DT_BEGIN_C
 typedef struct dt_strategy dt_strategy;
 typedef struct dt_resolver dt_resolver;
 
-/* MirroredStrategy over `devices` ("CPU:0", ... : virtual CPU devices, as many as named); NULL: one per core. */
+/* Making a strategy fails in a process that mpirun, srun, torchrun or TF_CONFIG started as one of several (NotImplementedError): each would
+ * train everything by itself. */
+
+/* MirroredStrategy over `devices` ("CPU:0", ... : virtual CPU devices, as many as named); NULL: one per core. Other devices of the names
+ * that this machine does not have are a NotFoundError. */
 DT_API dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n) DT_CHECKED;
 DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) DT_CHECKED;
 /* The strategy in force outside all scopes: one replica, nothing distributed. */

@@ -32,7 +32,7 @@ static const dt_layer_spec *find_divided(const dt_job *j)
     return NULL;
 }
 
-enum { MOST_LIMITS = 4 };
+enum { MOST_LIMITS = 3 };
 
 /* What the user might take for granted, and is not so. */
 static dt_texts limits_of(const dt_job *j)
@@ -51,10 +51,6 @@ static dt_texts limits_of(const dt_job *j)
     if (divided)
         t.v[t.n++] = dt_arena_printf(j->arena, "%s takes the statistics of each replica's part of the batch: results depend on the number of "
                                      "replicas, with synchronized: true they do not", divided->row->kind.name);
-    const char *value, *by = dt_launched_by(&value);
-    if (by)
-        t.v[t.n++] = dt_arena_printf(j->arena, "%s is %s, but strategy %s is of one process: each that was started trains the whole job by itself", by,
-                                     value, j->strategy.row->kind.name);
     return t;
 }
 
@@ -103,6 +99,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
+    DT_TRY(dt_launched_alone());
     options = or_none(options);
     dt_texts told = limits_of(j);
     for (int i = 0; i < told.n; i++)

@@ -155,7 +155,6 @@ static dt_status *run_function(dt_function *f, dt_step_call *c, dt_values **resu
 {
     dt_traced *t = NULL;
 
-    DT_TRY(dt_strategy_is_here(c->strategy));
     DT_TRY(dt_step_check(c));
     if (c->sizing == DT_SIZES_EXACT && !c->even)
         return dt_fail(DT_E_ARGUMENT, NULL, "a fixed batch size was asked for, and the replicas' arguments differ in their rows");

@@ -6,9 +6,6 @@
  */
 #include "strategy/read.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct multi_worker {
     const dt_tree *devices;
     int64_t workers, replicas;
@@ -25,24 +22,12 @@ static const dt_field fields[] = {
     DT_END
 };
 
-/* Each process would train all of the job by itself, and nobody would notice. */
-static dt_status *check_launchers(void)
-{
-    const char *value, *by = dt_launched_by(&value), *config = getenv("TF_CONFIG");
-    if (config && *config && strcmp(config, "1") != 0)
-        by = "TF_CONFIG";
-    if (!by)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s is set, but workers in processes of their own are not implemented yet", by),
-                      "'strategy.workers: 2' are virtual workers of one process; without %s they train", by);
-}
-
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
 {
     const struct multi_worker *x = args;
     int listed = x->devices ? x->devices->n : 0;
 
-    DT_TRY(check_launchers());
+    DT_TRY(dt_launched_alone());
     if (x->devices && x->has_replicas && x->replicas != listed)
         return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"), "%d device%s on each worker, but replicas: %lld", listed,
                        listed == 1 ? "" : "s", (long long)x->replicas);

@@ -12,38 +12,13 @@ char *dt_full_name(const dt_device_name *d)
     return dt_str_take(&text);
 }
 
-/* Devices of other kinds, or elsewhere: a program may name them, and finds out when it runs something. */
-static dt_status *name_any(dt_strategy *s, const char *const *devices, dt_device_name *names)
-{
-    for (int i = 0; i < s->replicas; i++) {
-        DT_TRY(dt_device_name_parse(devices[i], NULL, &names[i]));
-        for (int k = 0; k < i; k++)
-            if (dt_device_name_equal(&names[k], &names[i]))
-                return dt_fail(DT_E_DEVICE_TWICE, NULL, "'%.80s' is listed twice", devices[i]);
-        if (names[i].type != DT_DEVICE_CPU && !s->elsewhere)
-            s->elsewhere = 1 + i;
-    }
-    return NULL;
-}
-
-/* A job file's devices must be here; those of a program need not. */
-static dt_status *read_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names)
-{
-    dt_status *bad = dt_cpu_devices_parse(spec->devices, spec->n_devices, spec->at.source ? &spec->at : NULL, names);
-
-    if (!bad || spec->at.source || dt_status_number(bad) != DT_E_NO_DEVICE || spec->n_devices > DT_MAX_CPU_DEVICES)
-        return bad;
-    dt_status_free(bad);
-    return name_any(s, spec->devices, names);
-}
-
 static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec)
 {
     dt_device_name *names = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *names));
     dt_status *bad = NULL;
 
     if (spec->n_devices > 0)
-        bad = read_names(s, spec, names);
+        bad = dt_cpu_devices_parse(spec->devices, spec->n_devices, spec->at.source ? &spec->at : NULL, names);
     for (int r = 0; !bad && r < s->replicas; r++) {
         if (spec->n_devices == 0)
             names[r] = (dt_device_name){ .job = "localhost", .type = DT_DEVICE_CPU, .index = r };

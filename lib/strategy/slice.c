@@ -88,6 +88,7 @@ dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tpu_optio
     dt_resolver *local = NULL;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_launched_alone());
     if (!r && o->device_assignment)
         DT_TRY(dt_tpu_resolver_of_topology(&local, NULL, o->device_assignment->topology));
     else if (!r)

@@ -56,6 +56,7 @@ dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, i
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_mirrored_strategy", "handle to fill"));
+    DT_TRY(dt_launched_alone());
     if (n < 0)
         return dt_fail(DT_E_RANGE, NULL, "the number of devices must be at least 0, got %d", n);
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_mirrored, .devices = devices, .n_devices = devices ? n : 0 });
@@ -65,6 +66,7 @@ dt_status *dt_one_device_strategy(dt_strategy **out, const char *device)
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_one_device_strategy", "handle to fill"));
+    DT_TRY(dt_launched_alone());
     if (!device)
         device = ""; /* which says what a name looks like */
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_one_device, .devices = &device, .n_devices = 1 });
@@ -74,6 +76,7 @@ dt_status *dt_default_strategy(dt_strategy **out)
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_default_strategy", "handle to fill"));
+    DT_TRY(dt_launched_alone());
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
 }
 
@@ -83,6 +86,7 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_w
     const dt_multi_worker_options *o = options ? options : &none;
 
     DT_TRY(dt_status_kept());
+    DT_TRY(dt_launched_alone());
     if (o->workers < 0 || o->devices_per_worker < 0 || o->n_devices < 0)
         return dt_fail(DT_E_RANGE, NULL, "workers, devices_per_worker and n_devices must be at least 0, got %d, %d and %d", o->workers,
                        o->devices_per_worker, o->n_devices);
@@ -150,19 +154,10 @@ static const char *backend_of(const dt_strategy *s)
     return s->resolver && s->resolver->topology && !chips ? "cpu" : s->row->backend;
 }
 
-dt_status *dt_strategy_is_here(const dt_strategy *s)
-{
-    if (!s->elsewhere)
-        return NULL;
-    return dt_fail(DT_E_NO_DEVICE, NULL, "no device '%s', where replica %d should run; this machine has CPU devices", s->device_name[s->elsewhere - 1],
-                   s->elsewhere - 1);
-}
-
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
     dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL, .hbm = s->hbm };
 
-    DT_TRY(dt_strategy_is_here(s));
     if (!s->device)
         DT_TRY(dt_device_open(&s->device, dt_backend_find(backend_of(s)), &o));
     *out = s->device;

@@ -64,7 +64,6 @@ struct dt_strategy { /* the public handle */
     int logical;                 /* devices of a replica */
     char **logical_name;         /* [replicas][logical], full names; NULL: device_name */
     bool spmd;
-    int elsewhere;               /* 1 + the first replica whose device this machine does not have; 0: all are here */
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */
@@ -76,8 +75,8 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *a
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
-/* The variable, and its value, by which mpirun, srun and the like say that this process is one of several; NULL: none says so. launcher.c */
-const char *dt_launched_by(const char **value);
+/* NOT_YET where mpirun, srun, torchrun or TF_CONFIG say that this process is one of several. launcher.c */
+dt_status *dt_launched_alone(void) DT_MUST_USE;
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
 dt_strategy *dt_strategy_ref(dt_strategy *s);
@@ -85,8 +84,6 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes); /* likewise */
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
-/* NO_DEVICE when it was made over devices that this machine does not have, which is found out when something is to run. */
-dt_status *dt_strategy_is_here(const dt_strategy *s) DT_MUST_USE;
 /* Where this thread is, apart from scopes: in a step function no scope can be entered, and so nothing run or reduced. */
 typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;
 dt_context dt_context_now(void);

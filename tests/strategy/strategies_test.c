@@ -61,25 +61,62 @@ static void test_any_number_of_replicas(void **state)
     }
 }
 
-static void step_without_results(dt_trace *t, void *user)
-{
-    (void)t, (void)user;
-}
-
-/* As in the original: such a strategy can be made and asked, but nothing runs on it. */
-static void test_devices_elsewhere_are_found_out_by_run(void **state)
+static void test_devices_that_are_not_here_are_refused(void **state)
 {
     (void)state;
-    const char *const names[] = { "CPU:0", "GPU:1" };
+    const char *const gpu[] = { "CPU:0", "GPU:1" }, *const tpu[] = { "TPU:0" }, *const far[] = { "/job:worker/task:1/device:CPU:0" };
     dt_strategy *s = NULL;
-    dt_function *f = NULL;
 
-    OK(dt_mirrored_strategy(&s, names, 2));
-    assert_string_equal(dt_strategy_device(s, 1), "/job:localhost/replica:0/task:0/device:GPU:1");
-    OK(dt_function_create(&f, step_without_results, NULL));
-    fails(dt_strategy_run(s, f, NULL, NULL), DT_E_NO_DEVICE, "GPU:1");
-    dt_function_unref(f);
-    dt_strategy_unref(s);
+    fails(dt_mirrored_strategy(&s, gpu, 2), DT_E_NO_DEVICE, "GPU:1");
+    fails(dt_mirrored_strategy(&s, tpu, 1), DT_E_NO_DEVICE, "TPU:0");
+    fails(dt_mirrored_strategy(&s, far, 1), DT_E_NO_DEVICE, "/job:worker/task:1");
+    fails(dt_one_device_strategy(&s, "GPU:3"), DT_E_NO_DEVICE, "GPU:3");
+    fails(dt_multi_worker_mirrored_strategy(&s, &(dt_multi_worker_options){ .workers = 2, .devices = gpu, .n_devices = 2 }), DT_E_NO_DEVICE, "GPU:1");
+    assert_null(s);
+}
+
+/* What launchers set, and whether it says that there are others. */
+static void test_one_of_several_processes_is_refused(void **state)
+{
+    (void)state;
+    static const struct row {
+        const char *name, *value, *with;
+        bool refused;
+    } rows[] = {
+        { "OMPI_COMM_WORLD_SIZE", "2", NULL, true },
+        { "OMPI_COMM_WORLD_SIZE", "1", NULL, false },
+        { "PMI_SIZE", "4", NULL, true },
+        { "SLURM_STEP_NUM_TASKS", "3", NULL, true },
+        { "SLURM_NTASKS", "3", NULL, false }, /* sbatch's, in the one script that it starts */
+        { "WORLD_SIZE", "2", NULL, false },
+        { "WORLD_SIZE", "2", "RANK", true },
+        { "WORLD_SIZE", "1", "RANK", false },
+        { "TF_CONFIG", "", NULL, false },
+        { "TF_CONFIG", "{}", NULL, false },
+        { "TF_CONFIG", "x", NULL, true },
+        { "TF_CONFIG", "{\"cluster\": {\"worker\": [\"a:1\"]}}", NULL, false },
+        { "TF_CONFIG", "{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"]}}", NULL, true },
+        { "TF_CONFIG", "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": {\"0\": \"b:2\"}}}", NULL, true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_strategy *s[6] = { NULL };
+        setenv(rows[i].name, rows[i].value, 1);
+        if (rows[i].with)
+            setenv(rows[i].with, "0", 1);
+        dt_status *made[] = { dt_mirrored_strategy(&s[0], NULL, 0), dt_one_device_strategy(&s[1], "CPU:0"), dt_default_strategy(&s[2]),
+                              dt_multi_worker_mirrored_strategy(&s[3], NULL), dt_tpu_strategy(&s[4], NULL, NULL),
+                              dt_experimental_tpu_strategy(&s[5], NULL, NULL) };
+        unsetenv(rows[i].name);
+        if (rows[i].with)
+            unsetenv(rows[i].with);
+        for (int k = 0; k < 6; k++) {
+            if (rows[i].refused)
+                fails(made[k], DT_E_NOT_YET, rows[i].name);
+            else
+                OK(made[k]);
+            dt_strategy_unref(s[k]);
+        }
+    }
 }
 
 static void test_bad_devices_are_refused(void **state)
@@ -275,7 +312,8 @@ int main(void)
         cmocka_unit_test(test_named_devices_get_their_full_names),
         cmocka_unit_test(test_no_names_are_one_device_per_core),
         cmocka_unit_test(test_any_number_of_replicas),
-        cmocka_unit_test(test_devices_elsewhere_are_found_out_by_run),
+        cmocka_unit_test(test_devices_that_are_not_here_are_refused),
+        cmocka_unit_test(test_one_of_several_processes_is_refused),
         cmocka_unit_test(test_bad_devices_are_refused),
         cmocka_unit_test(test_workers_are_numbered_one_after_the_other),
         cmocka_unit_test(test_bad_workers_are_refused),

@@ -17,8 +17,13 @@ run comma LC_ALL=de_DE.UTF-8
 run blas OPENBLAS_NUM_THREADS=-1
 find "$TEST_DIR/plain" -perm -o=w | hide
 env OMP_NUM_THREADS=banana "$DTRAIN" fit -n "$tiny" 2>&1 | head -n 1
-# processes that were started together share nothing, and are told so; one alone is
-for several in OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=3 OMPI_COMM_WORLD_SIZE=1 SLURM_NTASKS=2; do
-    env $several "$DTRAIN" fit -n "$tiny" 2>&1 >/dev/null | sed "s/^/$several: /"
+# Each of several processes that a launcher started would train the whole job, so each is refused; one alone trains.
+# shellcheck disable=SC2089,SC2090 # words, quotes and all
+for several in OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=3 "RANK=1 WORLD_SIZE=2" 'TF_CONFIG={"cluster":{"worker":["a:1","b:2"]}}' \
+    OMPI_COMM_WORLD_SIZE=1 SLURM_NTASKS=2 WORLD_SIZE=2 'TF_CONFIG={"cluster":{"worker":["a:1"]}}'; do
+    # shellcheck disable=SC2086,SC2090 # words
+    env $several "$DTRAIN" fit -n "$tiny" >"$TEST_DIR/several" 2>&1
+    echo "$several: exit $?"
+    sed -n 's/^dtrain: error: //p' "$TEST_DIR/several"
 done
 env OMP_NUM_THREADS=3 "$DTRAIN" fit -n "$tiny" | grep -c '3 threads'
