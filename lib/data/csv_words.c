@@ -20,14 +20,15 @@ struct words {
     int dtype;
     int64_t max_bytes;
     double default_value;
-    bool has_default;
+    bool has_dtype, has_default;
 };
 
 const dt_field dt_csv_element_fields[] = {
     DT_TEXT(struct words, column, .help = "the header's name of the column; its number from 0 where `header` is false"),
     DT_TEXTS(struct words, columns, .help = "several columns, whose values stand side by side"),
     DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "of one example; absent: [] of a column, [number of columns] of columns"),
-    DT_ENUM(struct words, dtype, dtype_names, .preset = "float32", .help = "of the values; string: text, of which map makes numbers"),
+    DT_ENUM(struct words, dtype, dtype_names, .set = 1 + offsetof(struct words, has_dtype),
+            .help = "of the values; absent: int32 with a vocabulary, else float32; string: text, of which map makes numbers"),
     DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "string: a longer text is an error"),
     DT_TEXTS(struct words, vocabulary, .help = "fields are these texts; the value is the text's place in the list, from 0"),
     DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
@@ -102,6 +103,8 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, 
     *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
+    if (!w.has_dtype)
+        w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
     DT_TRY(check_rank(&w, out));
     DT_TRY(set_columns(arena, &w, out));
     DT_TRY(check_shape(&w, out));
@@ -115,6 +118,11 @@ int64_t dt_csv_places(const dt_csv_element *e)
 {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
+}
+
+dt_texts dt_csv_names(const dt_csv_element *e)
+{
+    return e->columns.n > 1 ? e->columns : dt_csv_places(e) > 0 ? e->vocabulary : (dt_texts){0};
 }
 
 /* ---- values ---- */

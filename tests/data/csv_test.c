@@ -37,6 +37,7 @@ static const good_case good_cases[] = {
     {"tabs", "field_delim: \"\\t\", " AB, "a\tb\n1\t2\n", 1, {1}, {2}},
     {"words", "element: {a: {column: a}, b: {column: s, dtype: int32, vocabulary: [cat, 'a dog', \"\"]}}", "s,a\na dog,1\n\"cat\",2\n,3\n", 3, {1, 2, 3},
      {1, 0, 2}},
+    {"words need no dtype", "element: {a: {column: a}, b: {column: s, vocabulary: [no, yes]}}", "s,a\nyes,1\nno,2\n", 2, {1, 2}, {1, 0}},
     {"defaults", "element: {a: {column: a, default_value: -1.5}, b: {column: b, dtype: int32, default_value: 9}}", "a,b\n,\n1,\n ,2\n", 3,
      {-1.5F, 1, -1.5F}, {9, 9, 2}},
     {"names in UTF-8", "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}", "h\xc3\xa9,a b\n1,2\n", 1, {1}, {2}},
@@ -113,7 +114,7 @@ static const bad_case bad_cases[] = {
     {"both", "element: {x: {column: a, columns: [a]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has both 'column' and 'columns'"},
     {"shape", "element: {x: {columns: [a, b], shape: [3]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has 2 columns, but its shape has 3 values"},
     {"names without header", "header: false, element: {x: {column: a}}", "1\n", 0, DT_E_DATASET_KEYS, 78, "'x': columns are numbers from 0 where 'header' is false"},
-    {"vocabulary of reals", "element: {x: {column: a, vocabulary: [u]}}", "a\nu\n", 0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
+    {"vocabulary of reals", "element: {x: {column: a, dtype: float32, vocabulary: [u]}}", "a\nu\n", 0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
     {"delimiter", "field_delim: '\"', " AB, "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "field_delim must be one ASCII character"},
     {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0, DT_E_DATA_FILE, 65, "takes default_value, which is no uint8"},
 };
