@@ -109,8 +109,8 @@ static int run(const struct call *call)
 static const struct option options[] = {
     TEXT(struct predict, output, "output", "FILE", "where to, .csv, .npy, .npz or .jsonl; - or not given: standard output", .letter = 'o'),
     CHOICE(struct predict, format, "format", "FORM", formats, "how rows are written; auto: as FILE ends, csv to standard output"),
-    TEXT(struct predict, input, "input", "FILE", "examples in place of the job's data: a file, a folder of pictures, or - for standard input"),
-    INTEGER(struct predict, top, "top", "K", "only the K largest values of a row, with their numbers", .min = 1, .max = 1 << 20),
+    TEXT(struct predict, input, "input", "FILE", "examples in place of the job's data: a file, a folder of pictures (or of folders of them), or - for standard input"),
+    INTEGER(struct predict, top, "top", "K", "only the K largest values of a row: the likeliest classes", .min = 1, .max = 1 << 20),
     TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; not given: the newest below output.dir"),
     CHOICE(struct predict, split, "split", "PART", splits, "the part of the job's data"),
     COMPUTE_OPTIONS(struct predict),
@@ -130,9 +130,13 @@ const struct verb verb_predict = {
             "Rows go through the job's `map`. Of CSV and TFRecord the columns and features are those of the job's `dataset.element`, labels may be missing;\n"
             "else a record's numbers are the inputs' values in order; a first record of CSV without any number is a header. JSON lines are\n"
             "{\"INPUT\": [...]} or [...]. The job needs no `compile` and no `fit`.\n\n"
-            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}, an NPY array (rows, ...) the only output, an NPZ\n"
-            "file has such an array for each output, by its name. With --top: columns OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": 3,\n"
-            "\"score\": 0.5}, ...]; (rows, K) numbers of classes; arrays OUTPUT_class and OUTPUT_score.\n",
+            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}. Where the loss is one of classes (or, without `compile`,\n"
+            "the last activation is softmax or sigmoid) they hold probabilities, also of a model that gives logits; a single sigmoid has two: of class 0\n"
+            "and of class 1. Classes have the names that the training data gave them (vocabulary, folders, columns): OUTPUT_ring, {\"OUTPUT\":\n"
+            "{\"ring\": 0.9, ...}}; checkpoints keep them. Pictures of a folder begin with their file: a column `file`, \"file\": \"...\".\n"
+            "With --top: columns OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...].\n\n"
+            "NPY and NPZ hold the outputs as the model gives them, (rows, ...): NPY the only one, NPZ each by its name. With --top NPY holds the\n"
+            "numbers of classes, (rows, K), NPZ those as OUTPUT_class and their probabilities as OUTPUT_score.\n",
     .options = options,
     .size = sizeof(struct predict),
     .run = run,

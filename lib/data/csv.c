@@ -254,7 +254,7 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
         dt_csv_element *e = &x->element[x->n];
         DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
         x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text,
-                                      .numbers = dt_csv_places(e), .columns = e->columns, .vocabulary = e->vocabulary,
+                                      .numbers = dt_csv_places(e), .names = dt_csv_names(e), .columns = e->columns, .vocabulary = e->vocabulary,
                                       .delimiter = *x->words->field_delim, .numbered = !x->words->header,
                                       .has_default = e->has_default, .default_value = e->default_value};
         longest = e->text && e->type.dim[0] > longest ? e->type.dim[0] : longest;

@@ -30,6 +30,8 @@ extern const dt_field dt_csv_element_fields[];
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out) DT_MUST_USE;
 /* Values lie in [0, this), as of a vocabulary; 0: not known, where default_value may be another number. */
 int64_t dt_csv_places(const dt_csv_element *e);
+/* Of the classes that its values number; of several columns their own. */
+dt_texts dt_csv_names(const dt_csv_element *e);
 /* Every name of the header at hand stands there once. */
 dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
 /* Where the element's columns stand in records: to[columns]. The record at hand is the header, or where there is none the first one. */

@@ -47,6 +47,7 @@ typedef struct dt_stored {
     const char *file; /* for messages */
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
     int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
+    dt_texts names;  /* of the classes that its values number, or of the columns that stand side by side; n 0: they have none */
     dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
     bool has_default;        /* of empty fields of CSV, */
     double default_value;
@@ -78,6 +79,8 @@ typedef struct dt_format {
     const char *(*path)(const dt_examples *x, int64_t file); /* of one of them, lent; there where `files` is */
     /* Files of formats without `files`: the path of the i-th, NULL past the last; *what: what it is for, an element's name. Lent. NULL: there are none. */
     const char *(*source)(const dt_examples *x, int64_t i, const char **what);
+    /* The file that holds example `row` and no other, lent. NULL: files hold several. */
+    const char *(*example_file)(const dt_examples *x, int64_t row);
     /* Values of element e are known to lie in [0, this); 0: not known. NULL: of no element. */
     int64_t (*classes)(const dt_examples *x, int e);
     /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */
@@ -163,6 +166,7 @@ typedef struct dt_element {
     const char *name;
     dt_type type;
     int64_t numbers; /* see dt_stored; after `map` */
+    dt_texts names;  /* of classes: see dt_stored; after one_hot they are those of its last dimension */
     const dt_stored *stored; /* of a data set opened without `map`; else NULL */
 } dt_element;
 int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
@@ -172,6 +176,8 @@ dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_
 int dt_dataset_find(const dt_dataset *d, const char *name);                 /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);
+/* The file of an example of a part, lent; NULL where files hold several examples. */
+const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example);
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d);
 /* What steps of `map` learned or were told, lent; n 0: none does. */
 const dt_learned *dt_dataset_learned(const dt_dataset *d);

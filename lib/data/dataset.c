@@ -152,6 +152,7 @@ static void set_types(dt_dataset *d)
         d->element[e].type = batch;
         d->element[e].stored = d->spec.as_stored ? &d->rows[DT_PART_TRAIN].stored[d->rows[DT_PART_TRAIN].index[e]] : NULL;
         d->element[e].numbers = dt_map_plan_numbers(d->rows[DT_PART_TRAIN].plan[e]);
+        d->element[e].names = *dt_map_plan_names(d->rows[DT_PART_TRAIN].plan[e]);
     }
 }
 
@@ -362,6 +363,12 @@ void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out)
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
 {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
+}
+
+const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example)
+{
+    const dt_format *f = d->spec.format;
+    return f->example_file ? f->example_file(d->rows[part].x, d->rows[part].first + example) : NULL;
 }
 
 const dt_learned *dt_dataset_learned(const dt_dataset *d)

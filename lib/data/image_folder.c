@@ -152,6 +152,13 @@ static dt_status *add_classes(dt_examples *x, const dt_paths *folders, const dt_
     return NULL;
 }
 
+static void name_classes(const dt_format_request *r, const dt_paths *classes, dt_stored *label)
+{
+    label->names = (dt_texts){classes->n, dt_arena_array(r->arena, const char *, classes->n)};
+    for (int i = 0; i < classes->n; i++)
+        label->names.v[i] = dt_arena_strdup(r->arena, name_of(classes->v[i]));
+}
+
 static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
 {
     dt_paths classes = {0}, folders = {0};
@@ -159,6 +166,7 @@ static dt_status *find_pictures(const dt_format_request *r, const dt_image_layou
     if (!s && classes.n != l->num_classes)
         s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: holds %d folders, one a class; '%s' has %lld classes", r->train->text, classes.n,
                     x->stored[l->label].name, (long long)l->num_classes);
+    name_classes(r, &classes, &x->stored[x->label]);
     if (!s)
         s = list_classes(r, r->tree, &folders);
     if (!s)
@@ -273,6 +281,11 @@ static int64_t classes(const dt_examples *x, int e)
     return e == x->label ? x->num_classes : 0;
 }
 
+static const char *example_file(const dt_examples *x, int64_t row)
+{
+    return x->paths.v[row];
+}
+
 /* What a picture is told apart by: "class/file". */
 static const char *source(const dt_examples *x, int64_t i, const char **what)
 {
@@ -300,6 +313,7 @@ const dt_format dt_format_image_folder = {
     .elements = elements,
     .count = count,
     .source = source,
+    .example_file = example_file,
     .classes = classes,
     .whole = whole,
     .fetch = fetch,

@@ -165,6 +165,7 @@ struct dt_map_plan {
     int64_t in_bytes, widest; /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
     bool text;                /* what comes last is text */
     int64_t numbers;          /* see dt_map_plan_numbers */
+    dt_texts names;           /* see dt_map_plan_names */
     int n, n_limits;
     dt_map_stage *stages;
     const dt_map_stage *pending;
@@ -241,7 +242,7 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     const dt_named *named = &c->step[i];
     dt_map_stage *s = &p->stages[p->n];
     *s = (dt_map_stage){.step = steps[named->row], .args = named->args, .at = &named->at, .file = q->stored->file, .directory = q->directory,
-                        .in = p->type, .out = p->type, .numbers = p->numbers};
+                        .in = p->type, .out = p->type, .numbers = p->numbers, .names = p->names};
     s->purpose = dt_arena_printf(arena, "map/%s/%s/%d", s->step->kind.name, c->name, i);
     s->values = dt_type_elements(&p->type);
     DT_TRY(check_input(s, p->text));
@@ -258,6 +259,7 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     p->type = s->out;
     p->text = false;
     p->numbers = s->step->keeps_numbers ? s->numbers : 0;
+    p->names = s->step->keeps_names ? s->names : (dt_texts){0};
     p->widest = wider(p->widest, &p->type);
     p->n++;
     return NULL;
@@ -269,7 +271,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
     static const chain none;
     const chain *c = q->none ? &none : find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
-    *p = (dt_map_plan){.type = x->type, .in_bytes = dt_type_bytes(&x->type), .text = x->text, .numbers = x->numbers};
+    *p = (dt_map_plan){.type = x->type, .in_bytes = dt_type_bytes(&x->type), .text = x->text, .numbers = x->numbers, .names = x->names};
     p->stages = dt_arena_array(arena, dt_map_stage, c->n);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
     for (int i = 0; i < c->n && !p->pending; i++)
@@ -299,6 +301,11 @@ const dt_type *dt_map_plan_type(const dt_map_plan *p)
 int64_t dt_map_plan_numbers(const dt_map_plan *p)
 {
     return p->numbers;
+}
+
+const dt_texts *dt_map_plan_names(const dt_map_plan *p)
+{
+    return &p->names;
 }
 
 int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits)

@@ -43,6 +43,8 @@ bool dt_map_plan_is_empty(const dt_map_plan *p);
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* Values lie in [0, that), 0: nobody knows. */
 int64_t dt_map_plan_numbers(const dt_map_plan *p);
+/* Of the classes that values number, or that the last dimension has; n 0: they have none. */
+const dt_texts *dt_map_plan_names(const dt_map_plan *p);
 /* Bytes of scratch that a run needs. */
 int64_t dt_map_plan_scratch(const dt_map_plan *p);
 /* Which example it is, of which pass over the data: what random steps draw from. */

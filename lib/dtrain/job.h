@@ -105,13 +105,24 @@ typedef struct dt_run_options {
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
 /* Exact metrics of a checkpoint over a split ("validation", "test", "train"); checkpoint NULL: the newest of output.dir. */
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
+/* What the values of an output are: numbers; probabilities of classes, of which one is right; probabilities of labels, each of which may be right or
+ * not. A single label is two classes: its value is the probability of the second. */
+typedef enum dt_output_kind { DT_OUTPUT_VALUES, DT_OUTPUT_CLASSES, DT_OUTPUT_LABELS } dt_output_kind;
+typedef struct dt_output_meaning {
+    dt_output_kind kind;
+    bool logits;              /* they are scores, of which softmax (classes) or sigmoid (labels) makes probabilities */
+    int n_names;
+    const char *const *names; /* [n_names] of classes or labels, by their number; n 0: they have none */
+} dt_output_meaning;
 /* Some rows of a model's outputs, told in the order of the examples; lent for the call. */
 typedef struct dt_predicted_rows {
     int64_t first, n_rows;          /* examples [first, first + n_rows), counted from 0 */
     int64_t of;                     /* how many there will be in all; -1: nobody knows yet */
     int n_outputs;
     const char *const *names;       /* the output layers' */
-    const dt_tensor *const *values; /* (n_rows, ...) each */
+    const dt_tensor *const *values; /* (n_rows, ...) each, as the model gives them */
+    const dt_output_meaning *meaning; /* [n_outputs]; NULL: they are numbers */
+    const char *const *files;       /* [n_rows] the picture that each example is; NULL: examples are not files */
 } dt_predicted_rows;
 typedef struct dt_predict_request {
     const char *checkpoint; /* a run's or a saved model; NULL: the newest of output.dir */

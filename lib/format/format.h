@@ -104,6 +104,7 @@ typedef struct dt_state_file {
     bool finished;           /* the job had trained all it asked for */
     const char *callbacks;   /* what callbacks remember, as JSON text; NULL: nothing */
     const char *map;         /* what steps of dataset.map learned, as JSON text; NULL: none does */
+    const char *classes;     /* names of classes by outputs, as JSON text; NULL: they have none */
     const dt_arrays *callback_arrays; /* to be saved; what is there to be read: dt_checkpoint_load_callbacks */
     const char *callbacks_sha256; /* of the file with them; NULL: there is none */
 } dt_state_file;

@@ -112,3 +112,16 @@ bool dt_json_get_int(const json_t *object, const char *key, int64_t *out)
     *out = json_integer_value(value);
     return true;
 }
+
+bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out)
+{
+    const int n = (int)json_array_size(list);
+    *out = (dt_texts){n, dt_arena_array(arena, const char *, n)};
+    for (int i = 0; i < n; i++) {
+        const char *text = json_string_value(json_array_get(list, (size_t)i));
+        if (!text)
+            return false;
+        out->v[i] = dt_arena_strdup(arena, text);
+    }
+    return !list || json_is_array(list);
+}

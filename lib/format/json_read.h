@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/status.h"
+#include "conf/conf.h"
 
 /* A text and the words for messages about it. */
 typedef struct dt_json_text {
@@ -24,5 +24,7 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
 /* The integer under `key`; false: absent, of another type. */
 bool dt_json_get_int(const json_t *object, const char *key, int64_t *out);
+/* A list of texts, copied into the arena; absent: none. False: it is anything else. */
+bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out);
 
 #endif

@@ -108,6 +108,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
         dt_json_string(&j, "callbacks", s.callbacks);
     if (s.map)
         dt_json_string(&j, "map", s.map);
+    if (s.classes)
+        dt_json_string(&j, "classes", s.classes);
     put_tail(&j);
 }
 
@@ -274,6 +276,7 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
     }
     DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
     DT_TRY(read_inner(f, r, "map", &r->state.map));
+    DT_TRY(read_inner(f, r, "classes", &r->state.classes));
     const json_t *finished = json_object_get(f->root, "finished");
     if (!json_is_boolean(finished))
         return bad(f, "'finished' must be true or false");

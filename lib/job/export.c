@@ -15,7 +15,7 @@ typedef struct exporting {
 
 /* ---- what files say about themselves ---- */
 
-enum { FACTS = 4 };
+enum { FACTS = 5 };
 
 static int tell_facts(const exporting *e, dt_pair facts[FACTS])
 {
@@ -26,7 +26,8 @@ static int tell_facts(const exporting *e, dt_pair facts[FACTS])
         return 2;
     facts[2] = (dt_pair){"job_sha256", e->checkpoint.state.job_sha256};
     facts[3] = (dt_pair){"step", dt_arena_printf(arena, "%lld", (long long)e->checkpoint.state.step)};
-    return FACTS;
+    facts[4] = (dt_pair){"classes", e->checkpoint.state.classes};
+    return e->checkpoint.state.classes ? FACTS : FACTS - 1;
 }
 
 /* ---- formats ---- */

@@ -256,10 +256,29 @@ static int64_t batch_of(const dt_job *j, const dt_model *m)
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
 }
 
+/* As the checkpoint has them; one that has none leaves them to data that is open anyway. */
+static dt_status *name_classes(const dt_job *j, const dt_checkpoint *c, dt_class_names *out)
+{
+    dt_match match;
+    DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));
+    if (c->state.classes || !j->data || !j->has_compile)
+        return NULL;
+    dt_status *unmatched = dt_match_types(j->data, &j->model, &j->compile, &match); /* data to predict need no targets */
+    if (!unmatched)
+        dt_class_names_of(j->data, &j->compile, &match, out);
+    dt_status_free(unmatched);
+    return NULL;
+}
+
 static dt_status *predict(dt_job *j, const dt_checkpoint *c, const dt_run_options *o, dt_predict_rows *from)
 {
     dt_session s = {0};
-    dt_status *bad = dt_session_open_model(j, o, &s);
+    dt_class_names names;
+    dt_status *bad = name_classes(j, c, &names);
+    from->compile = j->has_compile ? &j->compile : NULL;
+    from->names = &names;
+    if (!bad)
+        bad = dt_session_open_model(j, o, &s);
     if (!bad)
         bad = dt_job_load_weights(j, c, &s);
     if (!bad) {

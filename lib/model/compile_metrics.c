@@ -47,15 +47,6 @@ static dt_status *check_row(const dt_named *named)
     return NULL;
 }
 
-/* Whether the loss has its `from_logits` set. */
-static bool takes_logits(const dt_named *loss)
-{
-    for (const dt_field *f = loss->kind ? loss->kind->fields : NULL; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, "from_logits") == 0)
-            return *(const bool *)((const char *)loss->args + f->offset);
-    return false;
-}
-
 /* Whose metrics are read, and what they take over from the rest of `compile`. */
 typedef struct owner {
     int output;
@@ -241,7 +232,7 @@ static owner owner_of(const list *l, const dt_outputs *o, int i)
 {
     const dt_named *loss = &l->c->output[i].loss;
     return (owner){ .output = i, .type = o->n ? &o->v[i].type : NULL, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
-                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = takes_logits(loss), .weighted = l->weighted };
+                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = dt_loss_takes_logits(loss), .weighted = l->weighted };
 }
 
 static dt_status *add_by_output(const list *l, const dt_tree *t, const dt_outputs *o)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What losses and metrics share, and the public handle of a loss. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -162,6 +163,14 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction)
 }
 
 /* ---- the handle ---- */
+
+bool dt_loss_takes_logits(const dt_named *named)
+{
+    for (const dt_field *f = named->kind ? named->kind->fields : NULL; f && f->kind != DT_FIELD_END; f++)
+        if (strcmp(f->name, "from_logits") == 0)
+            return *(const bool *)((const char *)named->args + f->offset);
+    return false;
+}
 
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out)
 {

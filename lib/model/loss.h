@@ -37,6 +37,7 @@ typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
+    dt_output_kind of;    /* what predictions are that it is for */
     bool sparse;          /* targets are class numbers */
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
@@ -50,6 +51,8 @@ typedef struct dt_loss_row {
 const dt_kind *const *dt_losses(int *n);
 /* Whether it is one number for the batch: no sum over examples, nothing to be weighed. */
 bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
+/* Whether predictions are scores before softmax or sigmoid: its `from_logits`. */
+bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 /* One loss per example, (B): the mean over its samples. */
 dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c);

@@ -68,19 +68,6 @@ static bool get_reals(dt_arena *arena, const json_t *list, dt_reals *out)
     return !list || json_is_array(list);
 }
 
-static bool get_texts(dt_arena *arena, const json_t *list, dt_texts *out)
-{
-    const int n = (int)json_array_size(list);
-    *out = (dt_texts){ .n = n, .v = dt_arena_array(arena, const char *, n) };
-    for (int i = 0; i < n; i++) {
-        const char *text = json_string_value(json_array_get(list, (size_t)i));
-        if (!text)
-            return false;
-        out->v[i] = dt_arena_strdup(arena, text);
-    }
-    return !list || json_is_array(list);
-}
-
 static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out)
 {
     const char *step;
@@ -91,7 +78,7 @@ static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out)
         l->step = dt_arena_strdup(arena, step);
         if (!json_is_object(entry) || !get_reals(arena, json_object_get(entry, "mean"), &l->mean) ||
             !get_reals(arena, json_object_get(entry, "variance"), &l->variance) || !get_reals(arena, json_object_get(entry, "idf"), &l->idf) ||
-            !get_texts(arena, json_object_get(entry, "words"), &l->words))
+            !dt_json_texts(arena, json_object_get(entry, "words"), &l->words))
             return false;
     }
     return true;

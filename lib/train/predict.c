@@ -21,6 +21,8 @@ typedef struct prediction {
     int n;
     dt_compiled *step;
     int32_t *offsets;          /* [replicas + 1] */
+    dt_output_meaning meaning[DT_MAX_OUTPUTS];
+    const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
     int64_t done;              /* examples so far */
 } prediction;
 
@@ -52,12 +54,42 @@ dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int 
     return dt_trace_end(t, out);
 }
 
+/* What a value is that a graph ends with, by the activation that made it. */
+static dt_output_kind made_by(const dt_graph *g, int node)
+{
+    while (g->node[node].op == &dt_op_convert || g->node[node].op == &dt_op_sharding)
+        node = g->node[node].in[0];
+    const dt_op *op = g->node[node].op;
+    return op == &dt_op_softmax ? DT_OUTPUT_CLASSES : op == &dt_op_logistic ? DT_OUTPUT_LABELS : DT_OUTPUT_VALUES;
+}
+
+/* The loss says it; any other loss than of classes leaves it to the activation, but for a lone number, which may be anything between 0 and 1. */
+static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i)
+{
+    const dt_compile_spec *c = p->from->compile;
+    const dt_named *named = c ? &c->output[i].loss : NULL;
+    const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL; /* it begins with its kind */
+    const dt_type *type = &p->model->spec.output[i].type;
+    const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
+    dt_output_meaning m = { .kind = loss && (loss->of != DT_OUTPUT_VALUES || lone) ? loss->of : made_by(g, g->result[i].node) };
+    if (m.kind == DT_OUTPUT_VALUES || (m.kind == DT_OUTPUT_CLASSES && lone))
+        return (dt_output_meaning){ 0 };
+    m.logits = loss && loss->of != DT_OUTPUT_VALUES && dt_loss_takes_logits(named);
+    if (p->from->names) {
+        m.n_names = p->from->names->of[i].n;
+        m.names = p->from->names->of[i].v;
+    }
+    return m;
+}
+
 static dt_status *compile(prediction *p, const dt_element *inputs)
 {
     dt_graph *g = NULL;
 
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
     DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
+    for (int i = 0; i < p->model->spec.n_outputs; i++)
+        p->meaning[i] = meaning_of(p, g, i);
     return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
 }
 
@@ -66,6 +98,23 @@ static dt_status *compile(prediction *p, const dt_element *inputs)
 static int64_t count(const prediction *p)
 {
     return p->from->stream ? dt_stream_count(p->from->stream) : dt_dataset_count(p->from->data, p->from->part);
+}
+
+/* The example after so many. */
+static const char *file_of(const prediction *p, int64_t i)
+{
+    return p->from->stream ? dt_stream_file(p->from->stream, i) : dt_dataset_example_file(p->from->data, p->from->part, i);
+}
+
+/* Of a data set or a stream either all examples are files, or none is. */
+static const char *const *files_of(prediction *p, int64_t rows)
+{
+    if (!file_of(p, p->done))
+        return NULL;
+    p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
+    for (int64_t i = 0; i < rows; i++)
+        p->file[i] = file_of(p, p->done + i);
+    return p->file;
 }
 
 /* The first `rows` of the step's result, to whoever wants them. */
@@ -83,7 +132,8 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
         name[i] = m->output[i].name;
     }
     dt_status *s = p->from->rows(&(dt_predicted_rows){ .first = p->done, .n_rows = rows, .of = count(p), .n_outputs = m->n_outputs,
-                                                       .names = name, .values = value }, p->from->user);
+                                                       .names = name, .values = value, .meaning = p->meaning, .files = files_of(p, rows) },
+                                 p->from->user);
     p->done += rows;
     return s;
 }
@@ -196,6 +246,7 @@ dt_status *dt_predict(dt_model *m, const dt_predict_rows *from)
 
     dt_compiled_destroy(p.step);
     free(p.offsets);
+    free(p.file);
     return s;
 }
 

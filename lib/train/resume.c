@@ -249,7 +249,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
         .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .callback_arrays = kept,
-        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
+        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena), .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);
 }

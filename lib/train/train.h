@@ -163,6 +163,8 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 /* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
+/* See dt_class_names_print. */
+const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */
 int64_t dt_trainer_peak_bytes(const dt_trainer *t);
 const dt_price *dt_trainer_price(const dt_trainer *t);
@@ -207,12 +209,25 @@ dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_
 /* The same of inputs in the model's order. */
 dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out) DT_MUST_USE;
 
+/* The names of an output's classes, by their number. */
+typedef struct dt_class_names {
+    dt_texts of[DT_MAX_OUTPUTS]; /* n 0: they have none */
+} dt_class_names;
+/* As the targets of an output have them, where the loss is one of classes. */
+void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m, dt_class_names *out);
+/* As checkpoints keep them (in the arena): {"logits": ["circle", "ring"]}; NULL: no output has any. */
+const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
+/* The way back, of a checkpoint. */
+dt_status *dt_class_names_read(const dt_checkpoint *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out) DT_MUST_USE;
+
 /* Whose outputs, and what becomes of them. */
 typedef struct dt_predict_rows {
     dt_dataset *data;            /* a part of this, */
     dt_part part;
     dt_stream *stream;           /* or what comes here; NULL: nothing */
     int64_t batch;               /* rows at a time, of all replicas */
+    const dt_compile_spec *compile; /* whose losses say what outputs are; NULL: their last activation does */
+    const dt_class_names *names; /* NULL: none */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets them in order */
     void *user;
 } dt_predict_rows;

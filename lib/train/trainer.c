@@ -222,6 +222,13 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
     return n;
 }
 
+const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena)
+{
+    dt_class_names names;
+    dt_class_names_of(t->o.data, t->o.compile, &t->match, &names);
+    return dt_class_names_print(&names, &t->o.model->spec, arena);
+}
+
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)
 {
     return t->o.compile;

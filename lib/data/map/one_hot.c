@@ -18,6 +18,8 @@ static int64_t classes(const void *args)
 static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 {
     (void)arena;
+    if (s->values != 1)
+        s->names = (dt_texts){0}; /* each number has an axis of its own */
     if (s->in.rank == DT_MAX_RANK - 1)
         return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: one_hot gives %d dimensions and the batch; at most %d in all", s->file, s->in.rank + 1,
                        DT_MAX_RANK);
@@ -44,6 +46,7 @@ const dt_map_step dt_map_one_hot = {
     .kind = {"one_hot", "a new last axis of float32: 1 at the label, 0 elsewhere", fields, sizeof(struct one_hot), NULL},
     .brief = {"num_classes"},
     .takes = DT_TAKES_INTEGERS,
+    .keeps_names = true,
     .infer = infer,
     .run = run,
     .emit = emit,

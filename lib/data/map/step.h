@@ -34,6 +34,7 @@ typedef struct dt_map_step {
     dt_map_takes takes;
     bool reads_float32;       /* any type is read as float32 */
     bool keeps_numbers;       /* values are those of the input, or infer says what they are below */
+    bool keeps_names;         /* of classes: those of the input, unless infer says others in stage->names */
     /* What arguments say of each other; the place is the step's. NULL: nothing. */
     dt_status *(*check)(const void *args, const dt_place *at);
     const dt_map_learning *learning; /* NULL: nothing to learn */
@@ -56,6 +57,7 @@ struct dt_map_stage {
     const char *purpose;      /* of what it draws: the element's name and the step's place in the list are in it */
     dt_type in, out;
     int64_t values;           /* of in */
+    dt_texts names;           /* of the classes that values of out number; comes as those of in */
     int64_t numbers;          /* values of out lie in [0, numbers), 0: nobody knows; comes as those of in */
     const void *made;         /* by infer */
 };

@@ -60,6 +60,10 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     s->made = made;
     s->out = dt_scalar_type(DT_INT32);
     s->numbers = FIRST + words.n;
+    s->names = (dt_texts){FIRST + words.n, dt_arena_array(arena, const char *, FIRST + words.n)};
+    s->names.v[UNKNOWN] = "[UNK]"; /* as Keras calls it */
+    for (int i = 0; i < words.n; i++)
+        s->names.v[FIRST + i] = words.v[i];
     return NULL;
 }
 
@@ -73,6 +77,7 @@ const dt_map_step dt_map_string_lookup = {
     .kind = {"string_lookup", "the number of a text in a vocabulary, as Keras' StringLookup", fields, sizeof(struct string_lookup), NULL},
     .takes = DT_TAKES_TEXT,
     .keeps_numbers = true,
+    .keeps_names = true,
     .learning = &learning,
     .infer = infer,
     .run = run,

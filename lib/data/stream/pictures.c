@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A picture, or all that lie in a folder, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders
+ * A picture, or all that lie in a folder and in the folders in it, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders
  * of pictures that are resized: then they are, too.
  */
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "data/image/layout.h"
 #include "data/record/record.h"
@@ -64,21 +65,40 @@ static dt_status *open_picture(dt_stream_source *s, void **state)
     return open_pictures(s, state);
 }
 
-static dt_status *list_folder(const dt_stream_source *s, pictures *p)
+static bool ends_as_picture(const char *path)
 {
     static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+    const size_t n = strlen(path);
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+        if (n > strlen(endings[k]) && strcasecmp(path + n - strlen(endings[k]), endings[k]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Folders in a folder are a data set's classes; what is deeper is left out. */
+static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out)
+{
     dt_paths all = {0};
-    dt_status *bad = dt_paths_list(&all, s->path);
+    dt_status *bad = dt_paths_list(&all, folder);
     for (int i = 0; i < all.n && !bad; i++)
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
-            size_t n = strlen(all.v[i]), m = strlen(endings[k]);
-            if (n > m && strcasecmp(all.v[i] + n - m, endings[k]) == 0)
-                dt_paths_add(&p->paths, all.v[i]);
-        }
+        if (is_directory(all.v[i]))
+            bad = descends ? list_pictures(all.v[i], false, out) : NULL;
+        else if (ends_as_picture(all.v[i]))
+            dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
-    if (!bad && p->paths.n == 0)
-        bad = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: a folder without pictures (.png, .jpg, .jpeg)", s->path);
     return bad;
+}
+
+static dt_status *list_folder(const dt_stream_source *s, pictures *p)
+{
+    DT_TRY(list_pictures(s->path, true, &p->paths));
+    return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: neither the folder nor the folders in it hold pictures (.png, .jpg, .jpeg)", s->path);
 }
 
 static dt_status *open_folder(dt_stream_source *s, void **state)
@@ -95,6 +115,12 @@ static dt_status *open_folder(dt_stream_source *s, void **state)
 static void close_folder(void *state)
 {
     dt_paths_release(&((pictures *)state)->paths);
+}
+
+static const char *file_of(const void *state, int64_t row)
+{
+    const pictures *p = state;
+    return row < p->paths.n ? p->paths.v[row] : NULL;
 }
 
 static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
@@ -127,4 +153,5 @@ static dt_status *next_picture(dt_stream_source *s, void *state, void *const *ro
 }
 
 const dt_stream_kind dt_stream_picture = {.name = "picture", .is = is_picture, .open = open_picture, .next = next_picture};
-const dt_stream_kind dt_stream_folder = {.name = "folder", .is = is_folder, .open = open_folder, .next = next_picture, .close = close_folder};
+const dt_stream_kind dt_stream_folder = {.name = "folder", .is = is_folder, .open = open_folder, .next = next_picture, .file = file_of,
+                                          .close = close_folder};

@@ -245,6 +245,11 @@ int64_t dt_stream_count(const dt_stream *s)
     return s->source.count;
 }
 
+const char *dt_stream_file(const dt_stream *s, int64_t row)
+{
+    return s->kind->file ? s->kind->file(s->state, row) : NULL;
+}
+
 /* ---- rows ---- */
 
 /* Steps that number classes (one_hot) must not meet another number. */

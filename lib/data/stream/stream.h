@@ -29,6 +29,8 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_U
 const dt_element *dt_stream_elements(const dt_stream *s);
 /* How many rows there are; -1: nobody knows before the end. */
 int64_t dt_stream_count(const dt_stream *s);
+/* The file that a row is by itself, lent; NULL: files hold several. */
+const char *dt_stream_file(const dt_stream *s, int64_t row);
 /* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next would have to be waited for; *got 0: the end.
  * DATA_EMPTY: it came before any row. */
 dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) DT_MUST_USE;
@@ -64,6 +66,7 @@ typedef struct dt_stream_kind {
     dt_status *(*open)(dt_stream_source *s, void **state);
     /* The next example of every element, as stored. *more false: there is none. */
     dt_status *(*next)(dt_stream_source *s, void *state, void *const *row, bool *more);
+    const char *(*file)(const void *state, int64_t row); /* see dt_stream_file; NULL: rows are no files */
     bool (*holds)(const void *state); /* a whole row has been read already; NULL: never */
     void (*close)(void *state);       /* NULL: nothing to do */
 } dt_stream_kind;

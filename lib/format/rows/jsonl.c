@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has; of the largest only {"logits": [{"class": 0, "score":
- * 0.5}, ...]}. What is not finite is null. */
+/*
+ * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has; where its classes have names, {"logits": {"circle":
+ * 0.9, "ring": 0.1}}; of the largest only {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file": "a.png", ...}. What
+ * is not finite is null.
+ */
+#include <stdio.h>
+
 #include "base/json.h"
 #include "format/rows/rows.h"
 
@@ -11,34 +16,76 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
     return NULL;
 }
 
-static void put_number(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int64_t i)
+static void put_text(dt_row_writer *w, const char *text)
 {
-    dt_row_print(p, o, row, i, "null", &w->text);
+    dt_json_string(&(dt_json){.out = &w->text}, NULL, text);
 }
 
-/* The values below dimension d; *at counts them. Recursion is bounded by the rank. */
-static void put_values(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int d, int64_t *at)
+/* The scores below dimension d; *at counts them. Recursion is bounded by the rank. */
+static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int d, int64_t *at)
 {
     const dt_type *t = &p->values[o]->type;
     if (d == t->rank) {
-        put_number(w, p, o, row, (*at)++);
+        dt_row_print(w, p, o, (*at)++, "null");
         return;
     }
     dt_str_putc(&w->text, '[');
     for (int64_t i = 0; i < t->dim[d]; i++) {
         dt_str_puts(&w->text, i ? ", " : "");
-        put_values(w, p, o, row, d + 1, at);
+        put_scores(w, p, o, d + 1, at);
     }
     dt_str_putc(&w->text, ']');
 }
 
-static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o)
 {
-    int n = dt_row_rank(w, p, o, row);
+    dt_str_putc(&w->text, '{');
+    for (int64_t i = 0; i < dt_row_scores(p, o); i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        dt_str_puts(&w->text, i ? ", " : "");
+        put_text(w, dt_row_class(p, o, i) ? dt_row_class(p, o, i) : number);
+        dt_str_puts(&w->text, ": ");
+        dt_row_print(w, p, o, i, "null");
+    }
+    dt_str_putc(&w->text, '}');
+}
+
+/* Of a lone label, which has one value. */
+static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o)
+{
+    dt_str_putc(&w->text, '[');
+    dt_row_print(w, p, o, 0, "null");
+    dt_str_puts(&w->text, ", ");
+    dt_row_print(w, p, o, 1, "null");
+    dt_str_putc(&w->text, ']');
+}
+
+static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+{
+    int64_t at = 0;
+    dt_row_score(w, p, o, row);
+    if (dt_row_class(p, o, 0))
+        put_named(w, p, o);
+    else if (dt_row_scores(p, o) > dt_row_values(p, o))
+        put_both(w, p, o);
+    else
+        put_scores(w, p, o, 1, &at);
+}
+
+static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+{
+    const int n = dt_row_rank(w, p, o, row);
     dt_str_putc(&w->text, '[');
     for (int i = 0; i < n; i++) {
-        dt_str_printf(&w->text, "%s{\"class\": %lld, \"score\": ", i ? ", " : "", (long long)w->ranked[i].index);
-        put_number(w, p, o, row, w->ranked[i].index);
+        const int64_t class = w->ranked[i].index;
+        dt_str_puts(&w->text, i ? ", {\"class\": " : "{\"class\": ");
+        if (dt_row_class(p, o, class))
+            put_text(w, dt_row_class(p, o, class));
+        else
+            dt_str_printf(&w->text, "%lld", (long long)class);
+        dt_str_puts(&w->text, ", \"score\": ");
+        dt_row_print(w, p, o, class, "null");
         dt_str_putc(&w->text, '}');
     }
     dt_str_putc(&w->text, ']');
@@ -46,17 +93,16 @@ static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
 
 static void put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
 {
-    int64_t at;
     dt_str_putc(&w->text, '{');
+    if (p->files) {
+        dt_str_puts(&w->text, "\"file\": ");
+        put_text(w, p->files[row]);
+    }
     for (int o = 0; o < p->n_outputs; o++) {
-        dt_str_puts(&w->text, o ? ", " : "");
-        dt_json_string(&(dt_json){.out = &w->text}, NULL, p->names[o]);
+        dt_str_puts(&w->text, o || p->files ? ", " : "");
+        put_text(w, p->names[o]);
         dt_str_puts(&w->text, ": ");
-        at = 0;
-        if (w->options.top > 0)
-            put_ranked(w, p, o, row);
-        else
-            put_values(w, p, o, row, 1, &at);
+        (w->options.top > 0 ? put_largest : put_all)(w, p, o, row);
     }
     dt_str_puts(&w->text, "}\n");
 }

@@ -9,10 +9,10 @@
 
 static dt_type type_of(const dt_row_writer *w, const dt_predicted_rows *p)
 {
-    int64_t values = dt_row_values(p, 0);
+    const int64_t scores = dt_row_scores(p, 0);
     dt_type t = p->values[0]->type;
     if (w->options.top > 0)
-        t = dt_type_of(DT_INT32, 2, (const int64_t[]){0, w->options.top < values ? w->options.top : values});
+        t = dt_type_of(DT_INT32, 2, (const int64_t[]){0, w->options.top < scores ? w->options.top : scores});
     return t;
 }
 

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "format/archive.h"
 #include "format/rows/rows.h"
+#include "op/cells.h"
 
 #define MOST_ROWS 9000000000000000000 /* as many digits as there can be */
 enum { COPIED = 1 << 20 };
@@ -55,7 +56,7 @@ static void add_columns(dt_row_writer *w, const dt_predicted_rows *p)
     npz *z = w->state;
     z->column = dt_alloc(2 * (size_t)p->n_outputs * sizeof *z->column);
     for (int o = 0; o < p->n_outputs; o++) {
-        const int64_t values = dt_row_values(p, o), top = w->options.top, shape[] = {0, top < values ? top : values};
+        const int64_t scores = dt_row_scores(p, o), top = w->options.top, shape[] = {0, top < scores ? top : scores};
         if (top == 0) {
             add(z, p->names[o], "", p->values[o]->type);
             continue;
@@ -99,12 +100,13 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
 {
     column *c = &((npz *)w->state)->column[2 * o];
-    const dt_tensor *t = p->values[o];
-    const size_t size = dt_dtype_size(t->type.dtype);
+    const dt_type score = dt_scalar_type(p->values[o]->type.dtype);
+    char bytes[8];
     for (int i = 0, n = dt_row_rank(w, p, o, row); i < n; i++) {
         const int64_t at = w->ranked[i].index;
         dt_str_add(&c[0].rows, &(int32_t){(int32_t)at}, sizeof(int32_t));
-        dt_str_add(&c[1].rows, t->data + (size_t)(row * dt_row_values(p, o) + at) * size, size);
+        dt_cell_set_double(&(dt_view){.type = score, .data = bytes}, 0, w->score[at]);
+        dt_str_add(&c[1].rows, bytes, dt_dtype_size(score.dtype));
     }
 }
 

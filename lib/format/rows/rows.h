@@ -38,15 +38,21 @@ struct dt_row_writer {
     dt_type type;                  /* NPY: of all */
     size_t head;                   /* NPY: bytes of the header */
     dt_ranked *ranked;             /* [options.top] */
+    double *score;                 /* of a row of an output */
     void *state;                   /* NPZ: its arrays */
 };
 
-/* Values of a row of output o. */
+/* Values of a row of output o, as the model gives them. */
 int64_t dt_row_values(const dt_predicted_rows *p, int o);
-double dt_row_value(const dt_predicted_rows *p, int o, int64_t row, int64_t i);
-/* A value as decimal digits that read back as it is; `none` where it is not finite. */
-void dt_row_print(const dt_predicted_rows *p, int o, int64_t row, int64_t i, const char *none, dt_str *out);
-/* The largest values of a row into w->ranked, at most options.top; of equal ones the first. Their number. */
+/* Scores of a row of output o, for readers: its values; of classes and labels their probabilities, of a lone label those of no and yes. */
+int64_t dt_row_scores(const dt_predicted_rows *p, int o);
+/* Those of a row into w->score. */
+void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
+/* The name of score i, lent; NULL: it has none. */
+const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
+/* w->score[i] as decimal digits that read back as it is; `none` where it is not finite. */
+void dt_row_print(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i, const char *none);
+/* The row's scores into w->score, the largest into w->ranked, at most options.top; of equal ones the first. Their number. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 
 #endif

@@ -30,29 +30,89 @@ int64_t dt_row_values(const dt_predicted_rows *p, int o)
     return dt_type_elements(&row);
 }
 
-double dt_row_value(const dt_predicted_rows *p, int o, int64_t row, int64_t i)
+static const dt_output_meaning *meaning_of(const dt_predicted_rows *p, int o)
 {
-    const dt_tensor *t = p->values[o];
-    return dt_cell_double(&(dt_view){.type = t->type, .data = t->data}, row * dt_row_values(p, o) + i);
+    static const dt_output_meaning numbers;
+    return p->meaning ? &p->meaning[o] : &numbers;
 }
 
-void dt_row_print(const dt_predicted_rows *p, int o, int64_t row, int64_t i, const char *none, dt_str *out)
+/* One label is there or not: two classes. */
+static bool is_lone(const dt_predicted_rows *p, int o)
 {
-    double x = dt_row_value(p, o, row, i);
+    return meaning_of(p, o)->kind == DT_OUTPUT_LABELS && dt_row_values(p, o) == 1;
+}
+
+int64_t dt_row_scores(const dt_predicted_rows *p, int o)
+{
+    return is_lone(p, o) ? 2 : dt_row_values(p, o);
+}
+
+const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i)
+{
+    const dt_output_meaning *m = meaning_of(p, o);
+    const bool flat = p->values[o]->type.rank <= 2; /* else a class has a value at each step or pixel */
+    return flat && i < m->n_names ? m->names[i] : NULL;
+}
+
+/* Each exp is of a number <= 0. */
+static double sigmoid(double x)
+{
+    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+}
+
+static void softmax(double *x, int64_t n)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(x[i] - most);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = exp(x[i] - most) / sum;
+}
+
+void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+{
+    const dt_output_meaning *m = meaning_of(p, o);
+    const dt_tensor *t = p->values[o];
+    const dt_view view = {.type = t->type, .data = t->data};
+    const int64_t n = dt_row_values(p, o), last = t->type.dim[t->type.rank - 1];
+    double *x = w->score;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = dt_cell_double(&view, row * n + i);
+    if (is_lone(p, o)) {
+        const double value = x[0];
+        x[0] = m->logits ? sigmoid(-value) : 1 - value;
+        x[1] = m->logits ? sigmoid(value) : value;
+        return;
+    }
+    if (m->logits && m->kind == DT_OUTPUT_CLASSES)
+        for (int64_t i = 0; i < n; i += last)
+            softmax(x + i, last);
+    if (m->logits && m->kind == DT_OUTPUT_LABELS)
+        for (int64_t i = 0; i < n; i++)
+            x[i] = sigmoid(x[i]);
+}
+
+void dt_row_print(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i, const char *none)
+{
+    const double x = w->score[i];
     if (!isfinite(x))
-        dt_str_puts(out, none);
+        dt_str_puts(&w->text, none);
     else if (p->values[o]->type.dtype == DT_FLOAT32)
-        dt_str_float(out, (float)x);
+        dt_str_float(&w->text, (float)x);
     else
-        dt_str_double(out, x);
+        dt_str_double(&w->text, x);
 }
 
 /* Insertion into a short list: an output has few classes that matter. */
 int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
 {
+    const int64_t scores = dt_row_scores(p, o);
     int n = 0;
-    for (int64_t i = 0; i < dt_row_values(p, o); i++) {
-        dt_ranked x = {i, dt_row_value(p, o, row, i)};
+    dt_row_score(w, p, o, row);
+    for (int64_t i = 0; i < scores; i++) {
+        dt_ranked x = {i, w->score[i]};
         int at = n;
         while (at > 0 && (w->ranked[at - 1].value < x.value || (isnan(w->ranked[at - 1].value) && !isnan(x.value))))
             at--;
@@ -149,14 +209,23 @@ static dt_status *flush(dt_row_writer *w)
     return s;
 }
 
+static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
+{
+    int64_t most = 1;
+    for (int o = 0; o < p->n_outputs; o++)
+        most = dt_row_scores(p, o) > most ? dt_row_scores(p, o) : most;
+    w->score = dt_alloc(dt_size_mul((size_t)most, sizeof *w->score));
+    w->begun = true;
+    return w->kind->begin(w, p);
+}
+
 dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer)
 {
     dt_row_writer *w = writer;
     DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
     DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
     if (!w->begun)
-        DT_TRY(w->kind->begin(w, p));
-    w->begun = true;
+        DT_TRY(begin(w, p));
     for (int64_t i = 0; i < p->n_rows; i++) {
         w->kind->row(w, p, i);
         if (w->text.size > 1 << 20)
@@ -198,6 +267,7 @@ void dt_row_writer_unref(dt_row_writer *w)
         w->kind->release(w);
     dt_str_release(&w->text);
     free(w->ranked);
+    free(w->score);
     free(w->temporary);
     free(w->path);
     free(w);

@@ -63,6 +63,7 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_binary_crossentropy = {
+    .of = DT_OUTPUT_LABELS,
     .kind = { "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_crossentropy", "bce", "BCE", NULL } },
     .check = dt_check_same_shape,
@@ -99,6 +100,7 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_binary_focal_crossentropy = {
+    .of = DT_OUTPUT_LABELS,
     .kind = { "BinaryFocalCrossentropy", "binary cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_focal_crossentropy", NULL } },
     .check = dt_check_same_shape,

@@ -64,6 +64,7 @@ static dt_value rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_categorical_crossentropy = {
+    .of = DT_OUTPUT_CLASSES,
     .kind = { "CategoricalCrossentropy", "-sum of y log p, one-hot targets", dt_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_crossentropy", NULL } },
     .check = dt_check_one_hot,
@@ -118,6 +119,7 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_categorical_focal_crossentropy = {
+    .of = DT_OUTPUT_CLASSES,
     .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_focal_crossentropy", NULL } },
     .check = check_focal,
