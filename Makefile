@@ -8,7 +8,7 @@
 #   make check        rooms, shell scripts, warnings are errors
 #   make check-fast   what a change touches, in under a minute
 #   make bench        measures against the limits of this machine
-#   make install      PREFIX=/usr/local DESTDIR=; make uninstall takes it away
+#   make install      PREFIX=/usr/local libdir=PREFIX/lib DESTDIR=; make uninstall takes it away; install-strip: smaller
 #   SAN=asan|tsan     the same under sanitizers (asan brings ubsan), in a build folder of its own
 #
 # ROOMS="base conf" builds and tests those rooms only: a room needs no room below it.
@@ -19,12 +19,16 @@ SAN       ?=
 BUILD     ?= build$(if $(SAN),/$(SAN))
 PREFIX    ?= /usr/local
 CC        ?= cc
-VERSION   := 0.1.0
+libdir    ?= $(PREFIX)/lib
+# lib/dtrain/version.h says it.
+part      = $(shell awk '$$2 == "DTRAIN_VERSION_$(1)" { print $$3 }' lib/dtrain/version.h)
+VERSION   := $(call part,MAJOR).$(call part,MINOR).$(call part,PATCH)
+SONAME    := libdtrain.so.$(call part,MAJOR)
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS   ?= -O2 -g
 # No contraction: a product and a sum are rounded the same way by every compiler and instruction set.
-DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -DDT_VERSION='"$(VERSION)"'
+DTFLAGS  := -std=gnu17 $(WARN) -Ilib -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno
 LDLIBS   := -lyaml -ljansson -lcrypto -lz -lpng -ljpeg -lm -ldl -lpthread
 TESTLIBS := -lcmocka
 
@@ -95,7 +99,7 @@ TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
 .DEFAULT_GOAL := all
-.PHONY: all tests test examples check check-fast bench install uninstall clean FORCE
+.PHONY: all tests test examples check check-fast bench install install-strip uninstall clean FORCE
 .SUFFIXES:
 .SECONDARY:
 
@@ -130,8 +134,13 @@ FORCE:
 $(BUILD)/libdtrain.a: $(LIB_O)
 	@rm -f $@
 	$(AR) rcs $@ $^
-$(BUILD)/libdtrain.so: $(LIB_O)
-	$(CC) -shared -Wl,-soname,libdtrain.so.0 $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Only the public API is exported, under the version of its interface. The link lets programs run with the library as it lies here.
+$(BUILD)/libdtrain.map: lib/dtrain/version.h
+	@mkdir -p $(@D)
+	echo 'DTRAIN_$(call part,MAJOR).$(call part,MINOR) { global: dt_*; local: *; };' > $@
+$(BUILD)/libdtrain.so: $(LIB_O) $(BUILD)/libdtrain.map
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,$(BUILD)/libdtrain.map $(HARDEN_LD) $(LDFLAGS) -o $@ $(LIB_O) $(LDLIBS)
+	@ln -sf libdtrain.so $(BUILD)/$(SONAME)
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -215,39 +224,53 @@ bench: all examples
 	BUILD=$(BUILD) scripts/bench
 
 # What the binary prints of itself (manual pages, completions) is made while it is installed, for all to read whatever the umask. DESTDIR may
-# have blanks; pkg-config takes none in PREFIX.
+# have blanks; pkg-config takes none in PREFIX and libdir.
 TO   = $(DESTDIR)$(PREFIX)
+LIB_TO  = $(DESTDIR)$(libdir)
+DOC_TO  = $(TO)/share/doc/dtrain
 BASH_TO = $(TO)/share/bash-completion/completions
 ZSH_TO  = $(TO)/share/zsh/site-functions
 FISH_TO = $(TO)/share/fish/vendor_completions.d
-CHECK_PREFIX = $(if $(filter ~%,$(PREFIX) $(DESTDIR)),$(error no shell reads '~' here: write PREFIX=$(HOME)/...))$(if $(filter-out 0 1,$(words $(PREFIX))),$(error PREFIX has a blank in it, which pkg-config does not take: '$(PREFIX)'))
+DOCS    = LICENSE NOTICE CHANGELOG.md
+CHECK_PREFIX = $(if $(filter ~%,$(PREFIX) $(DESTDIR)),$(error no shell reads '~' here: write PREFIX=$(HOME)/...))$(if $(filter-out 0 1,$(words $(PREFIX)) $(words $(libdir))),$(error PREFIX has a blank in it, which pkg-config does not take: '$(PREFIX)'))
+# filled FILE TO: a file of packaging/ with what is known here.
+filled = sed 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(call part,MAJOR)|; s|@MINOR@|$(call part,MINOR)|; s|@PREFIX@|$(PREFIX)|; \
+    s|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(libdir))|' packaging/$(1).in > "$(2)/$(1)"
+INSTALL_BINARY = install -m 755
 install: all
-	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(TO)/lib/pkgconfig" "$(TO)/include/dtrain" "$(TO)/share/man/man1" "$(TO)/share/man/man5"
-	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)"
-	install -m 755 $(BUILD)/dtrain "$(TO)/bin/"
-	install -m 644 $(BUILD)/libdtrain.a "$(TO)/lib/"
-	install -m 755 $(BUILD)/libdtrain.so "$(TO)/lib/libdtrain.so.$(VERSION)"
-	ln -sf libdtrain.so.$(VERSION) "$(TO)/lib/libdtrain.so.0"
-	ln -sf libdtrain.so.0 "$(TO)/lib/libdtrain.so"
+	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(LIB_TO)/pkgconfig" "$(LIB_TO)/cmake/dtrain" "$(TO)/include/dtrain" "$(TO)/share/man/man1" "$(TO)/share/man/man5"
+	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)" "$(DOC_TO)"
+	$(INSTALL_BINARY) $(BUILD)/dtrain "$(TO)/bin/"
+	install -m 644 $(BUILD)/libdtrain.a "$(LIB_TO)/"
+	$(INSTALL_BINARY) $(BUILD)/libdtrain.so "$(LIB_TO)/libdtrain.so.$(VERSION)"
+	ln -sf libdtrain.so.$(VERSION) "$(LIB_TO)/$(SONAME)"
+	ln -sf $(SONAME) "$(LIB_TO)/libdtrain.so"
 	install -m 644 lib/dtrain.h "$(TO)/include/"
 	install -m 644 lib/dtrain/*.h "$(TO)/include/dtrain/"
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: dtrain' \
-	    'Description: distributed training driver' 'Version: $(VERSION)' 'Libs: -L$${libdir} -ldtrain' \
-	    'Libs.private: $(LDLIBS)' 'Cflags: -I$${includedir}' > "$(TO)/lib/pkgconfig/dtrain.pc"
+	install -m 644 $(DOCS) "$(DOC_TO)/"
+	$(call filled,dtrain.pc,$(LIB_TO)/pkgconfig)
+	$(call filled,dtrain-config.cmake,$(LIB_TO)/cmake/dtrain)
+	$(call filled,dtrain-config-version.cmake,$(LIB_TO)/cmake/dtrain)
 	set -e; for page in $$($(BUILD)/dtrain man --list); do \
 	    to="$(TO)/share/man/man$${page##*.}/$$page"; $(BUILD)/dtrain man $$page > "$$to"; chmod 644 "$$to"; done
 	$(BUILD)/dtrain completions bash > "$(BASH_TO)/dtrain"
 	$(BUILD)/dtrain completions zsh > "$(ZSH_TO)/_dtrain"
 	$(BUILD)/dtrain completions fish > "$(FISH_TO)/dtrain.fish"
-	chmod 644 "$(TO)/lib/pkgconfig/dtrain.pc" "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
+	chmod 644 "$(LIB_TO)/pkgconfig/dtrain.pc" "$(LIB_TO)/cmake/dtrain"/*.cmake "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
+	@$(if $(DESTDIR),,echo "installed; programs that link libdtrain.so find it after 'ldconfig' as root, where $(libdir) is one of its folders")
+# Without debugging information and local symbols.
+install-strip:
+	$(MAKE) INSTALL_BINARY='install -s -m 755' install
 
 # Files of ours alone: folders that others may use stay.
 uninstall:
-	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,a so so.0 so.$(VERSION),"$(TO)/lib/libdtrain.$(f)")
-	rm -f "$(TO)/lib/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
+	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,libdtrain.a libdtrain.so $(SONAME) libdtrain.so.$(VERSION),"$(LIB_TO)/$(f)")
+	rm -f "$(LIB_TO)/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
 	rm -f "$(TO)/share/man/man1/dtrain.1" "$(TO)/share/man/man1"/dtrain-*.1 "$(TO)/share/man/man5/dtrain-job.5"
-	rm -f "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
-	if [ -d "$(TO)/include/dtrain" ]; then rmdir --ignore-fail-on-non-empty "$(TO)/include/dtrain"; fi
+	rm -f "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish" $(foreach f,$(DOCS),"$(DOC_TO)/$(f)")
+	rm -f "$(LIB_TO)/cmake/dtrain/dtrain-config.cmake" "$(LIB_TO)/cmake/dtrain/dtrain-config-version.cmake"
+	set -e; for folder in "$(TO)/include/dtrain" "$(DOC_TO)" "$(LIB_TO)/cmake/dtrain"; do \
+	    if [ -d "$$folder" ]; then rmdir --ignore-fail-on-non-empty "$$folder"; fi; done
 
 clean:
 	rm -rf build

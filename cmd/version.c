@@ -1,27 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain version. */
+#include "json.h"
 #include "verb.h"
 
 struct version {
     struct common common;
+    bool json;
 };
+
+/* What a script asks for: numbers to compare, and how this one was compiled. */
+static void print_json(struct out *out)
+{
+    struct json j;
+    json_open_event(&j, "version");
+    json_string(&j, "version", dt_version());
+    json_integer(&j, "major", DTRAIN_VERSION_MAJOR);
+    json_integer(&j, "minor", DTRAIN_VERSION_MINOR);
+    json_integer(&j, "patch", DTRAIN_VERSION_PATCH);
+    json_string(&j, "compiler", __VERSION__);
+    json_print(&j, out);
+}
 
 static int run(const struct call *call)
 {
+    const struct version *my = call->settings;
     dt_status *s = take_no_operands(call);
     if (s)
         return out_error(call->out, s);
-    out_line(call->out, "dtrain %s", dt_version());
+    if (my->json)
+        print_json(call->out);
+    else
+        out_line(call->out, "dtrain %s", dt_version());
     return 0;
 }
 
-static const struct option options[] = {OPTIONS_END};
+static const struct option options[] = {FLAG(struct version, json, "json", "print one JSON object"), OPTIONS_END};
 const struct verb verb_version = {
     .name = "version",
     .group = "Other",
     .line = "show the version",
     .operands = "",
-    .examples = "  dtrain version\n  dtrain --version\n",
+    .examples = "  dtrain version\n  dtrain version --json\n  dtrain --version\n",
     .options = options,
     .size = sizeof(struct version),
     .run = run,

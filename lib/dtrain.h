@@ -23,6 +23,7 @@
 #ifndef DTRAIN_H
 #define DTRAIN_H
 
+#include "dtrain/version.h"
 #include "dtrain/base.h"
 #include "dtrain/strategy.h"
 #include "dtrain/topology.h"

@@ -11,7 +11,7 @@ DT_BEGIN_C
 
 /* ---- looking around ----------------------------------------------------------------------------------------------- */
 
-/* The library's version, "0.1.0". */
+/* The version of the library that is loaded, "0.2.0"; DTRAIN_VERSION_STRING is that of the headers. */
 DT_API const char *dt_version(void);
 
 typedef struct dt_topology_request {

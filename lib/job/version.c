@@ -6,7 +6,7 @@
 
 DT_API const char *dt_version(void)
 {
-    return DT_VERSION;
+    return DTRAIN_VERSION_STRING;
 }
 
 DT_API bool dt_bytes_of(const char *text, int64_t *bytes)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dtrain.h"
 #include "report/report.h"
 
 static const char *const style[] = {
@@ -56,7 +57,7 @@ static void put_head(const dt_report_pages *p, const dt_str *code, dt_str *out)
 {
     dt_str_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     put_policy(code, out);
-    dt_str_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"dtrain " DT_VERSION "\">\n<title>");
+    dt_str_puts(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"dtrain " DTRAIN_VERSION_STRING "\">\n<title>");
     put_title(p, out);
     dt_str_puts(out, "</title>\n<style>\n");
     put_lines(style, sizeof style / sizeof *style, out);
@@ -125,7 +126,7 @@ static void put_body(const dt_report_pages *p, dt_str *out)
         }
         dt_str_release(&text[i]);
     }
-    dt_str_puts(out, "</main>\n<footer>written by dtrain " DT_VERSION "</footer>\n");
+    dt_str_puts(out, "</main>\n<footer>written by dtrain " DTRAIN_VERSION_STRING "</footer>\n");
 }
 
 void dt_report_page(const dt_report_pages *p, dt_str *out)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dtrain.h"
 #include "train/callback.h"
 #include "train/hashing.h"
 #include "train/monitor.h"
@@ -190,7 +191,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e)
     dt_json j = open_line(c, "start");
     dt_json_int(&j, "v", 1);
     put_time(&j);
-    dt_json_string(&j, "dtrain", DT_VERSION);
+    dt_json_string(&j, "dtrain", DTRAIN_VERSION_STRING);
     dt_json_string(&j, "name", e->job);
     dt_json_string(&j, "job_sha256", e->job_sha256);
     snprintf(seed, sizeof seed, "%" PRIu64, e->seed);

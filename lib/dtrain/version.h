@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The version, said here alone: Makefile, packages and programs read it from these three lines. Before 1.0 a new minor version may
+ * change the interface; the names that the library exports carry it (DTRAIN_0.2), so a program that needs another one does not start.
+ */
+#ifndef DTRAIN_VERSION_H
+#define DTRAIN_VERSION_H
+
+#define DTRAIN_VERSION_MAJOR 0
+#define DTRAIN_VERSION_MINOR 2
+#define DTRAIN_VERSION_PATCH 0
+
+/* For #if: the headers' version, and whether it is at least a given one. */
+#define DTRAIN_VERSION_NUMBER(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
+#define DTRAIN_VERSION DTRAIN_VERSION_NUMBER(DTRAIN_VERSION_MAJOR, DTRAIN_VERSION_MINOR, DTRAIN_VERSION_PATCH)
+#define DTRAIN_VERSION_AT_LEAST(major, minor, patch) (DTRAIN_VERSION >= DTRAIN_VERSION_NUMBER(major, minor, patch))
+
+/* "0.2.0" */
+#define DTRAIN_VERSION_STRING \
+    DTRAIN_VERSION_TEXT_(DTRAIN_VERSION_MAJOR) "." DTRAIN_VERSION_TEXT_(DTRAIN_VERSION_MINOR) "." DTRAIN_VERSION_TEXT_(DTRAIN_VERSION_PATCH)
+#define DTRAIN_VERSION_TEXT_(number) DTRAIN_VERSION_QUOTED_(number)
+#define DTRAIN_VERSION_QUOTED_(number) #number
+
+#endif
