@@ -57,7 +57,7 @@ DT_API char *dt_status_format(const dt_status *s)
         dt_str_printf(&out, "and %d more\n", dt_status_dropped(s));
     int count = dt_status_count(s);
     if (count > 1)
-        dt_str_printf(&out, "%d errors. 'dtrain explain DT%03d' tells more.\n", count, s->row->number);
+        dt_str_printf(&out, "%d errors. For details, run 'dtrain explain DT%03d'.\n", count, s->row->number);
     return dt_str_take(&out);
 }
 

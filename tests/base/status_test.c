@@ -216,7 +216,7 @@ static void test_lists_keep_their_order_and_end_with_a_count(void **state)
     dt_status *list = numbered(1, 2);
     dt_status_append(&list, dt_fail(DT_E_UNKNOWN_KEY, NULL, "bad 3"));
     assert_prints(list, "dtrain: error: bad 1 [DT017]\ndtrain: error: bad 2 [DT017]\ndtrain: error: bad 3 [DT001]\n"
-                        "3 errors. 'dtrain explain DT017' tells more.\n");
+                        "3 errors. For details, run 'dtrain explain DT017'.\n");
 }
 
 static void test_long_lists_are_counted_not_kept(void **state)

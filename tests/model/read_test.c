@@ -201,7 +201,7 @@ static void test_all_faults_come_at_once(void **state)
         "    2 | - Dense: {units: 3, name: a}\n"
         "      |   ^^^^^\n"
         "    in layer 'a' on f32[B]\n"
-        "5 errors. 'dtrain explain DT017' tells more.\n");
+        "5 errors. For details, run 'dtrain explain DT017'.\n");
     free(text);
     dt_status_free(s);
     dt_arena_destroy(arena);
