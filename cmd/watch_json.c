@@ -49,6 +49,12 @@ static void put_start(struct json *j, const dt_event *e)
     json_integer(j, "steps", e->steps);
     json_integer(j, "parameters", e->parameters);
     json_integer(j, "peak_bytes", e->peak_bytes);
+    json_integer(j, "memory_bytes", e->memory_bytes);
+    json_integer(j, "steps_bytes", e->step_bytes);
+    json_integer(j, "evaluation_bytes", e->evaluation_bytes);
+    json_integer(j, "state_bytes", e->state_bytes);
+    json_integer(j, "data_bytes", e->data_bytes);
+    json_integer(j, "program_bytes", e->program_bytes);
     json_integer(j, "train_examples", e->train_examples);
     json_integer(j, "validation_examples", e->validation_examples);
     json_integer(j, "global_batch", e->global_batch);

@@ -73,8 +73,17 @@ static void tell_memory(const struct watch *w, const dt_event *e)
 {
     struct text t;
     text_open(&t);
-    put_bytes(t.to, (double)e->peak_bytes);
-    fprintf(t.to, " for a step, ");
+    const struct { const char *of; int64_t bytes; } parts[] = {
+        {"steps", e->step_bytes}, {"evaluation", e->evaluation_bytes}, {"weights and optimizer", e->state_bytes}, {"data", e->data_bytes},
+        {"program", e->program_bytes},
+    };
+    put_bytes(t.to, (double)e->memory_bytes);
+    for (size_t i = 0, n = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].bytes > 0) {
+            fprintf(t.to, "%s%s ", n++ ? ", " : ": ", parts[i].of);
+            put_bytes(t.to, (double)parts[i].bytes);
+        }
+    fputs("; ", t.to);
     put_grouped(t.to, e->parameters);
     out_field(w->out, "memory", "%s parameters", text_bytes(&t));
     text_close(&t);

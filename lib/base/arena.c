@@ -5,6 +5,7 @@
  * is poisoned, with a gap behind each piece, so that an overrun inside a block is found as well.
  */
 #include "base/arena.h"
+#include "base/memory.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -111,9 +112,17 @@ char *dt_strdup(const char *s)
     return memcpy(dt_alloc(n), s, n);
 }
 
+/* Whoever exceeds a container's limit is killed when it uses what it was given: so much is refused here, where somebody can still say why. */
+static bool is_too_much(size_t n)
+{
+    enum { LARGE = 16 << 20 };
+    dt_memory_limit l;
+    return n >= LARGE && !dt_memory_has_room((int64_t)n, &l);
+}
+
 void *dt_try_alloc(size_t n)
 {
-    if (n > PTRDIFF_MAX - 64)
+    if (n > PTRDIFF_MAX - 64 || is_too_much(n))
         return NULL;
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
@@ -127,7 +136,7 @@ void *dt_try_alloc_dense(size_t n)
 
     if (n < LARGE_PAGE || n > PTRDIFF_MAX - LARGE_PAGE)
         return dt_try_alloc(n);
-    if (posix_memalign(&p, LARGE_PAGE, n))
+    if (is_too_much(n) || posix_memalign(&p, LARGE_PAGE, n))
         return NULL;
     madvise(p, n, MADV_HUGEPAGE);
     return p;

@@ -367,6 +367,15 @@ dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows)
     return dt_at(s, &x->stored[e].at);
 }
 
+int64_t dt_arrays_unread(dt_examples *x, int e)
+{
+    const array *a = &x->arrays[e];
+    pthread_mutex_lock(&x->loading);
+    const int64_t bytes = a->rows || x->count * a->row_bytes > LARGEST_WHOLE ? 0 : x->count * a->row_bytes;
+    pthread_mutex_unlock(&x->loading);
+    return bytes;
+}
+
 /* A row by itself; one in Fortran order lies all over the file, which is loaded for it. */
 static dt_status *read_row(array *a, const char *path, int64_t row, void *out)
 {

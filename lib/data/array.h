@@ -48,6 +48,7 @@ int dt_arrays_elements(const dt_examples *x, const dt_stored **stored);
 int64_t dt_arrays_count(const dt_examples *x);
 const char *dt_arrays_source(const dt_examples *x, int64_t i, const char **what);
 dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows);
+int64_t dt_arrays_unread(dt_examples *x, int e);
 dt_status *dt_arrays_read(dt_examples *x, int e, int64_t row, void *out);
 void dt_arrays_close(dt_examples *x);
 

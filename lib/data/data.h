@@ -85,6 +85,8 @@ typedef struct dt_format {
     int64_t (*classes)(const dt_examples *x, int e);
     /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
+    /* Bytes that the first call of it will read into memory; 0: it has been called, or reads nothing. NULL: `whole` reads nothing. */
+    int64_t (*unread)(dt_examples *x, int e);
     /* Example `row` of element e into out. Like `whole`, may be called by several threads. */
     dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
     /* Instead of `read`, for examples that are encoded each by itself (pictures, records): what a file says of one, lent by `buffer`, whose memory is
@@ -223,7 +225,15 @@ typedef struct dt_batch {
     const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
 } dt_batch;
 
+/* What training and validation hold of the examples in memory of their own: now, and when all have been read once. */
+typedef struct dt_data_bytes {
+    int64_t present, coming;
+} dt_data_bytes;
+dt_data_bytes dt_dataset_bytes(const dt_dataset *d);
+
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
+/* Bytes of the batches that it reads ahead, and of the one that its caller has. */
+int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *options);
 /* The next batch; waits for the reading threads only when they are behind. Errors come with the batch of their example, the first one of a batch
  * alone, whatever threads meet first. After an error the feed can only be closed. */
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) DT_MUST_USE;

@@ -205,6 +205,36 @@ static void keep_parts(dt_dataset *d)
     }
 }
 
+/* Elements of a text are windows on the same tokens: of what lies where the one before does, nothing is counted twice. */
+static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b)
+{
+    const dt_format *f = d->spec.format;
+    const int64_t rows = f->count(r->x);
+    const char *before = NULL;
+    for (int i = 0; i < d->n; i++) {
+        const int64_t unread = f->unread ? f->unread(r->x, i) : 0, bytes = rows * dt_type_bytes(&r->stored[i].type);
+        const void *whole = NULL;
+        b->coming += unread;
+        if (!unread)
+            dt_status_free(f->whole(r->x, i, &whole)); /* reads nothing now, so nothing fails */
+        if (whole && !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
+            b->present += bytes;
+        before = whole;
+    }
+    if (r->kept)
+        b->coming += dt_kept_bytes(r->kept, rows);
+}
+
+dt_data_bytes dt_dataset_bytes(const dt_dataset *d)
+{
+    dt_data_bytes b = {0};
+    if (d->rows[DT_PART_TRAIN].x)
+        add_part(d, &d->rows[DT_PART_TRAIN], &b);
+    if (d->rows[DT_PART_VALIDATION].x && d->rows[DT_PART_VALIDATION].x != d->rows[DT_PART_TRAIN].x)
+        add_part(d, &d->rows[DT_PART_VALIDATION], &b);
+    return b;
+}
+
 /* ---- the handle ---- */
 
 static dt_status *prepare(dt_dataset *d)

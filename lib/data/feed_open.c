@@ -138,6 +138,21 @@ static void make_marks(dt_feed *f)
     f->wait_mark = dt_recorder_mark(r, &(dt_mark){"wait for data", "wait", NULL, {"batch"}});
 }
 
+int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o)
+{
+    dt_feed f = { .d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(d, o->part) };
+    int64_t bytes, all;
+    if (f.count == 0 || d->pipe)
+        return 0;
+    f.most_rows = o->batch < f.count ? o->batch : f.count;
+    f.steps = dt_steps_per_epoch(f.count, o->batch, o->last);
+    f.batches = count_batches(&f);
+    dt_status *s = batch_bytes(&f, &bytes);
+    const bool known = !s && dt_mul_fits(bytes, choose_depth(&f, bytes), &all);
+    dt_status_free(s); /* opening it will say so */
+    return known ? all : INT64_MAX;
+}
+
 static dt_status *prepare(dt_feed *f)
 {
     if (f->count == 0)

@@ -68,6 +68,7 @@ const dt_format dt_format_idx = {
     .count = dt_arrays_count,
     .source = dt_arrays_source,
     .whole = dt_arrays_whole,
+    .unread = dt_arrays_unread,
     .read = dt_arrays_read,
     .close = dt_arrays_close,
 };

@@ -56,6 +56,14 @@ void dt_kept_destroy(dt_kept *k)
     free(k);
 }
 
+int64_t dt_kept_bytes(const dt_kept *k, int64_t rows)
+{
+    int64_t all = 0;
+    for (int e = 0; e < k->n; e++)
+        all += k->data[e] ? rows * k->bytes[e] : 0;
+    return all;
+}
+
 void *dt_kept_place(const dt_kept *k, int e, int64_t row)
 {
     return k->data[e] ? k->data[e] + row * k->bytes[e] : NULL;

@@ -16,6 +16,8 @@ typedef struct dt_kept dt_kept;
 /* bytes[e] of each of n elements of `rows` examples, 0: it lies in memory anyway. NULL where that takes more than `limit` or is refused. */
 dt_kept *dt_kept_create(int64_t rows, int n, const int64_t *bytes, int64_t limit);
 void dt_kept_destroy(dt_kept *k); /* takes NULL */
+/* When all examples are kept. */
+int64_t dt_kept_bytes(const dt_kept *k, int64_t rows);
 /* Where element e of an example is, or will be. */
 void *dt_kept_place(const dt_kept *k, int e, int64_t row);
 bool dt_kept_has(dt_kept *k, int64_t row);

@@ -53,6 +53,9 @@ typedef struct dt_event {
     uint64_t seed;                          /* start */
     int replicas, logical_devices, threads; /* start */
     int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: the planned arena of a training step */
+    /* start: the run's memory at its peak, and its parts: arenas of training steps and of evaluation, of all sizes of batches; weights and optimizer
+     * state; examples kept and batches read ahead; the program with its libraries (an estimate) */
+    int64_t memory_bytes, step_bytes, evaluation_bytes, state_bytes, data_bytes, program_bytes;
     int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
     const char *sharding;                   /* start: what auto_shard_policy came to: "sharded by file" */
     int64_t epochs;                         /* start, step, epoch: in all */

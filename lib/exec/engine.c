@@ -90,6 +90,11 @@ int dt_engine_threads(const dt_engine *e)
     return dt_pool_lanes(e->pool);
 }
 
+int64_t dt_engine_held(const dt_engine *e)
+{
+    return e->held;
+}
+
 const char *dt_engine_describe(const dt_engine *e)
 {
     return e->description;

@@ -26,6 +26,8 @@ typedef struct dt_engine_options {
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* takes NULL */
 int dt_engine_threads(const dt_engine *e);
+/* Working memory that libraries keep for all products planned so far, those of executables that are gone too; they touch it when products run. */
+int64_t dt_engine_held(const dt_engine *e);
 /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
 /* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by piece, and waiting for each other. Lane 0 tells on the track
@@ -42,6 +44,8 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_
 void dt_exec_destroy(dt_exec *x); /* takes NULL */
 /* Bytes of the arena and of the lanes' scratch, exact. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
+/* The layer ("dense"; of the optimizer's values "optimizer") with the most bytes of the arena when most of it is taken, "" where no layer is known. */
+const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
  * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the program's. Variables are
  * read and updated in place. result[i] (graph order) is set to views into the arena, good until the next run; one that is an argument, or

@@ -16,6 +16,7 @@ struct dt_engine {
     dt_kernels kernels;     /* who chose it */
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
+    int64_t held;           /* by libraries for products, see dt_engine_held */
     dt_recorder *recorder;  /* NULL: nobody listens */
     dt_track **track;       /* (lanes), with a recorder */
     int recordings;         /* how often one was given: executables make their marks anew */

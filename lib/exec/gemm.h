@@ -28,6 +28,7 @@ typedef struct dt_gemm_library {
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
     void (*run)(const void *plan, const float *a, const float *b, float *c);
     void (*release)(void *plan);
+    int64_t (*held)(const void *plan); /* working memory that the library keeps for it, touched when it first runs; NULL: none */
     size_t room;                       /* bytes that it maps in each thread, come what may */
     void (*enter_thread)(const struct dt_gemm_library *l); /* once in each thread that runs products */
     void (*close)(struct dt_gemm_library *l);

@@ -12,11 +12,14 @@
 /* Ample for the code that it makes for each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
+enum { WORKING_BYTES = 6 }; /* dnnl_query_memory_consumption_s64 */
+
 typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_dnnl primitive, memory[3]; /* source, weights, destination */
     bool empty;
     dt_gemm g;
+    int64_t held;
 } plan;
 
 /* ---- plans ---- */
@@ -71,6 +74,8 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md)
     dt_dnnl desc = NULL, attr = NULL;
     bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) && !a->primitive_create(&p->primitive, desc);
 
+    if (ok && a->query(desc, WORKING_BYTES, 0, &p->held))
+        p->held = 0; /* it does not tell */
     if (attr)
         a->attr_destroy(attr);
     if (desc)
@@ -123,6 +128,11 @@ static void run(const void *q, const float *a, const float *b, float *c)
     dnnl->execute(p->primitive, dnnl->stream, 3, arg);
 }
 
+static int64_t held(const void *q)
+{
+    return ((const plan *)q)->held;
+}
+
 /* The number of threads is a setting of each thread. */
 static void enter_thread(const dt_gemm_library *l)
 {
@@ -145,6 +155,6 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l)
     DT_TRY(dt_dnnl_open(&a));
     dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor, a->version()->patch);
     *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .room = CODE_BYTES, .plan = make_plan,
-                            .run = run, .release = release, .enter_thread = enter_thread, .close = close_library, .conv = &dt_conv_onednn };
+                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .close = close_library, .conv = &dt_conv_onednn };
     return NULL;
 }

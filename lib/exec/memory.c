@@ -4,6 +4,7 @@
  * first, each at the lowest free offset. Lifetimes are counted in segments, since pieces of one segment run in any order.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/exec_impl.h"
 
@@ -179,4 +180,54 @@ void dt_plan_memory(dt_exec *x)
             blocks[n++] = (block){ i, x->slot[i].bytes };
     place_blocks(x, blocks, n);
     free(blocks);
+}
+
+/* ---- who takes it ---- */
+
+static bool takes(const dt_exec *x, int node, int segment)
+{
+    const dt_slot *s = &x->slot[node];
+    return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment && segment <= s->last;
+}
+
+static int fullest_segment(const dt_exec *x)
+{
+    int64_t most = -1;
+    int at = 0;
+    for (int i = 0; i < x->n_segments; i++) {
+        int64_t bytes = 0;
+        for (int n = 0; n < x->g->n_nodes; n++)
+            bytes = takes(x, n, i) ? sum(bytes, x->slot[n].bytes) : bytes;
+        at = bytes > most ? i : at;
+        most = larger(most, bytes);
+    }
+    return at;
+}
+
+static bool is_of(const char *path, const char *layer, size_t n)
+{
+    return strncmp(path, layer, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes)
+{
+    const int segment = fullest_segment(x), n_nodes = x->g->n_nodes;
+    bool *counted = dt_arena_array(arena, bool, n_nodes + 1);
+    const char *largest = "";
+    *bytes = 0;
+    for (int i = 0; i < n_nodes; i++) {
+        const char *path = x->g->node[i].path;
+        const size_t n = strcspn(path, "/");
+        int64_t all = 0;
+        for (int k = i; n > 0 && !counted[i] && k < n_nodes; k++)
+            if (takes(x, k, segment) && is_of(x->g->node[k].path, path, n)) {
+                all = sum(all, x->slot[k].bytes);
+                counted[k] = true;
+            }
+        if (all > *bytes) {
+            *bytes = all;
+            largest = dt_arena_printf(arena, "%.*s", (int)n, path);
+        }
+    }
+    return largest;
 }

@@ -18,22 +18,23 @@ static dt_status *open_second(dt_engine *e)
     return s;
 }
 
-static dt_status *plan_by(const dt_gemm_library *l, const dt_gemm *g, dt_product *out)
+static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, dt_product *out)
 {
     DT_TRY(l->plan(l, g, &out->plan));
     out->library = l;
+    e->held += l->held ? l->held(out->plan) : 0;
     return NULL;
 }
 
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
-    dt_status *s = plan_by(&e->gemm, g, out);
+    dt_status *s = plan_by(e, &e->gemm, g, out);
 
     if (!s || e->kernels != DT_KERNELS_AUTO || dt_status_number(s) != DT_E_KERNELS)
         return s;
     dt_status_free(s);
     DT_TRY(open_second(e));
-    return plan_by(&e->second, g, out);
+    return plan_by(e, &e->second, g, out);
 }
 
 void dt_product_run(const dt_product *p, const float *a, const float *b, float *c)

@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "dtrain.h"
 #include "train/record.h"
@@ -99,6 +100,22 @@ static void print_limit(dt_str *out, const char *what, int resource)
         dt_str_printf(out, "%s %llu", what, (unsigned long long)l.rlim_cur);
 }
 
+/* A container's. */
+static void look_at_group(patient *p, dt_str *out)
+{
+    enum { LITTLE = 256 << 20 };
+    dt_memory_limit l;
+    if (!dt_memory_limit_of_group("", &l))
+        return;
+    dt_str_puts(out, ", of the control group ");
+    dt_memory_limit_print(&l, out);
+    if (l.bytes < LITTLE) {
+        dt_str *words = problem(p);
+        dt_str_puts(words, "the control group has only ");
+        dt_memory_limit_print(&l, words);
+    }
+}
+
 static void look_at_limits(patient *p)
 {
     struct rlimit l;
@@ -106,6 +123,7 @@ static void look_at_limits(patient *p)
     print_limit(out, "files", RLIMIT_NOFILE);
     print_limit(out, ", processes", RLIMIT_NPROC);
     print_limit(out, ", memory", RLIMIT_AS);
+    look_at_group(p, out);
     if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < FEW_FILES)
         dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)", (unsigned long long)l.rlim_cur);
 }

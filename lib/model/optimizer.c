@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "model/model.h"
 
 /* ---- reading ---- */
@@ -245,6 +246,18 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     return NULL;
 }
 
+/* Of those that are not there yet; an outline's take none. */
+static dt_status *check_room(const dt_optimizer *o, const dt_variables *v)
+{
+    dt_slot_spec spec[DT_ALL_SLOTS];
+    int64_t all = 0;
+    for (int i = 0; i < v->n; i++)
+        for (int own, k = v->v[i]->data && !dt_optimizer_find(o, v->v[i]) ? list_slots(o, &v->v[i]->type, &own, spec) : 0; k-- > 0;)
+            all = dt_add_fits(all, dt_type_bytes(&spec[k].type), &all) ? all : INT64_MAX;
+    dt_status *s = all ? dt_memory_check_room(all, "the state of the optimizer needs") : NULL;
+    return s ? dt_note(s, "%s keeps it beside the weights; SGD without momentum keeps none", o->named.kind->name) : NULL;
+}
+
 static dt_status *create_scale(dt_optimizer *o)
 {
     const dt_slot_spec scale = { .type = dt_scalar_type(DT_FLOAT32), .initial = o->scaling.initial }, steps = { .type = dt_scalar_type(DT_INT64) };
@@ -286,6 +299,7 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
     if (!o->iteration)
         DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
     DT_TRY(create_scale(o));
+    DT_TRY(check_room(o, v));
     for (int i = 0; i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
             DT_TRY(add_slots(o, v->v[i]));

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory: what was planned for a step, and what the whole process had at its peak. */
+/* Memory: what was announced before the first step, part by part, and what the whole process had at its peak. */
 #include "report/report.h"
 
-static void put_planned(const dt_report_run *r, dt_str *out)
+/* Of a record of older runs, which did not have it, nothing. */
+static void put_part(const dt_report_run *r, const char *key, dt_str *out)
 {
-    if (r->start)
-        dt_html_bytes(out, (double)dt_report_int(r->start, "peak_bytes"));
+    const int64_t bytes = r->start ? dt_report_int(r->start, key) : 0;
+    if (bytes > 0)
+        dt_html_bytes(out, (double)bytes);
 }
 
-static void put_parameters(const dt_report_run *r, dt_str *out)
-{
-    if (r->start)
-        dt_html_bytes(out, 4.0 * (double)dt_report_int(r->start, "parameters"));
-}
+static void put_planned(const dt_report_run *r, dt_str *out) { put_part(r, "memory_bytes", out); }
+static void put_steps(const dt_report_run *r, dt_str *out) { put_part(r, "steps_bytes", out); }
+static void put_evaluation(const dt_report_run *r, dt_str *out) { put_part(r, "evaluation_bytes", out); }
+static void put_state(const dt_report_run *r, dt_str *out) { put_part(r, "state_bytes", out); }
+static void put_data(const dt_report_run *r, dt_str *out) { put_part(r, "data_bytes", out); }
+static void put_program(const dt_report_run *r, dt_str *out) { put_part(r, "program_bytes", out); }
 
 static void put_peak(const dt_report_run *r, dt_str *out)
 {
@@ -30,11 +33,11 @@ static void put_machine(const dt_report_run *r, dt_str *out)
 /* Both as bars of one scale; words beside them say the same. */
 static void put_bars(const dt_report_run *r, dt_str *out)
 {
-    double planned = (double)dt_report_int(r->start, "peak_bytes"), most = fmax(planned, r->peak_rss);
+    double planned = (double)dt_report_int(r->start, "memory_bytes"), most = fmax(planned, r->peak_rss);
     const struct {
         const char *label;
         double bytes;
-    } rows[] = {{"planned for a step", planned}, {"process at its peak", r->peak_rss}};
+    } rows[] = {{"announced", planned}, {"process at its peak", r->peak_rss}};
     if (!(most > 0))
         return;
     dt_str_puts(out, "<div class=\"bars\" aria-hidden=\"true\">");
@@ -48,7 +51,8 @@ static void put_bars(const dt_report_run *r, dt_str *out)
 static void put(const dt_report_pages *p, dt_str *out)
 {
     static const dt_fact facts[] = {
-        {"planned for a training step", put_planned}, {"weights, as float32", put_parameters}, {"measured: the process at its peak", put_peak},
+        {"announced before the first step", put_planned}, {"training steps", put_steps}, {"evaluation", put_evaluation},
+        {"weights and optimizer", put_state}, {"data", put_data}, {"program", put_program}, {"measured: the process at its peak", put_peak},
         {"the machine has", put_machine},
     };
     size_t before = out->size;
@@ -56,8 +60,8 @@ static void put(const dt_report_pages *p, dt_str *out)
     if (p->n == 1 && p->run[0].start)
         put_bars(&p->run[0], out);
     if (out->size > before)
-        dt_str_puts(out, "<p class=\"note\">Planned are the tensors of a step, weights and optimizer state not counted. Measured is all of the process: program, libraries, "
-                         "data that is kept, weights, steps.</p>\n");
+        dt_str_puts(out, "<p class=\"note\">Steps, evaluation, weights and data are counted; the program with its libraries is estimated. Measured is the largest "
+                         "resident set of the process.</p>\n");
 }
 
 const dt_report_section dt_report_memory = {"memory", "Memory", put};

@@ -2,13 +2,14 @@
 /*
  * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in which
  * they are formed, and products may round otherwise where they have other rows beside them. So examples come in pieces of as many rows as the model alone
- * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A loss that is one number for a batch is that of
- * the job's batches, as in training.
+ * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A piece that takes much memory has no more rows
+ * than a batch of the job's, so that evaluating takes no more than training does. A loss that is one number for a batch is that of the job's batches, as in
+ * training.
  */
 #include "strategy/compiled.h"
 #include "train/trainer.h"
 
-enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece */ };
+enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */ };
 
 /* Whether a value has rows, and what one of them takes. */
 static int64_t row_bytes(const dt_type *t)
@@ -27,6 +28,17 @@ static int64_t largest_row(const dt_graph *g)
     return most;
 }
 
+/* Of all values: no machine, and no number of threads, decides what is summed with what. */
+static int64_t all_rows(const dt_graph *g)
+{
+    int64_t all = 1;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const int64_t bytes = row_bytes(&g->node[i].type);
+        all = dt_add_fits(all, bytes, &all) ? all : INT64_MAX;
+    }
+    return all;
+}
+
 static bool has_whole_loss(const dt_trainer *t)
 {
     bool has = false;
@@ -42,8 +54,11 @@ void dt_trainer_plan_evaluation(dt_trainer *t)
     t->evaluation_rows = MOST_ROWS;
     while (t->evaluation_rows > 1 && t->evaluation_rows > MOST_BYTES / row)
         t->evaluation_rows /= 2;
+    const int64_t all = all_rows(dt_compiled_step(t->evaluate)), batch = dt_dataset_batch_size(t->o.data);
+    while (t->evaluation_rows > 1 && t->evaluation_rows > batch && t->evaluation_rows > MOST_BYTES / all)
+        t->evaluation_rows /= 2;
     if (dt_compiled_is_chip(t->evaluate) || has_whole_loss(t))
-        t->evaluation_rows = dt_dataset_batch_size(t->o.data);
+        t->evaluation_rows = batch;
 }
 
 /* The first rows of a batch. */

@@ -233,7 +233,9 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
     DT_TRY(dt_run_open(r));
+    DT_TRY(dt_run_count_memory(r));
     dt_run_tell_start(r);
+    DT_TRY(dt_run_check_memory(r));
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "keras/keras.h"
 #include "strategy/place.h"
 #include "train/scoped.h"
@@ -10,8 +11,31 @@
 
 /* ---- making ---- */
 
+/* Before any is there: the kernel gives what it has not, and kills who uses it. */
+static dt_status *check_room(const dt_model_spec *m)
+{
+    int64_t all = 0, most = 0;
+    const dt_weight_spec *largest = NULL;
+    for (int i = 0; i < m->n_weights; i++) {
+        const int64_t bytes = dt_type_bytes(&m->weight[i]->type);
+        all = dt_add_fits(all, bytes, &all) ? all : INT64_MAX;
+        largest = bytes > most ? m->weight[i] : largest;
+        most = bytes > most ? bytes : most;
+    }
+    dt_status *s = dt_memory_check_room(all, "the weights need");
+    if (!s || !largest)
+        return s;
+    dt_str size = { 0 };
+    dt_str_bytes(&size, (double)most);
+    s = dt_note(s, "layer '%.*s' has the largest, %s: %s", (int)strcspn(largest->path, "/"), largest->path, largest->path, dt_str_text(&size));
+    dt_str_release(&size);
+    return s;
+}
+
 static dt_status *make_weights(dt_model *m, bool outline)
 {
+    if (!outline)
+        DT_TRY(check_room(&m->spec));
     m->weight = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     m->trainable.v = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     for (int i = 0; i < m->spec.n_weights; i++) {

@@ -159,6 +159,8 @@ static void put_numbers(dt_json *j, const run *r, const dt_event *e)
     const struct { const char *key; int64_t value; } rows[] = {
         { "generation", r->generation }, { "step", e->step }, { "steps", e->steps }, { "epoch", e->epoch }, { "epochs", e->epochs },
         { "steps_per_epoch", e->steps_per_epoch }, { "parameters", e->parameters }, { "peak_bytes", e->peak_bytes },
+        { "memory_bytes", e->memory_bytes }, { "steps_bytes", e->step_bytes }, { "evaluation_bytes", e->evaluation_bytes }, { "state_bytes", e->state_bytes },
+        { "data_bytes", e->data_bytes }, { "program_bytes", e->program_bytes },
         { "train_examples", e->train_examples }, { "validation_examples", e->validation_examples }, { "global_batch", e->global_batch },
         { "last_batch", e->last_batch },
     };

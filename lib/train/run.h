@@ -26,6 +26,15 @@ typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
+/* Bytes that the run will take at its peak. */
+typedef struct dt_memory {
+    int64_t step, evaluation;        /* arenas, of all sizes of batches */
+    int64_t state;                   /* weights and what the optimizer keeps */
+    int64_t data;                    /* examples that stay in memory, and batches read ahead */
+    int64_t program;                 /* code, libraries, threads, what compiling left */
+    int64_t all;
+} dt_memory;
+
 /* What output.trace records; zeros: nothing. */
 enum { DT_RECORDED_STEP, DT_RECORDED_VALIDATION, DT_RECORDED_CHECKPOINT, DT_RECORDED_HISTORY, DT_RECORDED };
 typedef struct recording {
@@ -58,6 +67,7 @@ typedef struct run {
     dt_sums validation;              /* of the last one */
     virtual_time virtual_time;
     data_wait data_wait;
+    dt_memory memory;
     recording recording;
     dt_metric last[DT_MAX_LOGS];     /* of the last epoch, or validation between */
     int n_last;
@@ -84,6 +94,10 @@ typedef struct run {
     dt_digest saved;                 /* the weights of the one saved last */
 } run;
 
+/* memory.c: before the first step; compiles what will be evaluated. */
+dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
+/* DOES_NOT_FIT with the layer that takes the most and what would fit, where the machine, or the container, has less. */
+dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of the step at hand; its batch is added to the clock. */
 double dt_virtual_step_s(const run *r);
 void dt_virtual_step(run *r, const dt_batch *batch);

@@ -31,6 +31,8 @@ void dt_run_tell_start(run *r)
                                 .logical_devices = r->strategy->logical,
                                 .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
                                 .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
+                                .step_bytes = r->memory.step, .evaluation_bytes = r->memory.evaluation, .state_bytes = r->memory.state,
+                                .data_bytes = r->memory.data, .program_bytes = r->memory.program, .memory_bytes = r->memory.all,
                                 .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
                                 .global_batch = r->batch, .last_batch = last_batch(r), .sharding = r->sharding, .epochs = r->epochs, .step = r->at.step,
                                 .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,

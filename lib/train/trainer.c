@@ -60,6 +60,19 @@ static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_stat
     return s;
 }
 
+dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes, int64_t *bytes)
+{
+    dt_compiled *other = NULL;
+    *bytes = 0;
+    if (!remakes || rematerializes(t))
+        return t->train && dt_compiled_folded(t->train) ? dt_compiled_host_bytes(t->train, rows, bytes) : NULL;
+    dt_status *s = compile_step(t, DT_STEP_TRAIN, true, &other);
+    if (!s && dt_compiled_folded(other))
+        s = dt_compiled_host_bytes(other, rows, bytes);
+    dt_compiled_destroy(other);
+    return s;
+}
+
 int64_t dt_trainer_full_batch(const dt_trainer *t)
 {
     int64_t batch = dt_dataset_batch_size(t->o.data), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);

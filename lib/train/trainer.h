@@ -35,6 +35,8 @@ dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *b
 void dt_trainer_plan_evaluation(dt_trainer *t);
 /* The global batch that the data set asks for, with replicas known. */
 void dt_trainer_set_batch(const dt_trainer *t);
+/* Bytes of a training step's arena over so many rows; remakes: with values made again in place of kept. 0: it is not known. */
+dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes, int64_t *bytes) DT_MUST_USE;
 /* Rows of a full training batch: less than asked for where there is less data. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 

@@ -46,7 +46,7 @@ function masked(line) {
     if (line ~ /^device [0-9]+ \|/) return substr(line, 1, 8) " a time line"
     if (is_modelled(line)) { gsub(/[0-9.,]*[0-9]( ([KMGT]i)?B| [mu]?s)?/, "N", line); sub(/^    in .*/, "in a layer", line) }
     if (line !~ /^(devices|data|memory) /) return line
-    gsub(/[0-9.]+ ([KMG]i)?B /, "N bytes ", line)
+    gsub(/[0-9.]+ ([KMG]i)?B/, "N bytes", line)
     gsub(/[0-9]+ (x|per|threads?)|last step [0-9]+|[0-9]+ replicas?/, "N", line)
     return line
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of this machine: what this process has, and the most that it may have. A container's limit is not seen by asking the kernel for the machine's
+ * size, and whoever exceeds it is killed without a word: so its files are read, of the process' own control group and of all above it.
+ */
+#ifndef DT_BASE_MEMORY_H
+#define DT_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+
+/* Resident now, libraries included; 0: it is not known. */
+int64_t dt_memory_resident(void);
+
+typedef struct dt_memory_limit {
+    int64_t bytes;
+    char path[256];   /* the file that says so; "": it is the machine's own memory, with what it may swap */
+} dt_memory_limit;
+/* The least of them. False: none is known. */
+bool dt_memory_limit_find(dt_memory_limit *l);
+/* Control groups alone, as the files below `root` ("": this machine's) tell them. */
+bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
+/* Whether so many bytes more stay below the limit, if what is asked for is used. */
+bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
+/* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9 GiB are left". */
+dt_status *dt_memory_check_room(int64_t bytes, const char *who) DT_MUST_USE;
+/* "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine" */
+void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of a run, before its first step. Arenas, data and weights are counted; what the process holds besides is measured as it stands, and gets an
+ * allowance for what libraries and threads take once steps run. docs/reliability.md says how near the sum comes to the peak.
+ */
+#include "base/memory.h"
+#include "strategy/compiled.h"
+#include "train/callback.h"
+#include "train/trainer.h"
+
+/* What kernel libraries take for a lane when it first computes (packed matrices, generated code), and threads for their stacks. */
+enum { OF_A_LANE = 1 << 20, OF_A_RUN = 4 << 20 };
+
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t c;
+    return dt_add_fits(a, b, &c) ? c : INT64_MAX;
+}
+
+/* ---- arenas ---- */
+
+/* Adds that of a step over so many rows; one that runs replica by replica has none. */
+static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes)
+{
+    dt_executable *x = NULL;
+    if (!c || rows == 0)
+        return NULL;
+    DT_TRY(dt_compiled_prepare(c, rows, &x));
+    *bytes = x ? sum(*bytes, dt_exec_arena_bytes(x->exec)) : *bytes;
+    return NULL;
+}
+
+static dt_status *add_training(const run *r, dt_memory *m)
+{
+    const dt_trainer *t = r->q->trainer;
+    const bool ends_epoch = r->steps - r->at.step >= r->steps_per_epoch - r->at.epoch_step;
+    const int64_t last = dt_dataset_spec_of(r->data)->last_batch == DT_LAST_DROP || !ends_epoch ? 0 : r->examples % r->batch;
+    DT_TRY(add_arena(t->train, r->batch, &m->step));
+    DT_TRY(add_arena(t->accumulate, r->batch, &m->step));
+    return add_arena(t->train, last, &m->step);
+}
+
+static int64_t validated(const run *r)
+{
+    int64_t n = dt_dataset_count(r->data, DT_PART_VALIDATION), most;
+    if (r->q->fit->validation_steps > 0 && dt_mul_fits(r->q->fit->validation_steps, dt_dataset_batch_size(r->data), &most) && most < n)
+        return most;
+    return n;
+}
+
+static dt_status *add_evaluation(const run *r, dt_memory *m)
+{
+    const dt_trainer *t = r->q->trainer;
+    const int64_t n = validated(r), piece = t->evaluation_rows;
+    DT_TRY(add_arena(t->evaluate, n >= piece ? piece : 0, &m->evaluation));
+    return add_arena(t->evaluate, n % piece, &m->evaluation);
+}
+
+/* ---- weights, data ---- */
+
+static int64_t bytes_of(const dt_arrays *a)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < a->n; i++)
+        bytes = sum(bytes, dt_type_bytes(&a->array[i].type));
+    return bytes;
+}
+
+static void add_state(run *r, dt_memory *m)
+{
+    const dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    m->state = sum(bytes_of(&model), bytes_of(&optimizer));
+}
+
+static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+    const dt_feed_options training = { .part = DT_PART_TRAIN, .batch = r->batch, .last = spec->last_batch, .epochs = r->epochs },
+                          validation = { .part = DT_PART_VALIDATION, .batch = r->q->trainer->evaluation_rows, .last = DT_LAST_PARTIAL };
+    m->data = sum(sum(held->present, held->coming), dt_feed_bytes(r->data, &training));
+    if (m->evaluation)
+        m->data = sum(m->data, dt_feed_bytes(r->data, &validation));
+}
+
+dt_status *dt_run_count_memory(run *r)
+{
+    dt_device *device = NULL;
+    dt_memory *m = &r->memory;
+    *m = (dt_memory){ 0 };
+    DT_TRY(add_training(r, m));
+    DT_TRY(add_evaluation(r, m));
+    const dt_data_bytes held = dt_dataset_bytes(r->data);
+    add_state(r, m);
+    add_data(r, &held, m);
+    DT_TRY(dt_strategy_device_of(r->strategy, &device));
+    const int64_t rest = dt_memory_resident() - m->state - held.present;
+    m->program = (rest > 0 ? rest : 0) + OF_A_RUN + OF_A_LANE * dt_engine_threads(device->engine) + dt_engine_held(device->engine);
+    m->all = sum(sum(sum(m->step, m->evaluation), sum(m->state, m->data)), m->program);
+    return NULL;
+}
+
+/* ---- what does not fit ---- */
+
+/* With other batches: what grows with their rows is what is told of them. */
+static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes)
+{
+    const dt_memory *m = &r->memory;
+    const dt_trainer *t = r->q->trainer;
+    const double part = (double)rows / (double)r->batch;
+    const int64_t piece = t->evaluation_rows > rows && t->evaluation_rows <= r->batch ? (int64_t)((double)m->evaluation * part) : m->evaluation;
+    int64_t step;
+    DT_TRY(dt_trainer_step_bytes(t, rows, remakes, &step));
+    *bytes = step ? sum(sum(sum(step, piece), sum(m->state, m->data)), m->program) : INT64_MAX;
+    return NULL;
+}
+
+/* The first that fits, each tried. */
+static dt_status *what_fits(run *r, int64_t limit, dt_status *s)
+{
+    const int least = r->strategy->replicas;
+    int64_t bytes;
+    dt_status *bad = with(r, r->batch, true, &bytes);
+    if (!bad && bytes <= limit)
+        s = dt_note(s, "model: {rematerialize: full} would fit");
+    for (int64_t rows = r->batch / 2; !bad && rows >= least; rows /= 2) {
+        bad = with(r, rows, false, &bytes);
+        if (!bad && bytes <= limit) {
+            s = dt_note(s, "a global batch of %lld in place of %lld would fit", (long long)rows, (long long)r->batch);
+            break;
+        }
+    }
+    dt_status_free(bad); /* what cannot be tried is not told */
+    return s;
+}
+
+static dt_status *name_layer(run *r, dt_status *s)
+{
+    dt_executable *x = NULL;
+    int64_t bytes;
+    dt_str size = { 0 };
+    dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
+    const char *layer = !bad && x ? dt_exec_largest_layer(x->exec, r->arena, &bytes) : "";
+    dt_status_free(bad); /* it was prepared before */
+    if (!*layer)
+        return s;
+    dt_str_bytes(&size, (double)bytes);
+    s = dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer, dt_str_text(&size));
+    dt_str_release(&size);
+    return s;
+}
+
+static void put_parts(const dt_memory *m, dt_str *out)
+{
+    const struct { const char *of; int64_t bytes; } parts[] = {
+        { "steps", m->step }, { "evaluation", m->evaluation }, { "weights and optimizer", m->state }, { "data", m->data }, { "program", m->program },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        dt_str_printf(out, "%s%s ", i ? ", " : "", parts[i].of);
+        dt_str_bytes(out, (double)parts[i].bytes);
+    }
+}
+
+dt_status *dt_run_check_memory(run *r)
+{
+    dt_memory_limit l;
+    dt_str text = { 0 };
+    if (!dt_memory_limit_find(&l) || r->memory.all <= l.bytes)
+        return NULL;
+    dt_str_puts(&text, "the run needs ");
+    dt_str_bytes(&text, (double)r->memory.all);
+    dt_str_puts(&text, " of memory (");
+    put_parts(&r->memory, &text);
+    dt_str_puts(&text, "), and there is ");
+    dt_memory_limit_print(&l, &text);
+    dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
+    dt_str_release(&text);
+    return what_fits(r, l.bytes, name_layer(r, s));
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Memory: what is announced; a job that does not fit is reported before its first step, with the layer that takes the most and what would fit.
+. tests/cli/setup.sh
+write_tiny
+"$DTRAIN" fit "$tiny" -n --json | sed -n 's/.*"memory_bytes":\(.*\),"train_examples".*/\1/p' | tr -c '0-9\n' ' ' |
+    awk '{ for (i = 2; i <= NF; i++) sum += $i } END { if (NF != 6 || sum != $1) print "the parts are not the whole: " $0 }'
+# No machine has that: 8 TB of activations.
+wide='model.layers=[Input: {name: image, shape: [8]}, Dense: {units: 1000000, name: wide}, Dense: {units: 3, name: logits}]'
+"$DTRAIN" fit "$tiny" -n "$wide" dataset.examples=2500000 dataset.global_batch_size=2000000 >"$TEST_DIR/out" 2>"$TEST_DIR/err"
+echo "exit $?"
+sed 's/[0-9.]* [KMGTP]iB/N/g; s/ on this machine//; s/ (\/[^)]*)//; s/batch of [0-9]*/batch of N/' "$TEST_DIR/err"
+exits 78 fit "$tiny" -q "$wide" dataset.examples=2500000 dataset.global_batch_size=2000000
+[ ! -e "$TEST_DIR/run/ckpt" ] || ls "$TEST_DIR/run/ckpt"
+# Weights that do not fit are not even made.
+"$DTRAIN" fit "$tiny" -n 'model.layers=[Input: {name: image, shape: [8]}, Dense: {units: 90000, name: first}, Repeat: {for: {i: 300}, layers: [Dense: {units: 90000, name: "wide_{i}"}]}, Dense: {units: 3}]' 2>&1 |
+    sed 's/[0-9.]* [KMGTP]iB/N/g; s/ on this machine//; s/ (\/[^)]*)//'
+# The batch that is said to fit does.
+rows=$(sed -n 's/.*global batch of \([0-9]*\) in place.*/\1/p' "$TEST_DIR/err")
+exits 0 fit "$tiny" -n "$wide" dataset.examples=2500000 "dataset.global_batch_size=$rows"
