@@ -180,8 +180,8 @@ static dt_value negate_of_negate(const rewrite_call *c)
 
 static dt_value broadcast_of_broadcast(const rewrite_call *c)
 {
-    const dt_node *inner = dt_node_of(c->in[0]);
-    if (c->n->op != &dt_op_broadcast_in_dim || inner->op != &dt_op_broadcast_in_dim)
+    const dt_node *inner = c->n->op == &dt_op_broadcast_in_dim ? dt_node_of(c->in[0]) : NULL; /* other nodes may have no input */
+    if (!inner || inner->op != &dt_op_broadcast_in_dim)
         return no_value;
     dt_value from = { .trace = c->t, .node = inner->in[0], .generation = c->in[0].generation };
     const int8_t *first = ((const dt_broadcast_attr *)inner->attr)->dims, *second = ((const dt_broadcast_attr *)c->n->attr)->dims;
