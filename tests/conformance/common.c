@@ -61,6 +61,21 @@ char *fragment_of(const char *name, const json_t *arguments)
     return fragment;
 }
 
+bool set_case_value(verdict *v, dt_values *out, const char *name, const json_t *in)
+{
+    const json_t *value = json_object_get(in, "value");
+    const char *is = json_string_value(json_object_get(in, "value_is"));
+    dt_tensor *t = NULL;
+
+    if (!is || strcmp(is, "tensor") != 0 || !json_is_array(value))
+        return set_value(v, out, name, value);
+    t = tensor_of(v, value);
+    if (t)
+        expect_ok(v, name, dt_values_set(out, name, t));
+    dt_tensor_unref(t);
+    return t != NULL;
+}
+
 bool set_value(verdict *v, dt_values *out, const char *name, const json_t *value)
 {
     size_t n = json_is_array(value) ? json_array_size(value) : 1;

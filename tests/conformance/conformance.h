@@ -90,6 +90,8 @@ void expect_locals(verdict *v, const char *what, const json_t *want, const dt_va
 /* The path itself, "result" for the whole. */
 const char *result_name(const char *path);
 
+/* The value of a case: a list of values of the replicas, unless the case says that it is one tensor. */
+bool set_case_value(verdict *v, dt_values *out, const char *name, const json_t *in);
 /* A list of TENSORs as the entry `name` of out, one per replica; a single TENSOR as a single value. False with a difference. */
 bool set_value(verdict *v, dt_values *out, const char *name, const json_t *value);
 

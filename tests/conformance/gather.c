@@ -10,7 +10,12 @@
 static int rank_of(const json_t *value)
 {
     const json_t *first = json_is_array(value) ? json_array_get(value, 0) : value;
-    return (int)json_array_size(json_object_get(first, "shape"));
+    int rank = 0;
+    if (json_object_get(first, "shape"))
+        return (int)json_array_size(json_object_get(first, "shape"));
+    for (; json_is_array(first); first = json_array_get(first, 0)) /* an array written as such */
+        rank++;
+    return rank;
 }
 
 /* dtypes that no collective of the original takes: the parts must come out one after the other. */
@@ -53,7 +58,7 @@ static void run_gather(const golden_case *c, verdict *v)
     dt_tensor *result = NULL;
 
     expect_ok(v, "values", dt_values_create(&values));
-    if (strategy && set_value(v, values, "x", json_object_get(c->in, "value"))) {
+    if (strategy && set_case_value(v, values, "x", c->in)) {
         dt_status *s = dt_strategy_gather(strategy, values, "x", (int)json_integer_value(axis), &result);
         judge(c, v, s, result);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses: each reduction with and without weights, and the gradient of the default one. */
 #include "conformance.h"
+#include "python.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,28 @@ static const struct { const char *expression, *fragment; } tried[] = {
     { "unknown-argument", "MeanSquaredError: {foo: 1}" },
 };
 
+/* "losses.MeanSquaredError(reduction='average')" as a fragment of a job; NULL: it is no call. */
+static char *fragment_in(const char *expression)
+{
+    py *p = py_read(expression, NULL);
+    json_t *arguments = json_object();
+    char *out = NULL;
+
+    for (int i = 1; p && p->kind == PY_CALL && i < p->n; i++) {
+        const py *x = p->in[i], *value = x->kind == PY_KEYWORD ? x->in[0] : x;
+        double sign = value->kind == PY_UNARY ? -1 : 1;
+        value = value->kind == PY_UNARY ? value->in[0] : value;
+        json_object_set_new(arguments, x->kind == PY_KEYWORD ? x->text : "reduction", value->kind == PY_NUMBER ? json_real(sign * value->number)
+                            : py_is(value, "True") || py_is(value, "False") ? json_boolean(py_is(value, "True"))
+                            : json_string(value->kind == PY_STRING ? value->text : py_name(value)));
+    }
+    if (p && p->kind == PY_CALL)
+        out = fragment_of(py_called(p), arguments);
+    json_decref(arguments);
+    py_free(p);
+    return out;
+}
+
 static void run_constructor(const golden_case *c, verdict *v)
 {
     const char *expression = json_string_value(json_object_get(c->in, "expression")), *fragment = NULL;
@@ -228,8 +251,10 @@ static void run_constructor(const golden_case *c, verdict *v)
     for (size_t i = 0; expression && i < sizeof tried / sizeof *tried; i++)
         if (strcmp(tried[i].expression, expression) == 0)
             fragment = tried[i].fragment;
+    char *written = fragment || !expression ? NULL : fragment_in(expression);
+    fragment = fragment ? fragment : written;
     if (!fragment) {
-        differs(v, "unknown expression '%s'", expression ? expression : "?");
+        differs(v, "unknown wording of a constructor, '%s'", expression ? expression : "?");
         return;
     }
     dt_status *s = dt_loss_create(&l, "%s", fragment);
@@ -237,6 +262,7 @@ static void run_constructor(const golden_case *c, verdict *v)
         expect_error(v, s);
     else
         expect_ok(v, fragment, s);
+    free(written);
     dt_loss_unref(l);
 }
 

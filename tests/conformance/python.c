@@ -45,10 +45,15 @@ void py_free(py *p)
     }
 }
 
-static py *fail(reader *r, const char *why)
+static void blame(reader *r, const char *why)
 {
     if (!r->why)
         r->why = why;
+}
+
+static py *fail(reader *r, const char *why)
+{
+    blame(r, why);
     return node(PY_NAME, "", 0);
 }
 
@@ -120,7 +125,7 @@ static py *elements(reader *r, py *p, const char *bracket)
         }
         add(p, x);
         if (!accept(r, ",") && !(r->at += strspn(r->at, " "), strncmp(r->at, bracket, 1) == 0))
-            fail(r, "a comma or the end of a bracket is missing");
+            blame(r, "a comma or the end of a bracket is missing");
         else if (p->kind == PY_TUPLE)
             p->real |= r->at[-1] == ','; /* (x,) is a tuple, (x) is not */
     }
@@ -192,7 +197,7 @@ static py *postfix(reader *r)
             p = add(node(PY_ATTRIBUTE, r->at, n), p);
             r->at += n;
             if (n == 0)
-                fail(r, "a name behind a point is missing");
+                blame(r, "a name behind a point is missing");
         } else if (accept(r, "of i")) {
             p = add(node(PY_UNARY, "of i", 4), p);
         } else {
@@ -221,7 +226,7 @@ static const char *operator_at(reader *r, int l)
 {
     r->at += strspn(r->at, " \t\n");
     for (int i = 0; i < 7 && ops[l][i]; i++) {
-        bool other = (strcmp(ops[l][i], "*") == 0 && r->at[1] == '*') || (strcmp(ops[l][i], "-") == 0 && r->at[1] == '>');
+        bool other = strncmp(r->at, *ops[l][i] == '*' ? "**" : "->", 2) == 0 && ops[l][i][1] == '\0' && (*ops[l][i] == '*' || *ops[l][i] == '-');
         if (!other && accept(r, ops[l][i]))
             return ops[l][i];
     }
@@ -263,7 +268,7 @@ py *py_read(const char *text, const char **why)
             add(p, expression(&r));
     }
     if (!r.why && r.at[strspn(r.at, " \t\n")])
-        fail(&r, "something behind an expression");
+        blame(&r, "something behind an expression");
     if (why)
         *why = r.why;
     if (!r.why)

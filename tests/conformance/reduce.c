@@ -71,7 +71,7 @@ static void run_reduce(const golden_case *c, verdict *v)
     dt_tensor *result = NULL;
 
     expect_ok(v, "values", dt_values_create(&values));
-    if (strategy && set_value(v, values, "x", json_object_get(c->in, "value"))) {
+    if (strategy && set_case_value(v, values, "x", c->in)) {
         dt_status *s = reduce(c, strategy, values, &result);
         judge(c, v, s, result);
     }

@@ -175,28 +175,46 @@ static void all_gather_nested(dt_trace *t, void *user)
 }
 CASE(all_gather_nested)
 
-/* sum(square(all_gather(x * x))) */
+/* "sum(square(all_gather(x * x, axis)))" where the case does not say otherwise. */
 static void all_gather_gradient(dt_trace *t, void *user)
 {
-    dt_value x = dt_arg(t, "x"), y = dt_all_gather(dt_multiply(x, x), axis_of(user)), dx;
+    const stepping *s = user;
+    const char *function = json_string_value(json_object_get(s->c->in, "function"));
+    dt_value x = dt_arg(t, "x"), dx;
+    traced_words w = { .v = s->v, .trace = t, .x = x, .dtype = words_dtype(json_object_get(s->c->in, "value")), .axis = axis_of(user) };
 
-    dt_gradient_values(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &x, 1, &dx);
+    dt_gradient_values(words_value(&w, function ? function : "sum(square(all_gather(x * x, axis)))"), &x, 1, &dx);
     dt_return(t, "result", dx);
 }
 CASE(all_gather_gradient)
 
 /* ---- merge_call ---- */
 
-/* "strategy.reduce(SUM, value, axis=None)": the operation, and the axis. */
+static const py *call_of(const py *p, const char *name)
+{
+    if (!p || strcmp(py_called(p), name) == 0)
+        return p;
+    for (int i = 0; i < p->n; i++)
+        if (call_of(p->in[i], name))
+            return call_of(p->in[i], name);
+    return NULL;
+}
+
+/* "strategy.reduce(SUM, value, axis=None)", or a lambda of it: the operation, and the axis. */
 static void merge(const dt_merge *m)
 {
     const stepping *s = m->user;
-    const char *fn = json_string_value(json_object_get(s->c->in, "merge_fn")), *axis = fn ? strstr(fn, "axis=") : NULL;
+    const char *fn = json_string_value(json_object_get(s->c->in, "merge_fn")), *why = "no text";
+    py *p = fn ? py_read(fn, &why) : NULL;
+    const py *reduce = call_of(p, "reduce"), *op = reduce ? py_argument(reduce, 0, "reduce_op") : NULL, *axis = reduce ? py_argument(reduce, 2, "axis") : NULL;
+    dt_reduce_op how = DT_SUM;
 
-    if (!fn || !strstr(fn, "strategy.reduce("))
-        differs(s->v, "unknown merge_fn '%s'", fn ? fn : "?");
-    m->out[0] = dt_merge_reduce(fn && strstr(fn, "MEAN") ? DT_MEAN : DT_SUM, m->in[0],
-                                axis && strncmp(axis, "axis=None", 9) != 0 ? atoi(axis + 5) : DT_NO_AXIS);
+    if (!op)
+        differs(s->v, "unknown wording of a merge_fn, '%s': %s", fn ? fn : "?", p ? "it reduces nothing" : why);
+    else
+        expect_ok(s->v, "merge_fn", reduce_op_of(op->kind == PY_STRING ? op->text : py_name(op), &how));
+    m->out[0] = dt_merge_reduce(how, m->in[0], !axis || py_is(axis, "None") ? DT_NO_AXIS : axis->kind == PY_UNARY ? -(int)axis->in[0]->number : (int)axis->number);
+    py_free(p);
 }
 
 static void merge_call(dt_trace *t, void *user)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors between JSON and the library. */
-#include "conformance.h"
+#include "pipelines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,20 +8,20 @@
 
 enum { MOST_AXES = 8 };
 
-static const char *const names[] = { [DT_BOOL] = "bool", [DT_UINT8] = "uint8", [DT_INT8] = "int8", [DT_INT16] = "int16",
+static const char *const dtypes[] = { [DT_BOOL] = "bool", [DT_UINT8] = "uint8", [DT_INT8] = "int8", [DT_INT16] = "int16",
                                      [DT_INT32] = "int32", [DT_INT64] = "int64", [DT_FLOAT32] = "float32", [DT_FLOAT64] = "float64",
                                      [DT_UINT16] = "uint16", [DT_UINT32] = "uint32", [DT_UINT64] = "uint64", [DT_FLOAT16] = "float16",
                                      [DT_BFLOAT16] = "bfloat16" };
 
 const char *dtype_name(dt_dtype t)
 {
-    return names[t];
+    return dtypes[t];
 }
 
 static bool dtype_of(const char *name, dt_dtype *out)
 {
-    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 0; name && i < sizeof dtypes / sizeof *dtypes; i++)
+        if (strcmp(dtypes[i], name) == 0) {
             *out = (dt_dtype)i;
             return true;
         }
@@ -144,8 +144,80 @@ static int64_t get_integer(const void *data, dt_dtype t, size_t i)
     return t == DT_INT64 ? ((const int64_t *)data)[i] : (int64_t)get(data, t, i);
 }
 
+/* ---- arrays written as such: 1.5, [[1, 2], [3, 4]], "np.ones((2, 3))" ---- */
+
+/* Numbers one after the other, sizes of the first of each; false where rows differ. */
+static bool flatten(const json_t *j, int depth, json_t *shape, json_t *data)
+{
+    if (!json_is_array(j)) {
+        json_array_append(data, (json_t *)j);
+        return depth == (int)json_array_size(shape) && (json_is_number(j) || json_is_boolean(j) || json_is_string(j));
+    }
+    if (depth == (int)json_array_size(shape) && json_array_size(data) == 0)
+        json_array_append_new(shape, json_integer((json_int_t)json_array_size(j)));
+    bool same = json_integer_value(json_array_get(shape, (size_t)depth)) == (json_int_t)json_array_size(j);
+    for (size_t i = 0; same && i < json_array_size(j); i++)
+        same = flatten(json_array_get(j, i), depth + 1, shape, data);
+    return same;
+}
+
+/* Python's numbers are int32 and float32 tensors. */
+static const char *dtype_of_numbers(const json_t *data)
+{
+    bool real = json_array_size(data) == 0;
+    for (size_t i = 0; i < json_array_size(data); i++)
+        real |= json_is_real(json_array_get(data, i)) || json_is_string(json_array_get(data, i));
+    return real ? "float32" : json_is_boolean(json_array_get(data, 0)) ? "bool" : "int32";
+}
+
+/* The TENSOR that an array, or a TENSOR without a dtype, stands for; NULL: it is neither. */
+static json_t *as_tensor(const json_t *j)
+{
+    json_t *shape = json_array(), *data = json_array();
+    const json_t *given = json_object_get(j, "data");
+
+    if (given && !json_object_get(j, "dtype")) {
+        json_decref(data);
+        json_decref(shape);
+        return json_pack("{s:O,s:s,s:O}", "shape", json_object_get(j, "shape"), "dtype", dtype_of_numbers(given), "data", given);
+    }
+    bool plain = !json_is_object(j) && !json_is_string(j) && !json_is_null(j) && flatten(j, 0, shape, data);
+    json_t *out = plain ? json_pack("{s:O,s:s,s:O}", "shape", shape, "dtype", dtype_of_numbers(data), "data", data) : NULL;
+    json_decref(data);
+    json_decref(shape);
+    return out;
+}
+
+static dt_tensor *tensor_of_text(verdict *v, const json_t *j)
+{
+    const char *why;
+    py *p = py_read(json_string_value(j), &why);
+    dt_status *s = NULL;
+    dt_tensor *t = p ? tensor_of_words(v, p, &s) : NULL;
+
+    if (!p)
+        differs(v, "unknown wording of a value, '%s': %s", json_string_value(j), why);
+    expect_ok(v, "a value", s);
+    py_free(p);
+    return t;
+}
+
+static bool is_written_out(const json_t *j)
+{
+    return json_object_get(j, "shape") && json_object_get(j, "dtype");
+}
+
 dt_tensor *tensor_of(verdict *v, const json_t *j)
 {
+    if (json_is_string(j))
+        return tensor_of_text(v, j);
+    json_t *written = is_written_out(j) ? NULL : as_tensor(j);
+    if (written) {
+        dt_tensor *made = tensor_of(v, written);
+        json_decref(written);
+        return made;
+    }
+
     const json_t *shape = json_object_get(j, "shape"), *data = json_object_get(j, "data");
     int64_t dims[MOST_AXES];
     size_t rank = json_array_size(shape), n = json_array_size(data), elements = 1;
@@ -205,6 +277,13 @@ json_t *json_of_tensor(const dt_tensor *t)
 /* Type and shape first, since numbers of another shape say little; then the worst element. */
 void expect_tensor(verdict *v, const char *what, const json_t *want, const dt_tensor *got, tolerance tol)
 {
+    json_t *typed = is_written_out(want) || !got ? NULL : as_tensor(want); /* an array has no dtype of its own */
+    if (typed) {
+        json_object_set_new(typed, "dtype", json_string(dtype_name(dt_tensor_dtype(got))));
+        expect_tensor(v, what, typed, got, tol);
+        json_decref(typed);
+        return;
+    }
     dt_tensor *w = tensor_of(v, want);
     double worst = 0, a = 0, b = 0;
     size_t at = 0;

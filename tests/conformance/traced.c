@@ -11,8 +11,10 @@ static dt_value unknown(const traced_words *w, const char *what, const char *nam
     return (dt_value){ 0 };
 }
 
-static int axis_of(const py *p)
+static int axis_of(const traced_words *w, const py *p)
 {
+    if (py_is(p, "axis"))
+        return w->axis;
     return !p || py_is(p, "None") ? DT_NO_AXIS : p->kind == PY_UNARY ? -(int)p->in[0]->number : (int)p->number;
 }
 
@@ -93,11 +95,11 @@ static dt_value call(const traced_words *w, const py *p)
     if (!first)
         return unknown(w, "a call without arguments,", name);
     if (strcmp(name, "all_gather") == 0)
-        return dt_all_gather(traced_value(w, first), axis ? axis_of(axis) : 0);
+        return dt_all_gather(traced_value(w, first), axis ? axis_of(w, axis) : w->axis);
     if (strcmp(name, "reduce_sum") == 0 || strcmp(name, "sum") == 0)
-        return dt_reduce_sum(traced_value(w, first), axis_of(axis));
+        return dt_reduce_sum(traced_value(w, first), axis_of(w, axis));
     if (strcmp(name, "reduce_mean") == 0 || strcmp(name, "mean") == 0)
-        return dt_reduce_mean(traced_value(w, first), axis_of(axis));
+        return dt_reduce_mean(traced_value(w, first), axis_of(w, axis));
     if (strcmp(name, "square") == 0)
         return dt_multiply(traced_value(w, first), traced_value(w, first));
     if (strcmp(name, "add") == 0 && second)

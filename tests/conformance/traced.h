@@ -11,6 +11,7 @@ typedef struct traced_words {
     dt_trace *trace;
     dt_value x;     /* the argument, whatever name the words give it; trace NULL: there is none */
     dt_dtype dtype; /* its own, which numbers beside it take */
+    int axis;       /* what "axis" stands for in words */
     const char *op; /* what "op" stands for in words; NULL: nothing */
 } traced_words;
 

@@ -365,13 +365,15 @@ static void run_other_strategy(const golden_case *c, verdict *v)
 /* "v created outside scope; S.run(v.assign_add(1.0))" */
 static void run_plain(const golden_case *c, verdict *v)
 {
-    const char *program = text_at(c->in, "program"), *call = strstr(program, "v.assign"), *number = call ? strchr(call, '(') : NULL;
+    const char *program = text_at(c->in, "program"), *call = strstr(program, ".assign"), *number = call ? strchr(call, '(') : NULL;
     dt_strategy *strategy = strategy_of(v, json_object_get(c->in, "strategy"));
-    writing w = { .number = true, .method = !call ? DT_ASSIGN_ADD : strncmp(call, "v.assign_add", 12) == 0 ? DT_ASSIGN_ADD
-                                          : strncmp(call, "v.assign_sub", 12) == 0 ? DT_ASSIGN_SUB : DT_ASSIGN,
+    writing w = { .number = true, .method = !call ? DT_ASSIGN_ADD : strncmp(call, ".assign_add", 11) == 0 ? DT_ASSIGN_ADD
+                                          : strncmp(call, ".assign_sub", 11) == 0 ? DT_ASSIGN_SUB : DT_ASSIGN,
                   .value = number ? strtod(number + 1, NULL) : 1 };
     dt_tensor *t = NULL, *now = NULL;
 
+    if (!call)
+        differs(v, "unknown wording '%s': expected v.assign, v.assign_add or v.assign_sub in run", program);
     if (!strategy)
         return;
     expect_ok(v, "tensor", dt_tensor_create(&t, DT_FLOAT32, 0, NULL, &(float){ 1 }));
