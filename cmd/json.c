@@ -35,7 +35,9 @@ static void put_string(FILE *to, const char *text)
         size_t n = text_next(text, &code);
         if (n == 0)
             fputs("\\ufffd", to);
-        else if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
+        else if (code > 0xffff && dt_is_unseen(code))
+            fprintf(to, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)), (unsigned)(0xdc00 + (code & 0x3ff)));
+        else if (dt_is_unseen(code))
             fprintf(to, "\\u%04x", (unsigned)code);
         else
             fprintf(to, "%s%.*s", code == '"' || code == '\\' ? "\\" : "", (int)n, text);

@@ -67,17 +67,35 @@ size_t text_next(const char *text, uint32_t *code)
     return *code < least[more] || *code > 0x10ffff || surrogate ? 0 : more + 1;
 }
 
+static void put_escape(FILE *to, uint32_t code)
+{
+    fprintf(to, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+}
+
+/* What may stay is written in one piece. */
+static void put_filtered(FILE *to, const char *text, const char *kept)
+{
+    for (const char *plain = text;; text = plain) {
+        uint32_t code = 0;
+        size_t n = 0;
+        while (*plain && (n = text_next(plain, &code)) > 0 && (!dt_is_unseen(code) || (n == 1 && strchr(kept, *plain))))
+            plain += n;
+        fwrite(text, 1, (size_t)(plain - text), to);
+        if (!*plain)
+            return;
+        put_escape(to, n ? code : (unsigned char)*plain);
+        plain += n ? n : 1;
+    }
+}
+
 void put_shown(FILE *to, const char *text)
 {
-    while (*text) {
-        uint32_t code;
-        size_t n = text_next(text, &code);
-        if (n && code >= 0x20 && (code < 0x7f || code > 0x9f))
-            fwrite(text, 1, n, to);
-        else
-            fprintf(to, "\\x%02x", n ? (unsigned)code : (unsigned)(unsigned char)*text);
-        text += n ? n : 1;
-    }
+    put_filtered(to, text, "");
+}
+
+void put_shown_lines(FILE *to, const char *text)
+{
+    put_filtered(to, text, "\n\t");
 }
 
 void put_word(FILE *to, const char *word)
@@ -149,7 +167,7 @@ void put_shortest(FILE *to, double value)
     fputs(digits, to);
 }
 
-enum { LONG_LINE = 90 };
+enum { LONG_LINE = 64 };
 
 /* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a line that is prose. */
 static int hanging_indent(const char *line, int n)

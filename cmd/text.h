@@ -20,7 +20,8 @@ char *text_copy(const char *text);
 /* realloc, which ends the program likewise. */
 void *grow(void *old, size_t size);
 
-void put_shown(FILE *to, const char *text);  /* control characters and bytes that are no UTF-8 as \xNN */
+void put_shown(FILE *to, const char *text);  /* characters that dt_is_unseen and bytes that are not UTF-8 as \xNN or \uNNNN */
+void put_shown_lines(FILE *to, const char *text); /* the same, but lines and tabs stay */
 void put_word(FILE *to, const char *word);   /* quoted for a shell where it must be */
 void put_grouped(FILE *to, int64_t n);       /* 60,000 */
 void put_bytes(FILE *to, double bytes);      /* 1.6 MiB */

@@ -17,7 +17,9 @@ static void put_quoted(dt_str *out, const char *text)
             length = 1;
         } else if (code == '"' || code == '\\') {
             dt_str_printf(out, "\\%c", (int)code);
-        } else if (code < 0x20 || code == 0x7f) {
+        } else if (code > 0xffff && dt_is_unseen(code)) {
+            dt_str_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+        } else if (dt_is_unseen(code)) {
             dt_str_printf(out, "\\u%04" PRIx32, code);
         } else {
             dt_str_add(out, text, length);

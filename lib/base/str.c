@@ -155,16 +155,35 @@ size_t dt_utf8_count(const char *text, size_t n)
     return count;
 }
 
-/* One character of text[0..n), made fit for a terminal: controls (C0, DEL and C1, which some terminals obey) and bytes
- * that are not UTF-8 become \xNN. Returns the bytes eaten. */
+DT_API bool dt_is_unseen(uint32_t code)
+{
+    static const struct { uint32_t first, last; } ranges[] = {
+        {0x00, 0x1f}, {0x7f, 0x9f},          /* C0, DEL, C1, which some terminals obey */
+        {0xad, 0xad}, {0x61c, 0x61c},        /* soft hyphen, Arabic letter mark */
+        {0x180e, 0x180e}, {0x200b, 0x200f},  /* of no width; marks of direction */
+        {0x2028, 0x202e}, {0x2060, 0x206f},  /* separators of lines; embeddings, overrides and isolates of direction */
+        {0xd800, 0xdfff}, {0xfeff, 0xfeff},  /* halves of a pair; byte order mark */
+        {0xfff9, 0xfffb}, {0xfffe, 0xffff},  /* annotations; no characters */
+        {0xe0000, 0xe007f},                  /* tags */
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && code >= ranges[i].first; i++)
+        if (code <= ranges[i].last)
+            return true;
+    return code > 0x10ffff;
+}
+
+/* One character of text[0..n), made fit for a terminal: \xNN, \uNNNN or \UNNNNNNNN for one that is unseen and for bytes that
+ * are not UTF-8. Returns the bytes eaten. */
 static size_t add_escaped_char(dt_str *s, const char *text, size_t n)
 {
-    uint32_t code;
+    uint32_t code = 0;
     size_t length = dt_utf8_next(text, n, &code);
-    if (length && code >= 0x20 && (code < 0x7f || code > 0x9f))
+    if (length == 0)
+        dt_str_printf(s, "\\x%02x", (unsigned)(unsigned char)text[0]);
+    else if (!dt_is_unseen(code))
         dt_str_add(s, text, length);
     else
-        dt_str_printf(s, "\\x%02x", length ? (unsigned)code : (unsigned)(unsigned char)text[0]);
+        dt_str_printf(s, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
     return length ? length : 1;
 }
 

@@ -37,7 +37,7 @@ void dt_str_float(dt_str *s, float x);
 void dt_str_grouped(dt_str *s, int64_t n);
 /* 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
-/* Appends text with control characters as \xNN and at most `limit` characters of it, then "..." */
+/* Appends text with what dt_is_unseen, and bytes that are not UTF-8, as \xNN or \uNNNN, and at most `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 character of a code that is one's. */

@@ -56,6 +56,9 @@ DT_API int dt_report(dt_status *s);
 DT_API const char *dt_explain(int number);
 /* The entry of names[n] nearest to `name` by edit distance (letter case is ignored), or NULL if none is near: "did you mean". */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
+/* Whether a terminal or a page must not get the character of this code as it is: control characters (C0, DEL, C1), line separators, and characters
+ * that are invisible or change the direction of the text after them. */
+DT_API bool dt_is_unseen(uint32_t code);
 
 /* ---- tensors and distributed values ------------------------------------------------------------------------------- */
 

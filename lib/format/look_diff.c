@@ -9,6 +9,8 @@
 #include "format/contents.h"
 #include "op/cells.h"
 
+enum { LONGEST_SHOWN = 4096 };
+
 typedef struct diff {
     double within;
     bool json, differ;
@@ -38,6 +40,13 @@ static distance measure(const dt_view *a, const dt_view *b)
 
 /* ---- lines ---- */
 
+static void put_name(diff *d, const char *name, int width)
+{
+    size_t from = d->out.size;
+    dt_str_escaped(&d->out, name, strlen(name), LONGEST_SHOWN);
+    dt_str_pad(&d->out, from, width);
+}
+
 static void put_word(diff *d, const char *name, const char *word, const char *with)
 {
     dt_json j = {.out = &d->out};
@@ -49,7 +58,10 @@ static void put_word(diff *d, const char *name, const char *word, const char *wi
         dt_json_close(&j, '}');
         dt_str_putc(&d->out, '\n');
     } else {
-        dt_str_printf(&d->out, "%-40s %s%s\n", name, word, with);
+        put_name(d, name, 40);
+        dt_str_printf(&d->out, " %s", word);
+        put_name(d, with, 0);
+        dt_str_putc(&d->out, '\n');
     }
 }
 
@@ -65,7 +77,8 @@ static void put_distance(diff *d, const char *name, const distance *far)
         dt_json_close(&j, '}');
         dt_str_putc(&d->out, '\n');
     } else {
-        dt_str_printf(&d->out, "%-40s %" PRId64 " value%s, at most %.4g, relative %.4g\n", name, far->values, far->values == 1 ? "" : "s", far->absolute,
+        put_name(d, name, 40);
+        dt_str_printf(&d->out, " %" PRId64 " value%s, at most %.4g, relative %.4g\n", far->values, far->values == 1 ? "" : "s", far->absolute,
                       far->relative);
     }
 }

@@ -3,10 +3,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "format/contents.h"
 #include "op/cells.h"
+
+enum { LONGEST_SHOWN = 4096 };
 
 /* Over the values that are finite; their norm is the root of the sum of squares. */
 typedef struct figures {
@@ -38,22 +41,34 @@ static figures measure(const dt_view *v)
 
 /* ---- as text ---- */
 
+/* Names are a file's words: a line end in one must not begin a line. */
+static void put_name(const char *name, dt_str *out)
+{
+    dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
+}
+
 static void print_state(const dt_checkpoint *c, dt_str *out)
 {
     const dt_state_file *s = &c->state;
-    dt_str_printf(out, "path     %s\n", c->path);
+    dt_str_puts(out, "path     ");
+    put_name(c->path, out);
+    dt_str_putc(out, '\n');
     if (c->only_weights)
         return;
     dt_str_printf(out, "step     %" PRId64 ", %" PRId64 " epoch%s done%s\n", s->step, s->epoch, s->epoch == 1 ? "" : "s", s->finished ? ", finished" : "");
-    dt_str_printf(out, "weights  sha %s\n", s->weights_sha256 ? s->weights_sha256 : "?");
-    dt_str_printf(out, "job      sha %s, seed %" PRIu64 "\n", s->job_sha256 ? s->job_sha256 : "?", s->seed);
-    dt_str_printf(out, "kernels  %s\n", s->kernels && *s->kernels ? s->kernels : "not known");
+    dt_str_puts(out, "weights  sha ");
+    put_name(s->weights_sha256 ? s->weights_sha256 : "?", out);
+    dt_str_puts(out, "\njob      sha ");
+    put_name(s->job_sha256 ? s->job_sha256 : "?", out);
+    dt_str_printf(out, ", seed %" PRIu64 "\nkernels  ", s->seed);
+    put_name(s->kernels && *s->kernels ? s->kernels : "not known", out);
+    dt_str_putc(out, '\n');
 }
 
 static void print_tensor(const dt_stored_array *a, const figures *f, dt_str *out)
 {
     size_t from = out->size;
-    dt_str_puts(out, a->name);
+    put_name(a->name, out);
     dt_str_pad(out, from, 36);
     dt_str_printf(out, " %-8s ", a->dtype);
     dt_shape_print(&a->type, out);

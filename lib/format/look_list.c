@@ -79,8 +79,9 @@ static void print_item(const dt_listed *x, json_t *line, dt_str *out)
         return;
     }
     dt_str_bytes(&size, (double)x->bytes);
-    dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha %.12s", x->state.step, when(x, text), dt_str_text(&size),
-                  x->state.weights_sha256 ? x->state.weights_sha256 : "?");
+    const char *sha = x->state.weights_sha256 ? x->state.weights_sha256 : "?";
+    dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha ", x->state.step, when(x, text), dt_str_text(&size));
+    dt_str_escaped(out, sha, strnlen(sha, 12), 12);
     dt_str_release(&size);
     print_metrics(line, out);
     dt_str_puts(out, x->state.finished ? "  finished\n" : "\n");

@@ -20,13 +20,6 @@ static const char *entity(uint32_t c)
     }
 }
 
-/* Control characters, and those that change the direction of what follows. */
-static bool is_unseen(uint32_t c)
-{
-    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069) || c == 0xfeff || c == 0xfffe || c == 0xffff;
-}
-
 void dt_html_text(dt_str *out, const char *text)
 {
     size_t left = text ? strlen(text) : 0;
@@ -35,8 +28,8 @@ void dt_html_text(dt_str *out, const char *text)
         size_t n = dt_utf8_next(text, left, &c);
         if (n == 0)
             dt_str_puts(out, "\xef\xbf\xbd");
-        else if (is_unseen(c))
-            dt_str_printf(out, "\\u%04x", (unsigned)c);
+        else if (dt_is_unseen(c) && c != '\n' && c != '\t')
+            dt_str_escaped(out, text, n, 1);
         else if (entity(c))
             dt_str_puts(out, entity(c));
         else

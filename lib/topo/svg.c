@@ -252,11 +252,15 @@ static void put_panel(sheet *s, int z)
 
 static void put_escaped(sheet *s, const char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '<' || text[i] == '&')
-            dt_str_puts(s->out, text[i] == '<' ? "&lt;" : "&amp;");
-        else
-            dt_str_putc(s->out, text[i]);
+    for (size_t i = 0; i < n;) {
+        size_t plain = i;
+        while (plain < n && text[plain] != '<' && text[plain] != '&')
+            plain++;
+        dt_str_escaped(s->out, text + i, plain - i, n);
+        if (plain < n)
+            dt_str_puts(s->out, text[plain] == '<' ? "&lt;" : "&amp;");
+        i = plain + 1;
+    }
 }
 
 /* Lines of words under the panels. */

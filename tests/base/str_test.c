@@ -117,6 +117,10 @@ static void test_escaped(void **state)
         {"gr\xc3\xb6\xc3\x9f" "er", 4, "gr\xc3\xb6\xc3\x9f..."},
         {"\xc2\x9b" "2J", 80, "\\x9b2J"}, /* C1: some terminals take it for ESC [ */
         {"\x9b" "2J\xff", 80, "\\x9b2J\\xff"},
+        {"a\xe2\x80\xae" "b\xe2\x80\xa8" "c\xe2\x81\xa6", 80, "a\\u202eb\\u2028c\\u2066"}, /* another direction, another line */
+        {"\xd8\x9c\xc2\xad\xef\xbb\xbf", 80, "\\u061c\\xad\\ufeff"},
+        {"\xf3\xa0\x81\x81", 80, "\\U000e0041"}, /* a tag: text that nobody sees */
+        {"\xe2\x80\xa6 \xf0\x9f\x90\x88", 80, "\xe2\x80\xa6 \xf0\x9f\x90\x88"}, /* an ellipsis, a cat */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_str s = {0};
