@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain completions: what makes a shell complete our command lines, made from the tables that they are read by. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "complete.h"
@@ -35,17 +36,18 @@ static dt_status *find(const struct call *call, const struct shell **shell)
 static int run(const struct call *call)
 {
     const struct shell *shell = NULL;
-    struct keys keys;
     struct text t;
     dt_status *s = find(call, &shell);
     if (s)
         return out_error(call->out, s);
-    keys_open(&keys);
+    struct keys *keys = grow(NULL, sizeof *keys);
+    keys_open(keys);
     text_open(&t);
-    shell->print(t.to, &keys);
+    shell->print(t.to, keys);
     out_text(call->out, text_bytes(&t));
     text_close(&t);
-    keys_close(&keys);
+    keys_close(keys);
+    free(keys);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Reading files: nothing but regular ones, and never more than was asked for. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,14 +59,15 @@ static ssize_t read_fully(int fd, char *buffer, size_t room)
 /* Reads on until the end, whatever fstat said: files below /proc have size 0, and others grow. */
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out)
 {
-    char chunk[65536];
+    enum { CHUNK = 1 << 16 };
+    char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */
     dt_str limit_text = {0};
     dt_str_bytes(&limit_text, (double)limit);
     dt_status *s = NULL;
     ssize_t got = 1;
     bool large = (uint64_t)size > limit;
     while (!large && got > 0) {
-        got = read_fully(fd, chunk, sizeof chunk);
+        got = read_fully(fd, chunk, CHUNK);
         large = got > 0 && (size_t)got > limit - out->size;
         if (!large && got > 0)
             dt_str_add(out, chunk, (size_t)got);
@@ -75,6 +77,7 @@ static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit
     else if (got < 0)
         s = dt_fail_errno(DT_E_IO, path);
     dt_str_release(&limit_text);
+    free(chunk);
     return s;
 }
 

@@ -11,7 +11,7 @@
 
 #define BATCH_BYTES ((int64_t)4 << 20)
 
-enum { PIECE = 4096, SHOWN = 8, LARGEST_BATCH = 4096 };
+enum { PIECE = 1024, SHOWN = 8, LARGEST_BATCH = 4096 };
 
 typedef struct tally {
     double least, most, sum;

@@ -9,6 +9,7 @@
  * The text is read by a reader for this one form of dictionary: nothing in it is evaluated. Object arrays hold pickles and are
  * refused. NPZ is a ZIP archive of such files (numpy.savez): `train: {x: data.npz, y: data.npz/labels}`.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/array.h"
@@ -228,15 +229,18 @@ static dt_status *read_length(dt_inflow *f, const char *path, int version, int64
 
 dt_status *dt_npy_header(dt_inflow *f, const char *path, dt_header *out)
 {
-    char text[LONGEST_HEADER];
     int version = 0;
     int64_t at = 0, length = 0;
     *out = (dt_header){.wire = DT_WIRE_SAME};
     DT_TRY(read_magic(f, path, &version, &at));
     DT_TRY(read_length(f, path, version, &at, &length));
-    DT_TRY(dt_header_bytes(f, path, text, length, &at));
+    char *text = dt_alloc((size_t)length + 1);
+    dt_status *s = dt_header_bytes(f, path, text, length, &at);
     out->offset = at;
-    return read_dictionary(&(reader){.path = path, .at = text, .end = text + length, .out = out});
+    if (!s)
+        s = read_dictionary(&(reader){.path = path, .at = text, .end = text + length, .out = out});
+    free(text);
+    return s;
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)

@@ -265,9 +265,10 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
     DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
     DT_TRY(read_codes(r, r->tree, &x->paths, &x->tokens));
     const char *file = x->paths.v[0];
-    numbering numbers = {0};
-    dt_status *s = tokenize(r, x, &numbers);
-    numbering_release(&numbers);
+    numbering *numbers = dt_alloc(sizeof *numbers);
+    dt_status *s = tokenize(r, x, numbers);
+    numbering_release(numbers);
+    free(numbers);
     if (s)
         return s;
     x->count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;

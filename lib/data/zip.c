@@ -23,7 +23,7 @@ enum {
     LARGEST_DIRECTORY = 16 << 20,
     STORED = 0, DEFLATED = 8, ENCRYPTED = 1,
     ZIP64_EXTRA = 1,
-    PIECE = 65536,
+    PIECE = 8192,
 };
 
 typedef struct archive {

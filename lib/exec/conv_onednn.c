@@ -94,34 +94,37 @@ static geometry geometry_of(const dt_conv *c)
 static bool describe_forward(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl *out)
 {
     const dt_dnnl_api *a = p->dnnl;
-    dt_dnnl_op op;
     if (a->forward_3)
         return !a->forward_3(out, a->engine, FORWARD, DIRECT, p->x.h, w->h, NULL, p->y.h, g->stride, g->holes, g->low, g->high, a->own_scratchpad);
-    memset(&op, 0, sizeof op);
-    return !a->forward_2(op.bytes, FORWARD, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
-           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, NULL);
+    dt_dnnl_op *op = dt_alloc(sizeof *op);
+    bool ok = !a->forward_2(op->bytes, FORWARD, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+              !a->primitive_desc_2(out, op->bytes, a->own_scratchpad, a->engine, NULL);
+    free(op);
+    return ok;
 }
 
 static bool describe_data(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl hint, dt_dnnl *out)
 {
     const dt_dnnl_api *a = p->dnnl;
-    dt_dnnl_op op;
     if (a->data_3)
         return !a->data_3(out, a->engine, DIRECT, p->x.h, w->h, p->y.h, g->stride, g->holes, g->low, g->high, hint, a->own_scratchpad);
-    memset(&op, 0, sizeof op);
-    return !a->data_2(op.bytes, DIRECT, p->x.bytes, w->bytes, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
-           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, hint);
+    dt_dnnl_op *op = dt_alloc(sizeof *op);
+    bool ok = !a->data_2(op->bytes, DIRECT, p->x.bytes, w->bytes, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+              !a->primitive_desc_2(out, op->bytes, a->own_scratchpad, a->engine, hint);
+    free(op);
+    return ok;
 }
 
 static bool describe_weights(const plan *p, const dt_dnnl_desc *w, const geometry *g, dt_dnnl hint, dt_dnnl *out)
 {
     const dt_dnnl_api *a = p->dnnl;
-    dt_dnnl_op op;
     if (a->weights_3)
         return !a->weights_3(out, a->engine, DIRECT, p->x.h, w->h, NULL, p->y.h, g->stride, g->holes, g->low, g->high, hint, a->own_scratchpad);
-    memset(&op, 0, sizeof op);
-    return !a->weights_2(op.bytes, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
-           !a->primitive_desc_2(out, op.bytes, a->own_scratchpad, a->engine, hint);
+    dt_dnnl_op *op = dt_alloc(sizeof *op);
+    bool ok = !a->weights_2(op->bytes, DIRECT, p->x.bytes, w->bytes, NULL, p->y.bytes, g->stride, g->holes, g->low, g->high) &&
+              !a->primitive_desc_2(out, op->bytes, a->own_scratchpad, a->engine, hint);
+    free(op);
+    return ok;
 }
 
 static bool is_fast(const plan *p)

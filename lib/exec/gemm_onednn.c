@@ -47,13 +47,12 @@ static matrix matrix_of(int64_t rows, int64_t columns, bool transposed, int64_t 
 
 static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt_dnnl attr, dt_dnnl *out)
 {
-    dt_dnnl_op op;
-
     if (a->matmul_desc_3)
         return !a->matmul_desc_3(out, a->engine, md[0].h, md[1].h, NULL, md[2].h, attr);
-    memset(&op, 0, sizeof op);
-    return !a->matmul_desc_2(op.bytes, md[0].bytes, md[1].bytes, NULL, md[2].bytes) &&
-           !a->primitive_desc_2(out, op.bytes, attr, a->engine, NULL);
+    dt_dnnl_op *op = dt_alloc(sizeof *op);
+    bool ok = !a->matmul_desc_2(op->bytes, md[0].bytes, md[1].bytes, NULL, md[2].bytes) && !a->primitive_desc_2(out, op->bytes, attr, a->engine, NULL);
+    free(op);
+    return ok;
 }
 
 /* "And add what is there." The attribute keeps a copy of the list. */
@@ -90,10 +89,9 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     const dt_dnnl_api *a = l->state;
     plan *p = dt_alloc(sizeof *p);
     matrix m[3] = { matrix_of(g->m, g->k, g->trans_a, g->lda), matrix_of(g->k, g->n, g->trans_b, g->ldb), matrix_of(g->m, g->n, false, g->ldc) };
-    dt_dnnl_desc md[3];
+    dt_dnnl_desc *md = dt_alloc(3 * sizeof *md); /* the library needs the stack for itself */
     bool ok = true;
 
-    memset(md, 0, sizeof md);
     *p = (plan){ .dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0 };
     if (!p->empty) {
         for (int i = 0; ok && i < 3; i++)
@@ -102,6 +100,7 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
         for (int i = 0; i < 3; i++)
             dt_dnnl_forget(a, &md[i]);
     }
+    free(md);
     if (!ok) {
         release(p);
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN refuses the matrix product %lld x %lld x %lld", (long long)g->m, (long long)g->n,

@@ -26,7 +26,7 @@ typedef struct sheet {
 
 static void deflate_text(sheet *s, int flush)
 {
-    unsigned char buffer[CHUNK];
+    unsigned char buffer[8192];
 
     s->z.next_in = (unsigned char *)s->text.data;
     s->z.avail_in = (uInt)s->text.size;

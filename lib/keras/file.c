@@ -24,7 +24,7 @@ static const char member[] = "config.json";
 
 static dt_status *read_flow(dt_inflow *in, const char *path, dt_str *text)
 {
-    char piece[65536];
+    char piece[8192];
     int64_t got = 1;
     while (got > 0) {
         DT_TRY(dt_inflow_read(in, piece, sizeof piece, &got));

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 
-enum { LONGEST = 1 << 20, PIECE = 1 << 16 };
+enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...)
 {
