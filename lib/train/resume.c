@@ -54,6 +54,18 @@ static dt_status *same_lessons(const run *r, const dt_checkpoint *c)
                       "the files have changed since: start over with --fresh, or put the old ones back");
 }
 
+/* Files and their checksums can be replaced together; the hash of the weights is what the run announced when it saved them. */
+static dt_status *same_weights(const run *r, const dt_checkpoint *c)
+{
+    const dt_digest now = dt_weights_digest(r->model);
+    const char *then = c->state.weights_sha256;
+
+    if (!then || strcmp(then, now.hex) == 0)
+        return NULL;
+    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s", c->path, now.hex, then);
+    return dt_suggest(s, "the files were changed after they were saved: resume from an older checkpoint with --resume PATH, or start over with --fresh");
+}
+
 static void take_position(run *r, const dt_state_file *state)
 {
     dt_sums *sums = &r->at.sums;
@@ -77,6 +89,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
     DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
+    DT_TRY(same_weights(r, c));
     DT_TRY(dt_callbacks_restore(r, c));
     take_position(r, &c->state);
     r->checkpoint = dt_strdup(c->path);
