@@ -33,6 +33,7 @@ struct dt_tree {
     dt_place at;        /* of the value; width is the scalar's length */
     bool quoted;        /* a quoted or block scalar: always a string */
     const char *text;   /* scalar as written (escapes resolved) */
+    const char *recorded; /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
     int n;              /* items of a list, entries of a map */
     dt_tree **item;     /* list */
     dt_entry *entry;    /* map, in the order of the file */

@@ -20,7 +20,9 @@ static void print_scalar(const dt_tree *t, const char *key, dt_json *j)
     dt_look look = dt_look_at(t);
     int64_t n;
     double x;
-    if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n))
+    if (t->recorded)
+        dt_json_string(j, key, t->recorded);
+    else if (look == DT_LOOKS_INT && dt_parse_int64(t->text, &n))
         dt_json_int(j, key, n);
     else if (look == DT_LOOKS_REAL && dt_parse_double(t->text, &x))
         dt_json_double(j, key, x + 0.0); /* -0.0 is 0, as -0 is */

@@ -17,12 +17,45 @@ static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t s
     return NULL;
 }
 
+/* The file that was meant: job.yaml for job.yml, for job; "" if there is none. */
+static void find_other(const char *path, dt_str *other)
+{
+    static const char *const ends[] = {".yaml", ".yml"};
+    size_t stem = strlen(path);
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(ends[i]);
+        if (strlen(path) > n && strcmp(path + strlen(path) - n, ends[i]) == 0)
+            stem = strlen(path) - n;
+    }
+    for (int i = 0; i < 2; i++) {
+        dt_str_clear(other);
+        dt_str_add(other, path, stem);
+        dt_str_puts(other, ends[i]);
+        if (access(dt_str_text(other), R_OK) == 0)
+            return;
+    }
+    dt_str_clear(other);
+}
+
+static dt_status *name_other(dt_status *s, const char *path)
+{
+    dt_str other = {0};
+    if (dt_status_number(s) == DT_E_NO_INPUT)
+        find_other(path, &other);
+    if (other.size)
+        s = dt_suggest(s, "did you mean '%s'?", dt_str_text(&other));
+    dt_str_release(&other);
+    return s;
+}
+
 static dt_status *load_file(dt_arena *arena, const char *path, dt_source *s)
 {
     int fd;
     int64_t size;
     s->name = dt_arena_strdup(arena, path);
-    DT_TRY(dt_file_open(path, &fd, &size));
+    dt_status *missing = dt_file_open(path, &fd, &size);
+    if (missing)
+        return name_other(missing, path);
     dt_status *fault = load_open(arena, fd, path, size, s);
     close(fd);
     return fault;

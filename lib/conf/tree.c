@@ -391,7 +391,7 @@ static dt_status *syntax_error(reader *r)
 
 static dt_status *empty(const dt_source *source)
 {
-    return dt_fail(DT_E_EMPTY_JOB, &(dt_place){.source = source}, "the job is empty");
+    return dt_fail(DT_E_EMPTY_JOB, &(dt_place){.source = source, .line = 1, .col = 1}, "the job is empty");
 }
 
 static dt_status *read_events(reader *r)

@@ -39,7 +39,7 @@ static bool is_leaf(const dt_tree *t)
 /* As in a job file: a word as it was written, everything else as JSON, which YAML reads. */
 static void put_leaf(dt_str *out, const dt_tree *t)
 {
-    if (t->kind == DT_TREE_SCALAR && !t->quoted && is_plain(t->text))
+    if (t->kind == DT_TREE_SCALAR && !t->recorded && !t->quoted && is_plain(t->text))
         dt_str_puts(out, t->text);
     else
         dt_tree_print(t, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job as a handle: opened, asked, released. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "job/job.h"
 
@@ -32,12 +33,34 @@ static void print_resolved(dt_job *j)
     dt_str_release(&text);
 }
 
+/* A job that says nothing of replicas trains on this machine's cores. The default stands in the tree: it is recorded as if it had been written. */
+static void add_strategy(dt_job *j)
+{
+    dt_tree *given = dt_tree_get(j->tree, "strategy"), *type = dt_arena_new(j->arena, dt_tree);
+    dt_entry *only = dt_arena_new(j->arena, dt_entry);
+    *type = (dt_tree){.kind = DT_TREE_SCALAR, .text = "mirrored"};
+    *only = (dt_entry){.key = "type", .value = type};
+    const dt_tree strategy = {.kind = DT_TREE_MAP, .n = 1, .entry = only};
+    if (given && given->kind == DT_TREE_NULL)
+        *given = strategy;
+    if (given)
+        return;
+    dt_entry *all = dt_arena_array(j->arena, dt_entry, j->tree->n + 1);
+    if (j->tree->n > 0)
+        memcpy(all, j->tree->entry, sizeof *all * (size_t)j->tree->n);
+    dt_tree *added = dt_arena_new(j->arena, dt_tree);
+    *added = strategy;
+    all[j->tree->n++] = (dt_entry){.key = "strategy", .value = added};
+    j->tree->entry = all;
+}
+
 /* Faults of the file (78) come before devices that this machine does not have (69). */
 static dt_status *read_job(dt_job *j, const dt_job_source *source)
 {
     dt_status *missing = NULL, *faults = dt_job_read_tree(j, source);
     if (!j->tree)
         return faults;
+    add_strategy(j);
     dt_status_append(&faults, dt_job_substitute(j, source->path));
     dt_job_move_paths(j);
     dt_status *s = dt_job_recall_model(j);

@@ -36,6 +36,8 @@ struct dt_job { /* the public handle */
     const char *work_directory;  /* output does here: -C, or "" */
     const char *name;
     const char *run_dir;         /* output.dir as the job says it */
+    int n_variables;
+    dt_pair *variable;           /* of the environment, as written, and the values in paths, which no record holds */
     const char *json;            /* the tree as canonical JSON */
     dt_digest sha256;            /* of json */
 

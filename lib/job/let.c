@@ -59,6 +59,7 @@ dt_status *dt_let_find(dt_job *j, dt_substitution *c)
     c->used = dt_arena_array(c->arena, bool, let->n);
     for (; c->n_let < let->n; c->n_let++) {
         dt_status_append(&faults, check_let_name(&let->entry[c->n_let]));
+        c->key = "let";
         dt_status_append(&faults, dt_substitute(c, let->entry[c->n_let].value));
     }
     return faults;

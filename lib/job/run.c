@@ -67,7 +67,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
     dt_status *bad = dt_job_config_text(j, true, &config);
     if (!bad)
         bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
-                                       .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .told = told, .seed = j->seed, .run = o,
+                                       .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .n_hidden = j->n_variables, .hidden = j->variable, .told = told, .seed = j->seed, .run = o,
                                        .called_ns = called_ns, .faults = s->faults, .trace = j->trace});
     free(config);
     free(resume);

@@ -7,7 +7,7 @@
 
 #include "job/schema.h"
 
-#define WORD "\\{[A-Za-z_][A-Za-z0-9_]*\\}|\\$\\{"
+#define WORD "\\{[A-Za-z_][A-Za-z0-9_]*\\}"
 
 static void put_value(dt_json *j, const dt_field *f, bool null);
 

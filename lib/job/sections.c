@@ -26,7 +26,7 @@ static const dt_field top_fields[] = {
     DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "{word: value}: what '{word}' stands for in the job's texts"),
     DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
     SECTION(backend, "who computes: {type: cpu}; the strategy says it as well"),
-    SECTION(strategy, "how many replicas, on which devices"),
+    SECTION(strategy, "how many replicas, on which devices; not given: {type: mirrored}, a replica on each core"),
     SECTION(partition, "how values lie on the logical devices of a replica"),
     SECTION(reproducible, "{shards: 8}: the same bits on any number of machines"),
     SECTION(dataset, "examples, batches, their order"),
@@ -65,7 +65,7 @@ bool dt_job_needs(const char *key, dt_purpose purpose)
         const char *key;
         dt_purpose last; /* the last purpose, in their order, that needs it */
     } rows[] = {
-        {"strategy", DT_FOR_TOPOLOGY}, {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY},
+        {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY},
         {"compile", DT_FOR_EVALUATE},  {"fit", DT_FOR_FIT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -198,6 +198,11 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t)
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
+    if (!t->recorded || *t->recorded == '$') /* whether that is a whole path, the variable says */
+        return;
+    path = dt_path_join(directory, t->recorded);
+    t->recorded = dt_arena_strdup(j->arena, path);
+    free(path);
 }
 
 /* `validation: 1000` of synthetic data names no file. */

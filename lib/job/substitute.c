@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Substitution in the texts of a job: {name}, {run_dir}, ${VARIABLE}, ${VARIABLE:-default}, and the words of its `let` (let.c). Every other {word} is
- * an error, so that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace. First are
- * the values of let, then the name, then output.dir, which may use it, then all others, which may use both. What is substituted is not looked at
- * again.
+ * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let` (let.c), and in paths ${VARIABLE} and ${VARIABLE:-default}. Every other
+ * {word} is an error, so that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace.
+ * First are the values of let, then the name, then output.dir, which may use it, then all others, which may use both. What is substituted is not
+ * looked at again.
  *
- * The environment is input as files are: its values must be UTF-8 without control characters, and all texts together may not
- * grow beyond the size of a job file.
+ * The environment holds secrets, and what a run leaves behind is shared. So a path with ${VARIABLE} is two texts: its value, which files are opened
+ * by, and the text with ${VARIABLE} as it was written, which is all that hashes, checkpoints, records and reports know. Where a run's record says a
+ * path again, as in a warning, j->variable has what to put back. Values must be UTF-8 without control characters, and all texts together may not grow
+ * beyond the size of a job file.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -23,7 +25,18 @@ typedef struct piece {
     int depth;
 } piece;
 
-static dt_status *expand(dt_substitution *c, const piece *p, dt_str *out);
+typedef struct texts {
+    dt_str value, recorded;
+    bool differ;
+} texts;
+
+static void put(texts *out, const char *text, size_t n)
+{
+    dt_str_add(&out->value, text, n);
+    dt_str_add(&out->recorded, text, n);
+}
+
+static dt_status *expand(dt_substitution *c, const piece *p, texts *out);
 
 /* ---- {name} ---- */
 
@@ -54,23 +67,27 @@ static dt_status *unknown(const dt_substitution *c, const dt_place *at, const ch
     const char *nearest = dt_nearest(word, known, n);
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
     return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest)
-                   : dt_suggest(s, "known: {name}, {run_dir}, ${VARIABLE:-default}, the words of 'let'");
+                   : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, the words of 'let'");
 }
 
-static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, dt_str *out)
+static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, texts *out)
 {
     if (value->kind != DT_TREE_SCALAR)
         return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s: it cannot stand within a text", word, dt_tree_kind_name(value->kind));
-    dt_str_puts(out, value->text);
+    dt_str_puts(&out->value, value->text);
+    dt_str_puts(&out->recorded, value->recorded ? value->recorded : value->text);
+    out->differ |= value->recorded != NULL;
     return NULL;
 }
 
-static dt_status *put_word(const dt_substitution *c, const dt_place *at, const char *word, dt_str *out)
+static dt_status *put_word(const dt_substitution *c, const dt_place *at, const char *word, texts *out)
 {
     bool is_name = strcmp(word, "name") == 0;
     const char *value = is_name ? c->name : c->run_dir;
     if (is_variable(c->scope, word)) {
-        dt_str_printf(out, "{%s}", word);
+        put(out, "{", 1);
+        put(out, word, strlen(word));
+        put(out, "}", 1);
         return NULL;
     }
     const dt_tree *let = dt_let_value(c, word, strlen(word));
@@ -80,11 +97,51 @@ static dt_status *put_word(const dt_substitution *c, const dt_place *at, const c
         return unknown(c, at, word);
     if (!value)
         return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word, c->name ? "output.dir" : "name");
-    dt_str_puts(out, value);
+    const char *recorded = is_name ? value : c->recorded_dir;
+    dt_str_puts(&out->value, value);
+    dt_str_puts(&out->recorded, recorded ? recorded : value);
+    out->differ |= recorded && recorded != value;
     return NULL;
 }
 
 /* ---- ${VARIABLE} ---- */
+
+/* Where it is replaced. Values of `let` are looked at where they are used. */
+static bool is_path(const char *key)
+{
+    static const char *const keys[] = {"let", "output.dir", "model.init_from", "backend.plugin", "checkpoint.resume", "dataset.train",
+                                       "dataset.validation", "dataset.test"};
+    const size_t n = key ? strlen(key) : 0;
+    for (size_t i = 0; n && i < sizeof keys / sizeof *keys; i++) {
+        const size_t length = strlen(keys[i]);
+        if (strncmp(key, keys[i], length) == 0 && (key[length] == '\0' || key[length] == '.'))
+            return true;
+    }
+    static const char vocabulary[] = ".vocabulary"; /* a step of map takes a file for its words */
+    const size_t stem = strlen("dataset.map."), end = strlen(vocabulary);
+    return n > stem + end && strncmp(key, "dataset.map.", stem) == 0 && strcmp(key + n - end, vocabulary) == 0;
+}
+
+static dt_status *not_a_path(const dt_tree *t)
+{
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &t->at, "${VARIABLE} is replaced in paths only, got '%.80s'", t->text),
+                      "have the shell replace it: dtrain fit JOB key.path=\"$VARIABLE\"");
+}
+
+/* A value that occurs in paths: records have the variable in its place. */
+static void note_variable(dt_job *j, const char *variable, const char *value)
+{
+    dt_pair *all = dt_arena_array(j->arena, dt_pair, j->n_variables + 1);
+    for (int i = 0; i < j->n_variables; i++)
+        if (strcmp(j->variable[i].value, value) == 0)
+            return;
+    if (!*value)
+        return;
+    if (j->n_variables)
+        memcpy(all, j->variable, sizeof *all * (size_t)j->n_variables);
+    all[j->n_variables++] = (dt_pair){dt_arena_printf(j->arena, "${%s}", variable), dt_arena_strdup(j->arena, value)};
+    j->variable = all;
+}
 
 static dt_status *check_value(const dt_place *at, const char *variable, const char *value)
 {
@@ -117,7 +174,7 @@ static dt_status *malformed(const piece *p)
 }
 
 /* As in a shell, `:-` also stands for a variable that is there and empty. */
-static dt_status *put_variable(dt_substitution *c, const piece *p, dt_str *out)
+static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out)
 {
     size_t n = dt_word_length(p->from, p->to);
     const char *rest = p->from + n;
@@ -131,25 +188,32 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, dt_str *out)
         return dt_suggest(dt_fail(DT_E_SUBSTITUTION, p->at, "the environment has no variable '%.80s'", variable),
                           "a default is written ${%.80s:-default}", variable);
     DT_TRY(check_value(p->at, variable, value));
-    dt_str_puts(out, value);
+    dt_str_puts(&out->value, value);
+    note_variable(c->job, variable, value);
     return NULL;
 }
 
 /* ---- texts ---- */
 
-/* What begins at p->from with '{' or "${"; *end is behind it. */
-static dt_status *put_one(dt_substitution *c, const piece *p, dt_str *out, const char **end)
+/* What begins at p->from with '{' or "${"; *end is behind it. A variable is recorded as it stands, so that what is recorded is the same whether it is set
+ * or its default is taken. */
+static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end)
 {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
         if (!close)
             return dt_fail(DT_E_SUBSTITUTION, p->at, "'${' is never closed");
         *end = close + 1;
-        return put_variable(c, &(piece){p->at, p->from + 2, close, p->depth}, out);
+        size_t before = out->recorded.size;
+        DT_TRY(put_variable(c, &(piece){p->at, p->from + 2, close, p->depth}, out));
+        out->recorded.size = before;
+        dt_str_add(&out->recorded, p->from, (size_t)(*end - p->from));
+        out->differ = true;
+        return NULL;
     }
     size_t n = dt_word_length(p->from + 1, p->to);
     if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') { /* no substitution, just a bracket */
-        dt_str_putc(out, '{');
+        put(out, "{", 1);
         *end = p->from + 1;
         return NULL;
     }
@@ -157,7 +221,7 @@ static dt_status *put_one(dt_substitution *c, const piece *p, dt_str *out, const
     return put_word(c, p->at, dt_arena_printf(c->arena, "%.*s", (int)n, p->from + 1), out);
 }
 
-static dt_status *expand(dt_substitution *c, const piece *p, dt_str *out)
+static dt_status *expand(dt_substitution *c, const piece *p, texts *out)
 {
     if (p->depth > MOST_DEPTH)
         return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels", MOST_DEPTH);
@@ -166,18 +230,11 @@ static dt_status *expand(dt_substitution *c, const piece *p, dt_str *out)
         if (begins)
             DT_TRY(put_one(c, &(piece){p->at, at, p->to, p->depth}, out, &at));
         else
-            dt_str_putc(out, *at++);
-        if (c->bytes + out->size > MOST_BYTES)
+            put(out, at++, 1);
+        if (c->bytes + out->value.size + out->recorded.size > MOST_BYTES)
             return dt_fail(DT_E_JOB_LIMIT, p->at, "substitutions make the job larger than 1 MiB");
     }
     return NULL;
-}
-
-/* A text that is nothing but one variable gets its type from the field, as if its value stood there: epochs: "${EPOCHS:-5}". */
-static bool is_one_variable(const char *text)
-{
-    size_t n = strlen(text);
-    return n > 3 && text[0] == '$' && text[1] == '{' && closing(text + 2, text + n) == text + n - 1;
 }
 
 /* The value of let that the text is and nothing else; NULL: it is something else. */
@@ -202,8 +259,13 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
     c->bytes += NODE_BYTES * count_nodes(value);
     if (c->bytes > MOST_BYTES)
         return dt_fail(DT_E_JOB_LIMIT, &t->at, "substitutions make the job larger than 1 MiB");
+    const dt_place used = t->at;
     *t = *dt_tree_copy(c->arena, value);
-    return NULL;
+    if (!t->recorded || is_path(c->key))
+        return NULL;
+    t->text = t->recorded;
+    t->at = used;
+    return not_a_path(t);
 }
 
 /* Texts of a model that Keras wrote stand in no line of a job file; they mean what they say. */
@@ -214,19 +276,27 @@ static bool is_of_keras(const dt_tree *t)
 
 static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 {
-    dt_str text = {0};
+    texts text = {0};
     if (!strchr(t->text, '{') || is_of_keras(t))
         return NULL;
     const dt_tree *value = whole_value(c, t->text);
     if (value)
         return take_value(c, t, value);
+    if (strstr(t->text, "${") && !is_path(c->key))
+        return not_a_path(t);
     dt_status *s = expand(c, &(piece){&t->at, t->text, t->text + strlen(t->text), 0}, &text);
-    c->bytes += text.size;
+    c->bytes += text.value.size;
     if (!s) {
-        t->quoted &= !is_one_variable(t->text);
-        t->text = dt_arena_strdup(c->arena, dt_str_text(&text));
+        t->text = dt_arena_strdup(c->arena, dt_str_text(&text.value));
+        t->recorded = text.differ ? dt_arena_strdup(c->arena, dt_str_text(&text.recorded)) : NULL;
+        t->quoted |= text.differ; /* a path, whatever the value looks like */
     }
-    dt_str_release(&text);
+    if (t->recorded && !is_path(c->key)) { /* a word of let, or the run's directory */
+        t->text = t->recorded;
+        s = not_a_path(t);
+    }
+    dt_str_release(&text.value);
+    dt_str_release(&text.recorded);
     return s;
 }
 
@@ -240,9 +310,12 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
     if (strcmp(e->key, "match") == 0 || strcmp(e->key, "filepath") == 0)
         return NULL;
     dt_status *faults = dt_let_check_variables(c, variables);
+    const char *above = c->key;
+    c->key = above && *above ? dt_arena_printf(c->arena, "%s.%s", above, e->key) : e->key;
     c->scope = variables ? &inner : outer;
     dt_status_append(&faults, dt_substitute(c, e->value));
     c->scope = outer;
+    c->key = above;
     return faults;
 }
 
@@ -288,6 +361,7 @@ static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path)
     c->done[0] = given ? t : NULL;
     j->name = name_of_file(j->arena, path);
     if (given && t->kind == DT_TREE_SCALAR) {
+        c->key = "name";
         DT_TRY(substitute_text(c, t));
         j->name = t->text;
     }
@@ -306,20 +380,23 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c)
     if (!t || t->kind != DT_TREE_SCALAR)
         return NULL;
     c->done[1] = t;
+    c->key = "output.dir";
     DT_TRY(substitute_text(c, t));
     j->run_dir = t->text;
+    c->recorded_dir = t->recorded;
     return NULL;
 }
 
 /* What is planned may have another value, of --tpu or --what-if, where a word of `let` was. */
 dt_status *dt_job_substitute(dt_job *j, const char *path)
 {
-    dt_substitution c = {.arena = j->arena};
+    dt_substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = dt_let_find(j, &c);
     dt_status_append(&faults, find_name(j, &c, path));
     c.name = j->name;
     dt_status_append(&faults, find_run_dir(j, &c));
     c.run_dir = j->run_dir;
+    c.key = NULL;
     dt_status_append(&faults, dt_substitute(&c, j->tree));
     return faults ? faults : dt_let_check_used(j, &c);
 }

@@ -83,7 +83,7 @@ static void put_subtitle(const dt_report_pages *p, dt_str *out)
         dt_str_puts(out, ", ");
     }
     if (p->n == 1)
-        dt_html_text(out, p->run[0].path);
+        dt_html_text(out, p->run[0].shown);
     else
         dt_str_printf(out, "%d runs", p->n);
     dt_str_puts(out, "</p>");

@@ -240,6 +240,30 @@ static void take_job(dt_report_run *r)
         r->weights_sha256 = c->state.weights_sha256;
 }
 
+/* What is written into the run's directory must not say what the environment held. */
+static void take_shown(dt_report_run *r)
+{
+    const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
+    const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;
+    r->shown = dir && strstr(dir, "${") ? dt_arena_strdup(r->arena, dir) : r->path;
+}
+
+const char *dt_report_shown(const dt_report_run *r, const char *text)
+{
+    dt_str shown = {0};
+    const size_t n = strlen(r->path);
+    if (r->shown == r->path || n == 0)
+        return text;
+    for (const char *found; (found = strstr(text, r->path)); text = found + n) {
+        dt_str_add(&shown, text, (size_t)(found - text));
+        dt_str_puts(&shown, r->shown);
+    }
+    dt_str_puts(&shown, text);
+    text = dt_arena_strdup(r->arena, dt_str_text(&shown));
+    dt_str_release(&shown);
+    return text;
+}
+
 static void take_label(dt_report_run *r)
 {
     const char *name = r->start ? dt_report_text(r->start, "name") : r->job ? dt_report_text(r->job, "name") : NULL;
@@ -268,6 +292,7 @@ static dt_status *read_all(dt_report_run *r)
     r->running = is_locked(r->path);
     take_time(r);
     take_job(r);
+    take_shown(r);
     take_label(r);
     if (!record)
         dt_report_remark(r, "there is no " DT_RECORD_FILE ": times, memory, the machine and warnings are not known");

@@ -62,6 +62,7 @@ extern const char *const dt_report_parts[DT_REPORT_PARTS];
 typedef struct dt_report_run {
     dt_arena *arena;
     const char *path, *label;  /* label: its name, told apart from the others' */
+    const char *shown;         /* in place of path: output.dir as the job writes it, where that names variables of the environment; else path */
     dt_series_list by_epoch;   /* history's metrics; x: epochs */
     dt_series_list by_step;    /* of the steps up to each x: n, examples, seconds, waited_s, loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
     dt_series_list of_epochs;  /* epoch, wall_s, examples_per_s, idle, waited_s, peak_rss_bytes; x: steps */
@@ -82,6 +83,8 @@ typedef struct dt_report_run {
     const char **remark;
 } dt_report_run;
 
+/* A text with the run's path as it may be shown. */
+const char *dt_report_shown(const dt_report_run *r, const char *text);
 /* NO_INPUT: no such directory, or no run's. */
 dt_status *dt_report_run_read(dt_report_run *r, const char *path) DT_MUST_USE;
 /* A readable checkpoint of the training that the record tells of, not of one that was given up for it. */

@@ -59,7 +59,7 @@ static void put_job(const dt_report_run *r, dt_str *out)
 
 static void put_path(const dt_report_run *r, dt_str *out)
 {
-    dt_html_tag(out, "code", "", r->path);
+    dt_html_tag(out, "code", "", r->shown);
 }
 
 static void put(const dt_report_pages *p, dt_str *out)

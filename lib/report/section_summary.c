@@ -270,7 +270,7 @@ static void put_remarks(const dt_report_pages *p, int i, dt_str *out)
             dt_report_name(p, i, out);
             dt_str_putc(out, ' ');
         }
-        dt_html_text(out, r->remark[k]);
+        dt_html_text(out, dt_report_shown(r, r->remark[k]));
         dt_str_puts(out, "</p>\n");
     }
     if (r->n_remarks > REMARKS)

@@ -200,7 +200,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e)
     dt_json_string(&j, "seed", seed);
     put_numbers(&j, r, e);
     dt_json_bool(&j, "resumed", e->resumed);
-    dt_json_string(&j, "checkpoint", e->checkpoint);
+    dt_record_text(&j, r, "checkpoint", e->checkpoint);
     put_devices(&j, r, e);
     put_directions(&j, r);
     dt_record_host(&j);
@@ -253,8 +253,9 @@ void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double lo
 
 /* ---- what else happens ---- */
 
-static void put_epoch(dt_json *j, const dt_event *e)
+static void put_epoch(dt_json *j, const run *r, const dt_event *e)
 {
+    (void)r;
     dt_json_int(j, "epoch", e->epoch);
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "epoch_step", e->epoch_step);
@@ -271,22 +272,23 @@ static void put_epoch(dt_json *j, const dt_event *e)
     put_metrics(j, e);
 }
 
-static void put_eval(dt_json *j, const dt_event *e)
+static void put_eval(dt_json *j, const run *r, const dt_event *e)
 {
+    (void)r;
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "epoch", e->epoch);
     dt_json_int(j, "examples", e->examples);
     put_metrics(j, e);
 }
 
-static void put_checkpoint(dt_json *j, const dt_event *e)
+static void put_checkpoint(dt_json *j, const run *r, const dt_event *e)
 {
     dt_json_int(j, "step", e->step);
-    dt_json_string(j, "checkpoint", e->checkpoint);
+    dt_record_text(j, r, "checkpoint", e->checkpoint);
     dt_json_string(j, "weights_sha256", e->weights_sha256);
 }
 
-static void put_words(dt_json *j, const dt_event *e)
+static void put_words(dt_json *j, const run *r, const dt_event *e)
 {
     if (e->step)
         dt_json_int(j, "step", e->step);
@@ -294,12 +296,12 @@ static void put_words(dt_json *j, const dt_event *e)
         dt_json_int(j, "epoch", e->epoch);
     if (e->callback)
         dt_json_string(j, "callback", e->callback);
-    dt_json_string(j, "text", e->text);
+    dt_record_text(j, r, "text", e->text);
 }
 
 static const struct {
     const char *name;
-    void (*put)(dt_json *j, const dt_event *e);
+    void (*put)(dt_json *j, const run *r, const dt_event *e);
 } kinds[] = {
     [DT_EVENT_EPOCH] = { "epoch", put_epoch }, [DT_EVENT_EVAL] = { "eval", put_eval }, [DT_EVENT_CHECKPOINT] = { "checkpoint", put_checkpoint },
     [DT_EVENT_WARNING] = { "warning", put_words }, [DT_EVENT_CALLBACK] = { "callback", put_words }, [DT_EVENT_FAULT] = { "fault", put_words },
@@ -319,16 +321,16 @@ void dt_record_tell(dt_record *c, const run *r, const dt_event *e)
     if (e->kind != DT_EVENT_WARNING)
         close_window(c, r);
     dt_json j = open_line(c, kinds[e->kind].name);
-    kinds[e->kind].put(&j, e);
+    kinds[e->kind].put(&j, r, e);
     close_line(c, &j);
 }
 
 /* ---- the data ---- */
 
-static void put_file(dt_json *j, const dt_file_identity *f)
+static void put_file(dt_json *j, const run *r, const dt_file_identity *f)
 {
     dt_json_open(j, NULL, '{');
-    dt_json_string(j, "path", f->path);
+    dt_record_text(j, r, "path", f->path);
     if (*f->what)
         dt_json_string(j, "what", f->what);
     dt_json_int(j, "bytes", f->bytes);
@@ -338,7 +340,7 @@ static void put_file(dt_json *j, const dt_file_identity *f)
     dt_json_close(j, '}');
 }
 
-static void put_identity(dt_json *j, const dt_identity *x)
+static void put_identity(dt_json *j, const run *r, const dt_identity *x)
 {
     dt_json_int(j, "files", x->files);
     dt_json_int(j, "bytes", x->bytes);
@@ -346,7 +348,7 @@ static void put_identity(dt_json *j, const dt_identity *x)
     dt_json_string(j, "sha256", x->sha256.hex);
     dt_json_open(j, "first", '[');
     for (int i = 0; i < x->n; i++)
-        put_file(j, &x->file[i]);
+        put_file(j, r, &x->file[i]);
     dt_json_close(j, ']');
 }
 
@@ -359,9 +361,9 @@ static void put_part(dt_record *c, const run *r, dt_part p)
     dt_json j = open_line(c, "data");
     dt_json_string(&j, "part", dt_part_name(p));
     if (x)
-        put_identity(&j, x);
+        put_identity(&j, r, x);
     else
-        dt_json_string(&j, "error", fault);
+        dt_record_text(&j, r, "error", fault);
     close_line(c, &j);
 }
 
@@ -399,11 +401,11 @@ static void put_end(dt_record *c, const run *r, const dt_status *s)
     put_time(&j);
     dt_json_int(&j, "step", r->at.step);
     dt_json_int(&j, "exit", s ? dt_status_code(s) : 0);
-    dt_json_string(&j, "error", s ? dt_status_text(s) : NULL);
+    dt_record_text(&j, r, "error", s ? dt_status_text(s) : NULL);
     dt_json_bool(&j, "finished", !s && (r->at.step >= r->steps || r->stop_training));
     dt_json_bool(&j, "stopped_early", r->stop_training);
     dt_json_string(&j, "weights_sha256", *c->weights ? c->weights : NULL);
-    dt_json_string(&j, "checkpoint", r->checkpoint);
+    dt_record_text(&j, r, "checkpoint", r->checkpoint);
     dt_json_double(&j, "virtual_s", r->virtual_time.all_s);
     dt_json_int(&j, "peak_rss_bytes", dt_record_peak_bytes());
     close_line(c, &j);

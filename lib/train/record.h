@@ -38,6 +38,9 @@ dt_status *dt_record_flush_late(dt_record *c, const run *r) DT_MUST_USE;
 /* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
 
+/* record_hide.c: text that may name files, with what the run must not record (q->hidden) put back as it was written. */
+void dt_record_text(dt_json *j, const run *r, const char *key, const char *text);
+
 /* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0 where nobody knows. */
 void dt_record_host(dt_json *j);
 int64_t dt_record_peak_bytes(void);

@@ -188,6 +188,8 @@ typedef struct dt_fit_request {
     const char *name;            /* of the job */
     const char *job, *job_sha256; /* resolved, as JSON text */
     const char *config;          /* the same for people, with defaults and origins: dt_job_config_text; NULL: nobody asked */
+    int n_hidden;
+    const dt_pair *hidden;       /* what records say in place of values that they must not hold: {"${HOME}", "/home/me"} */
     dt_texts told;               /* warnings that the caller gave before; they are recorded, not told again */
     uint64_t seed;
     const dt_run_options *run;

@@ -145,8 +145,6 @@ static void test_what_each_purpose_needs(void **state)
         {DT_FOR_FIT, 21, "required key 'fit' is missing"},
         {DT_FOR_EVALUATE, 21, NULL},
         {DT_FOR_TOPOLOGY, 21, NULL},
-        {DT_FOR_EVALUATE, 4, "required key 'strategy' is missing"},
-        {DT_FOR_TOPOLOGY, 4, "required key 'strategy' is missing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_job *job;
@@ -261,20 +259,61 @@ static void test_substitutions(void **state)
         write_job("job.yaml", 23, line);
         ok(open_job(&job, &(opening){.name = "job.yaml"}));
         assert_string_equal(job->run_dir, cases[i].dir);
+        const bool varies = strstr(cases[i].text, "${") != NULL;
+        assert_int_equal(strstr(job->json, "${") != NULL, varies); /* recorded as written */
+        assert_true(!varies || !strstr(job->json, "here/"));
         dt_job_unref(job);
     }
 }
 
-static void test_substitutions_get_their_type_from_the_field(void **state)
+/* Not recorded, nor hashed: the same job on another machine has the same hash. */
+static void test_variables_are_recorded_as_written(void **state)
 {
     (void)state;
-    dt_job *job;
-    write_job("job.yaml", 21, "fit: {epochs: \"${JOB_TEST_UNSET:-12}\"}");
-    ok(open_job(&job, &(opening){.name = "job.yaml"}));
-    assert_int_equal(job->fit.epochs, 12);
-    dt_job_unref(job);
-    write_job("job.yaml", 21, "fit: {epochs: \"${JOB_TEST_SET}\"}");
-    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_WRONG_TYPE, "epochs: expected an integer, got 'here'", "job.yaml:21:15");
+    char sha[65] = "";
+    static const char *const values[] = {"one", "another/place", "3"};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        dt_job *job;
+        char *shown = NULL;
+        setenv("JOB_TEST_PLACE", values[i], 1);
+        write_job("job.yaml", 23, "let: {place: \"${JOB_TEST_PLACE}\"}\noutput:\n  dir: \"{place}/{name}-${JOB_TEST_PLACE}\"");
+        ok(open_job(&job, &(opening){.name = "job.yaml"}));
+        assert_string_equal(job->run_dir, dt_arena_printf(job->arena, "%s/tiny-%s", values[i], values[i]));
+        assert_non_null(strstr(job->json, "${JOB_TEST_PLACE}/tiny-${JOB_TEST_PLACE}"));
+        ok(dt_job_config_text(job, true, &shown));
+        assert_non_null(strstr(shown, "\"${JOB_TEST_PLACE}/tiny-${JOB_TEST_PLACE}\""));
+        assert_null(strstr(shown, "another"));
+        assert_int_equal(job->n_variables, 1);
+        assert_string_equal(job->variable[0].value, values[i]);
+        if (i > 0)
+            assert_string_equal(job->sha256.hex, sha);
+        memcpy(sha, job->sha256.hex, sizeof sha);
+        free(shown);
+        dt_job_unref(job);
+    }
+}
+
+static void test_variables_are_replaced_in_paths_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *override, *second, *place;
+    } cases[] = {
+        {"fit.epochs=${JOB_TEST_SET}", NULL, "override 1:1:12"},
+        {"fit.epochs=${JOB_TEST_UNSET:-12}", NULL, "override 1:1:12"},
+        {"name=${JOB_TEST_SET}", NULL, "override 1:1:6"},
+        {"dataset.element.image.dtype=${JOB_TEST_SET}", NULL, "override 1:1:29"},
+        {"model.layers.2.Dense.name=${JOB_TEST_SET}", NULL, "override 1:1:27"},
+        {"let.n=${JOB_TEST_SET}", "model.layers.2.Dense.name='{n}'", "override 2:1:27"},
+        {"let.n=${JOB_TEST_SET}", "model.layers.2.Dense.name='a{n}'", "override 2:1:27"},
+        {"output.dir=${JOB_TEST_SET}", "model.layers.2.Dense.name='{run_dir}'", "override 2:1:27"},
+    };
+    write_job("job.yaml", 1, "version: 1");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_job *job;
+        expect_fault(open_job(&job, &(opening){.name = "job.yaml", .override = {cases[i].override, cases[i].second}}), DT_E_SUBSTITUTION,
+                     "${VARIABLE} is replaced in paths only", cases[i].place);
+    }
 }
 
 /* The variables of a Repeat are left to the model, in its layers alone. */
@@ -377,13 +416,13 @@ static void test_bad_substitutions(void **state)
     } cases[] = {
         {"name: \"{name}\"", "'{name}' cannot be used in name", "job.yaml:2:7"},
         {"name: x\noutput: {dir: \"{run_dir}\"}", "'{run_dir}' cannot be used in output.dir", "job.yaml:3:15"},
-        {"name: ${JOB_TEST_UNSET}", "the environment has no variable 'JOB_TEST_UNSET'", "job.yaml:2:7"},
-        {"name: \"${JOB_TEST_UNSET\"", "'${' is never closed", "job.yaml:2:7"},
-        {"name: \"${}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${}'", "job.yaml:2:7"},
-        {"name: \"${1}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${1}'", "job.yaml:2:7"},
-        {"name: \"${A-b}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${A-b}'", "job.yaml:2:7"},
-        {"name: \"${JOB_TEST_BYTES}\"", "the value of ${JOB_TEST_BYTES} is not plain UTF-8 text", "job.yaml:2:7"},
-        {"name: \"${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-x}}}}}}}}}}\"", "deeper than 8 levels", "job.yaml:2:7"},
+        {"output:\n  dir: ${JOB_TEST_UNSET}", "the environment has no variable 'JOB_TEST_UNSET'", "job.yaml:3:8"},
+        {"output:\n  dir: \"${JOB_TEST_UNSET\"", "'${' is never closed", "job.yaml:3:8"},
+        {"output:\n  dir: \"${}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${}'", "job.yaml:3:8"},
+        {"output:\n  dir: \"${1}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${1}'", "job.yaml:3:8"},
+        {"output:\n  dir: \"${A-b}\"", "write ${VARIABLE} or ${VARIABLE:-default}, got '${A-b}'", "job.yaml:3:8"},
+        {"output:\n  dir: \"${JOB_TEST_BYTES}\"", "the value of ${JOB_TEST_BYTES} is not plain UTF-8 text", "job.yaml:3:8"},
+        {"output:\n  dir: \"${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-${A:-x}}}}}}}}}}\"", "deeper than 8 levels", "job.yaml:3:8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_job *job;
@@ -403,13 +442,13 @@ static void test_substitutions_are_bounded(void **state)
     char *large = dt_alloc(100001);
     memset(large, 'a', 100000);
     setenv("JOB_TEST_LARGE", large, 1);
-    dt_str_puts(&text, MINIMAL "name: ");
+    dt_str_puts(&text, MINIMAL "output:\n  dir: ");
     for (int i = 0; i < 10000; i++)
         dt_str_puts(&text, "${JOB_TEST_LARGE}");
     dt_str_putc(&text, '\n');
     dt_job *job;
     write_job("job.yaml", 0, dt_str_text(&text));
-    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_JOB_LIMIT, "substitutions make the job larger than 1 MiB", "job.yaml:7:7");
+    expect_fault(open_job(&job, &(opening){.name = "job.yaml"}), DT_E_JOB_LIMIT, "substitutions make the job larger than 1 MiB", "job.yaml:8:8");
     dt_str_release(&text);
     free(large);
 }
@@ -563,7 +602,8 @@ int main(void)
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_bad_overrides),
         cmocka_unit_test(test_substitutions),
-        cmocka_unit_test(test_substitutions_get_their_type_from_the_field),
+        cmocka_unit_test(test_variables_are_recorded_as_written),
+        cmocka_unit_test(test_variables_are_replaced_in_paths_only),
         cmocka_unit_test(test_repeats_have_variables),
         cmocka_unit_test(test_words_of_let),
         cmocka_unit_test(test_overrides_may_leave_words_idle),
