@@ -49,7 +49,7 @@ static const struct option options[] = {
 };
 const struct verb verb_ckpt_diff = {
     .name = "ckpt diff",
-    .group = "Look",
+    .group = "Inspect",
     .line = "how far two checkpoints are apart, tensor by tensor",
     .operands = "RUN|CKPT|FILE RUN|CKPT|FILE",
     .examples = "  dtrain ckpt diff runs/a runs/b                            their newest checkpoints\n"

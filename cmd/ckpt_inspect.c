@@ -29,7 +29,7 @@ static const struct option options[] = {
 };
 const struct verb verb_ckpt_inspect = {
     .name = "ckpt inspect",
-    .group = "Look",
+    .group = "Inspect",
     .line = "what lies in a checkpoint: its state, each tensor with shape, range, norm",
     .operands = "RUN|CKPT|FILE...",
     .examples = "  dtrain ckpt inspect runs/quickstart                       the newest checkpoint of a run\n"

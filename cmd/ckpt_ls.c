@@ -29,7 +29,7 @@ static const struct option options[] = {
 };
 const struct verb verb_ckpt_ls = {
     .name = "ckpt ls",
-    .group = "Look",
+    .group = "Inspect",
     .line = "the checkpoints of a run: step, when, size, weights' SHA-256, metrics",
     .operands = "RUN...",
     .examples = "  dtrain ckpt ls runs/quickstart\n  dtrain ckpt ls runs/* --json\n",

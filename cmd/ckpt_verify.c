@@ -44,7 +44,7 @@ static dt_status *replay(const struct call *call, dt_job *job, char **text)
         .user = call->out,
         .stop = stop_flag(),
     };
-    stop_install(false);
+    stop_install();
     return dt_job_replay(job, my->replay, my->json, &options, text);
 }
 
@@ -97,7 +97,7 @@ static const struct option options[] = {
 };
 const struct verb verb_ckpt_verify = {
     .name = "ckpt verify",
-    .group = "Look",
+    .group = "Inspect",
     .line = "whether checkpoints are whole: checksums, headers, the weights' SHA-256",
     .operands = "RUN|CKPT|FILE... | JOB [key.path=value...]",
     .examples = "  dtrain ckpt verify runs/quickstart                        every checkpoint of a run\n"

@@ -59,7 +59,7 @@ static const struct option options[] = {
 };
 const struct verb verb_config_diff = {
     .name = "config diff",
-    .group = "Look",
+    .group = "Inspect",
     .line = "what two jobs, or a job and a run, say otherwise",
     .operands = "JOB JOB|RUN [key.path=value...]",
     .examples = "  dtrain config diff a.yaml b.yaml               resolved, key by key\n"

@@ -3,10 +3,10 @@
  * dtrain config reference: all that a job file may say, as Markdown: docs/job-file.md, made of the tables that job files are read by. Of what tables do not
  * know, an example for each section, all of them together are one job.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds.h"
 #include "text.h"
 #include "verb.h"
 
@@ -21,10 +21,10 @@ struct row {
     bool refused, required, has_min, has_max, above_min, below_max;
     double min, max;
 };
-enum { MOST_ROWS = 8000, MOST_SHOWN = 300 /* characters of names: only activations are as many */ };
+enum { MOST_SHOWN = 300 /* characters of names: only activations are as many */ };
 struct rows {
-    int n;
-    struct row at[MOST_ROWS];
+    int n, room;
+    struct row *at;
 };
 
 static char *copy(const char *text)
@@ -46,7 +46,10 @@ static char *join(const char *const *words)
 static void add(const dt_job_key *k, void *user)
 {
     struct rows *all = user;
-    assert(all->n < MOST_ROWS);
+    if (all->n == all->room) {
+        all->room = all->room ? 2 * all->room : 1024;
+        all->at = grow(all->at, (size_t)all->room * sizeof *all->at);
+    }
     all->at[all->n++] = (struct row){
         .path = copy(k->path), .type = copy(k->type), .help = copy(k->help), .preset = copy(k->preset), .choices = join(k->choices),
         .sort = copy(k->sort), .kind = copy(k->kind), .about = copy(k->about), .refused = k->refused, .required = k->required,
@@ -62,6 +65,7 @@ static void release(const struct rows *all)
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             free(texts[k]);
     }
+    free(all->at);
 }
 
 /* ---- cells ---- */
@@ -328,13 +332,34 @@ static void put_all(FILE *to, const struct rows *all)
     }
 }
 
+/* Of some names: for people, not as Markdown. */
+static int print_names(const struct call *call)
+{
+    struct text t;
+    dt_status *s = NULL;
+    text_open(&t);
+    for (int i = 0; i < call->operands.n && !s; i++) {
+        const char *name = call->operands.at[i];
+        fputs(i ? "\n" : "", t.to);
+        if (kinds_put(t.to, name))
+            continue;
+        char *nearest = kinds_nearest(name);
+        s = usage_error(call, "nothing in a job file is called '%s'%s%s%s", cut_word(name).text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "");
+        free(nearest);
+    }
+    if (!s)
+        out_page(call->out, text_bytes(&t));
+    text_close(&t);
+    return out_error(call->out, s);
+}
+
 static int run(const struct call *call)
 {
     struct text t;
     if (call->operands.n)
-        return out_error(call->out, usage_error(call, "no operands expected, got '%s'", cut_word(call->operands.at[0]).text));
-    struct rows all;
-    all.n = 0;
+        return print_names(call);
+    struct rows all = {0};
     text_open(&t);
     dt_job_keys(add, &all);
     put_all(t.to, &all);
@@ -347,10 +372,11 @@ static int run(const struct call *call)
 static const struct option options[] = {OPTIONS_END};
 const struct verb verb_config_reference = {
     .name = "config reference",
-    .group = "Look",
+    .group = "Inspect",
     .line = "print the reference of job files as Markdown: every key, layer, optimizer, loss, ...",
-    .operands = "",
-    .examples = "  dtrain config reference > docs/job-file.md\n",
+    .operands = "[NAME...]",
+    .examples = "  dtrain config reference > docs/job-file.md\n"
+                "  dtrain config reference Dense Adam        the keys of a layer, of an optimizer\n",
     .more = "Made of the tables that job files are read by, as manual pages (dtrain-job.5) and the schema are.\n",
     .options = options,
     .size = sizeof(struct config_reference),

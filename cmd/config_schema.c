@@ -16,7 +16,7 @@ static int run(const struct call *call)
 static const struct option options[] = {OPTIONS_END};
 const struct verb verb_config_schema = {
     .name = "config schema",
-    .group = "Look",
+    .group = "Inspect",
     .line = "print a JSON Schema of job files, for editors",
     .operands = "",
     .examples = "  dtrain config schema > dtrain.schema.json\n",

@@ -32,7 +32,7 @@ static const struct option options[] = {
 };
 const struct verb verb_config_show = {
     .name = "config show",
-    .group = "Look",
+    .group = "Inspect",
     .line = "a job after extends, overrides and substitutions",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain config show job.yaml                            as a job file, with defaults\n"

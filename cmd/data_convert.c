@@ -69,7 +69,7 @@ static const struct option options[] = {
 };
 const struct verb verb_data_convert = {
     .name = "data convert",
-    .group = "Look",
+    .group = "Inspect",
     .line = "write data in another format",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data convert train.csv -o train.npz\n"

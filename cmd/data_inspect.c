@@ -28,7 +28,7 @@ static const struct option options[] = {
 };
 const struct verb verb_data_inspect = {
     .name = "data inspect",
-    .group = "Look",
+    .group = "Inspect",
     .line = "look at data: elements, their types, shapes and ranges, a few examples",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data inspect job.yaml            what the model gets, after `map`\n"

@@ -32,7 +32,7 @@ static const struct option options[] = {
 };
 const struct verb verb_data_shards = {
     .name = "data shards",
-    .group = "Look",
+    .group = "Inspect",
     .line = "who reads what: data distributed to workers, and whether each example is read once",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data shards job.yaml --workers 4\n"

@@ -36,7 +36,7 @@ static const struct option options[] = {
 };
 const struct verb verb_data_synth = {
     .name = "data synth",
-    .group = "Look",
+    .group = "Inspect",
     .line = "draw sample data: the same files for the same seed",
     .operands = "digits|text",
     .examples = "  dtrain data synth digits -o build/digits\n"

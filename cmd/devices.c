@@ -23,7 +23,7 @@ static const struct option options[] = {
 };
 const struct verb verb_devices = {
     .name = "devices",
-    .group = "Look",
+    .group = "Inspect",
     .line = "back ends, devices and kernel libraries that were found, and why others were not",
     .operands = "",
     .examples = "  dtrain devices\n  dtrain devices --json\n  DTRAIN_INSTRUCTIONS=avx2 dtrain devices     as if the processor had no more\n",

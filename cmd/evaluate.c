@@ -68,7 +68,7 @@ static const struct option options[] = {
 };
 const struct verb verb_evaluate = {
     .name = "evaluate",
-    .group = "Work",
+    .group = "Train",
     .line = "the metrics of a checkpoint, each example counted once",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"

@@ -81,7 +81,6 @@ static dt_status *train(struct training *t)
         .stop = stop_flag(),
         .save = stop_save_flag(),
     };
-    stop_install(fit->json);
     return dt_job_fit(t->job, &options);
 }
 
@@ -100,7 +99,7 @@ static void tell_how_to_go_on(const struct training *t)
     put_again(command.to, t->call);
     if (begins_elsewhere(t->job))
         fputs(" --resume auto", command.to);
-    out_note(t->call->out, "to go on: %s", text_bytes(&command));
+    out_note(t->call->out, "to resume, run: %s", text_bytes(&command));
     text_close(&command);
 }
 
@@ -138,6 +137,8 @@ static int run(const struct call *call)
 {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};
+    if (fit->json)
+        stop_tell_json();
     dt_status *s = read_call(&t);
     if (s)
         return out_error(call->out, s);
@@ -156,7 +157,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN|PATH", "go on from a checkpoint: auto, never, must, or its path; not given: as the job says",
+    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or its path; not given: as the job says",
          .once = true, .words = "auto never must"),
     FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved", .once = true),
     INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
@@ -172,24 +173,26 @@ static const struct option options[] = {
 };
 const struct verb verb_fit = {
     .name = "fit",
-    .group = "Work",
+    .group = "Train",
     .line = "train a job, evaluate it, save checkpoints",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain fit job.yaml                                     train; the same again goes on where it stopped\n"
+    .examples = "  dtrain fit job.yaml                                     train; run it again to resume\n"
                 "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    with other values than the file's\n"
                 "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       a gate for CI: 80 if it is worse\n"
-                "  dtrain fit job.yaml --time 55m                          stop in time with 75; the same again goes on\n"
+                "  dtrain fit job.yaml --time 55m                          stop in time with 75; run it again to resume\n"
                 "  dtrain fit job.yaml -n                                  all checks, no training\n"
                 "  dtrain fit job.yaml --inject kill:core=5@step=120       what a core that stops would do to it\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
-            "save and exit with 75: the same command goes on. SIGUSR1 saves and goes on.\n\n"
+            "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is a time limit, and stops as SIGTERM does.\n"
+            "If nobody reads standard output any more, training continues to its end without it.\n\n"
             "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, fault, data, report, error, end. A step's loss is that of\n"
             "its batch, its other metrics are those of the epoch so far; an eval comes before its epoch, and the end comes last whatever happens.\n\n"
-            "Exit codes: 0 trained, 64 command line wrong, 65 data or checkpoint malformed, 66 input missing, 69 device not there,\n"
-            "71 out of memory, 73 output cannot be created or is in use, 74 read or write failed, 75 stopped and saved, 77 permission\n"
-            "denied, 78 job invalid, 79 diverged, 80 --expect not met, 130 and 143 ended by a second signal.\n",
+            "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, corrupt or from another job; 66 input missing; 69 device not\n"
+            "available; 71 out of memory; 73 output cannot be created, or another job uses it; 74 read or write failed; 75 stopped, state saved; 77 permission\n"
+            "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and 143 ended by a second signal.\n",
     .options = options,
+    .trains = true,
     .size = sizeof(struct fit),
     .run = run,
 };

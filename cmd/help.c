@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain help: the usage screen and the page of a verb, both made from the tables. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "kinds.h"
 #include "text.h"
 #include "verb.h"
 
-enum { NAME_COLUMN = 24 };
+enum { NAME_COLUMN = 24, GROUP_COLUMN = 11, SCREEN = 76 };
 
 static void put_group(FILE *to, const char *group)
 {
-    fprintf(to, "%-11s", group);
-    const char *gap = "";
-    for (int i = 0; verbs[i]; i++)
-        if (strcmp(verbs[i]->group, group) == 0) {
-            fprintf(to, "%s%s", gap, verbs[i]->name);
-            gap = "  ";
-        }
+    int at = fprintf(to, "%-*s", GROUP_COLUMN, group);
+    for (int i = 0; verbs[i]; i++) {
+        const int width = (int)strlen(verbs[i]->name);
+        if (strcmp(verbs[i]->group, group) != 0)
+            continue;
+        if (at + width > SCREEN)
+            at = fprintf(to, "\n%*s", GROUP_COLUMN, "") - 1;
+        at += fprintf(to, "%s%s", at > GROUP_COLUMN ? "  " : "", verbs[i]->name);
+    }
     fputc('\n', to);
 }
 
 void usage_print(FILE *to)
 {
-    fputs("Train models on one core or on a simulated pod, from one YAML file.\n\n"
-          "  dtrain fit configs/quickstart.yaml         train; the same again goes on\n"
-          "  dtrain validate configs/quickstart.yaml    all errors of a job at once\n"
-          "  dtrain topology --tpu v3-8                 a slice and its cores, drawn\n\n", to);
-    static const char *const groups[] = {"Work", "Check", "Look", "Other"};
+    fputs("Train neural networks from one YAML file, on one core or on a simulated pod.\n\n"
+          "  dtrain fit configs/quickstart.yaml         train; run it again to resume\n"
+          "  dtrain validate configs/quickstart.yaml    report all errors of a job at once\n"
+          "  dtrain topology --tpu v3-8                 draw a slice and its cores\n\n", to);
+    static const char *const groups[] = {"Train", "Check", "Inspect", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         put_group(to, groups[i]);
-    fputs("\n'dtrain help VERB' shows options and examples.\n", to);
+    fputs("\nRun 'dtrain help VERB' for options and examples, 'dtrain help Dense' for the keys of a layer.\n", to);
 }
 
 /* "  -C, --directory DIR     ": the part of a line that names an option. */
@@ -104,6 +108,33 @@ struct help {
     struct common common;
 };
 
+/* What a word can be the name of: a verb, else something of a job file. */
+static dt_status *unknown_topic(const struct call *call, dt_status *no_verb)
+{
+    const char *name = call->operands.at[0];
+    char *nearest = kinds_nearest(name);
+    dt_status *s = no_verb;
+    if (!strstr(dt_status_text(no_verb), "did you mean")) {
+        dt_status_free(no_verb);
+        s = nearest ? usage_error(call, "'%s' is neither a verb nor a name of a job file; did you mean '%s'?", cut_word(name).text, nearest)
+                    : usage_error(call, "'%s' is neither a verb nor a layer, optimizer, loss or other name of a job file", cut_word(name).text);
+    }
+    free(nearest);
+    return s;
+}
+
+/* False: nothing of a job file is called so. */
+static bool show_kind(struct out *out, const char *name)
+{
+    struct text page;
+    text_open(&page);
+    bool known = kinds_put(page.to, name);
+    if (known)
+        out_page(out, text_bytes(&page));
+    text_close(&page);
+    return known;
+}
+
 static int run(const struct call *call)
 {
     const struct verb *verb = NULL;
@@ -111,8 +142,14 @@ static int run(const struct call *call)
     int used = 0;
     if (call->operands.n)
         verb = verb_find(&call->operands, &used, &s);
+    if (s && call->operands.n == 1 && show_kind(call->out, call->operands.at[0])) {
+        dt_status_free(s);
+        return 0;
+    }
     if (!s && used < call->operands.n)
         s = usage_error(call, "one verb expected, got '%s', too", cut_word(call->operands.at[used]).text);
+    else if (s && call->operands.n == 1)
+        s = unknown_topic(call, s);
     if (s)
         return out_error(call->out, s);
     help_show(call->out, verb);
@@ -123,9 +160,10 @@ static const struct option options[] = {OPTIONS_END};
 const struct verb verb_help = {
     .name = "help",
     .group = "Other",
-    .line = "show what a verb does, its options and examples",
-    .operands = "[VERB]",
-    .examples = "  dtrain help fit\n",
+    .line = "show what a verb does, or the keys of a layer, optimizer, loss, ...",
+    .operands = "[VERB|NAME]",
+    .examples = "  dtrain help fit       options and examples of a verb\n"
+                "  dtrain help Dense     keys of a layer, optimizer, loss, metric, callback or step of map\n",
     .options = options,
     .size = sizeof(struct help),
     .run = run,

@@ -45,7 +45,7 @@ static const struct option options[] = {
 };
 const struct verb verb_lower = {
     .name = "lower",
-    .group = "Look",
+    .group = "Inspect",
     .line = "print what the compiler made of a job",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain lower job.yaml                      the program with its collectives\n"

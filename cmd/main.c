@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "env.h"
+#include "stop.h"
 #include "verb.h"
 
 /* A descriptor 0, 1 or 2 that is closed at the start would be given to the next file opened, and a message would then land
@@ -69,6 +71,7 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
     int used;
     dt_status *s = options_parse(&(struct parse){verb, settings, words}, &operands, &used);
     dt_status *opened = out_open(&out, common);
+    out.outlives_readers = verb->trains;
     if (s) {
         dt_status_free(opened);
         return finish(&out, verb, out_error(&out, s));
@@ -79,6 +82,17 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
         return out_close(&out, out_error(&out, opened));
     env_warn(&out);
     return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out}));
+}
+
+/* Before anything is read: the first signal may be there already. */
+static void await_signals(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        for (int v = 0; verbs[v]; v++)
+            if (verbs[v]->trains && strcmp(verbs[v]->name, argv[i]) == 0) {
+                stop_install();
+                return;
+            }
 }
 
 /* Gives the verb its struct and the list of operands, and takes both back. */
@@ -105,6 +119,7 @@ int main(int argc, char **argv)
     struct out out;
     struct words words = {.at = (const char *const *)argv + 1, .n = argc > 0 ? argc - 1 : 0};
     int used = 0;
+    await_signals(argc, argv);
     fill_descriptors();
     ignore_signals();
     on_exit(name_memory, NULL);

@@ -3,6 +3,7 @@
  * dtrain man: manual pages in roff, made from the tables that command lines and job files are read by: dtrain.1, one for each verb
  * (dtrain-fit.1), and dtrain-job.5 with every key. `make install` puts them where man looks.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -36,19 +37,63 @@ static void put_title(FILE *to, const char *name, int section, const char *line)
 {
     fputs(".TH dtrain", to);
     put_dashed(to, name);
-    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.SH NAME\ndtrain", section, dt_version());
+    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.nh\n.SH NAME\ndtrain", section, dt_version());
     put_dashed(to, name);
     fputs(" \\- ", to);
     put_roff(to, line);
     fputc('\n', to);
 }
 
-/* Lines as they stand. */
-static void put_lines(FILE *to, const char *heading, const char *text)
+static char *line_of(const char *text)
 {
-    fprintf(to, ".SH %s\n.nf\n", heading);
-    put_roff(to, text);
-    fputs(".fi\n", to);
+    struct text line;
+    text_open(&line);
+    fprintf(line.to, "%.*s", (int)strcspn(text, "\n"), text);
+    char *copy = text_copy(text_bytes(&line));
+    text_close(&line);
+    return copy;
+}
+
+static const char *next_line(const char *text)
+{
+    text += strcspn(text, "\n");
+    return *text ? text + 1 : text;
+}
+
+/* Paragraphs, which man fills; a line that is indented stands by itself. */
+static void put_prose(FILE *to, const char *heading, const char *text)
+{
+    fprintf(to, ".SH %s\n", heading);
+    for (; *text; text = next_line(text)) {
+        char *line = line_of(text);
+        if (!*line)
+            fputs(".PP\n", to);
+        else if (*line == ' ')
+            fputs(".br\n", to);
+        put_roff(to, line + strspn(line, " "));
+        fputs(*line == ' ' ? "\n.br\n" : *line ? "\n" : "", to);
+        free(line);
+    }
+}
+
+/* "  dtrain fit job.yaml      what it does": the command, and below it what it does. */
+static void put_examples(FILE *to, const char *text)
+{
+    fputs(".SH EXAMPLES\n", to);
+    for (; *text; text = next_line(text)) {
+        char *line = line_of(text), *command = line + strspn(line, " "), *about = strstr(command, "  ");
+        if (about)
+            *about++ = '\0';
+        fputs(".PP\n\\fB", to);
+        put_roff(to, command);
+        fputs("\\fR\n", to);
+        if (about) {
+            fputs(".RS\n", to);
+            put_roff(to, about + strspn(about, " "));
+            fputs("\n.RE\n", to);
+        }
+        free(line);
+    }
 }
 
 /* ---- options ---- */
@@ -105,13 +150,13 @@ static void print_verb(FILE *to, const struct verb *verb)
     put_roff(to, verb->operands);
     fputs("\n[\\fIoptions\\fR]\n", to);
     if (verb->more)
-        put_lines(to, "DESCRIPTION", verb->more);
+        put_prose(to, "DESCRIPTION", verb->more);
     put_options(to, "OPTIONS", verb->options);
     put_options(to, "COMMON OPTIONS", common_options);
     fputs(".SH ENVIRONMENT\n", to);
     put_environment(to, verb->options);
     put_environment(to, common_options);
-    put_lines(to, "EXAMPLES", verb->examples);
+    put_examples(to, verb->examples);
     fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-job (5)\n", to);
 }
 
@@ -119,11 +164,24 @@ static const struct {
     int code;
     const char *meaning;
 } codes[] = {
-    {0, "done"}, {64, "the command line is wrong"}, {65, "data or a checkpoint is malformed, or of another job"}, {66, "an input is missing"},
-    {69, "a device, back end or library is not there"}, {70, "an internal error"}, {71, "no memory, threads or descriptors"},
-    {73, "an output cannot be created, or the run is in use"}, {74, "reading or writing failed"},
-    {75, "stopped with the state saved: run it again to go on"}, {76, "workers disagree"}, {77, "permission denied"},
-    {78, "the job is invalid, or does not fit"}, {79, "diverged: the loss or a weight is not finite"}, {80, "--expect was not met"}, {130, "ended by a second SIGINT"}, {143, "ended by a second SIGTERM"},
+    {0, "success"},
+    {64, "invalid command line"},
+    {65, "data or a checkpoint is malformed, corrupt, or from another job"},
+    {66, "an input is missing or cannot be opened"},
+    {69, "a device, back end, library or worker is not available"},
+    {70, "internal error: a bug"},
+    {71, "out of memory, threads or descriptors"},
+    {73, "an output cannot be created, or another job is using the run directory"},
+    {74, "a read or write failed"},
+    {75, "stopped by a signal or --time, state saved; run it again to resume"},
+    {76, "workers disagree"},
+    {77, "permission denied, or refused as unsafe"},
+    {78, "the job is invalid, or does not fit"},
+    {79, "diverged: the loss or a weight is not finite"},
+    {80, "an --expect condition was not met"},
+    {130, "ended by a second SIGINT"},
+    {141, "nobody reads standard output any more (not of fit, which trains to its end)"},
+    {143, "ended by a second SIGTERM"},
 };
 
 static void put_verbs(FILE *to)
@@ -140,7 +198,7 @@ static void put_verbs(FILE *to)
 
 static void print_program(FILE *to)
 {
-    put_title(to, "", 1, "train models on one core or on a simulated pod, from one YAML file");
+    put_title(to, "", 1, "train neural networks from one YAML file, on one core or on a simulated pod");
     fputs(".SH SYNOPSIS\n.B dtrain\n\\fIverb\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n", to);
     put_verbs(to);
     put_options(to, "COMMON OPTIONS", common_options);
@@ -172,7 +230,7 @@ static void put_key(const dt_job_key *k, void *user)
         return;
     fputs(".TP\n\\fB", to);
     put_roff(to, k->path);
-    fprintf(to, "\\fR %s", k->type);
+    fprintf(to, "\\fR\n%s", k->type);
     put_limits(to, k);
     if (k->required)
         fputs(", required", to);
@@ -182,7 +240,7 @@ static void put_key(const dt_job_key *k, void *user)
     }
     if (k->kind && !strstr(k->path, k->kind))
         fprintf(to, ", of %s", k->kind);
-    fputc('\n', to);
+    fputs("\n.br\n", to);
     put_roff(to, k->help ? k->help : "as in Keras");
     for (int i = 0; k->choices && k->choices[i]; i++)
         fprintf(to, "%s%s", i ? ", " : ": ", k->choices[i]);

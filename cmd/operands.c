@@ -49,13 +49,39 @@ int count_jobs(const struct call *call)
     return jobs;
 }
 
+bool is_job(const char *operand)
+{
+    const size_t n = strlen(operand);
+    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
+}
+
+/* Which operand is one too many: of a job and something that is no job file, the latter. */
+static dt_status *too_many(const struct call *call)
+{
+    const char *job = NULL, *other = NULL;
+    for (int i = 0; i < call->operands.n; i++) {
+        const char *operand = call->operands.at[i];
+        if (is_override(operand))
+            continue;
+        if (!job || (!is_job(job) && is_job(operand))) {
+            other = job ? job : other;
+            job = operand;
+        } else if (!other) {
+            other = operand;
+        }
+    }
+    if (is_job(other))
+        return usage_error(call, "one job file expected, got '%s' and '%s'", cut_word(job).text, cut_word(other).text);
+    return usage_error(call, "'%s' is neither a job file nor an override, key.path=value", cut_word(other).text);
+}
+
 dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source)
 {
     int jobs = count_jobs(call);
     if (jobs == 0)
         return usage_error(call, "job file missing");
     if (jobs > 1)
-        return usage_error(call, "one job file expected, got %d", jobs);
+        return too_many(call);
     if (is_override(call->operands.at[0]))
         return usage_error(call, "the job file comes first, then '%s'", cut_word(call->operands.at[0]).text);
     *source = (dt_job_source){
@@ -72,12 +98,6 @@ dt_status *take_no_operands(const struct call *call)
     if (call->operands.n == 0)
         return NULL;
     return usage_error(call, "no operand expected, got '%s'", cut_word(call->operands.at[0]).text);
-}
-
-bool is_job(const char *operand)
-{
-    const size_t n = strlen(operand);
-    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
 }
 
 /* Runs may be called as their jobs are. */

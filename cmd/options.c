@@ -25,7 +25,7 @@ const struct option common_options[] = {
     CHOICE(struct common, color, "color", "WHEN", color_choices, "colour the output", .env = true),
     TEXT(struct common, log_file, "log-file", "FILE", "append all lines to FILE, too", .env = true),
     FLAG(struct common, help, "help", "show this text", .letter = 'h'),
-    FLAG(struct common, version, "version", "show the version"),
+    FLAG(struct common, version, "version", "show the version", .letter = 'V'),
     OPTIONS_END
 };
 static const struct option no_options[] = {OPTIONS_END};
@@ -37,6 +37,7 @@ struct walk {
     void *settings;
     struct words words;
     int next; /* the word to be read next */
+    bool overrides; /* the verb takes key.path=value */
 };
 
 /* Where an option stands and how it was written. */
@@ -220,6 +221,8 @@ static dt_status *use_option(struct walk *w, struct use *u)
         u->value = next;
         w->next++;
     }
+    if (u->value && !*u->value)
+        return usage(w, "%s: the value is empty; if it comes from a shell variable, the variable is not set", u->written);
     return store(w, u);
 }
 
@@ -254,7 +257,66 @@ static dt_status *later_option(const struct walk *w, const char *name)
     return NULL;
 }
 
-static dt_status *unknown_option(const struct walk *w, const char *name)
+/* Options of other programs that are keys of a job here, by other names. */
+static const struct {
+    const char *option, *key;
+} elsewhere[] = {
+    {"epoch", "fit.epochs"}, {"num-epochs", "fit.epochs"}, {"n-epochs", "fit.epochs"}, {"max-epochs", "fit.epochs"}, {"num-train-epochs", "fit.epochs"},
+    {"batch-size", "dataset.global_batch_size"}, {"batch", "dataset.global_batch_size"}, {"bs", "dataset.global_batch_size"},
+    {"train-batch-size", "dataset.global_batch_size"}, {"per-device-batch-size", "dataset.per_replica_batch_size"},
+    {"lr", "compile.optimizer.NAME.learning_rate"}, {"learning-rate", "compile.optimizer.NAME.learning_rate"},
+    {"weight-decay", "compile.optimizer.NAME.weight_decay"}, {"momentum", "compile.optimizer.NAME.momentum"},
+    {"output", "output.dir"}, {"output-dir", "output.dir"}, {"out", "output.dir"}, {"out-dir", "output.dir"}, {"outdir", "output.dir"},
+    {"logdir", "output.dir"}, {"log-dir", "output.dir"}, {"save-dir", "output.dir"}, {"checkpoint-dir", "output.dir"}, {"run-dir", "output.dir"},
+    {"data", "dataset.train"}, {"data-dir", "dataset.train"}, {"train-data", "dataset.train"}, {"dataset", "dataset.train"},
+    {"val-data", "dataset.validation"}, {"val-split", "dataset.validation_split"}, {"devices", "strategy.devices"}, {"device", "strategy.device"},
+    {"num-replicas", "strategy.replicas"}, {"strategy", "strategy.type"}, {"amp", "compile.precision"}, {"dtype", "compile.precision"},
+    {"save-steps", "checkpoint.save_freq"}, {"callbacks", "fit.callbacks"}, {"optimizer", "compile.optimizer"}, {"random-seed", "seed"},
+    {"pretrained", "model.init_from"}, {"weights", "model.init_from"},
+};
+
+/* Looks for the key whose last word is the option's. */
+struct wanted {
+    char word[64], key[128];
+};
+
+static void match_key(const dt_job_key *k, void *user)
+{
+    struct wanted *x = user;
+    const char *dot = strrchr(k->path, '.'), *last = dot ? dot + 1 : k->path;
+    bool plain = !k->kind && !k->refused && !strpbrk(k->path, "[*");
+    if (plain && strcmp(last, x->word) == 0 && (!*x->key || strlen(k->path) < strlen(x->key)))
+        snprintf(x->key, sizeof x->key, "%s", k->path);
+}
+
+/* "--epochs 3" is fit.epochs=3 here; key "": no key is called like this. */
+static void find_key(const char *option, struct wanted *out)
+{
+    *out = (struct wanted){0};
+    snprintf(out->word, sizeof out->word, "%s", option);
+    for (char *p = out->word; *p; p++)
+        *p = *p == '-' ? '_' : *p;
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere && !*out->key; i++)
+        if (strcmp(elsewhere[i].option, option) == 0)
+            snprintf(out->key, sizeof out->key, "%s", elsewhere[i].key);
+    if (!*out->key)
+        dt_job_keys(match_key, out);
+}
+
+/* value NULL: none stands there. */
+static dt_status *say_key(const struct walk *w, const char *name, const char *value)
+{
+    struct wanted wanted;
+    if (!w->overrides)
+        return NULL;
+    find_key(name, &wanted);
+    if (!*wanted.key)
+        return NULL;
+    return usage(w, "unknown option '--%s'; settings of a job have no dashes: write %s=%s%s", cut_word(name).text, wanted.key,
+                 value ? cut_word(value).text : "VALUE", strstr(wanted.key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
+}
+
+static dt_status *unknown_option(const struct walk *w, const char *name, const char *value)
 {
     const char *names[64];
     int n = 0;
@@ -263,11 +325,20 @@ static dt_status *unknown_option(const struct walk *w, const char *name)
             names[n++] = o->name;
     dt_status *later = later_option(w, name);
     const char *nearest = dt_nearest(name, names, n);
+    if (!later)
+        later = say_key(w, name, value);
     if (later)
         return later;
     if (!nearest)
         return usage(w, "unknown option '--%s'", cut_word(name).text);
     return usage(w, "unknown option '--%s'; did you mean '--%s'?", cut_word(name).text, nearest);
+}
+
+/* The word that was meant as the value of an option that there is not; NULL: it is something else. */
+static const char *following(const struct walk *w)
+{
+    const char *next = w->next < w->words.n ? w->words.at[w->next] : NULL;
+    return next && *next && is_free_value(next) ? next : NULL;
 }
 
 static dt_status *read_long(struct walk *w, const char *word)
@@ -279,7 +350,7 @@ static dt_status *read_long(struct walk *w, const char *word)
     snprintf(bare, sizeof bare, "%.*s", (int)(length < 63 ? length : 63), name);
     snprintf(written, sizeof written, "--%s", bare);
     if (!u.option)
-        return unknown_option(w, length < 63 ? bare : name);
+        return unknown_option(w, length < 63 ? bare : name, u.value ? u.value : following(w));
     return use_option(w, &u);
 }
 
@@ -341,7 +412,9 @@ static dt_status *read_words(struct walk *w, struct words *operands)
         if (!is_option && !operands)
             break;
         w->next++;
-        if (!is_option)
+        if (!is_option && !*word)
+            s = usage(w, "operand %d is empty; if it comes from a shell variable, the variable is not set", operands->n + 1);
+        else if (!is_option)
             operand[operands->n++] = word;
         else if (strcmp(word, "--") == 0)
             options = false;
@@ -372,6 +445,7 @@ dt_status *options_parse(const struct parse *p, struct words *operands, int *use
     w.tables[1] = common_options;
     if (p->verb)
         snprintf(verb, sizeof verb, "%s: ", p->verb->name);
+    w.overrides = p->verb && strstr(p->verb->operands, "key.path=value");
     dt_status *s = read_defaults(&w, w.tables[p->verb ? 0 : 1]);
     if (!s)
         s = read_words(&w, operands);

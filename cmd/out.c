@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,12 @@
 #include "verb.h"
 
 /* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
-enum { ECHO_WIDTH = 2, LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
+enum { ECHO_WIDTH = 2, EXIT_PIPE = 128 + SIGPIPE, LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
 #define PLAIN "\033[m"
+#define CLEAR "\033[K" /* to the end of the line */
 
 /* ---- surroundings ---- */
 
@@ -81,13 +84,14 @@ dt_status *out_open(struct out *out, const struct common *common)
     return NULL;
 }
 
+/* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one counts. */
 static int terminal_width(void)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
-    long width = columns ? strtol(columns, NULL, 10) : 0;
-    if (width <= 0)
-        width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_WIDTH;
+    long told = columns ? strtol(columns, NULL, 10) : 0, width = told > 0 ? told : USUAL_WIDTH;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && (told <= 0 || size.ws_col < told))
+        width = size.ws_col;
     return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
 }
 
@@ -108,32 +112,50 @@ const char *out_ellipsis(const struct out *out)
 
 /* ---- standard output ---- */
 
-static void check(struct out *out, bool ok)
+/* Nobody reads any more: the end of a filter, by the signal that the kernel would have sent. */
+static _Noreturn void end_by_pipe(void)
 {
-    if (!ok && !out->error)
-        out->error = errno ? errno : EIO;
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    _exit(EXIT_PIPE); /* where the signal is blocked, and for the first process of a container */
 }
 
-/* After the first failure nothing more is tried: half a line in the middle would be worse than none. */
+void out_end_with_readers(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+}
+
+/* A descriptor that does not wait is waited for. */
+static bool is_worth_retrying(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) && (poll(&ready, 1, -1) > 0 || errno == EINTR));
+}
+
+/* After the first failure, which *error keeps, nothing more is tried: half a line in the middle would be worse than none. */
+static void write_all(int fd, const char *bytes, int *error)
+{
+    size_t left = strlen(bytes);
+    while (!*error && left > 0) {
+        ssize_t n = write(fd, bytes, left);
+        if (n < 0 && !is_worth_retrying(fd))
+            *error = errno;
+        bytes += n > 0 ? n : 0;
+        left -= n > 0 ? (size_t)n : 0;
+    }
+}
+
 static void write_out(struct out *out, const char *bytes)
 {
-    if (out->error)
-        return;
-    errno = 0;
-    check(out, fputs(bytes, stdout) >= 0);
-    check(out, fflush(stdout) == 0);
+    write_all(STDOUT_FILENO, bytes, &out->error);
+    if (out->error == EPIPE && !out->outlives_readers)
+        end_by_pipe();
 }
 
 static void write_log(struct out *out, const char *bytes)
 {
-    size_t left = strlen(bytes);
-    while (out->log_file && !out->log_error && left > 0) {
-        ssize_t n = write(out->log, bytes, left);
-        if (n < 0 && errno != EINTR)
-            out->log_error = errno;
-        bytes += n > 0 ? n : 0;
-        left -= n > 0 ? (size_t)n : 0;
-    }
+    if (out->log_file)
+        write_all(out->log, bytes, &out->log_error);
 }
 
 static void close_log(struct out *out)
@@ -145,30 +167,26 @@ static void close_log(struct out *out)
 /* Takes the bar off the terminal, so that a line can stand in its place. */
 static void wipe(struct out *out)
 {
-    if (out->bar == 0)
-        return;
-    struct text t;
-    text_open(&t);
-    fprintf(t.to, "\r%*s\r", out->bar + ECHO_WIDTH, "");
-    write_out(out, text_bytes(&t));
-    text_close(&t);
-    out->bar = 0;
+    if (out->bar)
+        write_out(out, "\r" CLEAR);
+    out->bar = false;
 }
 
+/* Whatever it is made of, no character of a name or a file obtains anything from the terminal. */
 void out_text(struct out *out, const char *text)
 {
+    struct text t;
+    text_open(&t);
+    put_shown_lines(t.to, text);
     wipe(out);
-    write_out(out, text);
-    write_log(out, text);
+    write_out(out, text_bytes(&t));
+    write_log(out, text_bytes(&t));
+    text_close(&t);
 }
 
 void out_page(struct out *out, const char *text)
 {
     struct text t;
-    if (!isatty(STDOUT_FILENO)) {
-        out_text(out, text);
-        return;
-    }
     text_open(&t);
     put_wrapped(t.to, text, terminal_width());
     out_text(out, text_bytes(&t));
@@ -254,22 +272,30 @@ static size_t bytes_of(const char *line, int columns)
 
 void out_bar(struct out *out, const char *line)
 {
-    struct text t;
-    int width = (int)text_columns(line), most = out_bar_width();
-    width = width > most ? most : width;
+    struct text shown, t;
+    text_open(&shown);
+    put_shown(shown.to, line);
     text_open(&t);
-    fprintf(t.to, "\r%.*s%*s", (int)bytes_of(line, width), line, out->bar > width ? out->bar - width : 0, "");
+    fprintf(t.to, "\r%.*s" CLEAR, (int)bytes_of(text_bytes(&shown), out_bar_width()), text_bytes(&shown));
     write_out(out, text_bytes(&t));
     text_close(&t);
-    out->bar = width > out->bar ? width : out->bar;
+    text_close(&shown);
+    out->bar = true;
 }
 
 /* ---- standard error ---- */
 
+/* There is nobody to be told that standard error cannot be written. */
+static void write_err(const char *bytes)
+{
+    int lost = 0;
+    write_all(STDERR_FILENO, bytes, &lost);
+}
+
 static void write_error(struct out *out, const char *bytes)
 {
     wipe(out);
-    fputs(bytes, stderr);
+    write_err(bytes);
     write_log(out, bytes);
 }
 
@@ -284,13 +310,19 @@ void out_note(struct out *out, const char *format, ...)
 /* Prints a line, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. */
 static void write_marked(struct out *out, const char *line, const char *word)
 {
+    struct text shown, t;
+    text_open(&shown);
+    put_shown_lines(shown.to, line);
+    line = text_bytes(&shown);
     const char *at = out->color_errors && word ? strstr(line, word) : NULL;
     wipe(out);
     write_log(out, line);
+    text_open(&t);
     if (at)
-        fprintf(stderr, "%.*s%s%s" PLAIN "%s", (int)(at - line), line, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
-    else
-        fputs(line, stderr);
+        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - line), line, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
+    write_err(at ? text_bytes(&t) : line);
+    text_close(&t);
+    text_close(&shown);
 }
 
 void out_warn(struct out *out, const char *format, ...)
@@ -344,9 +376,7 @@ int out_close(struct out *out, int code)
 {
     int failed = 0;
     wipe(out);
-    errno = 0;
-    check(out, fflush(stdout) == 0);
-    if (out->error)
+    if (out->error && out->error != EPIPE)
         failed = out_error(out, dt_status_create(ERROR_STDOUT, "standard output: %s", system_text(out->error).text));
     close_log(out);
     if (out->log_error) {

@@ -4,7 +4,8 @@
  *
  * All lines pass through here, so that three things hold everywhere: control characters of names and paths never reach a
  * terminal, the line that is redrawn (the bar) never mixes with others, and a failed write to standard output or to
- * the log is remembered rather than fatal: the run goes on, and ends with exit code 74.
+ * the log is remembered rather than fatal: the run continues, and ends with exit code 74. A reader that goes away is no failure: verbs end
+ * quietly, as filters do; training continues without it.
  */
 #ifndef CMD_OUT_H
 #define CMD_OUT_H
@@ -23,10 +24,13 @@ struct out {
     bool redraws; /* standard output is a terminal that can redraw a line */
     bool color, color_errors;
     bool utf8;
-    int bar;      /* characters of the bar that stand on the terminal */
+    bool outlives_readers; /* a reader of standard output that goes away ends nothing: the verb has more to do than to print */
+    bool bar;     /* stands on the terminal */
     int error;    /* errno of the first failed write to standard output; 0: none */
 };
 
+/* For rows that the library writes to standard output: a reader that goes away ends the process, as it ends filters. */
+void out_end_with_readers(void);
 /* Looks at terminal, locale and environment, opens the log file. */
 dt_status *out_open(struct out *out, const struct common *common);
 /* The exit code to end with: `code`, or 74 where that is 0 and standard output or the log could not be written. */
@@ -36,10 +40,10 @@ int out_close(struct out *out, int code);
 void out_line(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_field(struct out *out, const char *label, const char *format, ...) DT_FORMAT(3, 4);
 void out_text(struct out *out, const char *text);
+/* out_text for pages to read: lines are broken to fit COLUMNS or the terminal, else 80 columns. */
+void out_page(struct out *out, const char *text);
 /* A line for those who read later: to the log file, and to standard output unless a bar is drawn there. */
 void out_log(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
-/* The same for pages to read: fitted to the terminal, if it is one. */
-void out_page(struct out *out, const char *text);
 /* Draws the line that is redrawn; out_bar_width characters have room. */
 void out_bar(struct out *out, const char *line);
 int out_bar_width(void);

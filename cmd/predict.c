@@ -48,6 +48,8 @@ static dt_status *open_writer(struct prediction *p)
     const struct predict *my = p->my;
     const char *output = output_of(my);
     const char *format = my->format ? formats[my->format] : strcmp(output, "-") == 0 ? "csv" : NULL;
+    if (strcmp(output, "-") == 0)
+        out_end_with_readers();
     return dt_row_writer_open(&p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
 }
 
@@ -119,7 +121,7 @@ static const struct option options[] = {
 };
 const struct verb verb_predict = {
     .name = "predict",
-    .group = "Work",
+    .group = "Train",
     .line = "write predictions",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain predict job.yaml                               of the validation data, by the newest checkpoint, as CSV\n"

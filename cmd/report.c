@@ -39,7 +39,7 @@ static const struct option options[] = {
 };
 const struct verb verb_report = {
     .name = "report",
-    .group = "Look",
+    .group = "Inspect",
     .line = "one HTML page about a run, or about several side by side",
     .operands = "RUN...",
     .examples = "  dtrain report runs/quickstart                     runs/quickstart/report.html\n"

@@ -45,9 +45,9 @@ static _Noreturn void leave(int code)
         int code;
         const char *text, *json;
     } rows[] = {
-        {EXIT_STOPPED, "stopped before the first step; the same command begins again\n", "{\"v\":1,\"event\":\"end\",\"exit\":75}\n"},
-        {128 + SIGINT, "stopped at once; the newest checkpoint stands\n", "{\"v\":1,\"event\":\"end\",\"exit\":130}\n"},
-        {128 + SIGTERM, "stopped at once; the newest checkpoint stands\n", "{\"v\":1,\"event\":\"end\",\"exit\":143}\n"},
+        {EXIT_STOPPED, "stopped before the first step; nothing to save, run it again to start\n", "{\"v\":1,\"event\":\"end\",\"exit\":75}\n"},
+        {128 + SIGINT, "stopped at once; the newest checkpoint is kept\n", "{\"v\":1,\"event\":\"end\",\"exit\":130}\n"},
+        {128 + SIGTERM, "stopped at once; the newest checkpoint is kept\n", "{\"v\":1,\"event\":\"end\",\"exit\":143}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].code == code) {
@@ -58,10 +58,23 @@ static _Noreturn void leave(int code)
     _exit(code);
 }
 
-static void on_grace_over(int number)
+/* A limit of time that somebody else has set. It comes again every second beyond that of the processor's time, which must not count as impatience. */
+static void on_limit(int number)
 {
-    (void)number;
-    leave(stop_exit_code());
+    if (is_sent_on(number))
+        return;
+    if (!stepping)
+        leave(EXIT_STOPPED);
+    if (!stop)
+        stop = 1;
+}
+
+/* Our own timer after the second signal; else an alarm that the process was started with. */
+static void on_alarm(int number)
+{
+    if (stop == 2)
+        leave(stop_exit_code());
+    on_limit(number);
 }
 
 static void on_stop(int number)
@@ -80,13 +93,6 @@ static void on_stop(int number)
     errno = kept;
 }
 
-/* Comes again every second beyond the limit, which must not count as impatience. */
-static void on_limit(int number)
-{
-    if (!is_sent_on(number) && !stop)
-        stop = 1;
-}
-
 static void on_save(int number)
 {
     if (!is_sent_on(number))
@@ -100,12 +106,11 @@ static void install(int number, void (*handler)(int))
     sigaction(number, &action, NULL);
 }
 
-void stop_install(bool tell_json)
+void stop_install(void)
 {
     struct sigaction hangup;
     main_thread = pthread_self();
-    json = tell_json;
-    install(SIGALRM, on_grace_over);
+    install(SIGALRM, on_alarm);
     install(SIGINT, on_stop);
     install(SIGTERM, on_stop);
     install(SIGXCPU, on_limit);
@@ -113,6 +118,11 @@ void stop_install(bool tell_json)
     /* nohup's wish: to outlive the terminal */
     if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
         install(SIGHUP, on_stop);
+}
+
+void stop_tell_json(void)
+{
+    json = 1;
 }
 
 void stop_steps_begin(void)

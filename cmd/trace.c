@@ -59,7 +59,7 @@ static const struct option options[] = {
 };
 const struct verb verb_trace = {
     .name = "trace",
-    .group = "Look",
+    .group = "Inspect",
     .line = "real steps of a run by thread, or a virtual step of a job on all cores, for trace viewers",
     .operands = "RUN | JOB [key.path=value...]",
     .examples = "  dtrain fit job.yaml 'output.trace={steps: [10, 12]}'    records what the threads of this machine do in three steps\n"

@@ -2,6 +2,7 @@
 /* dtrain validate: all errors of jobs, without training. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "verb.h"
@@ -37,20 +38,27 @@ static void put_github(FILE *to, const char *text, const char *special)
             fputc(*text, to);
 }
 
-/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean 'layers'? */
+/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean 'layers'?
+ * An annotation of what is no file, an override or standard input, would be dropped: its name begins the text. */
 static void print_github(struct out *out, const dt_status *s)
 {
     struct text t;
+    const char *file = dt_status_file(s);
+    const bool shows = file && access(file, F_OK) == 0;
     text_open(&t);
     fputs("::error ", t.to);
-    if (dt_status_file(s)) {
+    if (shows) {
         fputs("file=", t.to);
-        put_github(t.to, dt_status_file(s), ":,");
+        put_github(t.to, file, ":,");
         if (dt_status_line(s))
             fprintf(t.to, ",line=%d,col=%d", dt_status_line(s), dt_status_column(s));
         fputc(',', t.to);
     }
     fprintf(t.to, "title=DT%03d::", dt_status_number(s));
+    if (file && !shows) {
+        put_github(t.to, file, "");
+        fputs(": ", t.to);
+    }
     put_github(t.to, dt_status_text(s), "");
     if (dt_status_suggestion(s)) {
         fputs("; ", t.to);

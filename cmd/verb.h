@@ -110,6 +110,7 @@ struct verb {
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
+    bool trains; /* signals mean save and stop from the start, and output that nobody reads ends nothing */
     size_t size; /* of the struct that they are stored in */
     int (*run)(const struct call *call);
 };

@@ -24,16 +24,47 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-static dt_status *unknown(const char *name)
+/* What others call it. */
+static const struct {
+    const char *word, *verb;
+} elsewhere[] = {
+    {"train", "fit"}, {"run", "fit"}, {"resume", "fit"}, {"finetune", "fit"}, {"eval", "evaluate"}, {"test", "evaluate"}, {"score", "evaluate"},
+    {"infer", "predict"}, {"inference", "predict"}, {"generate", "predict"}, {"check", "validate"}, {"lint", "validate"}, {"verify", "ckpt verify"},
+    {"estimate", "plan"}, {"new", "config init"}, {"init", "config init"}, {"schema", "config schema"}, {"reference", "config reference"},
+    {"show", "config show"}, {"diff", "config diff"}, {"inspect", "data inspect"}, {"convert", "data convert"}, {"synth", "data synth"},
+    {"profile", "trace"}, {"compile", "lower"}, {"summary", "lower"}, {"save", "export"}, {"onnx", "export"}, {"info", "doctor"}, {"list", "ckpt ls"},
+};
+enum { ELSEWHERE = sizeof elsewhere / sizeof *elsewhere };
+
+static const char *called_elsewhere(const char *name)
+{
+    for (size_t i = 0; i < ELSEWHERE; i++)
+        if (strcmp(elsewhere[i].word, name) == 0)
+            return find(elsewhere[i].verb) ? elsewhere[i].verb : NULL;
+    return NULL;
+}
+
+/* The verb that a word may have been meant for; NULL: none. */
+static const char *meant(const char *name)
 {
     enum { MOST = 64 };
-    const char *names[MOST];
+    const char *names[MOST + ELSEWHERE], *other = called_elsewhere(name);
     int n = 0;
+    if (other)
+        return other;
     for (; verbs[n] && n < MOST; n++)
         names[n] = verbs[n]->name;
+    for (size_t i = 0; i < ELSEWHERE; i++)
+        names[n++] = elsewhere[i].word;
     const char *nearest = dt_nearest(name, names, n);
-    if (nearest)
-        return dt_status_create(ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", cut_word(name).text, nearest);
+    return nearest && !find(nearest) ? called_elsewhere(nearest) : nearest;
+}
+
+static dt_status *unknown(const char *name)
+{
+    const char *verb = meant(name);
+    if (verb)
+        return dt_status_create(ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", cut_word(name).text, verb);
     return dt_status_create(ERROR_USAGE, "unknown command '%s'", cut_word(name).text);
 }
 

@@ -75,7 +75,7 @@ static void tell_stopping(struct watch *w)
     if (w->stopping || !*stop_flag() || w->ended)
         return;
     w->stopping = true;
-    out_note(w->out, "stopping after step %lld (press again to stop now) %s", (long long)w->step, out_ellipsis(w->out));
+    out_note(w->out, "stopping after step %lld (press Ctrl-C again to stop now) %s", (long long)w->step, out_ellipsis(w->out));
 }
 
 void watch_event(const dt_event *e, void *user)
