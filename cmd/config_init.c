@@ -14,7 +14,7 @@ struct config_init {
     "version: 1\n" \
     "name: " name "\n" \
     "seed: 42\n" \
-    "strategy: {type: mirrored}            # a replica on each core; this model's weights are the same for any number\n"
+    "# strategy: {type: mirrored}          # the default: a replica on each core; this model's weights are the same for any number\n"
 #define TAIL \
     "compile:\n" \
     "  optimizer: {Adam: {learning_rate: 0.001}}\n" \

@@ -320,8 +320,9 @@ static void put_all(FILE *to, const struct rows *all)
           "checked as it is typed.\n\nA job is one YAML file. The key gives a value its type: integers are digits or an exact `1e3`, booleans `true` and `false`, a quoted\n"
           "value is text. `null` is as if the key were not there. Unknown keys are errors. Paths are relative to the file that holds them, those of\n"
           "runs and weights (`output.dir`, `checkpoint.resume`, `model.init_from`) to the working directory. Every key may be set on the command line,\n"
-          "`dtrain fit job.yaml fit.epochs=3`; entries of lists by number: `model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`,\n"
-          "`${VARIABLE:-default}` and words of `let` stand for their values in all texts.\n"
+          "`dtrain fit job.yaml fit.epochs=3`; entries of lists by number: `model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`\n"
+          "and words of `let` stand for their values in all texts; `${VARIABLE}` and `${VARIABLE:-default}` in paths only, and records keep them as they are\n"
+          "written ([security.md](security.md)).\n"
           "The examples of the sections are, one behind the other, a whole job.\n", to);
     for (int i = 0; i < SECTIONS; i++)
         put_section(to, all, i);

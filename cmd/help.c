@@ -32,7 +32,7 @@ void usage_print(FILE *to)
     static const char *const groups[] = {"Train", "Check", "Inspect", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         put_group(to, groups[i]);
-    fputs("\nRun 'dtrain help VERB' for options and examples, 'dtrain help Dense' for the keys of a layer.\n", to);
+    fputs("\nRun 'dtrain help VERB' for options and examples,\n'dtrain help Dense' for the keys of a layer, an optimizer, a loss, ...\n", to);
 }
 
 /* "  -C, --directory DIR     ": the part of a line that names an option. */

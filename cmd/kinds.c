@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See kinds.h. All of it is read off the tables that job files are read by. */
 #include "kinds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of a job file for a terminal: those of a layer, an optimizer, a loss, ..., or of a section. */
 #ifndef CMD_KINDS_H
 #define CMD_KINDS_H

@@ -80,11 +80,11 @@ static void put_prose(FILE *to, const char *heading, const char *text)
 static void put_examples(FILE *to, const char *text)
 {
     fputs(".SH EXAMPLES\n", to);
-    for (; *text; text = next_line(text)) {
+    for (bool first = true; *text; text = next_line(text), first = false) {
         char *line = line_of(text), *command = line + strspn(line, " "), *about = strstr(command, "  ");
         if (about)
             *about++ = '\0';
-        fputs(".PP\n\\fB", to);
+        fputs(first ? "\\fB" : ".PP\n\\fB", to);
         put_roff(to, command);
         fputs("\\fR\n", to);
         if (about) {
@@ -223,13 +223,23 @@ static void put_limits(FILE *to, const dt_job_key *k)
         fprintf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
 }
 
+/* A long one may be broken behind a dot. */
+static void put_path(FILE *to, const char *path)
+{
+    enum { LONG = 60 };
+    const bool breaks = strlen(path) > LONG;
+    for (const char *dot; breaks && (dot = strchr(path, '.')); path = dot + 1)
+        fprintf(to, "%.*s.\\:", (int)(dot - path), path);
+    put_roff(to, path);
+}
+
 static void put_key(const dt_job_key *k, void *user)
 {
     FILE *to = user;
     if (k->refused)
         return;
     fputs(".TP\n\\fB", to);
-    put_roff(to, k->path);
+    put_path(to, k->path);
     fprintf(to, "\\fR\n%s", k->type);
     put_limits(to, k);
     if (k->required)

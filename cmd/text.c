@@ -167,7 +167,7 @@ void put_shortest(FILE *to, double value)
     fputs(digits, to);
 }
 
-enum { LONG_LINE = 64 };
+enum { LONG_LINE = 64, BELOW = 6 };
 
 /* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a line that is prose. */
 static int hanging_indent(const char *line, int n)
@@ -182,7 +182,16 @@ static int hanging_indent(const char *line, int n)
 static void wrap_line(FILE *to, const char *line, int n, int columns)
 {
     int indent = hanging_indent(line, n), room = columns;
-    indent = indent > columns / 2 ? 4 : indent;
+    if (n > columns && indent > columns / 2) { /* a long command: what it does stands below it */
+        int command = indent;
+        while (command > 0 && line[command - 1] == ' ')
+            command--;
+        fprintf(to, "%.*s\n%*s", command, line, BELOW, "");
+        line += indent;
+        n -= indent;
+        room -= BELOW;
+        indent = BELOW;
+    }
     while (n > room) {
         int end = room;
         while (end > indent && line[end] != ' ')

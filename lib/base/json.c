@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static void put_quoted(dt_str *out, const char *text)
+static void put_quoted(const dt_json *j, const char *text)
 {
+    dt_str *out = j->out;
     dt_str_putc(out, '"');
     for (size_t n = strlen(text), length; n; text += length, n -= length) {
         uint32_t code;
@@ -17,9 +18,9 @@ static void put_quoted(dt_str *out, const char *text)
             length = 1;
         } else if (code == '"' || code == '\\') {
             dt_str_printf(out, "\\%c", (int)code);
-        } else if (code > 0xffff && dt_is_unseen(code)) {
+        } else if (code > 0xffff && dt_is_unseen(code) && !j->yaml) {
             dt_str_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
-        } else if (dt_is_unseen(code)) {
+        } else if (code <= 0xffff && dt_is_unseen(code)) {
             dt_str_printf(out, "\\u%04" PRIx32, code);
         } else {
             dt_str_add(out, text, length);
@@ -35,7 +36,7 @@ static void begin(dt_json *j, const char *key)
     j->comma = true;
     if (!key)
         return;
-    put_quoted(j->out, key);
+    put_quoted(j, key);
     dt_str_puts(j->out, ": ");
 }
 
@@ -56,7 +57,7 @@ void dt_json_string(dt_json *j, const char *key, const char *value)
 {
     begin(j, key);
     if (value)
-        put_quoted(j->out, value);
+        put_quoted(j, value);
     else
         dt_str_puts(j->out, "null");
 }

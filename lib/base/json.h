@@ -14,6 +14,7 @@
 typedef struct dt_json {
     dt_str *out;
     bool comma; /* the next value needs one before it */
+    bool yaml;  /* is read as YAML, too, which knows no pairs of \u for one character */
 } dt_json;
 
 void dt_json_open(dt_json *j, const char *key, char bracket); /* '{' or '['; key NULL inside a list and at the top */

@@ -71,7 +71,7 @@ static void print(const dt_tree *t, const char *key, dt_json *j)
 
 void dt_tree_print(const dt_tree *t, dt_str *out)
 {
-    dt_json j = {.out = out};
+    dt_json j = {.out = out, .yaml = true};
     print(t, NULL, &j);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a record may not hold. Paths come from the environment, where secrets are; warnings, errors and names of files say them again. A value of some
  * length is replaced wherever it stands, a short one, which may be anything, as a word alone.

@@ -99,7 +99,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
 
 static dt_status *none_to_resume(const run *r)
 {
-    return dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s to go on from", r->q->directory);
+    return dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s to resume from", r->q->directory);
 }
 
 static void warn_all(const run *r, dt_status *warnings)
@@ -134,7 +134,7 @@ static dt_status *resume_path(run *r, const char *path)
     int64_t highest;
 
     if (!path || !*path)
-        return dt_fail(DT_E_NO_INPUT, NULL, "there is no path of a checkpoint to go on from");
+        return dt_fail(DT_E_NO_INPUT, NULL, "there is no path of a checkpoint to resume from");
     DT_TRY(dt_checkpoint_open(&c, path));
     dt_status *s = go_on_from(r, &c);
     dt_checkpoint_release(&c);

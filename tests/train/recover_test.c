@@ -135,7 +135,7 @@ static void test_job_says_how_to_begin(void **state)
     setup s = in(HERE "/says");
 
     s.checkpoint = "{resume: must}";
-    expect_refused(&s, DT_E_NO_INPUT, 66, "no checkpoint below " HERE "/says to go on from");
+    expect_refused(&s, DT_E_NO_INPUT, 66, "no checkpoint below " HERE "/says to resume from");
     s.checkpoint = "{resume: never, save_freq: 2}";
     train_to(&s, 3);
     s.stop_at = 1;

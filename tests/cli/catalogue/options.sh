@@ -14,12 +14,12 @@ escape=$(printf '\033[2J')
 long=$(head -c 2000 /dev/zero | tr '\0' 9)
 
 verbs() {
-    "$DTRAIN" help | sed -n 's/^\(Work\|Check\|Look\|Other\) *//p' | sed 's/   */\n/g'
+    "$DTRAIN" man --list | sed -n 's/^dtrain-\(.*\)\.1$/\1/p' | sed 's/^\(data\|ckpt\|config\)-/\1 /'
 }
 # "-o, --output FILE", "--tpu[=TYPE]"; an option without a value has two blanks behind it.
 options() {
     # shellcheck disable=SC2086 # words
-    "$DTRAIN" help $1 | sed -n '/^Options/,/^$/s/^ .*\(--[a-z-]*\)\(\[=\| \)[A-Z].*/\1/p'
+    COLUMNS=400 "$DTRAIN" help $1 | sed -n '/^Options/,/^$/s/^ .*\(--[a-z-]*\)\(\[=\| \)[A-Z].*/\1/p'
 }
 operands() {
     case $1 in

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A reader that goes away ends a verb quietly, as it ends filters: SIGPIPE (141), nothing on standard error. Training outlives it.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

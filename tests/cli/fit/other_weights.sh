@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Checksums have no key: who replaces a checkpoint's weights can write new ones. The hash of the weights that the run announced is compared when it resumes.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

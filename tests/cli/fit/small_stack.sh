@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # No verb needs a large stack: 64 KiB, of which the system's own libraries take some.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

@@ -8,8 +8,11 @@ fit="$DTRAIN fit $tiny --fresh --threads 2 --color never"
 on_terminal "COLUMNS=100 $fit" >"$TEST_DIR/live"
 has "$TEST_DIR/live" 'epoch 1/2  ['
 has "$TEST_DIR/live" ' ETA '
-lacks "$TEST_DIR/live" '^['
-sed 's/.*|//' "$TEST_DIR/live" | mask
+sed 's/\^\[\[K//g' "$TEST_DIR/live" >"$TEST_DIR/clear"
+lacks "$TEST_DIR/clear" '^['
+sed 's/.*|//' "$TEST_DIR/clear" | mask
+has "$TEST_DIR/live" '^[[K|^[[Kepoch' # cleared to the end of the line, however wide an earlier one was
+grep -q '    |' "$TEST_DIR/live" && echo 'blanks fill the line up'
 on_terminal "COLUMNS=30 $fit" | tr '|' '\n' | awk 'length > 29 && /ETA/ { print "too wide: " $0 }'
 for surroundings in CI=true TERM=dumb; do
     on_terminal "$surroundings $fit" >"$TEST_DIR/plain"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What the environment holds is in no file of a run, wherever paths name it, whatever happens; the run resumes with another value.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh

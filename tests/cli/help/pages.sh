@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of every verb: the same by `help VERB` and `VERB --help`; examples come first; nothing but verbs that exist.
 . tests/cli/setup.sh
+export COLUMNS=200
 for verb in fit evaluate validate topology explain devices "data synth" lower version help; do
     # shellcheck disable=SC2086 # two words
     "$DTRAIN" help $verb >"$TEST_DIR/a" || echo "help $verb: exit $?"

@@ -21,3 +21,19 @@ for key in fit.epochs dataset.global_batch_size strategy.replicas 'model.layers[
 done
 show man dtrain-nothing.1
 show man dtrain.1 dtrain-fit.1
+# At 80 columns nothing is wider, pages for the terminal neither.
+if command -v groff >/dev/null; then
+    while read -r page; do
+        groff -man -Tascii -P-c -rLL=80n "$TEST_DIR/$page" | sed 's/\x1b\[[0-9;]*m//g; s/.\x08//g' | awk -v page="$page" 'length > 80 { print page ": " $0 }'
+    done <"$TEST_DIR/list"
+fi
+while read -r page; do
+    verb=$(echo "$page" | sed -n 's/^dtrain-\(.*\)\.1$/\1/p' | sed 's/^\(data\|ckpt\|config\)-/\1 /')
+    # shellcheck disable=SC2086 # two words
+    "$DTRAIN" help $verb >"$TEST_DIR/help" 2>"$TEST_DIR/err" || echo "help $verb: exit $?"
+    awk -v verb="$verb" 'length > 80 { print "help " verb ": " $0 }' "$TEST_DIR/help"
+done <"$TEST_DIR/list"
+for columns in 40 60 200; do
+    COLUMNS=$columns "$DTRAIN" help fit | awk -v n="$columns" 'length > n && !/dtrain|@|\|/ { print n ": " $0 }'
+done
+COLUMNS=200 "$DTRAIN" help fit | awk 'length > most { most = length } END { if (most <= 80) print "COLUMNS=200 changes nothing" }'

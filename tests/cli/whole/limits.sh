@@ -12,7 +12,7 @@ under() {
     { (ulimit $1 && exec timeout -k 1 60 "$DTRAIN" fit "$tiny" --fresh -q --threads 2 $3) 2>&1 && code=0 || code=$?; echo "exit $code"; } | cat >"$TEST_DIR/out"
     code=$(sed -n '$s/^exit //p' "$TEST_DIR/out")
     case " $2 " in *" $code "*) ;; *) echo "ulimit $1: exit $code, not $2" && head -n 5 "$TEST_DIR/out" ;; esac
-    [ "$code" = 0 ] || has "$TEST_DIR/out" "$([ "$code" = 75 ] && echo 'to go on:' || echo 'dtrain: error:')"
+    [ "$code" = 0 ] || has "$TEST_DIR/out" "$([ "$code" = 75 ] && echo 'to resume, run:' || echo 'dtrain: error:')"
 }
 for limit in '-v 8000000' '-n 64' '-f 1' '-S -t 5'; do
     # shellcheck disable=SC2086
