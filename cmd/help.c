@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain help: the usage screen and the page of a verb, both made from the tables. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,21 +10,21 @@
 
 enum { NAME_COLUMN = 24, GROUP_COLUMN = 11, SCREEN = 76 };
 
-static void put_group(FILE *to, const char *group)
+static void put_group(FILE *to, const char *group, int screen)
 {
     int at = fprintf(to, "%-*s", GROUP_COLUMN, group);
     for (int i = 0; verbs[i]; i++) {
         const int width = (int)strlen(verbs[i]->name);
         if (strcmp(verbs[i]->group, group) != 0)
             continue;
-        if (at + width > SCREEN)
+        if (at + width > screen)
             at = fprintf(to, "\n%*s", GROUP_COLUMN, "") - 1;
         at += fprintf(to, "%s%s", at > GROUP_COLUMN ? "  " : "", verbs[i]->name);
     }
     fputc('\n', to);
 }
 
-void usage_print(FILE *to)
+static void put_usage(FILE *to, int screen)
 {
     fputs("Train neural networks from one YAML file, on one core or on a simulated pod.\n\n"
           "  dtrain fit configs/quickstart.yaml         train; run it again to resume\n"
@@ -31,8 +32,13 @@ void usage_print(FILE *to)
           "  dtrain topology --tpu v3-8                 draw a slice and its cores\n\n", to);
     static const char *const groups[] = {"Train", "Check", "Inspect", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        put_group(to, groups[i]);
+        put_group(to, groups[i], screen);
     fputs("\nRun 'dtrain help VERB' for options and examples,\n'dtrain help Dense' for the keys of a layer, an optimizer, a loss, ...\n", to);
+}
+
+void usage_print(FILE *to)
+{
+    put_usage(to, SCREEN);
 }
 
 /* "  -C, --directory DIR     ": the part of a line that names an option. */
@@ -97,7 +103,7 @@ void help_show(struct out *out, const struct verb *verb)
     if (verb)
         verb_print(page.to, verb);
     else
-        usage_print(page.to);
+        put_usage(page.to, INT_MAX);
     out_page(out, text_bytes(&page));
     text_close(&page);
 }

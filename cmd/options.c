@@ -269,7 +269,7 @@ static const struct {
     {"output", "output.dir"}, {"output-dir", "output.dir"}, {"out", "output.dir"}, {"out-dir", "output.dir"}, {"outdir", "output.dir"},
     {"logdir", "output.dir"}, {"log-dir", "output.dir"}, {"save-dir", "output.dir"}, {"checkpoint-dir", "output.dir"}, {"run-dir", "output.dir"},
     {"data", "dataset.train"}, {"data-dir", "dataset.train"}, {"train-data", "dataset.train"}, {"dataset", "dataset.train"},
-    {"val-data", "dataset.validation"}, {"val-split", "dataset.validation_split"}, {"devices", "strategy.devices"}, {"device", "strategy.device"},
+    {"val-data", "dataset.validation"}, {"val-split", "dataset.validation_split"}, {"devices", "strategy.devices"}, {"device", "strategy.devices"},
     {"num-replicas", "strategy.replicas"}, {"strategy", "strategy.type"}, {"amp", "compile.precision"}, {"dtype", "compile.precision"},
     {"save-steps", "checkpoint.save_freq"}, {"callbacks", "fit.callbacks"}, {"optimizer", "compile.optimizer"}, {"random-seed", "seed"},
     {"pretrained", "model.init_from"}, {"weights", "model.init_from"},

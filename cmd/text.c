@@ -172,44 +172,63 @@ enum { LONG_LINE = 64, BELOW = 6 };
 /* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a line that is prose. */
 static int hanging_indent(const char *line, int n)
 {
-    int lead = (int)strspn(line, " "), indent = lead;
+    int lead = (int)strspn(line, " ");
     for (int i = lead + 2; i < n; i++)
         if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
-            indent = i;
-    return indent;
+            return i;
+    return lead;
+}
+
+/* Words from column `at` on; further lines are indented. A word that is too long stays whole. */
+static void put_words(FILE *to, const char *text, int n, int at, int indent, int columns)
+{
+    for (;;) {
+        int end = n, room = columns > at ? columns - at : 1;
+        if (n > room)
+            for (end = room; end > 0 && text[end] != ' '; end--)
+                continue;
+        if (end == 0)
+            for (end = 1; end < n && text[end] != ' '; end++)
+                continue;
+        int shown = end;
+        while (shown > 0 && text[shown - 1] == ' ')
+            shown--;
+        fprintf(to, "%.*s\n", shown, text);
+        while (end < n && text[end] == ' ')
+            end++;
+        text += end;
+        n -= end;
+        if (n <= 0)
+            return;
+        fprintf(to, "%*s", indent, "");
+        at = indent;
+    }
 }
 
 static void wrap_line(FILE *to, const char *line, int n, int columns)
 {
-    int indent = hanging_indent(line, n), room = columns;
-    if (n > columns && indent > columns / 2) { /* a long command: what it does stands below it */
-        int command = indent;
-        while (command > 0 && line[command - 1] == ' ')
-            command--;
-        fprintf(to, "%.*s\n%*s", command, line, BELOW, "");
-        line += indent;
-        n -= indent;
-        room -= BELOW;
-        indent = BELOW;
+    const int lead = (int)strspn(line, " "), indent = hanging_indent(line, n);
+    int command = indent;
+    while (command > lead && line[command - 1] == ' ')
+        command--;
+    if (n <= columns) {
+        fprintf(to, "%.*s\n", n, line);
+    } else if (indent <= columns / 2) {
+        fprintf(to, "%.*s", indent, line);
+        put_words(to, line + indent, n - indent, indent, indent, columns);
+    } else { /* a long command: what it does stands below it */
+        fprintf(to, "%*s", lead, "");
+        put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
+        fprintf(to, "%*s", BELOW, "");
+        put_words(to, line + indent, n - indent, BELOW, BELOW, columns);
     }
-    while (n > room) {
-        int end = room;
-        while (end > indent && line[end] != ' ')
-            end--;
-        if (end <= (int)strspn(line, " "))
-            break; /* a word that is too long */
-        fprintf(to, "%.*s\n%*s", end, line, indent, "");
-        n -= end + 1;
-        line += end + 1;
-        room = columns - indent;
-    }
-    fprintf(to, "%.*s\n", n, line);
 }
 
 /* A line of prose that was broken because it was long enough goes on in the next one. */
 static bool goes_on(const char *line, const char *end)
 {
-    return *line != ' ' && end - line > LONG_LINE && *end && end[1] && !strchr(" \n", end[1]);
+    const char *gap = strstr(line, "  "); /* of columns */
+    return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] && !strchr(" \n", end[1]);
 }
 
 void put_wrapped(FILE *to, const char *text, int columns)

@@ -10,4 +10,4 @@ cat "$TEST_DIR/err"
 "$DTRAIN" --version >/dev/full 2>/dev/null
 echo "exit $?"
 { "$DTRAIN" help fit 2>"$TEST_DIR/err"; echo "$?" >"$TEST_DIR/code"; } | true
-case $(cat "$TEST_DIR/code") in 0 | 74) ;; *) echo "reader gone: exit $(cat "$TEST_DIR/code")" ;; esac
+case $(cat "$TEST_DIR/code") in 0 | 141) ;; *) echo "reader gone: exit $(cat "$TEST_DIR/code")" ;; esac
