@@ -13,12 +13,13 @@
  * README.md has all of it.
  */
 #include "pipelines.h"
+#include "traced.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMES = 16, RUNTIME_ERROR = 172 };
+enum { MOST_NAMES = 16, MOST_OPEN = 8, RUNTIME_ERROR = 172 };
 
 /* What a name stands for: one of these. */
 typedef struct bound_name {
@@ -42,6 +43,8 @@ typedef struct program {
     size_t block;
     dt_trace *trace;           /* of the step that is recorded */
     const dt_strategy *running;
+    dt_scope open[MOST_OPEN];  /* entered by __enter__, outside of `with` */
+    int n_open;
     bound_name name[MOST_NAMES];
     int n_names;
     dt_status *error;          /* the first that nothing caught */
@@ -275,6 +278,29 @@ static dt_status *write_variable(program *p, dt_variable *v, const char *method,
     return s;
 }
 
+/* Variable(1., name='v', synchronization=VariableSynchronization.ON_READ, aggregation=..., trainable=False) */
+static dt_status *make_variable(program *p, const py *call, dt_variable **out)
+{
+    static const char *const synchronizations[] = { "AUTO", "NONE", "ON_WRITE", "ON_READ", NULL };
+    static const char *const aggregations[] = { "NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA", NULL };
+    const py *name = py_argument(call, 99, "name"), *trainable = py_argument(call, 99, "trainable");
+    dt_variable_options o = { .name = name && name->kind == PY_STRING ? name->text : NULL,
+                              .trainable = py_is(trainable, "False") ? DT_TRAINABLE_NO : py_is(trainable, "True") ? DT_TRAINABLE_YES : DT_TRAINABLE_DEFAULT };
+    dt_status *s = NULL;
+
+    for (int i = 0; synchronizations[i]; i++)
+        if (py_is(py_argument(call, 99, "synchronization"), synchronizations[i]))
+            o.synchronization = (dt_synchronization)i;
+    for (int i = 0; aggregations[i]; i++)
+        if (py_is(py_argument(call, 99, "aggregation"), aggregations[i]))
+            o.aggregation = (dt_aggregation)i;
+    dt_tensor *t = tensor_of_words(p->v, py_argument(call, 0, "initial_value"), &s);
+    if (t && !s)
+        s = dt_variable_create(out, t, &o);
+    dt_tensor_unref(t);
+    return s;
+}
+
 /* What can stand in a step, or outside: enters a scope, runs, reduces, gathers, merges. */
 static dt_status *perform(program *p, const py *call)
 {
@@ -283,8 +309,19 @@ static dt_status *perform(program *p, const py *call)
     dt_strategy *s = strategy_in(p, object);
     bound_name *b = object ? find_name(p, py_name(object)) : NULL;
 
-    if (strcmp(name, "__enter__") == 0 && object)
-        return perform(p, object);
+    if (strcmp(name, "__enter__") == 0 && object) {
+        dt_strategy *entered = strategy_in(p, object_of(object));
+        if (p->trace || !entered || p->n_open == MOST_OPEN)
+            return perform(p, object);
+        p->open[p->n_open++] = dt_scope_enter(entered);
+        return kept_error();
+    }
+    if (strcmp(name, "__exit__") == 0 && p->n_open > 0) {
+        dt_scope_leave(&p->open[--p->n_open]);
+        return NULL;
+    }
+    if (strcmp(name, "experimental_local_results") == 0)
+        return NULL;
     if (s && strcmp(name, "scope") == 0)
         return enter(s);
     if (s && strcmp(name, "run") == 0)
@@ -342,14 +379,11 @@ static void step_call(program *p, const py *call)
         const py *axis = py_argument(call, 1, "axis");
         dt_return(p->trace, "r", dt_all_gather(value_in_step(p, op), axis ? axis_of(axis) : 0));
     } else if (strcmp(name, "Variable") == 0) {
-        dt_status *s = NULL;
-        dt_tensor *t = p->variable ? NULL : tensor_of_words(p->v, op, &s);
-        if (t && !s)
-            s = dt_variable_create(&p->variable, t, NULL);
-        dt_tensor_unref(t);
-        dt_trace_fail(p->trace, s);
-    } else if (!py_is(call, "None") && !py_is(call, "fn")) {
+        dt_trace_fail(p->trace, p->variable ? NULL : make_variable(p, call, &p->variable));
+    } else if (call->kind == PY_CALL && !is_replica_context(call)) {
         dt_trace_fail(p->trace, perform(p, call));
+    } else if (call->kind != PY_CALL && !py_is(call, "None") && !py_is(call, "fn")) { /* what a lambda returns */
+        traced_return(&(traced_words){ .v = p->v, .trace = p->trace, .dtype = DT_FLOAT32 }, "r", call);
     }
 }
 
@@ -432,8 +466,6 @@ static int indent_of(const char *line)
 static void assign(program *p, const char *name, const py *x)
 {
     dt_strategy *s = strategy_in(p, x);
-    dt_tensor *t = NULL;
-    dt_status *bad = NULL;
 
     if (s) {
         bind_name(p, name)->strategy = s;
@@ -441,12 +473,7 @@ static void assign(program *p, const char *name, const py *x)
         bound_name *b = bind_name(p, name);
         b->strategy = b->made = strategy_of(p->v, json_object_get(p->c->in, "strategy"));
     } else if (strcmp(py_called(x), "Variable") == 0) {
-        bound_name *b = bind_name(p, name);
-        t = tensor_of_words(p->v, py_argument(x, 0, "initial_value"), &bad);
-        if (t && !bad)
-            bad = dt_variable_create(&b->variable, t, NULL);
-        keep(p, bad);
-        dt_tensor_unref(t);
+        keep(p, make_variable(p, x, &bind_name(p, name)->variable));
     } else if (x->kind == PY_CALL && !is_replica_context(x)) {
         dt_strategy *of = strategy_in(p, object_of(x));
         if (of && strcmp(py_called(x), "run") == 0)
@@ -693,6 +720,8 @@ static void run_properties(const golden_case *c, verdict *v, const char *text)
     sscanf(text, "OneDeviceStrategy(%*1['\"]%63[^'\"]", device);
     if (begins(text, "OneDeviceStrategy("))
         expect_ok(v, "strategy", dt_one_device_strategy(&s, device));
+    else if (strstr(text, "get_strategy()") || begins(text, "default"))
+        expect_ok(v, "strategy", dt_default_strategy(&s));
     else
         s = strategy_of(v, json_object_get(c->in, "strategy"));
     expect_int(v, "replicas", json_object_get(c->out, "num_replicas_in_sync"), dt_strategy_replicas(s));
@@ -735,6 +764,8 @@ static void run_program(const golden_case *c, verdict *v)
     } else {
         differs(v, "no program");
     }
+    while (p.n_open > 0)
+        dt_scope_leave(&p.open[--p.n_open]);
     expect_ok(v, "leaving", dt_set_strategy(NULL));
     while (p.n_names > 0) {
         dt_strategy_unref(p.name[--p.n_names].made);
