@@ -236,7 +236,7 @@ static void run_rebatch_even(const golden_case *c, verdict *v)
 
 static void run_compute_batch_size(const golden_case *c, verdict *v)
 {
-    words w = { .v = v };
+    words w = { .v = v, .order_free = true };
     dt_dataset *d = NULL;
     int64_t size = 0;
     dt_status *s = words_build(&w, json_object_get(c->in, "pipeline"), &d);
