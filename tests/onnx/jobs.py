@@ -6,7 +6,6 @@
 The examples are made here: bytes and floats of any value, integers that any vocabulary has. They go through the job's `map` in dtrain, and through
 that of the exported graph there. Prints what differs, then a count.
 """
-import json
 import os
 import shlex
 import subprocess
@@ -39,16 +38,15 @@ def examples(value, draw):
 def predict(dtrain, where, job, feeds):
     for name, x in feeds.items():
         np.save(os.path.join(where, name + ".npy"), x)
-    outputs = os.path.join(where, "outputs.jsonl")
+    outputs = os.path.join(where, "outputs.npz")  # as the model gives them: CSV and JSON lines hold probabilities
     files = {name: os.path.abspath(os.path.join(where, name + ".npy")) for name in feeds}
     if len(files) == 1:
         run(dtrain, "predict", *job, "--input", *files.values(), "-o", outputs, "-q")
     else:
         data = "dataset={format: npy, global_batch_size: 5, train: {%s}}" % ", ".join(f"{n}: {f}" for n, f in files.items())
         run(dtrain, "predict", *job, "compile=", data, "--split", "train", "-o", outputs, "-q")
-    with open(outputs) as f:
-        rows = [json.loads(line) for line in f]
-    return {name: np.array([row[name] for row in rows], np.float32) for name in rows[0]}
+    with np.load(outputs) as arrays:
+        return dict(arrays)
 
 
 def differ(y, wanted, words):
