@@ -65,7 +65,7 @@ void dt_chart_table(const dt_chart *c, int of, dt_str *out)
     if (of > 0) {
         dt_str_puts(out, "<p class=\"note\">Of ");
         dt_html_count(out, of);
-        dt_str_puts(out, " points the least and the greatest in each stretch.</p>");
+        dt_str_puts(out, " points, the minimum and maximum of each interval.</p>");
     }
     dt_str_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"numbers\">");
     put_head(c, out);

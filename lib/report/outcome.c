@@ -51,7 +51,7 @@ static void put_steps(const char *before, int64_t n, dt_str *out)
 static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out)
 {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
-    dt_str_puts(out, "a process is training it right now; this is how far it had come");
+    dt_str_puts(out, "still training");
     if (r->as_of_s > 0) {
         dt_str_puts(out, " as of ");
         dt_html_moment(out, r->as_of_s);
@@ -65,7 +65,7 @@ static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str 
 static void explain_killed(const dt_attempt *a, dt_str *out)
 {
     put_steps("killed, or the machine stopped, after step ", a->to, out);
-    dt_str_puts(out, "; the same command goes on from the newest checkpoint");
+    dt_str_puts(out, "; run the same command again to resume from the newest checkpoint");
 }
 
 void dt_report_explain(const dt_report_run *r, dt_str *out)
@@ -79,7 +79,7 @@ void dt_report_explain(const dt_report_run *r, dt_str *out)
     else if (a && !a->ended)
         explain_killed(a, out);
     else if (a && a->stopped_early)
-        put_steps("a callback ended it after step ", a->to, out);
+        put_steps("stopped by a callback after step ", a->to, out);
     if (resumed > 0)
         dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed, resumed == 1 ? "" : "s");
 }

@@ -53,7 +53,7 @@ static void read_last(reading *f)
 {
     if (f->rest.size == 0 && !f->skips)
         return;
-    dt_report_remark(f->r, "%s ends within a line, as it does when a run is killed while it writes", f->name);
+    dt_report_remark(f->r, "%s ends in the middle of a line: the run was killed while writing it", f->name);
     read_line(f, dt_str_text(&f->rest), f->rest.size);
 }
 
@@ -106,7 +106,7 @@ static dt_status *read_pieces(reading *f, int fd, const char *path, int64_t size
 static void tell(reading *f, int64_t size)
 {
     if (size > LARGEST)
-        dt_report_remark(f->r, "%s has %lld bytes: the first %lld are read", f->name, (long long)size, (long long)LARGEST);
+        dt_report_remark(f->r, "%s has %lld bytes; only the first %lld were read", f->name, (long long)size, (long long)LARGEST);
     else
         read_last(f);
     if (f->bad > 0)
@@ -233,7 +233,7 @@ static void take_job(dt_report_run *r)
     const dt_json_text t = {r->path, "the job", "key", text, text ? strlen(text) : 0, DT_E_CHECKPOINT};
     dt_status *s = text ? dt_json_parse(&t, &r->job) : NULL;
     if (s)
-        dt_report_remark(r, "the job that was recorded cannot be read: %s", dt_status_text(s));
+        dt_report_remark(r, "the recorded job cannot be read: %s", dt_status_text(s));
     dt_status_free(s);
     r->job_sha256 = r->start ? dt_report_text(r->start, "job_sha256") : c ? c->state.job_sha256 : NULL;
     if (!r->weights_sha256 && c)
@@ -285,17 +285,17 @@ static dt_status *read_all(dt_report_run *r)
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
     DT_TRY(read_history_and_checkpoints(r, record));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
-        dt_report_remark(r, "there are more names of metrics than a page can show: the first ones are here");
+        dt_report_remark(r, "too many metrics to show; only the first ones are listed");
     for (int i = 0; i < DT_REPORT_PARTS; i++)
         if (r->other_data[i])
-            dt_report_remark(r, "the files of dataset.%s changed between attempts: the run went on with other data than it began with", dt_report_parts[i]);
+            dt_report_remark(r, "the files of dataset.%s changed between attempts: the run resumed with different data", dt_report_parts[i]);
     r->running = is_locked(r->path);
     take_time(r);
     take_job(r);
     take_shown(r);
     take_label(r);
     if (!record)
-        dt_report_remark(r, "there is no " DT_RECORD_FILE ": times, memory, the machine and warnings are not known");
+        dt_report_remark(r, "no " DT_RECORD_FILE ": times, memory, machine and warnings are unknown");
     return NULL;
 }
 

@@ -19,7 +19,7 @@ static void put_item(const dt_listed *x, dt_str *out)
     }
     dt_str_puts(out, "<td>");
     dt_html_count(out, x->state.step);
-    dt_str_puts(out, x->state.finished ? " <small>the end</small></td><td>" : "</td><td>");
+    dt_str_puts(out, x->state.finished ? " <small>final</small></td><td>" : "</td><td>");
     dt_html_moment(out, x->saved_s);
     dt_str_puts(out, "</td><td>");
     dt_html_bytes(out, (double)x->bytes);
@@ -32,7 +32,7 @@ static void put_items(const dt_listing *l, dt_str *out)
 {
     for (int k = 0; k < l->n; k++) {
         if (k == EARLY && l->n > EARLY + LATE) {
-            dt_str_printf(out, "<tr><td colspan=\"5\">%d checkpoints are left out</td></tr>\n", l->n - EARLY - LATE);
+            dt_str_printf(out, "<tr><td colspan=\"5\">%d checkpoints not shown</td></tr>\n", l->n - EARLY - LATE);
             k = l->n - LATE;
         }
         put_item(&l->item[k], out);

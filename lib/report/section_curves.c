@@ -75,7 +75,7 @@ static void put_loss(const dt_report_pages *p, dt_arena *arena, dt_str *out)
         }
         add(p, i, dt_series_find(&r->by_step, "val_loss"), true, &c, arena);
     }
-    c.note = p->n == 1 ? "The mean of the steps that make one point; the band is their least and greatest." : NULL;
+    c.note = p->n == 1 ? "Each point is the mean of several steps; the band shows their minimum and maximum." : NULL;
     dt_chart_put(&c, out);
 }
 

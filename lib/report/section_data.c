@@ -9,7 +9,7 @@ enum { TRAIN, VALIDATION, TEST };
 /* What was hashed, in words; a hash of all of it needs none. */
 static const char *said_of(const char *hashed)
 {
-    static const char *const words[][2] = {{"ends", "of the first and last 64 KiB of each file"}, {"sizes", "of sizes alone"}};
+    static const char *const words[][2] = {{"ends", "of the first and last 64 KiB of each file"}, {"sizes", "of file sizes only"}};
     for (size_t i = 0; hashed && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], hashed) == 0)
             return words[i][1];
@@ -38,7 +38,7 @@ static void put_train(const dt_report_run *r, dt_str *out)
     const char *format = dt_report_text(json_object_get(r->job, "dataset"), "format");
     put_hash(r, TRAIN, out);
     if (!r->data[TRAIN] && format && strcmp(format, "synthetic") == 0)
-        dt_str_puts(out, "drawn from the seed, no files");
+        dt_str_puts(out, "generated from the seed; no files");
 }
 
 static void put_validation(const dt_report_run *r, dt_str *out)
@@ -78,7 +78,7 @@ static void put_verdict(const dt_report_pages *p, dt_str *out)
             same = same && is_like_first(p, i, part);
     }
     if (known)
-        dt_str_printf(out, "<p class=\"note verdict\">%s</p>\n", same ? "All runs read the same data." : "These runs did not read the same data.");
+        dt_str_printf(out, "<p class=\"note verdict\">%s</p>\n", same ? "All runs used the same data." : "The runs used different data.");
 }
 
 /* ---- the files of one run ---- */

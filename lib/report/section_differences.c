@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the jobs of several runs say otherwise: keys with their paths, a column a run. */
+/* Differences between the jobs of several runs: keys with their paths, one column per run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void put_row(const flat *all, int n, const char *path, dt_str *out)
         if (value)
             dt_html_tag(out, "td", "", value);
         else
-            dt_str_puts(out, "<td class=\"none\">not said</td>");
+            dt_str_puts(out, "<td class=\"none\">not set</td>");
     }
     dt_str_puts(out, "</tr>\n");
 }
@@ -121,7 +121,7 @@ static void put(const dt_report_pages *p, dt_str *out)
     if (rows.size > 0)
         put_table(p, dt_str_text(&rows), out);
     else if (p->n > 1)
-        dt_str_puts(out, "<p class=\"note\">The jobs say the same.</p>\n");
+        dt_str_puts(out, "<p class=\"note\">The jobs are identical.</p>\n");
     for (int i = 0; i < p->n; i++)
         free(all[i].pair);
     free(all);
@@ -129,4 +129,4 @@ static void put(const dt_report_pages *p, dt_str *out)
     dt_arena_destroy(arena);
 }
 
-const dt_report_section dt_report_differences = {"differences", "What the jobs say otherwise", put};
+const dt_report_section dt_report_differences = {"differences", "Differences between jobs", put};

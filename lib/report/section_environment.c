@@ -67,7 +67,7 @@ static void put(const dt_report_pages *p, dt_str *out)
     static const dt_fact facts[] = {
         {"weights, SHA-256", put_weights}, {"job, SHA-256", put_job}, {"seed", put_seed},
         {"run directory", put_path}, {"began", put_began}, {"dtrain", put_version}, {"back end", put_backend}, {"kernels", put_kernels},
-        {"instructions of our loops", put_instructions}, {"machine", put_host}, {"processor", put_processor}, {"cores", put_cores}, {"system", put_system},
+        {"instruction set", put_instructions}, {"machine", put_host}, {"processor", put_processor}, {"cores", put_cores}, {"system", put_system},
     };
     dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);
 }

@@ -18,11 +18,11 @@ static void put_attempt(const dt_attempt *a, dt_str *out)
     dt_html_seconds(out, a->seconds);
     dt_str_puts(out, "</td><td>");
     if (!a->ended)
-        dt_str_puts(out, "no end was written");
+        dt_str_puts(out, "no end recorded");
     else if (a->error)
         dt_html_text(out, a->error);
     else
-        dt_str_puts(out, a->stopped_early ? "stopped early by a callback" : a->finished ? "trained all it was asked for" : "ended");
+        dt_str_puts(out, a->stopped_early ? "stopped early by a callback" : a->finished ? "completed" : "ended");
     dt_str_printf(out, a->ended ? " <small>exit %d</small></td></tr>\n" : "</td></tr>\n", a->exit);
 }
 
@@ -34,7 +34,7 @@ static void put_attempts(const dt_report_run *r, dt_str *out)
                      "<th scope=\"col\">steps</th><th scope=\"col\">took</th><th scope=\"col\">ended</th></tr></thead><tbody>\n");
     for (int i = 0; i < r->n_attempts; i++) {
         if (i == EARLY && r->n_attempts > EARLY + LATE) {
-            dt_str_printf(out, "<tr><td colspan=\"4\">%d attempts are left out</td></tr>\n", r->n_attempts - EARLY - LATE);
+            dt_str_printf(out, "<tr><td colspan=\"4\">%d attempts not shown</td></tr>\n", r->n_attempts - EARLY - LATE);
             i = r->n_attempts - LATE;
         }
         put_attempt(&r->attempt[i], out);
@@ -62,7 +62,7 @@ static void put_line(const dt_said_line *l, dt_str *out)
         put_when("epoch", l->epoch, out);
     dt_html_tag(out, "span", " class=\"words\"", l->text);
     if (l->left_out > 0)
-        dt_str_printf(out, " <small>… and %lld bytes more</small>", (long long)l->left_out);
+        dt_str_printf(out, " <small>… %lld more bytes</small>", (long long)l->left_out);
     dt_str_puts(out, "</li>\n");
 }
 
@@ -74,7 +74,7 @@ static void put_left_out(const dt_said *s, dt_str *out)
             dt_html_count(out, dt_said_left_out(s, k));
             dt_str_puts(out, " of ");
             dt_html_count(out, s->of[k]);
-            dt_str_printf(out, " lines of the sort %s are left out: its first and last %d are here.</p>\n", dt_said_kind(k), DT_SAID_ENDS);
+            dt_str_printf(out, " lines of kind %s not shown; the first and last %d are below.</p>\n", dt_said_kind(k), DT_SAID_ENDS);
         }
 }
 

@@ -37,7 +37,7 @@ static void put_bars(const dt_report_run *r, dt_str *out)
     const struct {
         const char *label;
         double bytes;
-    } rows[] = {{"announced", planned}, {"process at its peak", r->peak_rss}};
+    } rows[] = {{"announced", planned}, {"process, peak", r->peak_rss}};
     if (!(most > 0))
         return;
     dt_str_puts(out, "<div class=\"bars\" aria-hidden=\"true\">");
@@ -52,8 +52,8 @@ static void put(const dt_report_pages *p, dt_str *out)
 {
     static const dt_fact facts[] = {
         {"announced before the first step", put_planned}, {"training steps", put_steps}, {"evaluation", put_evaluation},
-        {"weights and optimizer", put_state}, {"data", put_data}, {"program", put_program}, {"measured: the process at its peak", put_peak},
-        {"the machine has", put_machine},
+        {"weights and optimizer", put_state}, {"data", put_data}, {"program", put_program}, {"measured: peak of the process", put_peak},
+        {"memory of the machine", put_machine},
     };
     size_t before = out->size;
     dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);

@@ -96,8 +96,8 @@ static void put_picture(const dt_report_pages *p, int i, dt_str *out)
 static void put(const dt_report_pages *p, dt_str *out)
 {
     static const dt_fact facts[] = {
-        {"strategy", put_strategy}, {"devices", put_device}, {"replicas", put_replicas}, {"logical devices of a replica", put_logical},
-        {"computation shape", put_shape}, {"hosts that feed", put_hosts}, {"threads that compute", put_threads}, {"examples of a step", put_batch},
+        {"strategy", put_strategy}, {"devices", put_device}, {"replicas", put_replicas}, {"logical devices per replica", put_logical},
+        {"computation shape", put_shape}, {"input hosts", put_hosts}, {"compute threads", put_threads}, {"global batch", put_batch},
     };
     dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);
     for (int i = 0; i < p->n; i++)

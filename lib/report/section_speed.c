@@ -50,15 +50,15 @@ static void put_charts(const dt_report_pages *p, dt_str *out)
     static const ratio rows[] = {
         {"learning_rate", NULL, 1, {.id = "learning-rate", .title = "learning rate", .x = "step", .from_zero = true}},
         {"examples", "seconds", 1, {.id = "throughput", .title = "examples per second", .x = "step", .from_zero = true}},
-        {"seconds", "n", 1e3, {.id = "step-time", .title = "time of a step, ms", .x = "step", .from_zero = true}},
-        {"waited_s", "seconds", 100, {.id = "waiting", .title = "waiting for data, % of a step", .x = "step", .from_zero = true}},
-        {"virtual_ms", NULL, 1, {.id = "virtual", .title = "time of a step on the simulated slice, ms", .x = "step", .from_zero = true}},
+        {"seconds", "n", 1e3, {.id = "step-time", .title = "step time, ms", .x = "step", .from_zero = true}},
+        {"waited_s", "seconds", 100, {.id = "waiting", .title = "waiting for data, % of step time", .x = "step", .from_zero = true}},
+        {"virtual_ms", NULL, 1, {.id = "virtual", .title = "step time on the simulated slice, ms", .x = "step", .from_zero = true}},
     };
     dt_str all = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         put_chart(p, &rows[i], &all);
     if (all.size > 0)
-        dt_str_printf(out, "<p class=\"note\">Times are those of training steps with their waits for data; compiling, checkpoints and validation are not in them."
+        dt_str_printf(out, "<p class=\"note\">Step times include waiting for data. They do not include compiling, checkpoints and validation."
                            "</p>\n<div class=\"charts\">%s</div>\n", dt_str_text(&all));
     dt_str_release(&all);
 }
@@ -131,11 +131,11 @@ static void put_rate(const dt_report_run *r, dt_str *out)
 static void put(const dt_report_pages *p, dt_str *out)
 {
     static const dt_fact facts[] = {
-        {"examples per second", put_throughput}, {"time of a step", put_step}, {"of it on the simulated slice", put_virtual},
+        {"examples per second", put_throughput}, {"step time", put_step}, {"step time on the simulated slice", put_virtual},
         {"time in training steps", put_trained}, {"waiting for data", put_waiting}, {"last learning rate", put_rate},
     };
     dt_facts_put(p, facts, sizeof facts / sizeof *facts, out);
     put_charts(p, out);
 }
 
-const dt_report_section dt_report_speed = {"speed", "Learning rate, throughput, time", put};
+const dt_report_section dt_report_speed = {"speed", "Learning rate and speed", put};

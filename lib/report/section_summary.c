@@ -105,7 +105,7 @@ static void put_metric(const dt_report_run *r, const dt_series *s, dt_str *out)
         dt_str_puts(&below, " in epoch ");
         dt_str_grouped(&below, (int64_t)best->x);
     } else if (best && s->n > 1)
-        dt_str_puts(&below, "its best");
+        dt_str_puts(&below, "best");
     close_tile(out, dt_str_text(&below));
     dt_str_release(&below);
 }
@@ -145,7 +145,7 @@ static void put_steps(const dt_report_run *r, dt_str *out)
     if (steps > last_step(r)) {
         dt_str_puts(&below, "of ");
         dt_str_grouped(&below, steps);
-        dt_str_puts(&below, " asked for");
+        dt_str_puts(&below, " requested");
     } else if (r->start) {
         dt_str_grouped(&below, epochs);
         dt_str_puts(&below, epochs == 1 ? " epoch" : " epochs");
@@ -162,7 +162,7 @@ static void put_time(const dt_report_run *r, dt_str *out)
     open_tile(out, "time");
     dt_html_seconds(out, all_seconds(r));
     if (all_seconds(r) > 0)
-        dt_str_printf(&below, "%.0f %% of it in training steps", 100 * fmin(1, trained_seconds(r) / all_seconds(r)));
+        dt_str_printf(&below, "%.0f %% in training steps", 100 * fmin(1, trained_seconds(r) / all_seconds(r)));
     close_tile(out, dt_str_text(&below));
     dt_str_release(&below);
 }
@@ -251,7 +251,7 @@ static void put_comparison(const dt_report_pages *p, dt_str *out)
 {
     dt_series_list names = {0};
     collect(p, &names);
-    dt_str_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"figures of all runs\"><table class=\"compare\">");
+    dt_str_puts(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"metrics of all runs\"><table class=\"compare\">");
     put_names(&names, out);
     for (int i = 0; i < p->n; i++)
         put_run_row(p, i, &names, out);

@@ -20,7 +20,7 @@ report() {
 grep -v '"event": "end"' "$TEST_DIR/whole/record.jsonl" | head -c -40 >"$run/record.jsonl"
 report
 has "$page" '>interrupted</span>'
-has "$page" 'ends within a line'
+has "$page" 'ends in the middle of a line'
 has "$page" 'id="chart-loss-epoch"'
 
 # Lines of somebody else, and one that is none.
@@ -29,13 +29,13 @@ printf '%s\n' 'no JSON' '{"event": "unheard of"}' '[]' '{"a": 1, "a": 2}' >>"$ru
 head -c 300 /dev/urandom | tr -d '\n' >>"$run/history.jsonl"
 report
 has "$page" 'record.jsonl: 4 lines could not be read and are left out'
-has "$page" 'history.jsonl ends within a line'
+has "$page" 'history.jsonl ends in the middle of a line'
 
 # Older runs have no record; those without a checkpoint no ckpt/.
 again
 rm "$run/record.jsonl"
 report
-has "$page" 'there is no record.jsonl'
+has "$page" 'no record.jsonl'
 has "$page" '>completed</span>'
 again
 rm -r "$run/ckpt"
@@ -53,7 +53,7 @@ has "$page" 'damaged checkpoint'
 again
 seq 1 60000 | sed 's/.*/{"epoch": &, "step": 1, "name &": 1}/' >"$run/history.jsonl"
 report
-has "$page" 'more names of metrics than a page can show'
+has "$page" 'too many metrics to show'
 has "$page" 'name 400'
 lacks "$page" 'name 401'
 

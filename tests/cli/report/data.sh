@@ -56,9 +56,9 @@ expect several "$(said several train)" 2 "$(cat "$dir/a.csv" "$dir/b.csv" | wc -
 # Compared: the same data, then others.
 exits 0 fit "$dir/one.yaml" seed=2 "output.dir=$dir/twin"
 exits 0 report "$dir/one" "$dir/twin" -o "$dir/page.html"
-has "$dir/page.html" 'All runs read the same data.'
+has "$dir/page.html" 'All runs used the same data.'
 exits 0 report "$dir/one" "$dir/several" -o "$dir/page.html"
-has "$dir/page.html" 'These runs did not read the same data.'
+has "$dir/page.html" 'The runs used different data.'
 
 # A run that goes on with other data is told of it.
 exits 0 fit "$dir/one.yaml" fit.epochs=3

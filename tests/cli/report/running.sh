@@ -10,7 +10,7 @@ pid=$!
 wait_for '"event": "epoch"' "$run/record.jsonl" 2>/dev/null
 show report "$run" -q -o "$page"
 has "$page" '>running</span>'
-grep -qE 'how far it had come as of 20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC: step [0-9,]+ of 60,000,000' "$page" || echo "not as of when"
+grep -qE 'still training as of 20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC: step [0-9,]+ of 60,000,000' "$page" || echo "not as of when"
 kill -9 "$pid"
 ended "$pid" 2>/dev/null
 "$DTRAIN" report "$run" -q -o "$page"
