@@ -3,7 +3,7 @@
 # What README.md and docs/*.md show is what happens: every `$ command` of their ``` blocks, with the `> ` lines that go on with it, runs,
 # in order, and must print the lines below it. Free to differ, for other machines have other cores and kernel libraries: digits after a decimal point, by a
 # hundredth; numbers on the lines about cores and memory, or that a plan models; hashes, but one hash of the text is one hash of the run
-# wherever it stands.
+# wherever it stands. A ```yaml block whose first line is a comment with a file's name, `# job.yaml`, is written to that file.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 needs_digits
@@ -17,7 +17,10 @@ PATH=$TEST_DIR/bin:$PATH
 # Block after block, COMMAND, then what it prints: into 001.command, 001.want, ...
 # shellcheck disable=SC2016
 awk -v to="$TEST_DIR" '
-    /^ *```/ { inside = !inside; name = "" }
+    /^ *```/ { if (file != "") print "END_OF_FILE" > file; file = ""; first = !inside && $0 == "```yaml"; inside = !inside; name = ""; next }
+    first && /^# [a-z0-9_-]+\.yaml$/ { file = sprintf("%s/%03d.command", to, ++n); printf "" > (substr(file, 1, length(file) - 7) "want"); print "cat >" $2 " <<\047END_OF_FILE\047" > file }
+    { first = 0 }
+    file != "" { print > file; next }
     inside && /^\$ / { name = sprintf("%s/%03d", to, ++n); print substr($0, 3) > (name ".command"); printf "" > (name ".want"); going = 1; next }
     inside && name != "" && /^> / && going { print substr($0, 3) > (name ".command"); next }
     inside && name != "" && !/^ *```/ { print > (name ".want"); going = 0 }
