@@ -578,6 +578,11 @@ DT_ERROR_TEXT(REPLAY_STOPPED, "replay stopped",
     "compare with. Nothing was compared, and the run was not changed. Run the same\n"
     "command again to repeat the replay. A smaller N needs fewer steps if the run\n"
     "kept a checkpoint near its end.")
+DT_ERROR_TEXT(EXAMPLE_NOT_FINITE, "an example is not finite",
+    "An example that was to be evaluated holds NaN or an infinite number, or a\n"
+    "sequence that is padding only. Its loss is not a number, and neither would be\n"
+    "the mean over all examples. The message names the element, the example and the\n"
+    "file. Correct the file, or leave the example out.")
 DT_ERROR_TEXT(NO_STABLEHLO, "no StableHLO form",
     "The step cannot be written as one StableHLO program. Pipelines, and ops assigned\n"
     "to different devices, are several programs; the fixed summation tree of\n"

@@ -187,6 +187,8 @@ const dt_learned *dt_dataset_learned(const dt_dataset *d);
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* The same, where one number more may stand, for what does not count; NULL: none. */
 dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes, const int64_t *ignored) DT_MUST_USE;
+/* Where an example of a part stands, for messages: "example 17 of a.csv", counted from 1, or its own file, "set/cat/1.png". */
+void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out);
 /* What `auto_shard_policy` comes to for so many input workers: "sharded by file". An explicit `file` that they cannot follow is an error. */
 dt_status *dt_dataset_sharing(const dt_dataset *d, int64_t workers, dt_str *out) DT_MUST_USE;
 /* Text as the training part's format makes tokens of it, and back; see dt_format, whose row must have both. */

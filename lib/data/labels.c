@@ -2,6 +2,7 @@
 /* Values that number classes: every example is looked at before training, so that a label out of range is told with its file and its place there. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/cast.h"
 #include "data/dataset.h"
@@ -15,19 +16,39 @@ typedef struct scan {
     const int64_t *ignored;  /* a number that may stand in place of a class; NULL: none */
 } scan;
 
-/* Of several files that one is named in which the example stands, with its number there. */
-static dt_status *outside(const scan *c, int64_t row, double value)
+/* Of several files that one is named in which the example stands, with its number there, from 0. */
+typedef struct place {
+    const char *file;
+    int64_t number;
+    bool is_record;
+} place;
+
+static place place_of(const dt_dataset *d, const dt_rows *r, int e, int64_t row)
 {
-    const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
-    const dt_format *f = c->d->spec.format;
+    const dt_format *f = d->spec.format;
     const int64_t *first;
-    const int64_t n = f->files ? f->files(c->rows->x, &first) : 0;
-    int64_t file = 0, number = c->rows->first + row;
+    const int64_t n = f->files ? f->files(r->x, &first) : 0, number = r->first + row;
+    int64_t file = 0;
     while (file < n - 1 && number >= first[file + 1])
         file++;
-    return dt_fail(DT_E_LABEL_RANGE, &x->at, "%s: label %.15g at %s %lld is %s [0, %lld)", n > 0 ? f->path(c->rows->x, file) : x->file,
-                   value, n > 0 ? "record" : "row", (long long)(n > 0 ? number - first[file] : number),
-                   value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+    return (place){.file = n > 0 ? f->path(r->x, file) : r->stored[r->index[e]].file, .number = n > 0 ? number - first[file] : number, .is_record = n > 0};
+}
+
+static dt_status *outside(const scan *c, int64_t row, double value)
+{
+    const place at = place_of(c->d, c->rows, c->e, row);
+    return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at, "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
+                   at.is_record ? "record" : "row", (long long)at.number, value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+}
+
+void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out)
+{
+    const char *alone = dt_dataset_example_file(d, part, example);
+    const place at = place_of(d, &d->rows[part], element, example);
+    if (alone)
+        dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
+    else
+        dt_str_printf(out, "example %lld of %s", (long long)at.number + 1, at.file ? at.file : "the data");
 }
 
 /* The first of n values that is no class, and not the ignored one; -1: there is none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job at work: fit, evaluate, predict, lower over what session.c makes of it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,7 +190,9 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_sessio
     tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,
                             .n_metrics = n, .split = dt_part_name(part), .checkpoint = c->path, .weights_sha256 = weights.hex}, o);
     dt_sums_release(&sums);
-    return NULL;
+    if (n == 0 || isfinite(metrics[0].value))
+        return NULL;
+    return dt_fail(DT_E_DIVERGED, NULL, "the loss of the %s data is not finite, though the data is: the model's own numbers are not", dt_part_name(part));
 }
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
@@ -312,13 +315,18 @@ static dt_status *tell_rows(const dt_predicted_rows *p, void *user)
     return a->q->rows ? a->q->rows(p, a->q->user) : NULL;
 }
 
+static void tell_warning(const char *text, const void *options)
+{
+    warn(options, text);
+}
+
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
 {
     dt_gathered g = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
-    dt_predict_rows from = {.rows = tell_rows, .user = &a};
+    dt_predict_rows from = {.rows = tell_rows, .user = &a, .warn = tell_warning, .warn_user = or_none(options)};
     dt_checkpoint c = {0};
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)

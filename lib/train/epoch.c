@@ -2,6 +2,8 @@
 /*
  * The end of an epoch, and validation by steps, which comes between: metrics are collected, callbacks see them, they become a line of the history.
  */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "train/callback.h"
@@ -32,6 +34,23 @@ static bool validation_has_its_turn(const run *r)
     return has_validation(r) && (dt_run_validates_by_steps(r) ? r->at.step : r->at.epoch + 1) % every == 0;
 }
 
+/* Of the data nothing is wrong, and training may get over it. */
+static void warn_not_finite(const run *r, const dt_metric *metrics, int n)
+{
+    char text[200];
+    if (n == 0 || isfinite(metrics[0].value))
+        return;
+    snprintf(text, sizeof text, "step %lld: %s is not finite, though the validation data is: the model's own numbers are not", (long long)r->at.step,
+             metrics[0].name);
+    dt_run_warn(r, text);
+}
+
+static dt_status *evaluate(const run *r, dt_sums *sums)
+{
+    dt_status *s = dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums);
+    return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
+}
+
 /* Puts the metrics of the validation data into out[DT_MAX_KEYS]. training: those told beside them, where no epoch's line will tell both. */
 static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int *n)
 {
@@ -39,9 +58,10 @@ static dt_status *validate(run *r, const dt_logs *training, dt_metric *out, int 
 
     DT_TRY(dt_callbacks_test_begin(r));
     int64_t since = dt_recording_since(r);
-    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums));
+    DT_TRY(evaluate(r, sums));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_VALIDATION], since);
     *n = dt_trainer_metrics(r->q->trainer, sums, true, out);
+    warn_not_finite(r, out, *n);
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_EVAL, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .examples = (int64_t)sums->examples, .metrics = out, .n_metrics = *n,
                                 .training = training ? training->metric : NULL, .n_training = training ? training->n : 0 });
@@ -54,7 +74,7 @@ dt_status *dt_run_validate_again(run *r)
 
     if (!has_validation(r))
         return NULL;
-    DT_TRY(dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, &r->validation));
+    DT_TRY(evaluate(r, &r->validation));
     const int n = dt_trainer_metrics(r->q->trainer, &r->validation, true, metrics);
     for (int i = 0, k; i < n; i++) {
         for (k = 0; k < r->n_last && strcmp(r->last[k].name, metrics[i].name) != 0;)

@@ -6,6 +6,8 @@
  * than a batch of the job's, so that evaluating takes no more than training does. A loss that is one number for a batch is that of the job's batches, as in
  * training.
  */
+#include <math.h>
+
 #include "strategy/compiled.h"
 #include "train/trainer.h"
 
@@ -71,17 +73,43 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows)
     batch->rows = rows;
 }
 
+/* An example, counted from 1: of the part, and of the file that it stands in. */
+static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, const dt_suspect *found)
+{
+    const dt_element *element;
+    dt_str where = { 0 };
+    dt_dataset_elements(t->o.data, &element);
+    dt_dataset_locate(t->o.data, part, found->element, example, &where);
+    dt_status *s = dt_fail(DT_E_EXAMPLE_NOT_FINITE, NULL, "%s data: '%s' of example %lld %s", dt_part_name(part), element[found->element].name,
+                           (long long)example + 1, found->what);
+    s = dt_note(s, "it is %s", dt_str_text(&where));
+    dt_str_release(&where);
+    return s;
+}
+
+/* A batch whose first example is number `first` of the part. Where its loss is not finite, the example that made it so is told. */
+static dt_status *evaluate_batch(dt_trainer *t, dt_part part, const dt_batch *batch, int64_t first, dt_sums *s)
+{
+    double loss = 0;
+    dt_suspect found;
+    dt_status *bad = dt_trainer_run_batch(t, t->evaluate, batch, s, &loss);
+    if ((!bad && isfinite(loss)) || !dt_find_suspect(t->o.data, &t->o.model->spec, batch, &found))
+        return bad;
+    dt_status_free(bad);
+    return blame(t, part, first + found.row, &found);
+}
+
 /* At most `left` rows. */
-static dt_status *evaluate(dt_trainer *t, dt_feed *feed, int64_t left, dt_sums *s)
+static dt_status *evaluate(dt_trainer *t, dt_part part, dt_feed *feed, int64_t left, dt_sums *s)
 {
     dt_batch batch;
-    while (left > 0) {
+    for (int64_t done = 0; left > 0; done += batch.rows) {
         DT_TRY(dt_feed_next(feed, &batch));
         if (batch.rows == 0)
             break;
         if (batch.rows > left)
             shorten(t, &batch, left);
-        DT_TRY(dt_trainer_run_batch(t, t->evaluate, &batch, s, NULL));
+        DT_TRY(evaluate_batch(t, part, &batch, done, s));
         left -= batch.rows;
     }
     return NULL;
@@ -97,7 +125,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
     dt_trainer_clear(t, s);
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
                                                             .recorder = t->recorder }));
-    dt_status *bad = evaluate(t, feed, left, s);
+    dt_status *bad = evaluate(t, part, feed, left, s);
     dt_feed_close(feed);
     return bad;
 }

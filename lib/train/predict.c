@@ -7,9 +7,11 @@
  * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
  * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/cells.h"
 #include "strategy/values.h"
 #include "train/scoped.h"
 #include "train/train.h"
@@ -22,6 +24,7 @@ typedef struct prediction {
     dt_compiled *step;
     int32_t *offsets;          /* [replicas + 1] */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
+    bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
     int64_t done;              /* examples so far */
 } prediction;
@@ -100,6 +103,48 @@ static int64_t count(const prediction *p)
     return p->from->stream ? dt_stream_count(p->from->stream) : dt_dataset_count(p->from->data, p->from->part);
 }
 
+static bool is_finite_at(const dt_view *v, int64_t i)
+{
+    return v->type.dtype == DT_FLOAT32 ? isfinite(((const float *)v->data)[i]) : isfinite(dt_cell_double(v, i));
+}
+
+/* The first of the rows with an output that is not finite, or -1. */
+static int64_t find_not_finite(const dt_view *result, int n, int64_t rows)
+{
+    for (int i = 0; i < n; i++) {
+        const int64_t each = dt_type_elements(&result[i].type) / result[i].type.dim[0];
+        for (int64_t k = 0; k < rows * each; k++)
+            if (!is_finite_at(&result[i], k))
+                return k / each;
+    }
+    return -1;
+}
+
+/* Once, for rows that people have may be many. */
+static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result, int64_t rows)
+{
+    const int64_t row = p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
+    dt_str text = { 0 };
+    if (row < 0)
+        return;
+    const char *element_name = NULL;
+    for (int e = 0; e < p->n && !element_name; e++) {
+        dt_view one = element[e];
+        const int64_t each = dt_type_elements(&one.type) / one.type.dim[0];
+        one.data = (char *)one.data + row * each * (int64_t)dt_dtype_size(one.type.dtype);
+        one.type.dim[0] = 1;
+        element_name = dt_dtype_is_float(one.type.dtype) && find_not_finite(&one, 1, 1) >= 0 ? p->element[e].name : NULL;
+    }
+    p->warned = true;
+    dt_str_printf(&text, "outputs of example %lld are not finite", (long long)(p->done + row) + 1);
+    if (element_name)
+        dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
+    else
+        dt_str_puts(&text, ", though its inputs are: look at the weights");
+    p->from->warn(dt_str_text(&text), p->from->warn_user);
+    dt_str_release(&text);
+}
+
 /* The example after so many. */
 static const char *file_of(const prediction *p, int64_t i)
 {
@@ -150,6 +195,7 @@ static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t c
                 arg[i] = element[e];
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
     DT_TRY(dt_compiled_run(p->step, p->offsets, arg, result));
+    warn_not_finite(p, element, result, rows);
     return hand_on(p, result, rows);
 }
 

@@ -9,6 +9,7 @@
 
 #include "train/faults.h"
 #include "train/run.h"
+#include "train/trainer.h"
 
 /* The rows (rows, ...) of an element, in bytes and numbers of one. */
 typedef struct rows {
@@ -60,21 +61,20 @@ static bool is_masked(const dt_model_spec *m, const char *element)
     return false;
 }
 
-/* Does the batch show it? */
-static dt_status *note_data(const run *r, const dt_batch *b, dt_status *s, bool *seen)
+bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_suspect *out)
 {
     const dt_element *element;
-    int n = dt_dataset_elements(r->data, &element);
-    for (int e = 0; s && e < n && e < b->n; e++) {
+    int n = dt_dataset_elements(d, &element);
+    for (int e = 0; e < n && e < b->n; e++) {
         rows its = rows_of(b, e);
-        int64_t bad = find_not_finite(&its), empty = bad < 0 && is_masked(&r->model->spec, element[e].name) ? find_padding(&its) : -1;
-        if (bad >= 0)
-            s = dt_note(s, "the data has it: '%s' of example %lld of this step's batch holds a number that is not finite", element[e].name, (long long)bad + 1);
-        if (empty >= 0)
-            s = dt_note(s, "'%s' of example %lld of this step's batch is padding alone: a mean over its steps is no number", element[e].name, (long long)empty + 1);
-        *seen |= bad >= 0 || empty >= 0;
+        int64_t bad = find_not_finite(&its), empty = bad < 0 && is_masked(m, element[e].name) ? find_padding(&its) : -1;
+        if (bad < 0 && empty < 0)
+            continue;
+        *out = (dt_suspect){ .element = e, .row = bad >= 0 ? bad : empty,
+                             .what = bad >= 0 ? "holds a number that is not finite" : "is padding alone: a mean over its steps is no number" };
+        return true;
     }
-    return s;
+    return false;
 }
 
 /* Was a fault asked for? It is named elsewhere. */
@@ -88,11 +88,14 @@ static bool is_injected(const run *r)
 
 dt_status *dt_run_suspect(const run *r, const dt_batch *b, dt_status *s)
 {
-    bool seen = false;
+    const dt_element *element;
+    dt_suspect found;
     if (is_injected(r))
         return s;
-    s = note_data(r, b, s, &seen);
-    if (!seen && r->at.step == 1)
+    dt_dataset_elements(r->data, &element);
+    if (dt_find_suspect(r->data, &r->model->spec, b, &found))
+        return dt_note(s, "the data has it: '%s' of example %lld of this step's batch %s", element[found.element].name, (long long)found.row + 1, found.what);
+    if (r->at.step == 1)
         s = dt_note(s, "no weight had changed yet: look at the data, the model's layers and its first weights, not at the learning rate");
     return s;
 }

@@ -232,6 +232,8 @@ typedef struct dt_predict_rows {
     const dt_class_names *names; /* NULL: none */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets them in order */
     void *user;
+    void (*warn)(const char *text, const void *user); /* NULL: nobody wants to know */
+    const void *warn_user;
 } dt_predict_rows;
 dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) DT_MUST_USE;
 /* The global batch of a data set, whichever way it says it. */

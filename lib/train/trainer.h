@@ -40,4 +40,12 @@ dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes
 /* Rows of a full training batch: less than asked for where there is less data. */
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 
+/* What in a batch may make a loss that is not finite; false: nothing that can be seen. */
+typedef struct dt_suspect {
+    int element;
+    int64_t row;      /* of the batch */
+    const char *what; /* "holds a number that is not finite" */
+} dt_suspect;
+bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_suspect *out);
+
 #endif
