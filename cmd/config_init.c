@@ -76,8 +76,9 @@ static const struct {
     {"tabular", HEAD("tabular", "dtrain fit FILE: columns of numbers, a class each row.")
         "dataset:\n"
         "  format: synthetic                   # drawn; of your own: csv with train: table.csv and\n"
-        "  examples: 2000                      # element: {x: {columns: [a, b, c]}, label: {column: y, dtype: int32}}\n"
+        "  examples: 2000                      # element: {x: {columns: [a, b, c]}, label: {column: y, vocabulary: [no, yes]}}\n"
         "  element: {x: {shape: [12], dtype: float32}, label: {num_classes: 3}}\n"
+        "  map: {x: [normalize]}               # each column to mean 0 and variance 1, learned from the training part\n"
         "  validation_split: 0.2\n"
         "  shuffle: true\n"
         "  global_batch_size: 64\n"

@@ -199,6 +199,19 @@ void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size);
 /* Sets the seed of random map steps, and of the shuffle, unless these have one of their own. */
 void dt_dataset_set_seed(dt_dataset *d, uint64_t seed);
 
+/* Examples of an element, after `map`, each alone: (...). */
+typedef struct dt_survey {
+    const dt_dataset *data;
+    dt_part part;
+    int element;
+    int64_t most;  /* examples, evenly spread; 0: all */
+    bool (*see)(const dt_view *example, void *user); /* false: enough */
+    void *user;
+} dt_survey;
+dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
+/* Whether `map` leaves the values of an element as they are stored, but for their dtype. */
+bool dt_dataset_is_plain(const dt_dataset *d, int element);
+
 /* ---- feeds ---- */
 
 typedef struct dt_feed dt_feed;

@@ -293,6 +293,14 @@ bool dt_map_plan_is_empty(const dt_map_plan *p)
     return p->n == 0;
 }
 
+bool dt_map_plan_is_plain(const dt_map_plan *p)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->stages[i].step != &dt_map_cast)
+            return false;
+    return true;
+}
+
 const dt_type *dt_map_plan_type(const dt_map_plan *p)
 {
     return &p->type;

@@ -39,6 +39,8 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
 const struct dt_map_stage *dt_map_plan_pending(const dt_map_plan *p);
 /* No steps: examples are as they are stored. */
 bool dt_map_plan_is_empty(const dt_map_plan *p);
+/* Values are as they are stored, though their dtype may be another. */
+bool dt_map_plan_is_plain(const dt_map_plan *p);
 /* An example after all steps. */
 const dt_type *dt_map_plan_type(const dt_map_plan *p);
 /* Values lie in [0, that), 0: nobody knows. */

@@ -22,6 +22,8 @@ DT_API dt_status *dt_job_check_data(dt_job *j)
     dt_status *faults = dt_match_data(j->data, &j->model, c, &match);
     if (!faults && c && j->has_fit)
         faults = dt_match_class_weight(j->data, &j->model, c, &match, &j->fit.class_weight);
+    if (!faults && c && j->has_fit)
+        faults = dt_match_counts(j->data, c, &match, &j->fit.class_weight);
     dt_status_append(&faults, dt_job_check_first_weights(j));
     return faults;
 }

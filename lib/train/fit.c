@@ -226,6 +226,15 @@ static dt_status *finish_weights(run *r)
     return r->replaced ? dt_run_validate_again(r) : NULL;
 }
 
+static dt_status *tell_doubts(const run *r)
+{
+    dt_texts doubts;
+    DT_TRY(dt_trainer_doubts(r->q->trainer, r->arena, &doubts));
+    for (int i = 0; i < doubts.n; i++)
+        dt_run_warn(r, doubts.v[i]);
+    return NULL;
+}
+
 static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
@@ -236,6 +245,7 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_run_count_memory(r));
     dt_run_tell_start(r);
     DT_TRY(dt_run_check_memory(r));
+    DT_TRY(tell_doubts(r));
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;

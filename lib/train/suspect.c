@@ -70,7 +70,7 @@ bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch
         int64_t bad = find_not_finite(&its), empty = bad < 0 && is_masked(m, element[e].name) ? find_padding(&its) : -1;
         if (bad < 0 && empty < 0)
             continue;
-        *out = (dt_suspect){ .element = e, .row = bad >= 0 ? bad : empty,
+        *out = (dt_suspect){ .element = e, .padding = bad < 0, .row = bad >= 0 ? bad : empty,
                              .what = bad >= 0 ? "holds a number that is not finite" : "is padding alone: a mean over its steps is no number" };
         return true;
     }
@@ -94,7 +94,7 @@ dt_status *dt_run_suspect(const run *r, const dt_batch *b, dt_status *s)
         return s;
     dt_dataset_elements(r->data, &element);
     if (dt_find_suspect(r->data, &r->model->spec, b, &found))
-        return dt_note(s, "the data has it: '%s' of example %lld of this step's batch %s", element[found.element].name, (long long)found.row + 1, found.what);
+        return dt_note(s, "%s'%s' of example %lld of this step's batch %s", found.padding ? "" : "the data has it: ", element[found.element].name, (long long)found.row + 1, found.what);
     if (r->at.step == 1)
         s = dt_note(s, "no weight had changed yet: look at the data, the model's layers and its first weights, not at the learning rate");
     return s;

@@ -99,6 +99,9 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;
 
+/* LABELS where nothing is left to train on: weights of classes (w NULL: there are none) or of examples are 0 for the whole training part. */
+dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *compile, const dt_match *m, const dt_class_weights *w) DT_MUST_USE;
+
 /* The elements of a batch as the arguments of a step, whose names they have: arg[step->n_args]. */
 void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg);
 
@@ -163,6 +166,8 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 /* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
+/* What about the data may make a poor model or a meaningless figure, in words, in the arena. */
+dt_status *dt_trainer_doubts(const dt_trainer *t, dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* See dt_class_names_print. */
 const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena);
 /* Planned bytes of a training step's arena; what a full step costs where it is simulated, zeros elsewhere. */

@@ -153,6 +153,8 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     if (!s && o->optimizer)
         s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match, o->class_weight);
     if (!s && o->optimizer)
+        s = dt_match_counts(o->data, o->compile, &t->match, o->class_weight);
+    if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)
         s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);

@@ -43,6 +43,7 @@ int64_t dt_trainer_full_batch(const dt_trainer *t);
 /* What in a batch may make a loss that is not finite; false: nothing that can be seen. */
 typedef struct dt_suspect {
     int element;
+    bool padding;     /* alone; else there is a number that is not finite */
     int64_t row;      /* of the batch */
     const char *what; /* "holds a number that is not finite" */
 } dt_suspect;
