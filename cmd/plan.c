@@ -160,7 +160,8 @@ const struct verb verb_plan = {
                 "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
                 "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
                 "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    beside the real compiler\n",
-    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.\n",
+    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.\n"
+            "A job without a slice is planned for this machine: memory as fit announces it, and times from training for about a second; nothing is written.\n",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

@@ -51,7 +51,8 @@ typedef struct dt_plan_request {
     const char *compiler;      /* path of a PJRT plug-in, libtpu.so: it compiles the first job's step, and what it says stands beside; NULL: none */
 } dt_plan_request;
 /* What jobs need of their slices: bytes of a device by kind, the time of a step and its parts, traffic; and of this machine's memory, were they run on it
- * (null where that is too large to be compiled in passing, or cannot be run yet). Nothing is allocated, nothing runs. *fits
+ * (null where that is too large to be compiled in passing, or cannot be run yet). Nothing is allocated, nothing runs. Of jobs that all run on this machine
+ * itself, text and JSON tell its memory and the time of steps, of which some are run for that; JSON is then a list. *fits
  * (may be NULL) tells whether every program of the first job fits the devices' memory. The caller frees *text. NO_SLICE;
  * with a compiler PLUGIN, COMPILER, NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;

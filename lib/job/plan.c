@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain plan: a job's programs, each priced on the job's slice. */
 #include "job/plan_check.h"
+#include "job/plan_host.h"
 
 #include <stdlib.h>
 
@@ -186,6 +187,13 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
     DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
     const dt_plan_options options = options_of(request);
+    if (dt_plan_is_of_host(request)) {
+        s = dt_plan_of_host(request, &options, &out, fits);
+        if (!s)
+            return hand_over(request, &out, text);
+        dt_str_release(&out);
+        return s;
+    }
     dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
     for (int i = 0; !s && i < request->n_jobs; i++)
         s = dt_job_plan_create(&p[i], request->jobs[i], &options);

@@ -51,6 +51,6 @@ exits 78 plan job.yaml --what-if no_such_key=1
 exits 78 plan job.yaml --what-if let.nobody=1
 exits 78 plan job.yaml strategy.cluster_resolver.tpu=sim:v99
 sed 's/^strategy.*/strategy: {type: mirrored}/; /^let/d' job.yaml >mirrored.yaml
-show plan mirrored.yaml
+show plan mirrored.yaml --svg -
 show trace mirrored.yaml
 exits 0 plan mirrored.yaml --tpu v3-8
