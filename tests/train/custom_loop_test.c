@@ -397,6 +397,60 @@ static void test_predict_wants_the_input(void **state)
     dt_strategy_unref(s);
 }
 
+/* ---- labels ---- */
+
+static void label_step(dt_trace *t, void *user)
+{
+    dt_loss *loss = user;
+    dt_return(t, "loss", dt_loss_call(loss, dt_arg(t, "label"), dt_arg(t, "scores")));
+}
+
+/* Labels may be floats when they are whole numbers; what is none, or no class, is an error before the step runs. */
+static void test_labels_that_are_floats(void **state)
+{
+    static const struct row {
+        float label[3];
+        const char *text;
+    } rows[] = {
+        { { 0, 2, 1 }, NULL },
+        { { 0, 1.5F, 1 }, "label 1.5 is no whole number in [0, 3), the classes that have a score; labels are 0 1.5 1" },
+        { { 0, 3, 1 }, "label 3 is outside of [0, 3)" },
+        { { 0, -1, 1 }, "label -1 is outside of [0, 3)" },
+        { { 0, NAN, 1 }, "label nan is no whole number" },
+    };
+    const float scores[9] = { 2, 1, -1, 0, 0.5F, 1, 1, 1, 1 };
+    dt_tensor *p = NULL, *y = NULL;
+    dt_loss *loss = NULL;
+
+    (void)state;
+    OK(dt_loss_create(&loss, "SparseCategoricalCrossentropy: {from_logits: true}"));
+    OK(dt_tensor_create(&p, DT_FLOAT32, 2, (int64_t[]){ 3, 3 }, scores));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_values *args = NULL, *out = NULL;
+        dt_function *f = NULL;
+        OK(dt_tensor_create(&y, DT_FLOAT32, 1, (int64_t[]){ 3 }, rows[i].label));
+        OK(dt_values_create(&args));
+        OK(dt_values_set(args, "label", y));
+        OK(dt_values_set(args, "scores", p));
+        OK(dt_function_create(&f, label_step, loss));
+        dt_status *s = dt_strategy_run(dt_get_strategy(), f, args, &out);
+        if (rows[i].text) {
+            assert_int_equal(dt_status_number(s), DT_E_LABEL_RANGE);
+            assert_non_null(strstr(dt_status_text(s), rows[i].text));
+            dt_status_free(s);
+        } else {
+            OK(s);
+            assert_float_equal(dt_tensor_item(dt_values_local(out, "loss", 0)), 0.709298, 1e-5);
+        }
+        dt_values_unref(out);
+        dt_values_unref(args);
+        dt_function_unref(f);
+    }
+    dt_tensor_unref(y);
+    dt_tensor_unref(p);
+    dt_loss_unref(loss);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_wrong_use_in_a_step),
         cmocka_unit_test(test_predictions_are_what_evaluate_judges),
         cmocka_unit_test(test_predict_wants_the_input),
+        cmocka_unit_test(test_labels_that_are_floats),
     };
     return cmocka_run_group_tests(tests, clean_folder, NULL);
 }
