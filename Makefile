@@ -143,6 +143,15 @@ $(BUILD)/libdtrain.so: $(LIB_O) $(BUILD)/libdtrain.map
 	@ln -sf libdtrain.so $(BUILD)/$(SONAME)
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# The program for machines that have nothing but the C library: the wheel. What it loads (OpenBLAS) may lie in ../lib/dtrain.
+STATIC_LIBS := -Wl,-Bstatic -lyaml -ljansson -lcrypto -lpng -ljpeg -lz -Wl,-Bdynamic -lm -ldl -lpthread
+# The names of cmd/ are its own: jansson has some of them, too.
+$(BUILD)/portable/cmd.o: $(CMD_O)
+	@mkdir -p $(@D)
+	$(LD) -r -o $@ $^
+	objcopy --keep-global-symbol=main $@
+$(BUILD)/portable/dtrain: $(BUILD)/portable/cmd.o $(BUILD)/libdtrain.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/dtrain' -o $@ $^ $(STATIC_LIBS)
 
 WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 
@@ -277,4 +286,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,lib cmd tests examples) -name '*.d' -type f 2>/dev/null)
