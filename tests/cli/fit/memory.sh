@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Memory: what is announced; a job that does not fit is reported before its first step, with the layer that takes the most and what would fit.
 . tests/cli/setup.sh
 write_tiny

@@ -7,7 +7,7 @@
 unset TINYSHAKESPEARE
 if git rev-parse 2>/dev/null; then
     git grep -l '[.][.]/shared'
-    git grep -L SPDX-License-Identifier: -- '*.[ch]' '*.sh' '*.py' '*.awk' '*.css' '*.js' '*.proto' Makefile .ci scripts
+    git grep -L SPDX-License-Identifier: -- '*.[ch]' '*.sh' '*.py' '*.awk' '*.css' '*.js' '*.proto' Makefile .ci scripts packaging Dockerfile debian/rules
 fi
 copy=$TEST_DIR/clone
 mkdir -p "$copy/build"
