@@ -65,7 +65,7 @@ into() {
     env -u MAKEFLAGS make -s BUILD="$BUILD" DESTDIR="$TEST_DIR/a root" "$@" 2>&1
 }
 (umask 077 && into PREFIX=/usr install)
-(cd "$TEST_DIR/a root/usr" && find . ! -type l \( ! -perm -a+r -o -type d ! -perm -a+x \) && head -n 1 lib/pkgconfig/dtrain.pc)
+(cd "$TEST_DIR/a root/usr" && find . ! -type l \( ! -perm -a+r -o -type d ! -perm -a+x \) && grep ^prefix lib/pkgconfig/dtrain.pc)
 into PREFIX=/usr uninstall
 (cd "$TEST_DIR/a root" && find . ! -type d)
 into PREFIX='/my files' install | sed 's/.*\*\*\* //'
