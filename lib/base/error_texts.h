@@ -682,6 +682,16 @@ DT_ERROR_TEXT(NEEDS_ROWS, "unknown number of rows",
     "known when the step is recorded. It accepts the rows of arguments. For values\n"
     "whose first dimension is a multiple of the rows (a reshape), gather the original\n"
     "value instead.")
+DT_ERROR_TEXT(NO_WORKER_DEVICES, "the default strategy has no devices",
+    "Outside of all scopes the default strategy is in force: one replica, nothing\n"
+    "distributed. It has no worker devices that could be named, as in TensorFlow.\n"
+    "For a strategy with one named device, use dt_one_device_strategy.")
+DT_ERROR_TEXT(OTHER_VARIABLES, "optimizer applied to other variables",
+    "An optimizer is built for the variables of its first dt_optimizer_apply, and has\n"
+    "slots and a number of steps for these. Apply it to those variables only, or to\n"
+    "some of them; create another optimizer for other variables. To train two models\n"
+    "with one optimizer, apply it once to a list of the variables of both:\n\n"
+    "    dt_variables_create(&both, variables, n)")
 DT_ERROR_TEXT(ROW_FORMAT, "predictions cannot be written in this format",
     "Predictions are written as CSV, NPY, NPZ or JSON lines, depending on the end of\n"
     "the file's name (.csv, .npy, .npz, .jsonl) or on --format. An NPY file contains\n"

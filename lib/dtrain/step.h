@@ -61,7 +61,8 @@ DT_API int dt_variables_count(const dt_variables *v);
 DT_API const char *dt_variables_path(const dt_variables *v, int i); /* "dense/kernel"; NULL: there is no such variable */
 /* A weight's value in a step function, trainable or not, by path; NotFoundError in the trace when there is none. */
 DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
-/* Sums the gradients over replicas and updates the variables; those without a gradient are left alone. ValueError (in the trace) when none has one. */
+/* Sums the gradients over replicas and updates the variables; those without a gradient are left alone. ValueError (in the trace) when none has one,
+ * and for a variable that was not among those of its first call. */
 DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
 
 DT_API dt_value dt_constant(dt_trace *t, double value); /* float32 scalar */

@@ -224,6 +224,28 @@ static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_s
     return n;
 }
 
+static bool is_named(const dt_optimizer *o, const char *path)
+{
+    for (int i = 0; i < o->n; i++)
+        for (int k = 0; k < o->slot[i].n; k++)
+            if (strcmp(o->slot[i].slot[k]->path, path) == 0)
+                return true;
+    return false;
+}
+
+/* "optimizer/dense/kernel/momentum"; of another model's variable with the same path "optimizer/dense/kernel_1/momentum", as its slots are told apart by
+ * name alone. */
+static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *slot)
+{
+    dt_str path = { 0 };
+    dt_str_printf(&path, "optimizer/%s/%s", v->path, slot);
+    for (int k = 1; is_named(o, dt_str_text(&path)); k++) {
+        dt_str_clear(&path);
+        dt_str_printf(&path, "optimizer/%s_%d/%s", v->path, k, slot);
+    }
+    return dt_str_take(&path);
+}
+
 static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
 {
     const dt_optimizer_head *head = o->named.args;
@@ -233,10 +255,9 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     struct dt_optimizer_slot *s = &o->slot[o->n++];
     *s = (struct dt_optimizer_slot){ .of = v, .own = own };
     for (int k = 0; k < n; k++) {
-        dt_str path = { 0 };
-        dt_str_printf(&path, "optimizer/%s/%s", v->path, spec[k].name);
-        dt_status *fault = create_slot(&s->slot[k], dt_str_text(&path), &spec[k], !v->data);
-        dt_str_release(&path);
+        char *path = slot_path(o, v, spec[k].name);
+        dt_status *fault = create_slot(&s->slot[k], path, &spec[k], !v->data);
+        free(path);
         DT_TRY(fault);
         s->slot[k]->of = v;
         s->n++;

@@ -246,6 +246,16 @@ static dt_trace *trace_of(const dt_gradients *g)
     return NULL;
 }
 
+/* As in Keras: the first call builds it. */
+static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v)
+{
+    for (int i = 0; o->n > 0 && i < v->n; i++)
+        if (!dt_optimizer_find(o, v->v[i]))
+            return dt_suggest(dt_fail(DT_E_OTHER_VARIABLES, NULL, "the optimizer was built for other variables: '%s' is not among them", v->v[i]->path),
+                              "create another optimizer for it, or apply this one to all variables together");
+    return NULL;
+}
+
 void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
 {
     const dt_variables *v = gradients.variables;
@@ -261,7 +271,9 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
                       dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));
         return;
     }
-    dt_status *s = dt_optimizer_prepare(o, v);
+    dt_status *s = check_variables(o, v);
+    if (!s)
+        s = dt_optimizer_prepare(o, v);
     if (s) {
         dt_trace_fail(t, s);
         return;

@@ -293,6 +293,65 @@ static void test_two_losses_of_one_variable(void **state)
     dt_strategy_unref(s);
 }
 
+/* ---- one optimizer and several lists of variables ---- */
+
+typedef struct pair {
+    dt_variable *a, *b;
+    dt_variables *of;
+    dt_optimizer *optimizer;
+} pair;
+
+static void sum_of_squares(dt_trace *t, void *user)
+{
+    const pair *my = user;
+    dt_value a = dt_variable_read(t, my->a), b = dt_variable_read(t, my->b);
+
+    dt_optimizer_apply(my->optimizer, dt_gradient(dt_add(dt_multiply(a, a), dt_multiply(b, b)), my->of));
+}
+
+static void test_an_optimizer_is_of_its_first_variables(void **state)
+{
+    (void)state;
+    pair my = { .a = zero("w"), .b = zero("w") };
+    dt_variable *fresh = zero("fresh"), *first = my.a;
+    dt_strategy *s = strategy_of(&(setup){ .replicas = 1 });
+    dt_tensor *slot = NULL;
+    dt_function *f = NULL;
+
+    OK(dt_tensor_create(&slot, DT_FLOAT32, 0, NULL, &(float){ 1 }));
+    OK(dt_variable_set(my.b, DT_ASSIGN, slot));
+    OK(dt_variables_create(&my.of, (dt_variable *[]){ my.a, my.b }, 2));
+    OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 0.25, momentum: 0.5}"));
+    OK(dt_function_create(&f, sum_of_squares, &my));
+    OK(dt_strategy_run(s, f, NULL, NULL));
+
+    /* Slots of variables with the same path have names of their own. */
+    assert_int_equal(dt_optimizer_slots(my.optimizer), 3);
+    OK(dt_optimizer_get_slot(my.optimizer, "w/momentum", &slot));
+    assert_true(dt_tensor_item(slot) == 0);
+    OK(dt_optimizer_get_slot(my.optimizer, "w_1/momentum", &slot));
+    assert_true(dt_tensor_item(slot) == -0.5); /* -0.25 * 2 */
+
+    /* Some of them may be left out. Others are an error, which changes nothing. */
+    OK(dt_variables_create(&my.of, &my.b, 1));
+    OK(dt_function_create(&f, sum_of_squares, &my));
+    OK(dt_strategy_run(s, f, NULL, NULL));
+    OK(dt_variables_create(&my.of, (dt_variable *[]){ my.b, fresh }, 2));
+    my.a = fresh;
+    OK(dt_function_create(&f, sum_of_squares, &my));
+    fails(dt_strategy_run(s, f, NULL, NULL), DT_E_OTHER_VARIABLES, "'fresh' is not among them");
+    assert_int_equal(dt_optimizer_slots(my.optimizer), 3);
+
+    dt_function_unref(f);
+    dt_tensor_unref(slot);
+    dt_variables_unref(my.of);
+    dt_optimizer_unref(my.optimizer);
+    dt_variable_unref(first);
+    dt_variable_unref(my.b);
+    dt_variable_unref(fresh);
+    dt_strategy_unref(s);
+}
+
 /* One wrong use each; `user` says which. */
 static void misuse(dt_trace *t, void *user)
 {
@@ -459,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_what_has_no_gradient),
         cmocka_unit_test(test_optimizers_train_variables_of_ones_own),
         cmocka_unit_test(test_two_losses_of_one_variable),
+        cmocka_unit_test(test_an_optimizer_is_of_its_first_variables),
         cmocka_unit_test(test_wrong_use_in_a_step),
         cmocka_unit_test(test_predictions_are_what_evaluate_judges),
         cmocka_unit_test(test_predict_wants_the_input),
