@@ -25,6 +25,7 @@ void dt_dist_pipes_destroy(dt_dist_pipes *d)
         dt_pipe_unref(d->pipe[w]);
     dt_strategy_unref(d->strategy);
     dt_str_release(&d->decision);
+    free(d->replicas);
     free(d->pipe);
     free(d);
 }
@@ -34,21 +35,29 @@ static int workers_of(const dt_strategy *s, const dt_input_options *o)
     return o->workers ? o->workers : s->hosts;
 }
 
-static dt_status *check_options(const dt_strategy *s, const dt_input_options *o)
+static dt_status *check_options(const dt_input_options *o)
 {
     if ((int)o->auto_shard_policy < DT_AUTO_SHARD_AUTO || o->auto_shard_policy > DT_AUTO_SHARD_HINT)
         return dt_fail(DT_E_SHARD, NULL, "%d is no auto-shard policy", (int)o->auto_shard_policy);
-    if (o->workers < 0 || s->replicas % workers_of(s, o))
-        return dt_fail(DT_E_INPUT_WORKERS, NULL, "%d replicas cannot be divided evenly among %d workers", s->replicas, workers_of(s, o));
     return NULL;
 }
 
+static dt_status *check_even(const dt_strategy *s, int workers)
+{
+    if (workers < 0 || s->replicas % workers)
+        return dt_fail(DT_E_INPUT_WORKERS, NULL, "%d replicas cannot be divided evenly among %d workers", s->replicas, workers);
+    return NULL;
+}
+
+/* As many workers as hosts: each feeds its own replicas, of which hosts may have different numbers. */
 static dt_dist_pipes *allocate(dt_strategy *s, int workers)
 {
     dt_dist_pipes *d = dt_alloc(sizeof *d);
 
-    *d = (dt_dist_pipes){ .strategy = dt_strategy_ref(s), .workers = workers, .replicas = s->replicas / workers,
+    *d = (dt_dist_pipes){ .strategy = dt_strategy_ref(s), .workers = workers, .replicas = dt_alloc((size_t)workers * sizeof(int)),
                           .pipe = dt_alloc((size_t)workers * sizeof(dt_pipe *)) };
+    for (int r = 0; r < s->replicas; r++)
+        d->replicas[workers == s->hosts ? s->host_of[r] : r / (s->replicas / workers)]++;
     return d;
 }
 
@@ -69,11 +78,12 @@ dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pi
     dt_status *bad = NULL;
     int64_t files;
 
-    DT_TRY(check_options(s, o));
+    DT_TRY(check_options(o));
+    DT_TRY(check_even(s, workers_of(s, o)));
     if (o->replication_mode != DT_PER_WORKER)
         return dt_fail(DT_E_INPUT_MODE, NULL, "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
     dt_dist_pipes *d = allocate(s, workers_of(s, o));
-    dt_share share = { d->workers, d->replicas, 0, o->auto_shard_policy, o->rebatch, o->no_fallback };
+    dt_share share = { d->workers, s->replicas / d->workers, 0, o->auto_shard_policy, o->rebatch, o->no_fallback };
     dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
     tell(d, o, policy, files);
     for (; share.worker < d->workers && !bad; share.worker++)
@@ -126,7 +136,9 @@ dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn
     dt_status *bad = NULL;
     bool each = o->replication_mode == DT_PER_REPLICA;
 
-    DT_TRY(check_options(s, o));
+    DT_TRY(check_options(o));
+    if (workers_of(s, o) != s->hosts)
+        DT_TRY(check_even(s, workers_of(s, o)));
     if (!fn)
         return dt_fail(DT_E_PIPELINE, NULL, "there is no function to make data sets");
     if (each && strcmp(s->row->kind.name, "tpu") == 0)
@@ -205,7 +217,7 @@ void dt_dist_cursors_close(dt_dist_cursors *c)
 static dt_status *take_pieces(dt_dist_cursors *c, dt_item *items, int *present)
 {
     for (int w = 0, at = 0; w < c->of->workers; w++)
-        for (int r = 0; r < c->of->replicas; r++, at++) {
+        for (int r = 0; r < c->of->replicas[w]; r++, at++) {
             DT_TRY(dt_cursor_next(c->cursor[w], &items[at]));
             *present += items[at].n > 0;
         }
@@ -214,9 +226,10 @@ static dt_status *take_pieces(dt_dist_cursors *c, dt_item *items, int *present)
 
 static dt_status *fill_up(const dt_dist_pipes *d, dt_item *items)
 {
-    for (int r = 0; r < d->strategy->replicas; r++)
-        if (items[r].n == 0)
-            DT_TRY(dt_spec_empty_item(&d->pipe[r / d->replicas]->spec, &items[r]));
+    for (int w = 0, at = 0; w < d->workers; w++)
+        for (int r = 0; r < d->replicas[w]; r++, at++)
+            if (items[at].n == 0)
+                DT_TRY(dt_spec_empty_item(&d->pipe[w]->spec, &items[at]));
     return NULL;
 }
 

@@ -15,7 +15,8 @@ dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_v
 /* One description per worker, each feeding as many replicas. */
 typedef struct dt_dist_pipes {
     dt_strategy *strategy; /* counted */
-    int workers, replicas; /* replicas: of each worker */
+    int workers;
+    int *replicas;         /* [workers]: replicas are counted worker by worker */
     dt_pipe **pipe;        /* [workers], counted */
     bool full_steps;       /* all shapes known, or endless: a step that lacks a piece is the end */
     dt_str decision;       /* what auto-sharding became, for people */

@@ -235,6 +235,55 @@ static void test_functions_make_one_data_set_per_pipeline(void **state)
     dt_strategy_unref(three);
 }
 
+/* The i-th element of pipeline p is 100 p + i. */
+static dt_status *count_hundreds(const dt_input_context *c, void *user, dt_dataset **out)
+{
+    (void)user;
+    assert_int_equal(c->num_replicas_in_sync, 5);
+    return dt_dataset_range(out, 100 * c->input_pipeline_id, 100 * c->input_pipeline_id + 4, 1);
+}
+
+/* Two hosts of four cores, five replicas of one: each host feeds its own, four and one. */
+static void test_hosts_may_have_different_numbers_of_replicas(void **state)
+{
+    (void)state;
+    static const int64_t mesh[4] = { 2, 2, 1, 2 }, shape[3] = { 2, 4, 4 },
+        at[32] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1 };
+    static const int64_t first[5] = { 0, 1, 2, 3, 100 };
+    dt_topology *t = NULL;
+    dt_device_assignment *a = NULL;
+    dt_strategy *s = NULL;
+    dt_dist_dataset *dist = NULL;
+    dt_iterator *it = NULL;
+    dt_values *batch = NULL;
+    dt_dataset *d = batches(20, 5);
+
+    OK(dt_topology_create(&t, &(dt_topology_options){ mesh, 4, at, shape, 3 }));
+    OK(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){ .num_replicas = 5, .device_order_mode = DT_ORDER_MESH }));
+    OK(dt_tpu_strategy(&s, NULL, &(dt_tpu_options){ .device_assignment = a }));
+    assert_int_equal(dt_strategy_input_workers(s), 2);
+    OK(dt_strategy_distribute_datasets_from_function(s, count_hundreds, NULL, NULL, &dist));
+    OK(dt_iterator_create(&it, dist));
+    OK(dt_iterator_next(it, &batch));
+    int replicas_of[2] = { 0 };
+    for (int r = 0; r < 5; r++)
+        replicas_of[dt_strategy_input_worker(s, r)]++;
+    assert_int_equal(replicas_of[0], 4);
+    for (int r = 0; r < 5; r++)
+        assert_int_equal(*(const int64_t *)dt_tensor_data(dt_values_local(batch, "value", r)), first[r]);
+    OK(dt_iterator_next(it, &batch)); /* full steps only: there is no second one */
+    assert_null(batch);
+    fails(dt_strategy_distribute_dataset(s, d, NULL, &dist), DT_E_INPUT_WORKERS, "5 replicas cannot be divided evenly among 2 workers");
+    fails(dt_strategy_distribute_datasets_from_function(s, count_hundreds, NULL, &(dt_input_options){ .workers = 3 }, &dist), DT_E_INPUT_WORKERS,
+          "5 replicas cannot be divided evenly among 3 workers");
+    dt_dataset_unref(d);
+    dt_iterator_unref(it);
+    dt_dist_dataset_unref(dist);
+    dt_strategy_unref(s);
+    dt_device_assignment_unref(a);
+    dt_topology_unref(t);
+}
+
 /* ---- into steps ---- */
 
 static void sum_rows(dt_trace *t, void *user)
@@ -345,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_a_partial_batch_is_cut_as_documented),
         cmocka_unit_test(test_virtual_workers_divide_the_replicas),
         cmocka_unit_test(test_functions_make_one_data_set_per_pipeline),
+        cmocka_unit_test(test_hosts_may_have_different_numbers_of_replicas),
         cmocka_unit_test(test_batches_of_a_pipeline_feed_a_step),
         cmocka_unit_test(test_wrong_use_is_answered),
         cmocka_unit_test(test_a_collected_pipeline_is_a_data_set_of_examples),
