@@ -22,7 +22,7 @@ typedef struct dt_resolver dt_resolver;
  * that this machine does not have are a NotFoundError. */
 DT_API dt_status *dt_mirrored_strategy(dt_strategy **out, const char *const *devices, int n) DT_CHECKED;
 DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) DT_CHECKED;
-/* The strategy in force outside all scopes: one replica, nothing distributed. */
+/* The strategy in force outside all scopes: one replica, nothing distributed, no device that could be named. */
 DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
 
 /* MultiWorkerMirroredStrategy with virtual workers in this process: the same devices on each, replicas numbered worker by worker. Each
@@ -67,7 +67,7 @@ DT_API dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r
 DT_API void dt_strategy_unref(dt_strategy *s);
 DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
 DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */
-DT_API const char *dt_strategy_device(const dt_strategy *s, int replica); /* worker_devices[replica], lent */
+DT_API const char *dt_strategy_device(const dt_strategy *s, int replica); /* worker_devices[replica], lent; NULL: no such replica, or the default strategy */
 /* Input workers: the hosts that feed replicas, in the order in which replicas meet them. One for strategies of one machine. */
 DT_API int dt_strategy_input_workers(const dt_strategy *s);
 DT_API const char *dt_strategy_input_host(const dt_strategy *s, int worker); /* the full name of its CPU:0, lent; NULL: no such worker */
@@ -77,7 +77,7 @@ DT_API const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s);
 /* Devices of one replica: 1, or as many as the device assignment gives it. */
 DT_API int dt_strategy_logical_devices(const dt_strategy *s);
 /* The full name of a replica's logical device; negative numbers count from the last (worker_devices in experimental_logical_device).
- * Lent. ValueError: no such logical device. IndexError: no such replica, or counted back beyond the first device. */
+ * Lent. RuntimeError: the default strategy has none. ValueError: no such logical device. IndexError: no such replica, or counted back beyond the first device. */
 DT_API dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int logical, const char **name) DT_CHECKED;
 DT_API const dt_device_assignment *dt_strategy_device_assignment(const dt_strategy *s); /* lent; NULL: none was given */
 DT_API bool dt_strategy_spmd(const dt_strategy *s);

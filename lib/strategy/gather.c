@@ -94,5 +94,7 @@ dt_status *dt_strategy_gather(dt_strategy *s, const dt_values *values, const cha
     DT_TRY(dt_want(out, "dt_strategy_gather", "handle to fill"));
     DT_SCOPE(s)
         bad = gather(s, &g, dt_values_find(values, name), axis, out);
+    if (!bad)
+        dt_tensor_set_device(*out, dt_strategy_host_device(s));
     return bad;
 }

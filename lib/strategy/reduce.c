@@ -203,6 +203,8 @@ dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_val
     DT_TRY(dt_want(out, "dt_strategy_reduce", "handle to fill"));
     DT_SCOPE(s)
         bad = reduce(s, &r, values, out);
+    if (!bad)
+        dt_tensor_set_device(*out, dt_strategy_host_device(s));
     free(r.sum);
     free(r.whole);
     return bad;

@@ -127,6 +127,8 @@ dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int log
     if (!s)
         return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no strategy to ask for a logical device");
     DT_TRY(dt_want(name, "dt_strategy_logical_device", "place for the name"));
+    if (!dt_strategy_has_devices(s))
+        return dt_fail(DT_E_NO_WORKER_DEVICES, NULL, "the default strategy has no devices; dt_one_device_strategy and others have");
     if (replica < 0 || replica >= s->replicas)
         return dt_fail(DT_E_COORDINATES, NULL, "there is no replica %d: the strategy has %d", replica, s->replicas);
     if (logical >= s->logical)

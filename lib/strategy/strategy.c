@@ -109,9 +109,15 @@ int dt_strategy_replicas(const dt_strategy *s)
     return s ? s->replicas : 0;
 }
 
+/* The original's default strategy computes where TensorFlow likes; asking it for worker_devices is an error there. */
+bool dt_strategy_has_devices(const dt_strategy *s)
+{
+    return s && s->row != &dt_strategy_default_;
+}
+
 const char *dt_strategy_device(const dt_strategy *s, int replica)
 {
-    return s && replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
+    return dt_strategy_has_devices(s) && replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
 }
 
 int dt_strategy_input_workers(const dt_strategy *s)

@@ -83,6 +83,8 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes); /* likewise */
+/* False: it is the default strategy, or NULL. */
+bool dt_strategy_has_devices(const dt_strategy *s);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
 /* Where this thread is, apart from scopes: in a step function no scope can be entered, and so nothing run or reduced. */
 typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;

@@ -111,6 +111,13 @@ const void *dt_tensor_data(const dt_tensor *t)
     return t ? t->data : NULL;
 }
 
+void dt_tensor_set_device(dt_tensor *t, const char *device)
+{
+    char *copy = device ? dt_strdup(device) : NULL;
+    free(t->device);
+    t->device = copy;
+}
+
 const char *dt_tensor_device(const dt_tensor *t)
 {
     return t && t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";

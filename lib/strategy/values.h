@@ -41,6 +41,8 @@ struct dt_values {
 };
 
 dt_tensor *dt_tensor_ref(dt_tensor *t);
+/* It lies on a device of that full name, which is copied; NULL: the host's CPU:0. */
+void dt_tensor_set_device(dt_tensor *t, const char *device);
 /* A tensor of its own memory, not filled; NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
 

@@ -328,6 +328,7 @@ dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, con
     DT_GO(s, dt_status_kept());
     DT_GO(s, dt_want(m, "dt_model_fit", "model"));
     DT_GO(s, dt_want(data, "dt_model_fit", "data set"));
+    DT_GO(s, dt_launched_alone());
     DT_GO(s, read_fit(m, format, args, data, &fit));
     DT_GO(s, open_trainer(m, data, &fit, &trainer));
     DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));

@@ -167,6 +167,36 @@ static void test_sum_of_replica_numbers_lies_on_the_host(void **state)
     dt_strategy_unref(s);
 }
 
+static void test_results_lie_on_the_first_host_of_a_pod(void **state)
+{
+    (void)state;
+    dt_resolver *pod = NULL;
+    dt_strategy *s = NULL;
+    dt_tensor *result = NULL, *part[16];
+    dt_values *v = NULL;
+
+    OK(dt_tpu_resolver(&pod, "sim:v3-32"));
+    OK(dt_tpu_strategy(&s, pod, NULL));
+    assert_int_equal(dt_strategy_replicas(s), 32);
+    OK(dt_values_create(&v));
+    dt_tensor *all[32];
+    for (int r = 0; r < 32; r++)
+        all[r] = r < 16 ? (part[r] = count_from(r, 2)) : part[r - 16];
+    OK(dt_values_set_per_replica(v, "x", all, 32));
+    OK(dt_strategy_reduce(s, DT_SUM, v, "x", DT_NO_AXIS, &result));
+    assert_string_equal(dt_tensor_device(result), "/job:worker/replica:0/task:0/device:CPU:0");
+    OK(dt_strategy_reduce(s, DT_MEAN, v, "x", 0, &result));
+    assert_string_equal(dt_tensor_device(result), dt_strategy_host_device(s));
+    OK(dt_strategy_gather(s, v, "x", 0, &result));
+    assert_string_equal(dt_tensor_device(result), dt_strategy_host_device(s));
+    for (int r = 0; r < 16; r++)
+        dt_tensor_unref(part[r]);
+    dt_tensor_unref(result);
+    dt_values_unref(v);
+    dt_strategy_unref(s);
+    dt_resolver_unref(pod);
+}
+
 static void test_integers_wrap_at_their_width(void **state)
 {
     (void)state;
@@ -328,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_cases),
         cmocka_unit_test(test_sum_of_replica_numbers_lies_on_the_host),
+        cmocka_unit_test(test_results_lie_on_the_first_host_of_a_pod),
         cmocka_unit_test(test_integers_wrap_at_their_width),
         cmocka_unit_test(test_means_of_integers_are_fractions),
         cmocka_unit_test(test_sums_are_made_in_double),

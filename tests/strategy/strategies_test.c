@@ -31,8 +31,6 @@ static void test_named_devices_get_their_full_names(void **state)
     expect_devices(s, "mirrored", CPU, (const int[]){ 1, 0, 7 }, 3);
     OK(dt_one_device_strategy(&s, "cpu:5")); /* replaces it */
     expect_devices(s, "one_device", CPU, (const int[]){ 5 }, 1);
-    OK(dt_default_strategy(&s));
-    expect_devices(s, "default", CPU, (const int[]){ 0 }, 1);
     dt_strategy_unref(s);
 }
 
@@ -117,6 +115,23 @@ static void test_one_of_several_processes_is_refused(void **state)
             dt_strategy_unref(s[k]);
         }
     }
+}
+
+static void test_the_default_strategy_has_no_device(void **state)
+{
+    (void)state;
+    const char *name = NULL;
+    dt_strategy *s = NULL;
+
+    OK(dt_default_strategy(&s));
+    assert_int_equal(dt_strategy_replicas(s), 1);
+    assert_null(dt_strategy_device(s, 0));
+    assert_null(dt_strategy_device(dt_get_strategy(), 0));
+    dt_status *bad = dt_strategy_logical_device(s, 0, 0, &name);
+    assert_string_equal(dt_status_kind(bad), "RuntimeError");
+    fails(bad, DT_E_NO_WORKER_DEVICES, "default strategy has no devices");
+    assert_null(name);
+    dt_strategy_unref(s);
 }
 
 static void test_bad_devices_are_refused(void **state)
@@ -314,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_any_number_of_replicas),
         cmocka_unit_test(test_devices_that_are_not_here_are_refused),
         cmocka_unit_test(test_one_of_several_processes_is_refused),
+        cmocka_unit_test(test_the_default_strategy_has_no_device),
         cmocka_unit_test(test_bad_devices_are_refused),
         cmocka_unit_test(test_workers_are_numbered_one_after_the_other),
         cmocka_unit_test(test_bad_workers_are_refused),
