@@ -125,6 +125,14 @@ $(BUILD)/embedded/%.inc: lib/%
 $(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
 
+# Calls of all public functions, generated from the headers.
+$(BUILD)/embedded/api_calls.inc: scripts/api-calls $(wildcard lib/dtrain/*.h)
+	@mkdir -p $(@D)
+	scripts/api-calls $(filter %.h,$^) > $@
+API_O   := $(BUILD)/tests/validation/api_test.o
+$(API_O): DTFLAGS += -I$(BUILD)/embedded
+$(API_O): $(BUILD)/embedded/api_calls.inc
+
 # A change of flags rebuilds everything.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)

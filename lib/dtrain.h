@@ -10,7 +10,9 @@
  *   Errors     Functions that can fail return `dt_status *`; NULL is success. DT_GO(s, call) leaves to the label `out` on
  *              failure; dt_report prints, frees and gives the exit code.
  *   Handles    are opaque and counted. Out-parameters follow getline(3): pass the address of NULL or of a handle of your own,
- *              which is replaced. dt_x_unref takes NULL. Handles keep alive what they need. `const` returns are lent.
+ *              which is replaced. dt_x_unref takes NULL. A handle whose last reference was released counts as NULL in every call, and
+ *              releasing it again does nothing, as long as it is among the last 4,096 that were released; after that, and where
+ *              the library or another holder still has a reference, nothing can be promised. Handles keep alive what they need. `const` returns are lent.
  *   Tracing    dt_strategy_run records the step function once per input signature; there is no second, eager path. Calls on
  *              dt_value never fail at once: the trace keeps its first error and dt_strategy_run returns it.
  *   Fragments  Layers, losses, optimizers, data sets are written as in the job file; `format` arguments are printf's.

@@ -670,9 +670,10 @@ DT_ERROR_TEXT(SCATTER, "scatter to a distributed variable",
     "Otherwise compute the whole value in the step function and assign it.")
 DT_ERROR_TEXT(MISUSE, "invalid argument of a library call",
     "A function of dtrain.h received NULL where it needs a handle, a name or an\n"
-    "address. Only unref functions accept NULL; where NULL has a meaning, dtrain.h\n"
-    "says so. Often an earlier call that should have created the handle failed, and\n"
-    "its error was not checked.")
+    "address, or a handle that has been released, which counts as NULL. Only unref\n"
+    "functions accept NULL; where NULL has a meaning, dtrain.h says so. Often an\n"
+    "earlier call that should have created the handle failed, and its error was not\n"
+    "checked.")
 DT_ERROR_TEXT(STRUCTURE, "replicas make different values",
     "The values that are made for each replica are combined by name, so all replicas\n"
     "must make values with the same names. The message names the replica that does\n"

@@ -24,6 +24,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "base/handle.h"
 #include "dtrain.h"
 
 #define DT_MUST_USE __attribute__((warn_unused_result))
@@ -73,6 +74,8 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
 /* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is well. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
+/* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a job that has been released". NULL is none. */
+dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */
 dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);

@@ -284,7 +284,7 @@ void dt_dataset_ref(dt_dataset *d)
 
 void dt_dataset_unref(dt_dataset *d)
 {
-    if (!d || --d->refs > 0)
+    if (!DT_LAST(d))
         return;
     dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
@@ -294,7 +294,7 @@ void dt_dataset_unref(dt_dataset *d)
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
-    free(d);
+    DT_RETIRE(d);
 }
 
 /* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */
@@ -344,6 +344,7 @@ dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, cons
 
 int64_t dt_dataset_examples(const dt_dataset *d)
 {
+    DT_LIVE(d);
     if (!d)
         return 0;
     return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
@@ -351,6 +352,7 @@ int64_t dt_dataset_examples(const dt_dataset *d)
 
 int64_t dt_dataset_batch_size(const dt_dataset *d)
 {
+    DT_LIVE(d);
     if (!d)
         return 0;
     int64_t size = d->spec.global_batch_size;

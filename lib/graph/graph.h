@@ -293,6 +293,8 @@ bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
 /* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
+/* The same for a value of any trace of this thread; what has ended is an error of the latest one. */
+bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
 /* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with the same op, inputs and attributes is reused. */

@@ -101,6 +101,7 @@ dt_status *dt_trace_error(const dt_trace *t)
 
 void dt_trace_fail(dt_trace *t, dt_status *s)
 {
+    DT_LIVE(s);
     if (!s)
         return;
     if (!dt_trace_is_live(t) || t->error)
@@ -208,6 +209,15 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
         dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')", user, v.trace->name));
     else
         dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it gave none", user));
+    return false;
+}
+
+bool dt_trace_has(dt_value v, const char *user)
+{
+    if (v.trace && is_live(v.trace) && v.generation == v.trace->generation)
+        return dt_trace_owns(v.trace, v, user);
+    if (v.trace && live.top)
+        dt_trace_owns(live.top, v, user);
     return false;
 }
 

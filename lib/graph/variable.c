@@ -61,7 +61,7 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas)
 
 void dt_variable_unref(dt_variable *v)
 {
-    if (!v || --v->refs > 0)
+    if (!DT_LAST(v))
         return;
     if (v->forget)
         v->forget(v);
@@ -72,5 +72,5 @@ void dt_variable_unref(dt_variable *v)
     free(v->constraint);
     free(v->sharding);
     free(v->path);
-    free(v);
+    DT_RETIRE(v);
 }

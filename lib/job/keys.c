@@ -206,6 +206,8 @@ static void tell_kind(const telling *t, const dt_sort *s, const dt_job_kind *k)
 
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user)
 {
+    if (!key)
+        return;
     const telling t = {key, user, NULL, NULL};
     int n_sections, n_sorts;
     const dt_section *sections = dt_sections(&n_sections);

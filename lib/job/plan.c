@@ -196,7 +196,7 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     }
     dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
     for (int i = 0; !s && i < request->n_jobs; i++)
-        s = dt_job_plan_create(&p[i], request->jobs[i], &options);
+        s = dt_live(request->jobs[i]) ? dt_job_plan_create(&p[i], request->jobs[i], &options) : dt_want(NULL, "dt_plan_text", "job");
     if (!s && request->compiler)
         s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
     if (!s) {

@@ -268,6 +268,7 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out)
 
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text)
 {
+    DT_LIVE(j);
     static const dt_run_options none = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

@@ -96,6 +96,7 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
 
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
+    DT_LIVE(j);
     dt_session s = {0};
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
@@ -197,6 +198,7 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_sessio
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
 {
+    DT_LIVE(j);
     dt_session s = {0};
     dt_checkpoint c = {0};
     dt_part part = DT_PART_VALIDATION;
@@ -322,6 +324,7 @@ static void tell_warning(const char *text, const void *options)
 
 DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
 {
+    DT_LIVE(j);
     dt_gathered g = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
@@ -352,6 +355,7 @@ static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)
 {
+    DT_LIVE(j);
     dt_session s = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

@@ -67,8 +67,8 @@ dt_value dt_activation_call(dt_value x, const char *format, ...)
 {
     dt_tree *tree = NULL;
     va_list args;
-    if (!x.trace)
-        return x;
+    if (!dt_trace_has(x, "dt_activation_call"))
+        return (dt_value){ 0 };
     va_start(args, format);
     dt_status *s = dt_fragment_read(dt_trace_arena(x.trace), "activation", format, args, &tree);
     va_end(args);

@@ -139,6 +139,7 @@ dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
 
 const dt_variables *dt_model_trainable(const dt_model *m)
 {
+    DT_LIVE(m);
     return m ? &m->trainable : NULL;
 }
 
@@ -170,7 +171,7 @@ static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_valu
 dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
 {
     static const dt_gradients nothing = { 0 };
-    if (!loss.trace)
+    if (!dt_trace_has(loss, "dt_gradient"))
         return nothing;
     if (!variables) {
         dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "a gradient was asked for with respect to no variables"));

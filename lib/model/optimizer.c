@@ -124,7 +124,7 @@ dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...)
 
 void dt_optimizer_unref(dt_optimizer *o)
 {
-    if (!o || --o->refs > 0)
+    if (!DT_LAST(o))
         return;
     for (int i = 0; i < o->n; i++)
         for (int k = 0; k < o->slot[i].n; k++)
@@ -136,7 +136,7 @@ void dt_optimizer_unref(dt_optimizer *o)
     dt_variable_unref(o->rate);
     free(o->slot);
     dt_arena_destroy(o->arena);
-    free(o);
+    DT_RETIRE(o);
 }
 
 /* ---- what it was made with ---- */
@@ -154,6 +154,7 @@ static void print_schedule(const dt_named *schedule, dt_json *j)
 
 dt_status *dt_optimizer_config(const dt_optimizer *o, char **json)
 {
+    DT_LIVE(o);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(o, "dt_optimizer_config", "optimizer"));
     DT_TRY(dt_want(json, "dt_optimizer_config", "place for the text"));

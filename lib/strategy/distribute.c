@@ -61,6 +61,8 @@ static dt_status *distribute_job(dt_strategy *s, dt_dataset *data, const dt_inpu
 
 dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options, dt_dist_dataset **out)
 {
+    DT_LIVE(s);
+    DT_LIVE(data);
     const dt_input_options o = options ? *options : (dt_input_options){ 0 };
     dt_dist_pipes *pipes;
 
@@ -77,6 +79,7 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, cons
 dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_dataset_fn fn, void *user, const dt_input_options *options,
                                                          dt_dist_dataset **out)
 {
+    DT_LIVE(s);
     const dt_input_options o = options ? *options : (dt_input_options){ 0 };
     dt_dist_pipes *pipes;
 
@@ -88,26 +91,29 @@ dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_data
 
 void dt_dist_dataset_unref(dt_dist_dataset *d)
 {
-    if (!d || --d->refs > 0)
+    if (!DT_LAST(d))
         return;
     dt_dataset_unref(d->data);
     dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
-    free(d);
+    DT_RETIRE(d);
 }
 
 const char *dt_dist_dataset_sharding(const dt_dist_dataset *d)
 {
+    DT_LIVE(d);
     return !d ? NULL : d->pipes ? dt_str_text(&d->pipes->decision) : "off: a job's data set on one worker";
 }
 
 int dt_dist_dataset_components(const dt_dist_dataset *d)
 {
+    DT_LIVE(d);
     return !d ? 0 : d->pipes ? d->pipes->pipe[0]->spec.n : dt_dataset_components(d->data);
 }
 
 bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out)
 {
+    DT_LIVE(d);
     if (i < 0 || i >= dt_dist_dataset_components(d) || !out)
         return false;
     if (!d->pipes)
@@ -144,6 +150,7 @@ static dt_status *iterate_job(dt_iterator **out, dt_dist_dataset *data)
 
 dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
 {
+    DT_LIVE(data);
     dt_dist_cursors *cursors;
 
     DT_TRY(dt_status_kept());
@@ -160,6 +167,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
 
 dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
 {
+    DT_LIVE(d);
     dt_cursor *alone;
 
     DT_TRY(dt_status_kept());
@@ -174,14 +182,14 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
 
 void dt_iterator_unref(dt_iterator *it)
 {
-    if (!it || --it->refs > 0)
+    if (!DT_LAST(it))
         return;
     dt_feed_close(it->feed);
     dt_dist_cursors_close(it->cursors);
     dt_cursor_close(it->alone);
     dt_dist_dataset_unref(it->of);
     free(it->offsets);
-    free(it);
+    DT_RETIRE(it);
 }
 
 static dt_status *take_element(const dt_iterator *it, const dt_element *element, const dt_view *v, dt_values *out)
@@ -237,6 +245,7 @@ static dt_status *check_context(void)
 
 dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
 {
+    DT_LIVE(it);
     dt_values *out = NULL;
 
     DT_TRY(dt_status_kept());

@@ -127,11 +127,13 @@ static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *buil
 
 dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v)
 {
+    DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_tensors);
 }
 
 dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v)
 {
+    DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_slices);
 }
 
@@ -208,6 +210,7 @@ static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out)
 
 dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user)
 {
+    DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "filter"));
     if (!fn)
         return dt_fail(DT_E_PIPELINE, NULL, "filter: there is no function");
@@ -218,6 +221,7 @@ dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_f
 
 dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options)
 {
+    DT_LIVE(in);
     dt_item_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "map"));
@@ -235,6 +239,7 @@ dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_o
 
 dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in, const dt_interleave_options *options)
 {
+    DT_LIVE(in);
     dt_item_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "interleave"));
@@ -285,10 +290,12 @@ static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_item
 
 dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...)
 {
+    DT_LIVE(in);
     dt_items items = { 0 };
     int64_t rows;
     va_list args;
 
+    DT_TRY(dt_want(out, "dt_dataset_collect", "place for the data set"));
     DT_TRY(dt_pipeline_input(in, "collect"));
     DT_TRY(dt_spec_rows(&dt_dataset_pipe(in)->spec, &rows));
     if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)

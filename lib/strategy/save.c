@@ -59,6 +59,7 @@ static dt_status *write_beside(const dt_tensor *t, const char *temporary, const 
 
 dt_status *dt_tensor_save(const dt_tensor *t, const char *path)
 {
+    DT_LIVE(t);
     dt_str temporary = { 0 };
 
     DT_TRY(dt_status_kept());

@@ -31,7 +31,7 @@ dt_strategy *dt_strategy_ref(dt_strategy *s)
 
 void dt_strategy_unref(dt_strategy *s)
 {
-    if (!s || --s->refs > 0)
+    if (!DT_LAST(s))
         return;
     dt_device_close(s->device);
     for (int r = 0; s->device_name && r < s->replicas; r++)
@@ -47,7 +47,7 @@ void dt_strategy_unref(dt_strategy *s)
     free(s->what);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
-    free(s);
+    DT_RETIRE(s);
 }
 
 /* ---- constructors of the C API ---- */
@@ -101,11 +101,13 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_w
 
 const char *dt_strategy_type(const dt_strategy *s)
 {
+    DT_LIVE(s);
     return s ? s->row->kind.name : NULL;
 }
 
 int dt_strategy_replicas(const dt_strategy *s)
 {
+    DT_LIVE(s);
     return s ? s->replicas : 0;
 }
 
@@ -117,26 +119,31 @@ bool dt_strategy_has_devices(const dt_strategy *s)
 
 const char *dt_strategy_device(const dt_strategy *s, int replica)
 {
+    DT_LIVE(s);
     return dt_strategy_has_devices(s) && replica >= 0 && replica < s->replicas ? s->device_name[replica] : NULL;
 }
 
 int dt_strategy_input_workers(const dt_strategy *s)
 {
+    DT_LIVE(s);
     return s ? s->hosts : 0;
 }
 
 const char *dt_strategy_input_host(const dt_strategy *s, int worker)
 {
+    DT_LIVE(s);
     return s && worker >= 0 && worker < s->hosts ? s->host_name[worker] : NULL;
 }
 
 int dt_strategy_input_worker(const dt_strategy *s, int replica)
 {
+    DT_LIVE(s);
     return s && replica >= 0 && replica < s->replicas ? s->host_of[replica] : -1;
 }
 
 const dt_resolver *dt_strategy_cluster_resolver(const dt_strategy *s)
 {
+    DT_LIVE(s);
     return s ? s->resolver : NULL;
 }
 

@@ -79,35 +79,40 @@ dt_tensor *dt_tensor_ref(dt_tensor *t)
 
 void dt_tensor_unref(dt_tensor *t)
 {
-    if (!t || --t->refs > 0)
+    if (!DT_LAST(t))
         return;
     buffer_unref(t->buffer);
     free(t->device);
-    free(t);
+    DT_RETIRE(t);
 }
 
 dt_dtype dt_tensor_dtype(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t ? t->type.dtype : DT_FLOAT32;
 }
 
 int dt_tensor_rank(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t ? t->type.rank : 0;
 }
 
 int64_t dt_tensor_dim(const dt_tensor *t, int axis)
 {
+    DT_LIVE(t);
     return t && axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
 }
 
 int64_t dt_tensor_elements(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t ? dt_type_elements(&t->type) : 0;
 }
 
 const void *dt_tensor_data(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t ? t->data : NULL;
 }
 
@@ -120,11 +125,13 @@ void dt_tensor_set_device(dt_tensor *t, const char *device)
 
 const char *dt_tensor_device(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t && t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
 }
 
 double dt_tensor_item(const dt_tensor *t)
 {
+    DT_LIVE(t);
     return t && dt_type_elements(&t->type) == 1 ? dt_cell_double(&(dt_view){ t->type, t->data }, 0) : (double)NAN;
 }
 
@@ -164,21 +171,23 @@ static void release_entry(dt_value_entry *e)
 
 void dt_values_unref(dt_values *v)
 {
-    if (!v || --v->refs > 0)
+    if (!DT_LAST(v))
         return;
     for (int i = 0; i < v->n; i++)
         release_entry(&v->entry[i]);
     free(v->entry);
-    free(v);
+    DT_RETIRE(v);
 }
 
 int dt_values_count(const dt_values *v)
 {
+    DT_LIVE(v);
     return v ? v->n : 0;
 }
 
 const char *dt_values_name(const dt_values *v, int i)
 {
+    DT_LIVE(v);
     return v && i >= 0 && i < v->n ? v->entry[i].name : NULL;
 }
 
@@ -216,6 +225,8 @@ static dt_status *check_entry(const dt_values *v, const char *name, const char *
 
 dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 {
+    DT_LIVE(v);
+    DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
     DT_TRY(dt_want(t, "dt_values_set", "tensor"));
     dt_tensor *kept = dt_tensor_ref(t); /* it may be in the entry that is emptied */
@@ -225,12 +236,13 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
 
 dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n)
 {
+    DT_LIVE(v);
     DT_TRY(check_entry(v, name, "dt_values_set_per_replica"));
     DT_TRY(dt_want(t, "dt_values_set_per_replica", "tensors"));
     if (n < 1 || n > DT_MAX_REPLICAS)
         return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; there are 1 to %d", name, n, DT_MAX_REPLICAS);
     for (int i = 0; i < n; i++)
-        if (!t[i])
+        if (!dt_live(t[i]))
             return dt_fail(DT_E_MISUSE, NULL, "dt_values_set_per_replica got no tensor for replica %d", i);
     for (int i = 0; i < n; i++)
         dt_tensor_ref(t[i]);
@@ -297,6 +309,7 @@ dt_tensor *dt_entry_local(const dt_value_entry *e, int replica)
 
 int dt_values_locals(const dt_values *v, const char *name)
 {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->n : 0;
 }
@@ -308,18 +321,21 @@ bool dt_entry_is_distributed(const dt_value_entry *e)
 
 bool dt_values_is_per_replica(const dt_values *v, const char *name)
 {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e && dt_entry_is_distributed(e);
 }
 
 const char *dt_values_kind(const dt_values *v, const char *name)
 {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->kind : NULL;
 }
 
 const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica)
 {
+    DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? dt_entry_local(e, replica) : NULL;
 }

@@ -199,14 +199,14 @@ dt_topology *dt_topology_ref(const dt_topology *t)
 
 DT_API void dt_topology_unref(dt_topology *t)
 {
-    if (!t || --t->refs > 0)
+    if (!DT_LAST(t))
         return;
     dt_str_release(&t->serialized);
     free(t->coordinates);
     free(t->place);
     free(t->missing_place);
     free(t->distance);
-    free(t);
+    DT_RETIRE(t);
 }
 
 /* ---- asking one ---- */

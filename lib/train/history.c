@@ -28,7 +28,7 @@ dt_history *dt_history_create(void)
 
 void dt_history_unref(dt_history *h)
 {
-    if (!h || --h->refs > 0)
+    if (!DT_LAST(h))
         return;
     for (int i = 0; i < h->n; i++) {
         for (int k = 0; k < h->row[i].n; k++)
@@ -37,7 +37,7 @@ void dt_history_unref(dt_history *h)
         free(h->row[i].value);
     }
     free(h->row);
-    free(h);
+    DT_RETIRE(h);
 }
 
 void dt_history_add(dt_history *h, const dt_metric *metrics, int n)
@@ -53,11 +53,13 @@ void dt_history_add(dt_history *h, const dt_metric *metrics, int n)
 
 int dt_history_epochs(const dt_history *h)
 {
+    DT_LIVE(h);
     return h ? h->n : 0;
 }
 
 double dt_history_at(const dt_history *h, const char *key, int epoch)
 {
+    DT_LIVE(h);
     if (!h || !key || epoch < 0 || epoch >= h->n)
         return NAN;
     for (int k = 0; k < h->row[epoch].n; k++)
@@ -68,6 +70,7 @@ double dt_history_at(const dt_history *h, const char *key, int epoch)
 
 double dt_history_last(const dt_history *h, const char *key)
 {
+    DT_LIVE(h);
     return dt_history_at(h, key, dt_history_epochs(h) - 1);
 }
 

@@ -35,6 +35,8 @@ const dt_transform dt_transform_concatenate = {
 
 dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first, const dt_dataset *second)
 {
+    DT_LIVE(first);
+    DT_LIVE(second);
     dt_item_spec spec;
     DT_TRY(dt_pipeline_input(first, "concatenate"));
     DT_TRY(dt_pipeline_input(second, "concatenate"));

@@ -221,7 +221,7 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 
 dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer)
 {
-    dt_row_writer *w = writer;
+    dt_row_writer *w = dt_live(writer);
     DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
     DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
     if (!w->begun)
@@ -247,6 +247,7 @@ static dt_status *commit(dt_row_writer *w)
 
 dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows)
 {
+    DT_LIVE(w);
     DT_TRY(dt_want(w, "dt_row_writer_finish", "writer"));
     if (w->kind->finish)
         DT_TRY(w->kind->finish(w));
@@ -257,7 +258,7 @@ dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows)
 
 void dt_row_writer_unref(dt_row_writer *w)
 {
-    if (!w || --w->refs > 0)
+    if (!DT_LAST(w))
         return;
     if (!w->path)
         free(w->file.path); /* standard output stays open */
@@ -270,5 +271,5 @@ void dt_row_writer_unref(dt_row_writer *w)
     free(w->score);
     free(w->temporary);
     free(w->path);
-    free(w);
+    DT_RETIRE(w);
 }
