@@ -105,14 +105,19 @@ EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 
 all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so
 
-$(BUILD)/%.o: %.c $(BUILD)/flags
+# Asked once, before anything is compiled: one line instead of an error for each file.
+$(BUILD)/headers: scripts/install-missing
+	@mkdir -p $(@D)
+	@CC='$(CC) $(CFLAGS)' scripts/install-missing check && touch $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(BUILD)/headers
 	@mkdir -p $(@D)
 	$(CC) $(DTFLAGS) $(STRICT) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Nobody looks at traps; with them gcc leaves every choice between computed floats (exp, maximum) to scalar code.
 SIMDFLAGS := -O3 -fno-trapping-math
 define simd_rule
-$(BUILD)/%.$(1).o: %.c $(BUILD)/flags
+$(BUILD)/%.$(1).o: %.c $(BUILD)/flags | $(BUILD)/headers
 	@mkdir -p $$(@D)
 	$$(CC) $$(DTFLAGS) $$(STRICT) $$(CFLAGS) $$(SIMDFLAGS) $$(ISA_$(1)) -DDT_ISA=$(1) -DDT_ISA_$(1) -MMD -MP -c -o $$@ $$<
 endef

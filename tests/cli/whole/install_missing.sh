@@ -17,3 +17,13 @@ with() {
 with ''
 with 's/yaml.h/no-such.h/; s/zlib.h/none.h/'
 with '/cblas.h/d'
+
+# make asks before it compiles: one line, whatever is missing
+printf '#!/bin/sh\nPATH=%s\ncase "$*" in *-E*) sed "s/yaml.h/no-such.h/; s/zlib.h/none.h/" | exec cc "$@" ;; *) exec cc "$@" ;; esac\n' "$PATH" >"$TEST_DIR/lacking"
+chmod +x "$TEST_DIR/lacking"
+for words in '' '-j4' 'ROOMS=base'; do
+    # shellcheck disable=SC2086
+    MAKEFLAGS='' make -s $words CC="$TEST_DIR/lacking" BUILD="$TEST_DIR/build" >"$TEST_DIR/out" 2>&1 && echo "make goes through"
+    grep -v '^make' "$TEST_DIR/out"
+    find "$TEST_DIR/build" -name '*.o'
+done
