@@ -69,7 +69,7 @@ static void test_what_is_no_job(void **state)
         const char *name, *text;
         expected fault;
     } cases[] = {
-        {FOLDER "/y01.yaml", "", {"Y01", DT_E_EMPTY_JOB, 0, 0, "the job is empty", NULL}},
+        {FOLDER "/y01.yaml", "", {"Y01", DT_E_EMPTY_JOB, 1, 1, "the job is empty", NULL}},
         {FOLDER "/y09.yaml", "# a list\n- a: 1\n- b: 2\n", {"Y09", DT_E_WRONG_TYPE, 2, 1, "expected a mapping at the top, got a list", NULL}},
         {FOLDER "/y10.yaml", "hello\n", {"Y10", DT_E_WRONG_TYPE, 1, 1, "expected a mapping at the top, got a string", NULL}},
     };

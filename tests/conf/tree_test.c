@@ -15,10 +15,10 @@ typedef struct text_case {
 
 static const text_case refused[] = {
     /* nothing */
-    {"", {"Y01", DT_E_EMPTY_JOB, 0, 0, "the job is empty", NULL}},
-    {"# a\n\n  # b\n", {"Y02", DT_E_EMPTY_JOB, 0, 0, "the job is empty", NULL}},
-    {"---\n", {"Y02, a bare document", DT_E_EMPTY_JOB, 0, 0, "the job is empty", NULL}},
-    {"\xef\xbb\xbf", {"Y02, a byte order mark", DT_E_EMPTY_JOB, 0, 0, "the job is empty", NULL}},
+    {"", {"Y01", DT_E_EMPTY_JOB, 1, 1, "the job is empty", NULL}},
+    {"# a\n\n  # b\n", {"Y02", DT_E_EMPTY_JOB, 1, 1, "the job is empty", NULL}},
+    {"---\n", {"Y02, a bare document", DT_E_EMPTY_JOB, 1, 1, "the job is empty", NULL}},
+    {"\xef\xbb\xbf", {"Y02, a byte order mark", DT_E_EMPTY_JOB, 1, 1, "the job is empty", NULL}},
     /* tabs */
     {"fit:\n\tepochs: 1\n", {"Y03", SYNTAX, 2, 1, "tab character in indentation", "use spaces"}},
     {"\tfit: 1\n", {"Y03, first line", SYNTAX, 1, 1, "tab character in indentation", "use spaces"}},

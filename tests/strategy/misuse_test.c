@@ -199,6 +199,7 @@ static void test_questions_about_nothing_have_answers(void **state)
     assert_int_equal(dt_variables_count(NULL), 0);
     assert_null(dt_variables_at(NULL, 0));
     assert_null(dt_nearest(NULL, NULL, 0));
+    assert_true(dt_is_unseen(0) && dt_is_unseen(0x202e) && dt_is_unseen(UINT32_MAX) && !dt_is_unseen(0x41));
     assert_null(dt_nearest("a", &(const char *){ NULL }, 1));
     assert_false(dt_sharding_of((dt_value){ 0 }, NULL));
     assert_null(dt_input_context_text(NULL, NULL, 0));

@@ -77,5 +77,5 @@ cp -r "$run" "$odd"
 "$DTRAIN" report "$odd" -o "$page" -q
 grep -oE '<(img|b)[ >][^>]*>' "$page" | sort | uniq -c | grep -v '<b>'
 echo "scripts: $(grep -c '<script>' "$page")"
-has "$page" '&lt;script&gt;alert(1)&lt;/script&gt;\u202e\u0007'
+has "$page" '&lt;script&gt;alert(1)&lt;/script&gt;\u202e\x07'
 has "$page" '&lt;img src=x&gt;&#39;&quot;&amp;'
