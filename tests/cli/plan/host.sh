@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # plan of a job without a slice: this machine's memory, as fit announces it, and the time of a step, measured; nothing is written.
 . tests/cli/setup.sh
 write_tiny

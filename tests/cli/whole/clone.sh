@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A clone is complete: no tracked file names a folder beside the repository, every config finds its data as `make examples` leaves it, and the
-# language models train on the text that is drawn there, or on the file that TINYSHAKESPEARE names. Every source file says its licence.
+# language models train on the text that is drawn there, or on the file that TINYSHAKESPEARE names. Every source file says its licence, whose
+# text is here, and every file that names the version names the same.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 unset TINYSHAKESPEARE
@@ -9,6 +10,14 @@ if git rev-parse 2>/dev/null; then
     git grep -l '[.][.]/shared'
     git grep -L SPDX-License-Identifier: -- '*.[ch]' '*.sh' '*.py' '*.awk' '*.css' '*.js' '*.proto' Makefile .ci scripts packaging Dockerfile debian/rules
 fi
+for page in LICENSE NOTICE CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff; do
+    [ -s "$page" ] || echo "no $page"
+done
+if [ -e /usr/share/common-licenses/Apache-2.0 ]; then cmp LICENSE /usr/share/common-licenses/Apache-2.0; fi
+version=$("$DTRAIN" version | cut -d ' ' -f 2)
+grep -q "^version: $version\$" CITATION.cff || echo "CITATION.cff has another version"
+grep -q "^## \[$version\]" CHANGELOG.md || echo "CHANGELOG.md has no $version"
+head -n 1 debian/changelog | grep -q "^dtrain ($version)" || echo "debian/changelog has another version"
 copy=$TEST_DIR/clone
 mkdir -p "$copy/build"
 cp -r configs "$copy/"
