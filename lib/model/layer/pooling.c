@@ -33,6 +33,7 @@ static dt_status *build(dt_layer_build *b, const char *kind, int n)
     dt_space s;
     DT_TRY(read_space(b, b->args, n, &s));
     DT_TRY(dt_wants_space(b, kind, n));
+    dt_space_bound(&s, &b->in);
     return dt_space_places(b, kind, &s);
 }
 
@@ -41,6 +42,7 @@ static dt_reduce_window_attr windows_over(const dt_layer_call *c, dt_reduce_kind
     const dt_layer_build none = { 0 };
     dt_space s;
     dt_status_free(read_space(&none, c->args, x->rank - 2, &s)); /* build has found no fault */
+    dt_space_bound(&s, x);
     dt_reduce_window_attr a = dt_windows_of_one(kind, x->rank);
     for (int i = 0; i < s.n; i++) {
         a.size[i + 1] = s.size[i];

@@ -6,6 +6,8 @@
 
 #include "op/window.h"
 
+#define LARGEST_WINDOW ((int64_t)1 << 28)
+
 const char *const dt_paddings[] = { "valid", "same", NULL };
 const char *const dt_paddings_causal[] = { "valid", "same", "causal", NULL };
 const char *const dt_channels_last[] = { "channels_last", NULL };
@@ -47,9 +49,13 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
 
 /* ---- windows ---- */
 
+/* A stride beyond the input takes one window, as one of its length does. Of a dilated window that reaches over both ends only one element, or none, lies
+ * inside: the same for any larger dilation; of one element there is nothing to dilate. So what users write bounds nothing but names. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in)
 {
-    dt_window w = { .stride = s->stride[i], .base_dilation = 1, .dilation = s->dilation[i] };
+    const int64_t stride = s->stride[i] > in && in > 0 ? in : s->stride[i], reach = 2 * in + 2;
+    const int64_t dilation = s->size[i] == 1 ? 1 : s->dilation[i] > reach ? reach : s->dilation[i];
+    dt_window w = { .stride = stride, .base_dilation = 1, .dilation = dilation };
     int64_t covered = dt_dilated(s->size[i], w.dilation);
     if (s->padding == DT_PADDING_CAUSAL)
         w.low = covered - 1;
@@ -61,6 +67,25 @@ dt_window dt_space_window(const dt_space *s, int i, int64_t in)
         w.high = total - w.low;
     }
     return w;
+}
+
+void dt_space_bound(dt_space *s, const dt_type *in)
+{
+    for (int i = 0; s->padding == DT_PADDING_SAME && i < s->n; i++) {
+        const int64_t size = in->dim[i + 1], stride = s->stride[i] > size && size > 0 ? size : s->stride[i];
+        const int64_t most = size + (size + stride - 1) / stride * stride - stride + 1;
+        s->size[i] = s->size[i] > most ? most : s->size[i];
+    }
+}
+
+static dt_status *too_large(const dt_layer_build *b, const char *kind, const dt_space *s)
+{
+    dt_str size = { 0 };
+    dt_sizes_print(s->size, s->n, &size);
+    dt_status *status = dt_fail(DT_E_RANGE, &b->at, "the window of %s must be smaller than %lld in each dimension, got %s", kind, (long long)LARGEST_WINDOW,
+                                dt_str_text(&size));
+    dt_str_release(&size);
+    return status;
 }
 
 static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_space *s)
@@ -86,9 +111,12 @@ dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *
 {
     b->out = b->in;
     for (int i = 0; i < s->n; i++) {
-        bool sane = s->size[i] < (1 << 28) && s->dilation[i] < (1 << 28) && s->stride[i] < (1 << 28);
-        dt_window w = sane ? dt_space_window(s, i, b->in.dim[i + 1]) : DT_WINDOW_ONE;
-        if (!sane || !dt_window_count(&w, s->size[i], b->in.dim[i + 1], &b->out.dim[i + 1]) || b->out.dim[i + 1] == 0)
+        if (s->size[i] >= LARGEST_WINDOW && (s->padding != DT_PADDING_VALID || b->in.dim[i + 1] >= LARGEST_WINDOW))
+            return too_large(b, kind, s);
+        if (s->size[i] >= LARGEST_WINDOW)
+            return no_place(b, kind, s);
+        const dt_window w = dt_space_window(s, i, b->in.dim[i + 1]);
+        if (!dt_window_count(&w, s->size[i], b->in.dim[i + 1], &b->out.dim[i + 1]) || b->out.dim[i + 1] == 0)
             return no_place(b, kind, s);
     }
     return NULL;

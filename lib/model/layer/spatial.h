@@ -32,6 +32,9 @@ dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *
 /* Keras' padding: "same" gives ceil(size / stride) places and pads half of what that needs before, the rest (with an odd one) behind;
  * "causal" pads before only, so that no place sees what comes after it. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
+/* Windows of a pooling, whose padding counts for nothing: one of padding "same" that covers the whole input at each of its places gives the same as any
+ * larger one, and costs less. */
+void dt_space_bound(dt_space *s, const dt_type *in);
 /* b->out: b->in with the places of the window in each spatial dimension; MODEL_SHAPE when there is none. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
