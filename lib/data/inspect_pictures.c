@@ -7,12 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "data/image/image.h"
+#include "data/image/layout.h"
 #include "data/inspect.h"
 #include "data/record/record.h"
 
 #define LARGEST_FILE ((size_t)256 << 20)
-#define LARGEST_PICTURE ((int64_t)1 << 30)
 
 enum { TOLD = 8 };
 
@@ -39,11 +38,9 @@ typedef struct look {
 
 static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width)
 {
-    int64_t pixels;
     DT_TRY(dt_image_size(path, file->data, file->size, height, width));
-    if (*height < 1 || *width < 1 || !dt_mul_fits(*height, *width, &pixels) || pixels > LARGEST_PICTURE / 3)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld; at most %lld bytes are decoded", path, (long long)*height, (long long)*width,
-                       (long long)LARGEST_PICTURE);
+    DT_TRY(dt_image_check_pixels(path, *height, *width));
+    const int64_t pixels = *height * *width;
     uint8_t *out = dt_try_alloc((size_t)pixels * 3);
     if (!out)
         return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);

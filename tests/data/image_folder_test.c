@@ -213,7 +213,7 @@ static void test_sizes_that_lie(void **state)
     OK(dt_dir_make(HERE "/lies/a"));
     memcpy(png.data + 16, "\x7f\xff\xff\xff\x7f\xff\xff\xff", 8);
     write_file("lies/a/a.png", png.data, png.size);
-    expect_fault("large", dt_dataset_open(&d, keys, ""), DT_E_TOO_LARGE, 65, "a.png: a picture of 2147483647 x 2147483647; at most");
+    expect_fault("large", dt_dataset_open(&d, keys, ""), DT_E_TOO_LARGE, 65, "a.png: a picture of 2147483647 x 2147483647 pixels; at most");
     memcpy(png.data + 16, "\0\0\0\0\0\0\0\1", 8);
     write_file("lies/a/a.png", png.data, png.size);
     expect_fault("empty", dt_dataset_open(&d, keys, ""), DT_E_TOO_LARGE, 65, "a.png: a picture of 1 x 0");

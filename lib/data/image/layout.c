@@ -75,7 +75,7 @@ static dt_status *read_element(dt_arena *arena, const dt_tree *element, int i, d
 dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out)
 {
     dt_status *s = NULL;
-    *out = (dt_image_layout){.image = -1, .label = -1};
+    *out = (dt_image_layout){.image = -1, .label = -1, .room = dt_image_room_create(arena)};
     DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
     for (int i = 0; i < element->n; i++)
         dt_status_append(&s, read_element(arena, element, i, out));

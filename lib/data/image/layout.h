@@ -7,6 +7,14 @@
 #include "data/image/image.h"
 #include "data/image/resize.h"
 
+#define DT_MOST_PIXELS ((int64_t)178956970) /* of a picture in its own size: where Pillow takes it for a decompression bomb */
+/* TOO_LARGE unless there are at most so many, and at least one. */
+dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width) DT_MUST_USE;
+
+/* Memory that threads share for pictures in their own size. */
+typedef struct dt_image_room dt_image_room;
+dt_image_room *dt_image_room_create(dt_arena *arena);
+
 /* Two elements, in either order and of any names. */
 typedef struct dt_image_layout {
     int image, label; /* their places */
@@ -15,6 +23,7 @@ typedef struct dt_image_layout {
     dt_interpolation interpolation;
     bool crop;        /* to the ratio of type's sides */
     int64_t num_classes;
+    dt_image_room *room; /* where it resizes */
 } dt_image_layout;
 
 /* The keys of an entry of `element`. */
