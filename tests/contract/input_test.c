@@ -36,7 +36,7 @@ out:
     return s;
 }
 
-/* Called once a worker; each of a worker's replicas dequeues the next element of its pipeline. */
+/* Called once a worker, each of whose replicas dequeues the next element of its pipeline. Data are numbered worker by worker, as in the original. */
 static void expect_own_pipelines(dt_strategy *s)
 {
     dt_dist_dataset *d = NULL;
@@ -51,15 +51,16 @@ static void expect_own_pipelines(dt_strategy *s)
     assert_int_equal(my.replicas, replicas);
     OK(dt_iterator_create(&it, d));
     for (int step = 0; step < 3; step++) {
-        int place[64] = { 0 }, on[64] = { 0 };
+        int on[64] = { 0 };
         for (int r = 0; r < replicas; r++)
             on[dt_strategy_input_worker(s, r)]++;
         OK(dt_iterator_next(it, &batch));
-        for (int r = 0; r < replicas; r++) {
-            int w = dt_strategy_input_worker(s, r);
-            double first = 1000 * w + 2 * (step * on[w] + place[w]++);
+        for (int w = 0, r = 0; w < pipelines; w++) {
             assert_true(my.seen[w]);
-            is_local(batch, "value", r, SHAPE(2), X(first, first + 1));
+            for (int i = 0; i < on[w]; i++, r++) {
+                double first = 1000 * w + 2 * (step * on[w] + i);
+                is_local(batch, "value", r, SHAPE(2), X(first, first + 1));
+            }
         }
     }
     dt_values_unref(batch);
@@ -67,9 +68,29 @@ static void expect_own_pipelines(dt_strategy *s)
     dt_dist_dataset_unref(d);
 }
 
+/* Five replicas of a core each, on the hosts in whose cores they lie. */
+static dt_strategy *five_on_two_hosts(void)
+{
+    const int64_t core_assignment[5][1][4] = { { { 0, 0, 0, 0 } }, { { 0, 0, 0, 1 } }, { { 2, 0, 0, 0 } }, { { 1, 0, 0, 0 } }, { { 2, 0, 0, 1 } } };
+    const dt_topology *t = NULL;
+    dt_device_assignment *a = NULL;
+    dt_resolver *r = NULL;
+    dt_strategy *s = NULL;
+
+    OK(dt_tpu_resolver(&r, "sim:v3-32"));
+    OK(dt_tpu_initialize(r, &t));
+    OK(dt_device_assignment_create(&a, t, &core_assignment[0][0][0], (int64_t[]){ 5, 1, 4 }, 3));
+    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }));
+    assert_int_equal(dt_strategy_input_workers(s), 2);
+    dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
+    dt_device_assignment_unref(a);
+    dt_resolver_unref(r);
+    return s;
+}
+
 static void test_each_worker_has_a_pipeline_of_its_own(void **state)
 {
-    dt_strategy *all[] = { mirrored(3), workers(2, 2), workers(3, 1), tpu("sim:v3-8"), tpu("sim:v3-32"), tpu("sim:v4-32") };
+    dt_strategy *all[] = { mirrored(3), workers(2, 2), workers(3, 1), tpu("sim:v3-8"), tpu("sim:v3-32"), tpu("sim:v4-32"), five_on_two_hosts() };
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -209,8 +209,10 @@ static void test_gather_on_several_hosts(void **state)
     assert_int_equal(dt_tensor_dim(t, 0), 31);
     for (int64_t i = 0; i < 31; i++)
         assert_float_equal(get(t, i), i, 0);
+    assert_string_equal(dt_tensor_device(t), "/job:worker/replica:0/task:0/device:CPU:0");
     OK(dt_strategy_reduce(s, DT_SUM, v, "x", 0, &t));
     assert_float_equal(dt_tensor_item(t), 31 * 30 / 2, 0);
+    assert_string_equal(dt_tensor_device(t), dt_strategy_host_device(s));
     dt_tensor_unref(t);
     dt_values_unref(v);
     dt_strategy_unref(s);
