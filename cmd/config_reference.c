@@ -315,15 +315,22 @@ static void put_activations(FILE *to, const struct rows *all)
 
 static void put_all(FILE *to, const struct rows *all)
 {
-    fputs("# The job file\n\nEvery key, made by `dtrain config reference` from the tables that job files are read by; `man dtrain-job` has the same, and\n"
-          "`dtrain config schema` prints it for editors: a job whose first line is `# yaml-language-server: $schema=dtrain.schema.json` is completed and\n"
-          "checked as it is typed.\n\nA job is one YAML file. The key gives a value its type: integers are digits or an exact `1e3`, booleans `true` and `false`, a quoted\n"
-          "value is text. `null` is as if the key were not there. Unknown keys are errors. Paths are relative to the file that holds them, those of\n"
-          "runs and weights (`output.dir`, `checkpoint.resume`, `model.init_from`) to the working directory. Every key may be set on the command line,\n"
-          "`dtrain fit job.yaml fit.epochs=3`; entries of lists by number: `model.layers.1.Dense.units=64`. `{name}`, `{run_dir}`\n"
-          "and words of `let` stand for their values in all texts; `${VARIABLE}` and `${VARIABLE:-default}` in paths only, and records keep them as they are\n"
-          "written ([security.md](security.md)).\n"
-          "The examples of the sections are, one behind the other, a whole job.\n", to);
+    fputs("# The job file\n\n"
+          "A job is one YAML file. This page lists every key; `man dtrain-job` has the same text, and\n"
+          "`dtrain config reference Dense` prints the part about one name.\n\n"
+          "- The key decides the type of its value. Integers are digits or an exact `1e3`, booleans are\n"
+          "  `true` and `false`, quoted values are text. `null` removes a known key, as if it were not there.\n"
+          "- Unknown keys are errors.\n"
+          "- Paths are relative to the file that contains them. `output.dir`, `checkpoint.resume` and\n"
+          "  `model.init_from` are relative to the working directory.\n"
+          "- Any key can be set on the command line: `dtrain fit job.yaml fit.epochs=3`. Entries of lists\n"
+          "  have numbers, from 0: `model.layers.1.Dense.units=64`.\n"
+          "- `{name}`, `{run_dir}` and variables from `let` are replaced in all texts. `${VARIABLE}` and\n"
+          "  `${VARIABLE:-default}` are replaced in paths only, and records keep them as they are written\n"
+          "  ([security.md](security.md)).\n"
+          "- For completion and checks in an editor, run `dtrain config schema > dtrain.schema.json` and\n"
+          "  begin the job with `# yaml-language-server: $schema=dtrain.schema.json`.\n\n"
+          "The examples below, one after the other, form a complete job.\n", to);
     for (int i = 0; i < SECTIONS; i++)
         put_section(to, all, i);
     for (int i = 0; i < SORTS; i++) {

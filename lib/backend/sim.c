@@ -69,6 +69,6 @@ static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executab
 }
 
 const dt_backend dt_backend_sim = {
-    .kind = { .name = "sim", .about = "a simulated TPU slice: cpu's numbers, the slice's memory and clock" },
+    .kind = { .name = "sim", .about = "a simulated TPU slice: computes on the CPU, with the memory and clock of the slice" },
     .open = dt_cpu_open, .close = dt_cpu_close, .compile = compile, .run = dt_cpu_run, .release = dt_cpu_release,
 };

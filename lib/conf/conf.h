@@ -79,8 +79,8 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
  *
  *     struct dense { int64_t units; int activation; };
  *     static const dt_field fields[] = {
- *         DT_INT(struct dense, units, .min = 1, .required = true, .help = "outputs per example"),
- *         DT_ENUM(struct dense, activation, dt_activations, .help = "applied after the bias"),
+ *         DT_INT(struct dense, units, .min = 1, .required = true, .help = "number of outputs"),
+ *         DT_ENUM(struct dense, activation, dt_activations, .help = "activation function"),
  *         DT_END
  *     };
  */

@@ -37,8 +37,8 @@ static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_fo
 
 static const dt_field fields[] = {
     DT_TREE(struct csv, element, .forms = element_forms, .required = true, .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
-    DT_FLAG(struct csv, header, .preset = "true", .help = "the first line has the columns' names; false: they are numbers from 0"),
-    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1, .help = "the character between fields"),
+    DT_FLAG(struct csv, header, .preset = "true", .help = "the first line has the column names; false: columns are numbered from 0"),
+    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1, .help = "character between fields"),
     DT_END
 };
 
@@ -380,7 +380,7 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
 }
 
 const dt_format dt_format_csv = {
-    .kind = {.name = "csv", .about = "CSV files (RFC 4180), an example a record; .gz too"},
+    .kind = {.name = "csv", .about = "CSV files (RFC 4180), one example per record; may be gzipped"},
     .fields = fields,
     .size = sizeof(struct csv),
     .check = check,

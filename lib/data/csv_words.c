@@ -24,15 +24,15 @@ struct words {
 };
 
 const dt_field dt_csv_element_fields[] = {
-    DT_TEXT(struct words, column, .help = "the header's name of the column; its number from 0 where `header` is false"),
-    DT_TEXTS(struct words, columns, .help = "several columns, whose values stand side by side"),
-    DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "of one example; absent: [] of a column, [number of columns] of columns"),
+    DT_TEXT(struct words, column, .help = "name of the column in the header; its index from 0 if `header` is false"),
+    DT_TEXTS(struct words, columns, .help = "several columns, concatenated"),
+    DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "shape of one example; default: [] for column, [number of columns] for columns"),
     DT_ENUM(struct words, dtype, dtype_names, .set = 1 + offsetof(struct words, has_dtype),
-            .help = "of the values; absent: int32 with a vocabulary, else float32; string: text, of which map makes numbers"),
-    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "string: a longer text is an error"),
-    DT_TEXTS(struct words, vocabulary, .help = "fields are these texts; the value is the text's place in the list, from 0"),
+            .help = "dtype of the values; default: int32 with a vocabulary, else float32; string: text for map"),
+    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "for dtype string: longest text allowed"),
+    DT_TEXTS(struct words, vocabulary, .help = "allowed texts; the value is the index of the text in this list, from 0"),
     DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
-            .help = "value of empty fields; absent: an empty field is an error"),
+            .help = "value of empty fields; default: an empty field is an error"),
     DT_END
 };
 

@@ -61,7 +61,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 }
 
 const dt_format dt_format_idx = {
-    .kind = {.name = "idx", .about = "IDX files, as MNIST's: images and labels in files of their own; .gz too"},
+    .kind = {.name = "idx", .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
     .check = dt_arrays_check,
     .open = open_part,
     .elements = dt_arrays_elements,

@@ -305,7 +305,7 @@ static dt_status *whole(dt_examples *x, int e, const void **rows)
 }
 
 const dt_format dt_format_image_folder = {
-    .kind = {.name = "image_folder", .about = "PNG and JPEG files in folders, one folder a class"},
+    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
     .fields = fields,
     .size = sizeof(struct image_folder),
     .check = check,

@@ -249,7 +249,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 }
 
 const dt_format dt_format_npy = {
-    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, and NPZ's members: one array an element, rows first; .gz too",
+    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, or members of an NPZ: one array per element, one row per example; may be gzipped",
              .aliases = (const char *const[]){"npz", NULL}},
     .check = dt_arrays_check,
     .open = open_part,

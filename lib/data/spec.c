@@ -43,10 +43,10 @@ struct shuffle {
 };
 
 static const dt_field shuffle_fields[] = {
-    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted; the whole epoch is permuted all the same"),
-    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "false: every epoch has the first one's order"),
+    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted for compatibility; the whole epoch is always shuffled"),
+    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "shuffle again in every epoch"),
     DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed),
-           .help = "the job's seed when absent"),
+           .help = "seed; default: the job's seed"),
     DT_END
 };
 
@@ -66,31 +66,31 @@ static const dt_field parallel_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD
 static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
 
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .forms = format_forms, .required = true, .help = "kind of the files: csv, idx, npy, tfrecord, text, image_folder; or synthetic"),
+    DT_TREE(struct dataset, format, .forms = format_forms, .required = true, .help = "csv, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
     PART("train", DT_PART_TRAIN, .forms = part_forms,
-         .help = "what to train on: {element: file} of idx and npy; a file, a pattern or a list of csv and tfrecord; a text; a folder of pictures"),
+         .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv and tfrecord; a text file; a folder of images"),
     PART("validation", DT_PART_VALIDATION, .forms = part_forms,
-         .help = "the same, evaluated after each epoch; of synthetic data how many examples"),
-    PART("test", DT_PART_TEST, .forms = part_forms, .help = "the same, for evaluate --split test"),
+         .help = "validation data, given like train; for synthetic data the number of examples"),
+    PART("test", DT_PART_TEST, .forms = part_forms, .help = "test data, given like train; used by evaluate --split test"),
     DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
-            .help = "the last part of `train`, before shuffling, is kept for validation"),
-    DT_TREE(struct dataset, map, .forms = map_forms, .help = "steps per element: cast, rescale, normalize, one_hot, resize, random_crop, random_flip, ..."),
-    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms, .help = "true, or {buffer_size, reshuffle_each_iteration, seed}: permutes the whole epoch"),
+            .help = "fraction of `train` to use for validation: its last examples, before shuffling"),
+    DT_TREE(struct dataset, map, .forms = map_forms, .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, resize, random_flip, ..."),
+    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms, .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
     DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
-           .help = "examples of a step, over all replicas"),
+           .help = "examples per step, over all replicas"),
     DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_per_replica),
-           .help = "instead of global_batch_size: examples of a step on each replica"),
+           .help = "examples per step on each replica, instead of global_batch_size"),
     DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or per_replica_batch_size"),
     DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
     DT_ENUM(struct dataset, last_batch, last_batches,
-            .help = "what becomes of examples that fill no batch: drop_remainder leaves them out of training, unless there is no full batch; "
-                    "pad: as partial, weight 0 where shapes are static"),
-    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "only the first examples of `train`; -1: all"),
-    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "passes over `train` that make an epoch"),
-    DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keeps decoded examples in memory: true or false; absent: where they fit (256 MiB)"),
-    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms, .help = "batches read ahead: auto or a number"),
-    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms, .help = "threads that read ahead: auto (as many as are needed, up to one per core) or a number"),
-    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how workers share the data"),
+            .help = "final, incomplete batch. partial: train on it; drop_remainder: skip it, unless it is the only one; "
+                    "pad: like partial, padded with zero-weight examples"),
+    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "use only the first N examples of `train`; -1: all"),
+    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "number of passes over `train` per epoch"),
+    DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
+    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms, .help = "number of batches to prepare ahead: auto or a number"),
+    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms, .help = "number of reading threads: auto (as many as needed, at most one per core) or a number"),
+    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how to divide the data among workers"),
     DT_END
 };
 

@@ -41,10 +41,10 @@ struct element {
 };
 
 static const dt_field element_fields[] = {
-    DT_INTS(struct element, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
+    DT_INTS(struct element, shape, .min = 1, .max = 1e12, .help = "shape of one example; default: [], a single value"),
     DT_ENUM(struct element, dtype, dtype_names, .preset = "float32", .set = 1 + offsetof(struct element, has_dtype),
-            .help = "float32, or int32 for labels, when absent"),
-    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it a label in [0, num_classes)"),
+            .help = "dtype; default: float32, or int32 for labels"),
+    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "marks a label; labels are in [0, num_classes)"),
     DT_END
 };
 
@@ -52,7 +52,7 @@ static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = element_
 static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
-    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "examples of the training part"),
+    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "number of training examples"),
     DT_TREE(struct synthetic, element, .forms = element_forms, .required = true,
             .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
     DT_END
@@ -277,7 +277,7 @@ static void close_part(dt_examples *x)
 }
 
 const dt_format dt_format_synthetic = {
-    .kind = {.name = "synthetic", .about = "examples drawn from the seed: class templates with noise, no files"},
+    .kind = {.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
     .fields = fields,
     .size = sizeof(struct synthetic),
     .drawn = true,

@@ -37,7 +37,7 @@ struct tokens {
 
 static const dt_field token_fields[] = {
     DT_INTS(struct tokens, shape, .min = 1, .max = 1 << 24, .required = true, .help = "[L]"),
-    DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "of tokens"),
+    DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "dtype of the tokens"),
     DT_END
 };
 
@@ -46,7 +46,7 @@ struct tokenizer {
 };
 
 static const dt_field tokenizer_fields[] = {
-    DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "how text becomes tokens"),
+    DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "kind of tokenizer"),
     DT_END
 };
 
@@ -56,8 +56,8 @@ static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_fo
 static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields), DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct text, element, .forms = element_forms, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters an example"),
-    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms, .help = "{type: char}: the file's characters in code order"),
+    DT_TREE(struct text, element, .forms = element_forms, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
+    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms, .help = "{type: char}: one token per character, in code point order"),
     DT_END
 };
 
@@ -360,7 +360,7 @@ static void put_token(const dt_examples *x, int32_t token, dt_str *out)
 }
 
 const dt_format dt_format_text = {
-    .kind = {.name = "text", .about = "text in UTF-8, cut into examples of L characters and the L next ones; .gz too"},
+    .kind = {.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
     .fields = fields,
     .size = sizeof(struct text),
     .check = check,

@@ -336,7 +336,7 @@ static dt_status *whole(dt_examples *x, int e, const void **rows)
 }
 
 const dt_format dt_format_tfrecord = {
-    .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; gzip and zlib too"},
+    .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"},
     .fields = fields,
     .size = sizeof(struct tfrecord),
     .check = check,

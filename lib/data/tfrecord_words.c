@@ -14,14 +14,14 @@ static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int
 enum { STRING = DT_FLOAT64 + 1 };
 
 const dt_field dt_tf_element_fields[] = {
-    DT_INTS(dt_tf_words, shape, .min = 1, .max = 1e12, .help = "of one example; absent: a single value"),
+    DT_INTS(dt_tf_words, shape, .min = 1, .max = 1e12, .help = "shape of one example; default: [], a single value"),
     DT_ENUM(dt_tf_words, dtype, dtype_names, .preset = "float32",
-            .help = "integers of int64_list, floats of float_list, uint8 also of a byte string; string: that is text, of which map makes numbers"),
-    DT_INT(dt_tf_words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "string: a longer text is an error"),
-    DT_TEXT(dt_tf_words, feature, .help = "the feature's name; absent: the element's"),
+            .help = "integers come from int64_list, floats from float_list, uint8 also from bytes; string: text for map"),
+    DT_INT(dt_tf_words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "for dtype string: longest text allowed"),
+    DT_TEXT(dt_tf_words, feature, .help = "name of the feature; default: the element's name"),
     DT_REAL(dt_tf_words, padding_value, .set = 1 + offsetof(dt_tf_words, has_padding),
-            .help = "fills lists that are shorter than `shape`, or missing; absent: lists must have so many values"),
-    DT_REAL(dt_tf_words, default_value, .set = 1 + offsetof(dt_tf_words, has_default), .help = "all values of a feature that is missing"),
+            .help = "pads lists that are missing or shorter than `shape`; default: an error"),
+    DT_REAL(dt_tf_words, default_value, .set = 1 + offsetof(dt_tf_words, has_default), .help = "value of a missing feature"),
     DT_END
 };
 

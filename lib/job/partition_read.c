@@ -17,15 +17,15 @@ struct lying {
 };
 
 #define LYING_FIELDS \
-    DT_INTS(struct lying, split, .min = 1, .max = DT_MAX_REPLICAS, .help = "parts per dimension"), \
-    DT_INT(struct lying, assign, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct lying, has_assign), .help = "a logical device"), \
-    DT_FLAG(struct lying, replicate, .help = "true: whole on every logical device")
+    DT_INTS(struct lying, split, .min = 1, .max = DT_MAX_REPLICAS, .help = "number of parts along each dimension"), \
+    DT_INT(struct lying, assign, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct lying, has_assign), .help = "index of a logical device"), \
+    DT_FLAG(struct lying, replicate, .help = "keep a whole copy on every logical device")
 
 static const dt_field value_fields[] = { LYING_FIELDS, DT_END };
 static const char *const replicate_words[] = {"replicate", NULL};
 static const dt_field value_forms[] = {DT_WORDS(replicate_words), DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
 static const dt_field rule_fields[] = {
-    DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true, .help = "paths of weights: *, ?, [...], {a,b}"),
+    DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true, .help = "pattern of weight paths: *, ?, [...], {a,b}"),
     LYING_FIELDS,
     DT_END
 };
@@ -113,9 +113,9 @@ static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL
 static const dt_field rule_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = rule_fields), DT_END};
 static const dt_field rules_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = rule_forms), DT_END};
 static const dt_field reserved_fields[] = {
-    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first rule that matches a path"),
-    DT_ENUM(struct reserved, over_replicas, over_replicas, .help = "what replicas keep in parts: none, optimizer or weights"),
-    DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "parts of a batch in a pipeline of layers"),
+    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
+    DT_ENUM(struct reserved, over_replicas, over_replicas, .help = "what to divide among replicas: none, optimizer (state), or weights"),
+    DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "number of micro-batches in a pipeline of layers"),
     DT_END
 };
 

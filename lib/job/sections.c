@@ -20,11 +20,11 @@ static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
 static const dt_field let_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
 
 static const dt_field top_fields[] = {
-    DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "of the job file's form: 1"),
-    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR, .help = "letters, digits, '.', '_', '-'; the file's name when absent"),
-    DT_INT(struct top, seed, .max = INFINITY, .help = "of initial weights, shuffling and drawn data"),
-    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "{word: value}: what '{word}' stands for in the job's texts"),
-    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "a job file whose keys are taken where this one has none"),
+    DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "version of the job format: 1"),
+    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR, .help = "name of the run: letters, digits, '.', '_', '-'; default: the file's name"),
+    DT_INT(struct top, seed, .max = INFINITY, .help = "seed of initial weights, shuffling and generated data"),
+    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
+    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "base job file; this file overrides its keys"),
     SECTION(backend, "who computes: {type: cpu}; the strategy says it as well"),
     SECTION(strategy, "how many replicas, on which devices; not given: {type: mirrored}, a replica on each core"),
     SECTION(partition, "how values lie on the logical devices of a replica"),
@@ -98,7 +98,7 @@ enum { CPU, SIM, PJRT };
 static const char *const backends[] = {"cpu", "sim", "pjrt", NULL};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "cpu, sim or pjrt"),
-    DT_TREE(struct backend, plugin, .forms = dt_no_forms, .help = "of pjrt: the plug-in's file"),
+    DT_TREE(struct backend, plugin, .forms = dt_no_forms, .help = "path of the PJRT plug-in"),
     DT_END
 };
 
@@ -126,8 +126,8 @@ struct reproducible {
 };
 static const dt_field reproducible_fields[] = {
     DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true,
-           .help = "parts of a global batch that are added up by one fixed tree"),
-    DT_FLAG(struct reproducible, strict, .help = "the same bits on every type of processor too"),
+           .help = "parts of a global batch, summed in one fixed order"),
+    DT_FLAG(struct reproducible, strict, .help = "same bits on every type of processor"),
     DT_END
 };
 
@@ -170,10 +170,10 @@ static const char *const none_words[] = {"none", NULL};
 static const char *const reports[] = {"none", "html", NULL};
 static const dt_field trace_forms[] = {DT_WORDS(none_words), DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
 static const dt_field output_fields[] = {
-    DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "all that the run writes lies below it"),
-    DT_FLAG(struct output, tensorboard, .help = "event files for TensorBoard"),
-    DT_TREE(struct output, trace, .forms = trace_forms, .help = "none, or {steps: [first, last]}: what threads do in these steps, into trace.json.gz"),
-    DT_ENUM(struct output, report, reports, .help = "none or html: when the run ends, report.html tells of it"),
+    DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "directory of the run: checkpoints, history, report"),
+    DT_FLAG(struct output, tensorboard, .help = "write event files for TensorBoard"),
+    DT_TREE(struct output, trace, .forms = trace_forms, .help = "none, or {steps: [first, last]}: record these steps in trace.json.gz"),
+    DT_ENUM(struct output, report, reports, .help = "none, or html: write report.html when the run ends"),
     DT_END
 };
 

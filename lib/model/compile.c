@@ -17,8 +17,8 @@ struct loss_scale {
 };
 
 static const dt_field loss_scale_fields[] = {
-    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100, .help = "the first scale"),
-    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53, .help = "good steps in a row after which it doubles"),
+    DT_REAL(struct loss_scale, initial_scale, .preset = "32768", .min = 1, .max = 0x1p100, .help = "initial scale"),
+    DT_INT(struct loss_scale, dynamic_growth_steps, .preset = "2000", .min = 1, .max = 0x1p53, .help = "number of finite steps in a row before the scale doubles"),
     DT_END
 };
 
@@ -43,22 +43,22 @@ static const dt_field loss_scale_forms[] = {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true, .help = "Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true, .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
     BY_OUTPUT(loss, .forms = loss_forms, .required = true,
-              .help = "CategoricalCrossentropy, ...; of several outputs {OUTPUT: LOSS, OUTPUT: LOSS}, null for none"),
-    BY_OUTPUT(metrics, .forms = metrics_forms, .help = "a list: [accuracy]; of several outputs {OUTPUT: [accuracy]}"),
-    DT_TREE(struct compile, precision, .forms = precision_forms, .help = "what layers compute in: float32, mixed_bfloat16, mixed_float16"),
+              .help = "loss: CategoricalCrossentropy, ...; with several outputs {OUTPUT: LOSS, ...}, null for none"),
+    BY_OUTPUT(metrics, .forms = metrics_forms, .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
+    DT_TREE(struct compile, precision, .forms = precision_forms, .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
     BY_OUTPUT(target, .forms = target_forms,
-              .help = "the data element that holds the targets; by default the one that is no Input, of several outputs those of their names"),
-    BY_OUTPUT(loss_weights, .forms = loss_weights_forms, .help = "what each output's loss counts in the whole: {OUTPUT: 0.5}; 1 by default"),
+              .help = "data element with the targets; default: the one that is not an Input; with several outputs, those with their names"),
+    BY_OUTPUT(loss_weights, .forms = loss_weights_forms, .help = "weight of each output's loss: {OUTPUT: 0.5}; default 1"),
     BY_OUTPUT(sample_weight, .forms = sample_weight_forms,
-              .help = "the data element that says what an example counts in the loss; of several outputs {OUTPUT: ELEMENT}, or one for all"),
-    BY_OUTPUT(weighted_metrics, .forms = metrics_forms, .help = "as metrics, with examples counting as sample_weight and fit.class_weight say"),
+              .help = "data element with sample weights; with several outputs {OUTPUT: ELEMENT}, or one for all"),
+    BY_OUTPUT(weighted_metrics, .forms = metrics_forms, .help = "metrics weighted by sample_weight and fit.class_weight"),
     DT_NOT_YET("run_eagerly"),
     DT_NOT_YET("steps_per_execution"),
     DT_NOT_YET("jit_compile"),
-    DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "mixed_float16: a scale of the loss that moves"),
-    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms, .help = "that scale, {initial_scale: 32768, dynamic_growth_steps: 2000}; a number stays as it is"),
+    DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "for mixed_float16: dynamic loss scaling"),
+    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms, .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: 2000}, or a fixed number"),
     DT_END
 };
 

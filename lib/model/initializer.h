@@ -45,7 +45,7 @@ typedef struct dt_seed_head {
 } dt_seed_head;
 #define DT_SEED_FIELD(type, member) \
     { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed), .max = INFINITY, .set = 1 + offsetof(type, member.has_seed), \
-      .help = "a seed of its own: weights of one shape with the same seed begin alike; by default the job's, and each is drawn by itself" }
+      .help = "seed; weights of one shape with the same seed start equal; default: from the job's seed and the weight's path" }
 
 struct dt_initializer {
     dt_kind kind;

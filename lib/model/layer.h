@@ -45,10 +45,10 @@ int dt_layer_role(const char *weight);
 /* A layer's field for one. */
 #define DT_REGULARIZER(type, what, key) \
     DT_HEAD_TREE(type, regularizer, DT_ON_##what, .name = (key), .forms = dt_regularizer_forms, \
-                 .help = "what it adds to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}; none by default")
+                 .help = "penalty added to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}")
 #define DT_CONSTRAINT(type, what, key) \
     DT_HEAD_TREE(type, constraint, DT_ON_##what, .name = (key), .forms = dt_constraint_forms, \
-                 .help = "what it becomes after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}; as it is by default")
+                 .help = "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
 
 /* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
@@ -66,13 +66,13 @@ extern const char *const dt_policies[];
 typedef enum dt_policy { DT_POLICY_FLOAT32, DT_POLICY_MIXED_BFLOAT16, DT_POLICY_MIXED_FLOAT16 } dt_policy;
 dt_dtype dt_policy_dtype(int policy);
 #define DT_HEAD_FIELD(kind_, type, member, ...) { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
-#define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "unlike all other layers' names; weights are NAME/kernel, ...")
+#define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name of the layer, unique in the model; weights are NAME/kernel, ...")
 #define DT_LAYER_FIELDS(type) \
     DT_NAME_FIELD(type), \
-    DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: the optimizer leaves the weights alone"), \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms, .help = "of a functional model: the layer, or the list of layers, that it takes from"), \
+    DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: freeze the weights"), \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms, .help = "for functional models: the input layer, or a list of layers"), \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype), \
-                  .help = "a policy of its own: float32 under a mixed one")
+                  .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2

@@ -22,7 +22,7 @@ typedef struct dt_loss_head {
 #define DT_LOSS_FIELDS(type) \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
                   .help = "sum_over_batch_size: sum of losses / number of samples; fit divides by the global batch"), \
-    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "of a metric: the key in the history"), DT_NOT_YET("dtype")
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
 extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[], dt_sparse_categorical_crossentropy_fields[];
 
 typedef struct dt_loss_call_args {

@@ -264,24 +264,24 @@ struct model {
 static const char *const types[] = { "sequential", "functional", NULL };
 static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL };
 static const dt_field init_fields[] = {
-    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run's directory, or a file of weights; relative to the working directory"),
-    DT_FLAG(dt_init_from, skip_mismatch, .help = "weights that are not there, or of another shape, are drawn, with a warning each"),
+    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run, or a file of weights, relative to the working directory"),
+    DT_FLAG(dt_init_from, skip_mismatch, .help = "initialize weights that are missing or have another shape, with a warning each"),
     DT_END
 };
 static const dt_field init_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TABLE, .table = init_fields), DT_END };
 
 static const dt_field fields[] = {
-    DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional: layers name their inputs"),
-    DT_TREE(struct model, layers, .forms = dt_layers_forms, .help = "a list; the first is an Input"),
+    DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional (layers name their inputs)"),
+    DT_TREE(struct model, layers, .forms = dt_layers_forms, .help = "list of layers; the first is an Input"),
     DT_TREE(struct model, outputs, .forms = dt_names_forms,
-            .help = "of a functional model: the layer that is the output, or a list of them; the last one by default"),
+            .help = "for functional models: the output layer, or a list of layers; default: the last layer"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
-            .help = "full: each turn of a Repeat (each layer where there is none) keeps its inputs alone for its gradient, and computes the rest again"),
+            .help = "full: save memory by recomputing activations in the backward pass; only the inputs of each Repeat block (or layer) are kept"),
     DT_TREE(struct model, keras_config, .forms = dt_text_forms,
-            .help = "instead of type, layers and outputs: a file of model.to_json(), or of model.save(), beside the job file"),
+            .help = "file of model.to_json() or model.save(), instead of type, layers and outputs"),
     DT_TREE(struct model, init_from, .forms = init_forms,
-            .help = "weights to begin with: a checkpoint, a run or a file, relative to the working directory; "
-                    "{path, skip_mismatch: true} draws those that do not fit"),
+            .help = "initial weights: a checkpoint, a run or a file, relative to the working directory; "
+                    "{path, skip_mismatch: true} initializes those that do not fit"),
     DT_END
 };
 

@@ -32,8 +32,8 @@ static const dt_field variable_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = variab
 
 static const dt_field fields[] = {
     { .kind = DT_FIELD_TREE, .name = "for", .offset = offsetof(struct repeat, variables), .as = DT_TREE_MAP, .forms = variable_forms, .required = true,
-      .help = "{variable: [value, ...]}: lists of one length; a number N: 0 to N - 1" },
-    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true, .help = "what is repeated, with {variable} in its texts"),
+      .help = "{variable: [value, ...]}: lists of equal length; or a number N for 0 to N - 1" },
+    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true, .help = "layers to repeat; '{variable}' is replaced in their texts"),
     DT_END
 };
 

@@ -12,9 +12,9 @@ struct mirrored {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: virtual CPU devices, as many as named"),
+    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
-           .help = "short for that many CPU devices"),
+           .help = "number of virtual CPU devices, instead of devices"),
     DT_INSTEAD("cross_device_ops", "not implemented yet"),
     DT_END
 };
@@ -32,7 +32,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
 }
 
 const dt_strategy_row dt_strategy_mirrored = {
-    .kind = { .name = "mirrored", .about = "one replica on each device of this machine, the same weights on all", .fields = fields,
+    .kind = { .name = "mirrored", .about = "one replica on each device of this machine, with the same weights", .fields = fields,
               .size = sizeof(struct mirrored) },
     .read = read,
     .place = dt_place_cpus,

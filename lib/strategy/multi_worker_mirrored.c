@@ -13,10 +13,10 @@ struct multi_worker {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "virtual workers of this process"),
-    DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "[\"CPU:0\", \"CPU:1\"]: of each worker"),
+    DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "number of virtual workers in this process"),
+    DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
-           .help = "short for that many CPU devices on each worker"),
+           .help = "number of CPU devices on each worker, instead of devices"),
     DT_INSTEAD("cluster_resolver", "workers in processes of their own are not implemented yet; 'workers: 2' are virtual ones"),
     DT_INSTEAD("communication", "workers in processes of their own are not implemented yet; virtual ones share their memory"),
     DT_END
@@ -37,7 +37,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
 }
 
 const dt_strategy_row dt_strategy_multi_worker_mirrored = {
-    .kind = { .name = "multi_worker_mirrored", .about = "one replica on each device of several workers, the same weights on all",
+    .kind = { .name = "multi_worker_mirrored", .about = "one replica on each device of several workers, with the same weights",
               .fields = fields, .size = sizeof(struct multi_worker) },
     .read = read,
     .place = dt_place_workers,

@@ -7,7 +7,7 @@ struct one_device {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct one_device, device, .forms = dt_device_forms, .required = true, .as = DT_TREE_SCALAR, .help = "\"CPU:0\""),
+    DT_TREE(struct one_device, device, .forms = dt_device_forms, .required = true, .as = DT_TREE_SCALAR, .help = "the device: \"CPU:0\""),
     DT_END
 };
 

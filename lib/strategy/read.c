@@ -41,7 +41,7 @@ struct common {
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
     DT_TREE(struct common, type, .forms = type_forms, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
-    DT_FLAG(struct common, verify_replicas, .help = "true copies of the weights on each replica, compared"),
+    DT_FLAG(struct common, verify_replicas, .help = "keep a real copy of the weights on each replica, and compare them"),
     DT_END
 };
 

@@ -28,29 +28,29 @@ static const char *const numerics[] = { [DT_NUMERICS_EXACT] = "exact", [DT_NUMER
 static const char *const orders[] = { "auto", "ring", "mesh", NULL };
 
 static const dt_field resolver_fields[] = {
-    DT_TEXT(struct resolver, tpu, .preset = "", .help = "the slice, sim:v3-8, sim:v3-32, ...; \"\": this machine's own"),
-    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32, the numbers of one device; chip: products as the chip rounds them"),
+    DT_TEXT(struct resolver, tpu, .preset = "", .help = "TPU slice: sim:v3-8, sim:v3-32, ...; \"\": the TPU of this machine"),
+    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32, same results as one device; chip: products rounded as on the chip"),
     DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
-           .help = "devices that a chip shows: v4 both cores as one unless told"),
-    DT_INT(struct resolver, num_slices, .min = 1, .max = 4096, .preset = "1", .help = "slices with a part of the batch each, joined by a network: can be planned"),
+           .help = "devices per chip; default: v4 and v5p show both cores as one"),
+    DT_INT(struct resolver, num_slices, .min = 1, .max = 4096, .preset = "1", .help = "number of slices that share the batch over a network; for plan only"),
     DT_END
 };
 
 static const dt_field assignment_fields[] = {
-    DT_INTS(struct assignment, computation_shape, .help = "[x, y, z, core]: the block of cores of a replica"),
-    DT_INTS(struct assignment, computation_stride, .help = "[x, y, z, core]: the steps between them"),
+    DT_INTS(struct assignment, computation_shape, .help = "[x, y, z, core]: block of cores of one replica"),
+    DT_INTS(struct assignment, computation_stride, .help = "[x, y, z, core]: stride between the cores of a block"),
     DT_INT(struct assignment, num_replicas, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
-           .help = "how many of them, from the first core on"),
-    DT_ENUM(struct assignment, device_order_mode, orders, .help = "how replicas follow each other"),
+           .help = "number of replicas"),
+    DT_ENUM(struct assignment, device_order_mode, orders, .help = "order of replicas on the mesh"),
     DT_END
 };
 
 static const dt_field assignment_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = assignment_fields), DT_END };
 
 static const dt_field fields[] = {
-    DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "which slice"),
-    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP, .help = "where replicas lie; one on each core when absent"),
-    DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over the logical devices of a replica"),
+    DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "the TPU slice"),
+    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP, .help = "placement of replicas; default: one on each core"),
+    DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over a replica's logical devices"),
     DT_INSTEAD("tpu", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("topology", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("experimental_device_assignment", "write 'device_assignment'"),

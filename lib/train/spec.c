@@ -33,20 +33,20 @@ static const dt_field weight_forms[] = { DT_FORM(DT_FIELD_REAL, .max = INFINITY)
 static const dt_field class_weight_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_forms, .by_name = true), DT_END };
 
 static const dt_field fit_fields[] = {
-    DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "passes over the training data; or steps"),
-    DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "training steps in all; or epochs"),
-    DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate after so many epochs, or steps where steps is given"),
-    DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epochs to leave out, for another order of the data"),
-    DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "batches whose gradients make one update; an epoch's last update takes those that are left"),
+    DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "number of passes over the training data (or use steps)"),
+    DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "total number of training steps (or use epochs)"),
+    DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate every N epochs; every N steps if steps is set"),
+    DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "number of epochs to skip; changes the order of the data"),
+    DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "number of batches per update; the last update of an epoch uses the remaining ones"),
     DT_TREE(struct fit, callbacks, .forms = callbacks_forms, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
-    DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "batches of the validation data that are looked at; all by default"),
+    DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "number of validation batches; default: all"),
     DT_TREE(struct fit, steps_per_epoch, .forms = dt_no_forms, .help = "not implemented yet"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
     DT_INSTEAD("validation_split", "write dataset.validation_split"),
     DT_INSTEAD("validation_data", "write dataset.validation"),
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
-    DT_TREE(struct fit, class_weight, .forms = class_weight_forms, .as = DT_TREE_MAP, .help = "what examples of a class count in the loss while training: {0: 1, 1: 5}; others 1"),
+    DT_TREE(struct fit, class_weight, .forms = class_weight_forms, .as = DT_TREE_MAP, .help = "weight of each class in the training loss: {0: 1, 1: 5}; default 1"),
     DT_INSTEAD("sample_weight", "write compile.sample_weight, which names an element of the data"),
     DT_END
 };
@@ -128,10 +128,10 @@ static const dt_field save_forms[] = {
 };
 
 static const dt_field checkpoint_fields[] = {
-    DT_TREE(struct checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "epoch, a number of steps, or a time: 30s, 10m, 2h"),
-    DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "older ones are deleted"),
+    DT_TREE(struct checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "how often to save: epoch, a number of steps, or a time: 30s, 10m, 2h"),
+    DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "number of checkpoints to keep"),
     DT_TREE(struct checkpoint, resume, .forms = dt_text_forms, .preset = "auto",
-            .help = "auto, never, must, or a checkpoint's path, relative to the working directory"),
+            .help = "auto: resume if there is a checkpoint; never; must; or the path of a checkpoint"),
     DT_END
 };
 

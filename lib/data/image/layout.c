@@ -19,12 +19,12 @@ struct element {
 
 const dt_field dt_image_element_fields[] = {
     DT_INTS(struct element, shape, .min = 1, .max = 1 << 24,
-            .help = "of a picture: [rows, columns, channels]; 1, 3 or 4 channels; two numbers: grey"),
-    DT_ENUM(struct element, dtype, dtype_names, .set = 1 + offsetof(struct element, has_dtype), .help = "of a picture"),
+            .help = "shape of an image: [rows, columns, channels] with 1, 3 or 4 channels, or [rows, columns] for grey"),
+    DT_ENUM(struct element, dtype, dtype_names, .set = 1 + offsetof(struct element, has_dtype), .help = "dtype of an image"),
     DT_ENUM(struct element, interpolation, interpolations,
-            .help = "bilinear, nearest: pictures of any size are brought to that shape; none: they have it"),
-    DT_FLAG(struct element, crop_to_aspect_ratio, .preset = "false", .help = "with an interpolation: cuts rather than distorts"),
-    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "makes it the label, in [0, num_classes)"),
+            .help = "how to resize images to shape: bilinear or nearest; none: all images must have that size"),
+    DT_FLAG(struct element, crop_to_aspect_ratio, .preset = "false", .help = "with interpolation: crop instead of distorting"),
+    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "marks the label; labels are in [0, num_classes)"),
     DT_END
 };
 

@@ -8,7 +8,7 @@ static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int
 struct cast { int dtype; };
 
 static const dt_field fields[] = {
-    DT_ENUM(struct cast, dtype, dtype_names, .required = true, .help = "type of the values from here on"),
+    DT_ENUM(struct cast, dtype, dtype_names, .required = true, .help = "new dtype"),
     DT_END
 };
 

@@ -3,8 +3,8 @@
 #include "data/map/crop.h"
 
 static const dt_field fields[] = {
-    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true, .help = "rows that are left"),
-    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true, .help = "columns that are left"),
+    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true, .help = "rows of the output"),
+    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true, .help = "columns of the output"),
     DT_END
 };
 

@@ -14,9 +14,9 @@ enum { LEAST_BLOCK = 64 }; /* values that are turned in one go: loops over few c
 struct normalize { dt_reals mean, variance, std; };
 
 static const dt_field fields[] = {
-    DT_REALS(struct normalize, mean, .help = "subtracted: one number, or one for each feature (the last axis); absent: learned from the training part"),
-    DT_REALS(struct normalize, variance, .max = INFINITY, .help = "its root divides: one number, or one for each feature"),
-    DT_REALS(struct normalize, std, .max = INFINITY, .help = "instead of variance: the standard deviation"),
+    DT_REALS(struct normalize, mean, .help = "mean: a number, or one per feature (last axis); default: learned from the training data"),
+    DT_REALS(struct normalize, variance, .max = INFINITY, .help = "variance: a number, or one per feature"),
+    DT_REALS(struct normalize, std, .max = INFINITY, .help = "standard deviation, instead of variance"),
     DT_END
 };
 

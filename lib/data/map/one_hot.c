@@ -6,7 +6,7 @@
 struct one_hot { int64_t num_classes; };
 
 static const dt_field fields[] = {
-    DT_INT(struct one_hot, num_classes, .min = 1, .max = 1 << 24, .required = true, .help = "labels lie in [0, num_classes)"),
+    DT_INT(struct one_hot, num_classes, .min = 1, .max = 1 << 24, .required = true, .help = "number of classes; labels are in [0, num_classes)"),
     DT_END
 };
 

@@ -15,10 +15,10 @@ struct pad {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct pad, maxlen, .min = 1, .max = 1 << 24, .required = true, .help = "items of every sequence from here on"),
-    DT_ENUM(struct pad, padding, sides, .help = "where a shorter one is filled up"),
-    DT_ENUM(struct pad, truncating, sides, .help = "where a longer one is cut"),
-    DT_REAL(struct pad, value, .preset = "0", .help = "what it is filled up with"),
+    DT_INT(struct pad, maxlen, .min = 1, .max = 1 << 24, .required = true, .help = "length of the output"),
+    DT_ENUM(struct pad, padding, sides, .help = "pad at the start (pre) or end (post)"),
+    DT_ENUM(struct pad, truncating, sides, .help = "truncate at the start (pre) or end (post)"),
+    DT_REAL(struct pad, value, .preset = "0", .help = "padding value"),
     DT_END
 };
 

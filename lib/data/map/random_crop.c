@@ -3,10 +3,10 @@
 #include "data/map/crop.h"
 
 static const dt_field fields[] = {
-    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true, .help = "rows that are left"),
-    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true, .help = "columns that are left"),
+    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true, .help = "rows of the output"),
+    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true, .help = "columns of the output"),
     DT_INT(struct dt_crop, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct dt_crop, has_seed),
-           .help = "the job's when absent; elements with the same seed are cut alike"),
+           .help = "seed; default: the job's. Elements with the same seed get the same crop"),
     DT_END
 };
 

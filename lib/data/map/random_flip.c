@@ -14,9 +14,9 @@ struct random_flip {
 };
 
 static const dt_field fields[] = {
-    DT_ENUM(struct random_flip, mode, modes, .help = "horizontal: left and right change places, in half of the cases"),
+    DT_ENUM(struct random_flip, mode, modes, .help = "direction of the flip; each image is flipped with probability 1/2"),
     DT_INT(struct random_flip, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct random_flip, has_seed),
-           .help = "the job's when absent; elements with the same seed are mirrored alike"),
+           .help = "seed; default: the job's. Elements with the same seed get the same flip"),
     DT_END
 };
 

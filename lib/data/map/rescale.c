@@ -7,7 +7,7 @@ struct rescale { double scale, offset; };
 
 static const dt_field fields[] = {
     DT_REAL(struct rescale, scale, .preset = "1", .help = "factor"),
-    DT_REAL(struct rescale, offset, .preset = "0", .help = "added after it"),
+    DT_REAL(struct rescale, offset, .preset = "0", .help = "offset added after scaling"),
     DT_END
 };
 

@@ -17,7 +17,7 @@ static const dt_field fields[] = {
     DT_INT(struct resize, height, .min = 1, .max = 1 << 16, .required = true, .help = "rows"),
     DT_INT(struct resize, width, .min = 1, .max = 1 << 16, .required = true, .help = "columns"),
     DT_ENUM(struct resize, interpolation, interpolations, .help = "bilinear gives float32; nearest keeps the type"),
-    DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false", .help = "cuts rather than distorts"),
+    DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false", .help = "crop instead of distorting"),
     DT_INSTEAD("antialias", "leave it out: pixels are taken as they lie, as Keras' Resizing does by itself"),
     DT_NOT_YET("pad_to_aspect_ratio"),
     DT_END

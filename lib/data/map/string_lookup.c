@@ -13,8 +13,8 @@ struct string_lookup {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct string_lookup, vocabulary, .help = "the texts, or a file with one on each line; absent: learned from the training part, the most frequent first"),
-    DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864", .help = "numbers in all, that of unknown ones included"),
+    DT_TREE(struct string_lookup, vocabulary, .help = "list of texts, or a file with one per line; default: learned from the training data, most frequent first"),
+    DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864", .help = "maximum size of the vocabulary, including the unknown token"),
     DT_ONLY("num_oov_indices", "1"),
     DT_NOT_YET("mask_token"),
     DT_END

@@ -34,16 +34,16 @@ struct text_vectorization {
 
 static const dt_field fields[] = {
     DT_INT(struct text_vectorization, max_tokens, .min = 3, .max = 1 << 26, .preset = "67108864", SET(has_max),
-           .help = "numbers in all, those of padding and unknown words included"),
-    DT_ENUM(struct text_vectorization, standardize, standards, .help = "what is done to a text first; ASCII letters and punctuation"),
-    DT_ENUM(struct text_vectorization, split, splits, .help = "what a word is"),
-    DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1", .help = "runs of up to so many words count as words, too"),
-    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: numbers in the text's order; multi_hot, count, tf_idf: a place for each word"),
+           .help = "maximum size of the vocabulary, including padding and the unknown token"),
+    DT_ENUM(struct text_vectorization, standardize, standards, .help = "how to standardize a text (ASCII letters and punctuation)"),
+    DT_ENUM(struct text_vectorization, split, splits, .help = "how to split a text"),
+    DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1", .help = "also use n-grams of up to this many words"),
+    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: word indices in order; multi_hot, count, tf_idf: one value per word of the vocabulary"),
     DT_INT(struct text_vectorization, output_sequence_length, .min = 1, .max = 1 << 20, SET(has_length),
-           .help = "int: numbers of an example; longer texts are cut, shorter ones filled up with 0"),
-    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "multi_hot, count, tf_idf: max_tokens places, however many words there are"),
-    DT_TREE(struct text_vectorization, vocabulary, .help = "the words, or a file with one on each line; absent: learned from the training part"),
-    DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY, .help = "tf_idf with a vocabulary: what each word weighs; else learned with the words"),
+           .help = "for int: length of the output; longer texts are truncated, shorter ones padded with 0"),
+    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "for multi_hot, count, tf_idf: pad the output to max_tokens values"),
+    DT_TREE(struct text_vectorization, vocabulary, .help = "list of words, or a file with one per line; default: learned from the training data"),
+    DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY, .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
     DT_NOT_YET("ragged"),
     DT_END
 };

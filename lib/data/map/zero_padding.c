@@ -8,7 +8,7 @@ struct zero_padding { dt_ints padding; };
 
 static const dt_field fields[] = {
     DT_INTS(struct zero_padding, padding, .max = 1 << 20, .lone = true, .required = true,
-            .help = "rows above and below, columns at the left and right: one number, or [rows, columns]"),
+            .help = "zeros to add at each side: a number, or [rows, columns]"),
     DT_END
 };
 

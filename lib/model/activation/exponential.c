@@ -29,7 +29,7 @@ struct elu {
 };
 
 static const dt_field elu_fields[] = {
-    DT_REAL(struct elu, alpha, .preset = "1", .help = "the limit of the outputs below 0 is minus this"),
+    DT_REAL(struct elu, alpha, .preset = "1", .help = "scale of the negative part"),
     DT_END
 };
 
@@ -51,7 +51,7 @@ static dt_value selu(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_selu = {
-    .kind = { .name = "selu", .about = "an elu that keeps mean 0 and variance 1" },
+    .kind = { .name = "selu", .about = "an elu that preserves mean 0 and variance 1" },
     .call = selu,
 };
 

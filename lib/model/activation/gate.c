@@ -31,7 +31,7 @@ struct gelu {
 };
 
 static const dt_field gelu_fields[] = {
-    DT_FLAG(struct gelu, approximate, .help = "by tanh in place of erf"),
+    DT_FLAG(struct gelu, approximate, .help = "use the tanh approximation"),
     DT_END
 };
 
@@ -52,7 +52,7 @@ struct glu {
 };
 
 static const dt_field glu_fields[] = {
-    DT_INT(struct glu, axis, .preset = "-1", .help = "cut in two halves: values and gates"),
+    DT_INT(struct glu, axis, .preset = "-1", .help = "axis to split into values and gates"),
     DT_END
 };
 

@@ -22,9 +22,9 @@ const dt_activation dt_activation_linear = {
 /* ---- relu ---- */
 
 static const dt_field relu_fields[] = {
-    DT_REAL(dt_relu_args, negative_slope, .help = "of the outputs below the threshold"),
-    DT_REAL(dt_relu_args, max_value, .set = 1 + offsetof(dt_relu_args, has_max), .help = "largest output; none by default"),
-    DT_REAL(dt_relu_args, threshold, .help = "below it outputs are 0, or slope down"),
+    DT_REAL(dt_relu_args, negative_slope, .help = "slope below the threshold"),
+    DT_REAL(dt_relu_args, max_value, .set = 1 + offsetof(dt_relu_args, has_max), .help = "maximum output; default: none"),
+    DT_REAL(dt_relu_args, threshold, .help = "threshold below which the output is 0, or has the negative slope"),
     DT_END
 };
 
@@ -94,7 +94,7 @@ struct leaky {
 };
 
 static const dt_field leaky_fields[] = {
-    DT_REAL(struct leaky, negative_slope, .preset = "0.2", .help = "of the outputs below 0"),
+    DT_REAL(struct leaky, negative_slope, .preset = "0.2", .help = "slope below 0"),
     DT_END
 };
 
@@ -115,7 +115,7 @@ struct threshold {
 };
 
 static const dt_field threshold_fields[] = {
-    DT_REAL(struct threshold, threshold, .required = true, .help = "inputs above it pass"),
+    DT_REAL(struct threshold, threshold, .required = true, .help = "threshold above which inputs pass"),
     DT_REAL(struct threshold, default_value, .required = true, .help = "in place of all others"),
     DT_END
 };

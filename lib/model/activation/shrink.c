@@ -7,7 +7,7 @@ struct shrink {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct shrink, threshold, .preset = "0.5", .help = "up to it |x| becomes 0"),
+    DT_REAL(struct shrink, threshold, .preset = "0.5", .help = "values of |x| up to this become 0"),
     DT_END
 };
 

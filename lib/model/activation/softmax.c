@@ -7,7 +7,7 @@ struct over_axis {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct over_axis, axis, .preset = "-1", .help = "of the values that sum to 1, counted from the end"),
+    DT_INT(struct over_axis, axis, .preset = "-1", .help = "axis along which values sum to 1"),
     DT_END
 };
 

@@ -52,7 +52,7 @@ struct squareplus {
 };
 
 static const dt_field squareplus_fields[] = {
-    DT_REAL(struct squareplus, b, .preset = "4", .help = "how soft the bend is"),
+    DT_REAL(struct squareplus, b, .preset = "4", .help = "smoothness of the bend"),
     DT_END
 };
 

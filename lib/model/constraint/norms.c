@@ -18,15 +18,15 @@ struct norm {
 
 #define AXIS                                                                                                                    \
     { .kind = DT_FIELD_TREE, .name = "axis", .offset = offsetof(struct norm, head.axis), .forms = dt_integers_forms, .preset = "0", \
-      .help = "dimensions of the weight that lengths are taken over; a number or a list" }
-#define MAX_VALUE(preset_) DT_REAL(struct norm, max_value, .preset = (preset_), .max = INFINITY, .help = "the largest length")
+      .help = "axis or axes of the norm" }
+#define MAX_VALUE(preset_) DT_REAL(struct norm, max_value, .preset = (preset_), .max = INFINITY, .help = "maximum norm")
 
 static const dt_field max_fields[] = { MAX_VALUE("2"), AXIS, DT_END };
 static const dt_field unit_fields[] = { AXIS, DT_END };
 static const dt_field min_max_fields[] = {
-    DT_REAL(struct norm, min_value, .preset = "0", .max = INFINITY, .help = "the smallest length"),
+    DT_REAL(struct norm, min_value, .preset = "0", .max = INFINITY, .help = "minimum norm"),
     MAX_VALUE("1"),
-    DT_REAL(struct norm, rate, .preset = "1", .max = 1, .help = "how far a length goes towards its bound in an update: 1 is all the way"),
+    DT_REAL(struct norm, rate, .preset = "1", .max = 1, .help = "rate at which the norm is enforced: 1 is fully at each update"),
     AXIS,
     DT_END
 };

@@ -35,7 +35,7 @@ struct constant {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct constant, value, .help = "of every element"),
+    DT_REAL(struct constant, value, .help = "value of every element"),
     DT_END
 };
 

@@ -7,7 +7,7 @@ struct identity {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct identity, gain, .preset = "1", .help = "on the diagonal"),
+    DT_REAL(struct identity, gain, .preset = "1", .help = "value on the diagonal"),
     DT_END
 };
 

@@ -8,8 +8,8 @@ struct uniform {
 };
 
 static const dt_field uniform_fields[] = {
-    DT_REAL(struct uniform, minval, .preset = "-0.05", .help = "smallest value"),
-    DT_REAL(struct uniform, maxval, .preset = "0.05", .help = "largest value, itself never drawn"),
+    DT_REAL(struct uniform, minval, .preset = "-0.05", .help = "lower bound"),
+    DT_REAL(struct uniform, maxval, .preset = "0.05", .help = "upper bound, exclusive"),
     DT_SEED_FIELD(struct uniform, head),
     DT_END
 };
@@ -32,7 +32,7 @@ struct normal {
 };
 
 static const dt_field normal_fields[] = {
-    DT_REAL(struct normal, mean, .help = "of the distribution"),
+    DT_REAL(struct normal, mean, .help = "mean of the distribution"),
     DT_REAL(struct normal, stddev, .preset = "0.05", .max = INFINITY, .help = "standard deviation"),
     DT_SEED_FIELD(struct normal, head),
     DT_END

@@ -22,9 +22,9 @@ struct scaling {
 };
 
 static const dt_field scaling_fields[] = {
-    DT_REAL(struct scaling, scale, .preset = "1", .above_min = true, .help = "the variance is this / fan"),
-    DT_ENUM(struct scaling, mode, modes, .preset = "fan_in", .help = "which fan"),
-    DT_ENUM(struct scaling, distribution, distributions, .preset = "truncated_normal", .help = "drawn from"),
+    DT_REAL(struct scaling, scale, .preset = "1", .above_min = true, .help = "scale of the variance: variance = scale / fan"),
+    DT_ENUM(struct scaling, mode, modes, .preset = "fan_in", .help = "fan_in, fan_out or fan_avg"),
+    DT_ENUM(struct scaling, distribution, distributions, .preset = "truncated_normal", .help = "distribution"),
     DT_SEED_FIELD(struct scaling, head),
     DT_NOT_YET("input_axes"),
     DT_NOT_YET("output_axes"),

@@ -8,7 +8,7 @@ struct activation {
 };
 
 static const dt_field fields[] = {
-    DT_ENUM(struct activation, activation, dt_activations, .required = true, .help = "which"),
+    DT_ENUM(struct activation, activation, dt_activations, .required = true, .help = "the activation function"),
     DT_LAYER_FIELDS(struct activation),
     DT_END
 };

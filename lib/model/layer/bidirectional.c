@@ -21,8 +21,8 @@ struct bidirectional {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct bidirectional, layer, .forms = dt_layer_forms, .required = true, .help = "LSTM, GRU or SimpleRNN with its arguments"),
-    DT_ENUM(struct bidirectional, merge_mode, merges, .help = "how the two outputs become one"),
+    DT_TREE(struct bidirectional, layer, .forms = dt_layer_forms, .required = true, .help = "the recurrent layer: LSTM, GRU or SimpleRNN with its arguments"),
+    DT_ENUM(struct bidirectional, merge_mode, merges, .help = "how to combine the two outputs"),
     DT_LAYER_FIELDS(struct bidirectional),
     DT_NOT_YET("backward_layer"), DT_NOT_YET("weights"),
     DT_END

@@ -8,7 +8,7 @@ struct concatenate {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct concatenate, axis, .preset = "-1", .help = "along which they are laid; 0 is the batch, the last is -1"),
+    DT_INT(struct concatenate, axis, .preset = "-1", .help = "axis of concatenation; 0 is the batch, -1 the last"),
     DT_LAYER_FIELDS(struct concatenate),
     DT_END
 };

@@ -9,7 +9,7 @@
     {                                                                                                                              \
         DT_CONV_FILTERS,                                                                                                           \
         DT_CONV_FIELDS(paddings),                                                                                                  \
-        DT_INT(dt_conv, groups, .preset = "1", .min = 1, .max = INFINITY, .help = "channels and filters fall into groups of their own"), \
+        DT_INT(dt_conv, groups, .preset = "1", .min = 1, .max = INFINITY, .help = "number of groups of channels"), \
         DT_CONV_KERNEL,                                                                                                            \
         DT_END                                                                                                                     \
     }

@@ -16,7 +16,7 @@
 static const dt_field fields[] = {
     DT_CONV_FILTERS,
     DT_CONV_FIELDS(dt_paddings),
-    DT_SIZES(dt_conv, output_padding, .min = 0, .help = "elements added to the output; which of the possible sizes it has"),
+    DT_SIZES(dt_conv, output_padding, .min = 0, .help = "extra size of the output"),
     DT_CONV_KERNEL,
     DT_END
 };

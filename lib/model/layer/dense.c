@@ -13,11 +13,11 @@ struct dense {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct dense, units, .min = 1, .max = INFINITY, .required = true, .help = "outputs per example"),
-    DT_ENUM(struct dense, activation, dt_activations, .help = "applied after the bias"),
-    DT_FLAG(struct dense, use_bias, .preset = "true", .help = "adds a vector of units weights"),
-    DT_TREE(struct dense, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
-    DT_TREE(struct dense, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
+    DT_INT(struct dense, units, .min = 1, .max = INFINITY, .required = true, .help = "number of outputs"),
+    DT_ENUM(struct dense, activation, dt_activations, .help = "activation function"),
+    DT_FLAG(struct dense, use_bias, .preset = "true", .help = "add a bias"),
+    DT_TREE(struct dense, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"),
+    DT_TREE(struct dense, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
     DT_LAYER_FIELDS(struct dense),
     DT_INSTEAD("hidden_size", "write 'units'"),
     DT_INSTEAD("output_dim", "write 'units'"),

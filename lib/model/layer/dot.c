@@ -17,8 +17,8 @@ struct dot {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true, .help = "to sum over: one for both layers, or one for each, [2, 1]"),
-    DT_FLAG(struct dot, normalize, .help = "divides by the lengths first"),
+    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true, .help = "axis to sum over: one for both inputs, or one for each, [2, 1]"),
+    DT_FLAG(struct dot, normalize, .help = "normalize the vectors first"),
     DT_LAYER_FIELDS(struct dot),
     DT_END
 };

@@ -13,13 +13,13 @@ struct dropout {
 };
 
 #define COMMON_FIELDS \
-    DT_REAL(struct dropout, rate, .min = 0, .max = 1, .required = true, .help = "share of the elements that become 0"), \
+    DT_REAL(struct dropout, rate, .min = 0, .max = 1, .required = true, .help = "fraction of elements to set to 0"), \
     DT_NOISE_FIELD(struct dropout), \
     DT_LAYER_FIELDS(struct dropout)
 
 static const dt_field dropout_fields[] = {
     COMMON_FIELDS,
-    DT_TREE(struct dropout, noise_shape, .as = DT_TREE_LIST, .help = "of the mask: 1 where all share one; null: as the input"),
+    DT_TREE(struct dropout, noise_shape, .as = DT_TREE_LIST, .help = "shape of the mask: 1 where it is shared; default: that of the input"),
     DT_END
 };
 static const dt_field spatial_fields[] = { COMMON_FIELDS, DT_END };

@@ -8,7 +8,7 @@ struct elu {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct elu, alpha, .preset = "1", .help = "what outputs below 0 go towards is its negative"),
+    DT_REAL(struct elu, alpha, .preset = "1", .help = "scale of the negative part"),
     DT_LAYER_FIELDS(struct elu),
     DT_END
 };

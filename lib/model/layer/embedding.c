@@ -11,10 +11,10 @@ struct embedding {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct embedding, input_dim, .min = 1, .max = 0x1p31, .required = true, .help = "rows: the largest number is one less"),
-    DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a row"),
-    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .help = "default uniform, in [-0.05, 0.05]"),
-    DT_FLAG(struct embedding, mask_zero, .help = "0 is no word: layers behind leave such steps out"),
+    DT_INT(struct embedding, input_dim, .min = 1, .max = 0x1p31, .required = true, .help = "size of the vocabulary: the largest index plus 1"),
+    DT_INT(struct embedding, output_dim, .min = 1, .max = INFINITY, .required = true, .help = "dimension of the embedding"),
+    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .help = "initializer; default: uniform in [-0.05, 0.05]"),
+    DT_FLAG(struct embedding, mask_zero, .help = "treat 0 as padding; later layers skip masked steps"),
     DT_LAYER_FIELDS(struct embedding),
     DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
     DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"),

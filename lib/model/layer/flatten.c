@@ -11,7 +11,7 @@ struct flatten {
 
 static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct flatten),
-    DT_ENUM(struct flatten, data_format, formats, .help = "order of the dimensions"),
+    DT_ENUM(struct flatten, data_format, formats, .help = "order of the dimensions: channels_last or channels_first"),
     DT_END
 };
 

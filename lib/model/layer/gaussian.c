@@ -10,13 +10,13 @@ struct gaussian {
 };
 
 static const dt_field noise_fields[] = {
-    DT_REAL(struct gaussian, stddev, .min = 0, .max = 1, .required = true, .help = "deviation of what is added"),
+    DT_REAL(struct gaussian, stddev, .min = 0, .max = 1, .required = true, .help = "standard deviation of the noise"),
     DT_NOISE_FIELD(struct gaussian),
     DT_LAYER_FIELDS(struct gaussian),
     DT_END
 };
 static const dt_field dropout_fields[] = {
-    DT_REAL(struct gaussian, rate, .min = 0, .max = 1, .below_max = true, .required = true, .help = "the factor's variance is rate / (1 - rate)"),
+    DT_REAL(struct gaussian, rate, .min = 0, .max = 1, .below_max = true, .required = true, .help = "dropout rate; the noise has variance rate / (1 - rate)"),
     DT_NOISE_FIELD(struct gaussian),
     DT_LAYER_FIELDS(struct gaussian),
     DT_END

@@ -21,13 +21,13 @@ struct group_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct group_normalization, groups, .min = -1, .max = INFINITY, .preset = "32", .help = "how many; -1: one for each channel"),
-    DT_INT(struct group_normalization, axis, .preset = "-1", .help = "of the channels"),
-    DT_REAL(struct group_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
-    DT_FLAG(struct group_normalization, center, .preset = "true", .help = "adds beta"),
-    DT_FLAG(struct group_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
-    DT_TREE(struct group_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
-    DT_TREE(struct group_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
+    DT_INT(struct group_normalization, groups, .min = -1, .max = INFINITY, .preset = "32", .help = "number of groups; -1: one per channel"),
+    DT_INT(struct group_normalization, axis, .preset = "-1", .help = "axis of the channels"),
+    DT_REAL(struct group_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance to avoid division by 0"),
+    DT_FLAG(struct group_normalization, center, .preset = "true", .help = "add a learned beta"),
+    DT_FLAG(struct group_normalization, scale, .preset = "true", .help = "multiply by a learned gamma"),
+    DT_TREE(struct group_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
+    DT_TREE(struct group_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "initializer; default: ones"),
     DT_LAYER_FIELDS(struct group_normalization),
     DT_REGULARIZER(struct group_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct group_normalization, GAMMA, "gamma_regularizer"),
     DT_CONSTRAINT(struct group_normalization, BETA, "beta_constraint"), DT_CONSTRAINT(struct group_normalization, GAMMA, "gamma_constraint"),

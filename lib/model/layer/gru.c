@@ -12,7 +12,7 @@
 static const dt_field fields[] = {
     DT_RECURRENT_FIELDS,
     DT_RECURRENT_GATE_FIELD,
-    DT_FLAG(dt_recurrent, reset_after, .preset = "true", .help = "the reset gate comes after the product with the kernel"),
+    DT_FLAG(dt_recurrent, reset_after, .preset = "true", .help = "apply the reset gate after the matrix product"),
     DT_END
 };
 

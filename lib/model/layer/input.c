@@ -14,8 +14,8 @@ struct input {
 
 static const dt_field fields[] = {
     DT_NAME_FIELD(struct input),
-    DT_INTS(struct input, shape, .min = 1, .max = INFINITY, .required = true, .help = "of one example; [] for single numbers"),
-    DT_ENUM(struct input, dtype, dtypes, .help = "what is fed is converted to it; float64 makes the whole model compute in it"),
+    DT_INTS(struct input, shape, .min = 1, .max = INFINITY, .required = true, .help = "shape of one example; [] for single numbers"),
+    DT_ENUM(struct input, dtype, dtypes, .help = "dtype of the input; float64 makes the whole model compute in float64"),
     DT_NOT_YET("batch_size"),
     DT_NOT_YET("batch_shape"),
     DT_NOT_YET("sparse"),

@@ -15,13 +15,13 @@ struct layer_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct layer_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "what is normalised over; a number or a list"),
-    DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance"),
-    DT_FLAG(struct layer_normalization, center, .preset = "true", .help = "adds beta"),
-    DT_FLAG(struct layer_normalization, scale, .preset = "true", .help = "multiplies by gamma"),
-    DT_FLAG(struct layer_normalization, rms_scaling, .help = "scales alone; RMSNormalization is the better one"),
-    DT_TREE(struct layer_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
-    DT_TREE(struct layer_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "default ones"),
+    DT_TREE(struct layer_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "axis or axes to normalize over"),
+    DT_REAL(struct layer_normalization, epsilon, .preset = "1e-3", .max = INFINITY, .help = "added to the variance to avoid division by 0"),
+    DT_FLAG(struct layer_normalization, center, .preset = "true", .help = "add a learned beta"),
+    DT_FLAG(struct layer_normalization, scale, .preset = "true", .help = "multiply by a learned gamma"),
+    DT_FLAG(struct layer_normalization, rms_scaling, .help = "scale only; prefer RMSNormalization"),
+    DT_TREE(struct layer_normalization, beta_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
+    DT_TREE(struct layer_normalization, gamma_initializer, .forms = dt_initializer_forms, .help = "initializer; default: ones"),
     DT_LAYER_FIELDS(struct layer_normalization),
     DT_REGULARIZER(struct layer_normalization, BETA, "beta_regularizer"), DT_REGULARIZER(struct layer_normalization, GAMMA, "gamma_regularizer"),
     DT_CONSTRAINT(struct layer_normalization, BETA, "beta_constraint"), DT_CONSTRAINT(struct layer_normalization, GAMMA, "gamma_constraint"),

@@ -8,7 +8,7 @@ struct leaky_relu {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct leaky_relu, negative_slope, .preset = "0.3", .max = INFINITY, .help = "of the outputs below 0"),
+    DT_REAL(struct leaky_relu, negative_slope, .preset = "0.3", .max = INFINITY, .help = "slope below 0"),
     DT_LAYER_FIELDS(struct leaky_relu),
     DT_INSTEAD("alpha", "write 'negative_slope'"),
     DT_END

@@ -26,26 +26,26 @@ struct attention {
 
 #define ROPE(kind_, type, name_, member, ...) { .kind = DT_FIELD_##kind_, .name = "rope_" name_, .offset = offsetof(type, rope.member), __VA_ARGS__ }
 #define HEAD_FIELDS(type) \
-    DT_INT(type, num_query_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of queries"), \
-    DT_INT(type, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads of keys and values; divides num_query_heads"), \
-    DT_INT(type, head_dim, .min = 1, .max = INFINITY, .help = "length of a query, key or value; default features / num_query_heads"), \
+    DT_INT(type, num_query_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of query heads"), \
+    DT_INT(type, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of key and value heads; must divide num_query_heads"), \
+    DT_INT(type, head_dim, .min = 1, .max = INFINITY, .help = "dimension of a head; default features / num_query_heads"), \
     ROPE(REAL, type, "max_wavelength", max_wavelength, .preset = "10000", .min = 1, .max = INFINITY, .help = "of RotaryEmbedding"), \
     ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1", .above_min = true, .max = INFINITY, \
-         .help = "positions are divided by it"), \
+         .help = "positions are divided by this factor"), \
     ROPE(REAL, type, "frequency_adjustment_factor", frequency_adjustment_factor, .above_min = true, .max = INFINITY, \
-         .help = "by which long waves are slower; Llama 3.1 has 8"), \
+         .help = "factor by which long wavelengths are scaled; 8 in Llama 3.1"), \
     ROPE(REAL, type, "low_freq_factor", low_freq_factor, .above_min = true, .max = INFINITY, \
-         .help = "waves in the length below, of those that are slower"), \
+         .help = "low-frequency factor: longer wavelengths are scaled"), \
     ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, \
-         .help = "waves in the length below, of those that stay"), \
-    ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1, .max = INFINITY, .help = "of which the two speak"), \
-    DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
+         .help = "high-frequency factor: shorter wavelengths are unchanged"), \
+    ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1, .max = INFINITY, .help = "sequence length of pretraining, for the two factors"), \
+    DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
     DT_LAYER_FIELDS(type), \
     DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
 
 static const dt_field attention_fields[] = {
     HEAD_FIELDS(struct attention),
-    DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "share of what is taken that is 0 while training"),
+    DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "dropout rate of the attention scores"),
     DT_NOISE_FIELD(struct attention),
     DT_END
 };
@@ -105,12 +105,12 @@ struct decoder {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct decoder, intermediate_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a step within the second half"),
+    DT_INT(struct decoder, intermediate_dim, .min = 1, .max = INFINITY, .required = true, .help = "size of the hidden layer of the feed-forward part"),
     HEAD_FIELDS(struct decoder),
-    DT_ENUM(struct decoder, activation, dt_activations, .preset = "silu", .help = "f, of the gate"),
-    DT_FLAG(struct decoder, gated, .preset = "true", .help = "the second half has a gate; false: f is of what widens"),
-    DT_REAL(struct decoder, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to mean squares"),
-    DT_REAL(struct decoder, dropout, .min = 0, .max = 1, .help = "share of what attention takes, and of what it adds, that is 0 while training"),
+    DT_ENUM(struct decoder, activation, dt_activations, .preset = "silu", .help = "activation function of the gate"),
+    DT_FLAG(struct decoder, gated, .preset = "true", .help = "use a gated feed-forward part"),
+    DT_REAL(struct decoder, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to avoid division by 0"),
+    DT_REAL(struct decoder, dropout, .min = 0, .max = 1, .help = "dropout rate of the attention scores and outputs"),
     DT_END
 };
 

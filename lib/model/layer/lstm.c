@@ -11,7 +11,7 @@
 static const dt_field fields[] = {
     DT_RECURRENT_FIELDS,
     DT_RECURRENT_GATE_FIELD,
-    DT_FLAG(dt_recurrent, unit_forget_bias, .preset = "true", .help = "the forget gate's bias begins as 1: nothing is forgotten at first"),
+    DT_FLAG(dt_recurrent, unit_forget_bias, .preset = "true", .help = "initialize the forget gate's bias with 1"),
     DT_END
 };
 

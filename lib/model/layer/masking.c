@@ -12,7 +12,7 @@ struct masking {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct masking, mask_value, .help = "a step of nothing but this does not count"),
+    DT_REAL(struct masking, mask_value, .help = "steps in which every value equals this are masked"),
     DT_LAYER_FIELDS(struct masking),
     DT_END
 };

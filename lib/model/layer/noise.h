@@ -15,7 +15,7 @@ typedef struct dt_noise {
 } dt_noise;
 #define DT_NOISE_FIELD(type) \
     { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed), .set = 1 + offsetof(type, noise.has_seed), \
-      .help = "of what this layer draws; default: by the model's seed and the layer's name" }
+      .help = "seed of this layer's random numbers; default: from the job's seed and the layer's name" }
 
 /* Adds the counter as the next weight. */
 dt_status *dt_noise_weight(dt_layer_build *b) DT_MUST_USE;

@@ -8,7 +8,7 @@ struct permute {
 };
 
 static const dt_field fields[] = {
-    DT_INTS(struct permute, dims, .max = INFINITY, .required = true, .help = "dims[i] is the dimension of the input that becomes i + 1"),
+    DT_INTS(struct permute, dims, .max = INFINITY, .required = true, .help = "order of the dimensions, from 1: dims[i] becomes dimension i + 1"),
     DT_LAYER_FIELDS(struct permute),
     DT_END
 };

@@ -12,9 +12,9 @@ struct pooling {
 };
 
 static const dt_field fields[] = {
-    DT_SIZES(struct pooling, pool_size, .min = 1, .preset = "2", .help = "of the window, one number for all dimensions or a list"),
-    DT_SIZES(struct pooling, strides, .min = 1, .help = "how far the window goes each time; default pool_size"),
-    DT_ENUM(struct pooling, padding, dt_paddings, .help = "valid: none, same: as many places as elements / strides"),
+    DT_SIZES(struct pooling, pool_size, .min = 1, .preset = "2", .help = "size of the window: a number, or one per dimension"),
+    DT_SIZES(struct pooling, strides, .min = 1, .help = "strides of the window; default pool_size"),
+    DT_ENUM(struct pooling, padding, dt_paddings, .help = "valid: no padding; same: output size is input size / strides, rounded up"),
     DT_CHANNELS_LAST(struct pooling),
     DT_LAYER_FIELDS(struct pooling),
     DT_END

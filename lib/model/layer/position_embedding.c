@@ -14,8 +14,8 @@ struct position {
 };
 
 static const dt_field position_fields[] = {
-    DT_INT(struct position, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "places; a sequence may have fewer"),
-    DT_TREE(struct position, initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
+    DT_INT(struct position, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "maximum sequence length"),
+    DT_TREE(struct position, initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"),
     DT_LAYER_FIELDS(struct position),
     DT_END
 };
@@ -61,11 +61,11 @@ struct embedding {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct embedding, vocabulary_size, .min = 1, .max = 0x1p31, .required = true, .help = "words: the largest number is one less"),
-    DT_INT(struct embedding, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "places; a sequence may have fewer"),
-    DT_INT(struct embedding, embedding_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a vector"),
-    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .preset = "uniform", .help = "of both tables"),
-    DT_FLAG(struct embedding, mask_zero, .help = "0 is no word: layers behind leave such steps out"),
+    DT_INT(struct embedding, vocabulary_size, .min = 1, .max = 0x1p31, .required = true, .help = "size of the vocabulary"),
+    DT_INT(struct embedding, sequence_length, .min = 1, .max = 0x1p31, .required = true, .help = "maximum sequence length"),
+    DT_INT(struct embedding, embedding_dim, .min = 1, .max = INFINITY, .required = true, .help = "dimension of the embedding"),
+    DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .preset = "uniform", .help = "initializer of both tables"),
+    DT_FLAG(struct embedding, mask_zero, .help = "treat 0 as padding; later layers skip masked steps"),
     DT_LAYER_FIELDS(struct embedding),
     DT_ONLY("tie_weights", "true"),
     DT_END

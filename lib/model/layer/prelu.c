@@ -9,8 +9,8 @@ struct prelu {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct prelu, alpha_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
-    DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms, .help = "along which one alpha serves all; counted from 1"),
+    DT_TREE(struct prelu, alpha_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
+    DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms, .help = "axes that share one alpha, from 1"),
     DT_LAYER_FIELDS(struct prelu),
     DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"), DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
     DT_END

@@ -29,16 +29,16 @@ typedef struct dt_recurrent {
 
 /* Fields of all; the table of a cell adds its own. */
 #define DT_RECURRENT_FIELDS \
-    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true, .help = "length of the state and of the output"), \
-    DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh", .help = "of what becomes the state"), \
-    DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "adds a vector for each gate"), \
-    DT_FLAG(dt_recurrent, return_sequences, .help = "the output of every step, not only of the last"), \
-    DT_FLAG(dt_recurrent, go_backwards, .help = "from the last step to the first"), \
-    DT_FLAG(dt_recurrent, zero_output_for_mask, .help = "at steps that a mask leaves out the output is 0, not that of the step before"), \
-    DT_FLAG(dt_recurrent, unroll, .help = "steps are always written out, whatever this says"), \
-    DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
-    DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "default orthogonal"), \
-    DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
+    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true, .help = "dimension of the state and the output"), \
+    DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh", .help = "activation function of the state"), \
+    DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "add biases"), \
+    DT_FLAG(dt_recurrent, return_sequences, .help = "return the output of every step, not only the last"), \
+    DT_FLAG(dt_recurrent, go_backwards, .help = "process the sequence backwards"), \
+    DT_FLAG(dt_recurrent, zero_output_for_mask, .help = "output 0 at masked steps instead of repeating the previous output"), \
+    DT_FLAG(dt_recurrent, unroll, .help = "accepted for compatibility"), \
+    DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
+    DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "initializer; default: orthogonal"), \
+    DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"), \
     DT_LAYER_FIELDS(dt_recurrent), \
     DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("dropout", "0"), \
     DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
@@ -47,7 +47,7 @@ typedef struct dt_recurrent {
     DT_CONSTRAINT(dt_recurrent, KERNEL, "kernel_constraint"), \
     DT_CONSTRAINT(dt_recurrent, RECURRENT, "recurrent_constraint"), DT_CONSTRAINT(dt_recurrent, BIAS, "bias_constraint")
 #define DT_RECURRENT_GATE_FIELD \
-    DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "of the gates")
+    DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "activation function of the gates")
 
 /* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: in the ones before, out the ones after,
  * (B, units) each; the first is the output. */

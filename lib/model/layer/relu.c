@@ -10,9 +10,9 @@ struct relu {
 #define RELU_FIELD(member, ...) \
     { .kind = DT_FIELD_REAL, .name = #member, .offset = offsetof(struct relu, relu.member), .max = INFINITY, __VA_ARGS__ }
 static const dt_field fields[] = {
-    RELU_FIELD(max_value, .set = 1 + offsetof(struct relu, relu.has_max), .help = "largest output; none by default"),
-    RELU_FIELD(negative_slope, .help = "of the outputs below the threshold"),
-    RELU_FIELD(threshold, .help = "below it outputs are 0, or slope down"),
+    RELU_FIELD(max_value, .set = 1 + offsetof(struct relu, relu.has_max), .help = "maximum output; default: none"),
+    RELU_FIELD(negative_slope, .help = "slope below the threshold"),
+    RELU_FIELD(threshold, .help = "threshold below which the output is 0, or has the negative slope"),
     DT_LAYER_FIELDS(struct relu),
     DT_END
 };

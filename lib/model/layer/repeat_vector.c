@@ -8,7 +8,7 @@ struct repeat_vector {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct repeat_vector, n, .min = 1, .max = INFINITY, .required = true, .help = "how many times"),
+    DT_INT(struct repeat_vector, n, .min = 1, .max = INFINITY, .required = true, .help = "number of repetitions"),
     DT_LAYER_FIELDS(struct repeat_vector),
     DT_END
 };

@@ -9,7 +9,7 @@ struct rescaling {
 
 static const dt_field fields[] = {
     DT_REAL(struct rescaling, scale, .required = true, .help = "factor"),
-    DT_REAL(struct rescaling, offset, .help = "added after it"),
+    DT_REAL(struct rescaling, offset, .help = "offset added after scaling"),
     DT_LAYER_FIELDS(struct rescaling),
     DT_END
 };

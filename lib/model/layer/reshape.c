@@ -9,7 +9,7 @@ struct reshape {
 
 static const dt_field fields[] = {
     DT_INTS(struct reshape, target_shape, .lone = true, .min = -1, .max = INFINITY, .required = true,
-            .help = "of one example, without the batch; -1: what is left"),
+            .help = "shape of one example; one dimension may be -1"),
     DT_LAYER_FIELDS(struct reshape),
     DT_INSTEAD("shape", "write 'target_shape'"),
     DT_END

@@ -12,8 +12,8 @@ struct rms_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct rms_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "what is normalised over; a number or a list"),
-    DT_REAL(struct rms_normalization, epsilon, .preset = "1e-6", .max = INFINITY, .help = "added to the mean square"),
+    DT_TREE(struct rms_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "axis or axes to normalize over"),
+    DT_REAL(struct rms_normalization, epsilon, .preset = "1e-6", .max = INFINITY, .help = "added to avoid division by 0"),
     DT_LAYER_FIELDS(struct rms_normalization),
     DT_END
 };

@@ -77,9 +77,9 @@ struct rotary_embedding {
 
 static const dt_field fields[] = {
     { .kind = DT_FIELD_REAL, .name = "max_wavelength", .offset = offsetof(struct rotary_embedding, rotation.max_wavelength), .preset = "10000",
-      .min = 1, .max = INFINITY, .help = "of the slowest wave, nearly, over 2 pi" },
+      .min = 1, .max = INFINITY, .help = "base wavelength of the rotary embedding" },
     { .kind = DT_FIELD_REAL, .name = "scaling_factor", .offset = offsetof(struct rotary_embedding, rotation.scaling_factor), .preset = "1",
-      .above_min = true, .max = INFINITY, .help = "positions are divided by it" },
+      .above_min = true, .max = INFINITY, .help = "positions are divided by this factor" },
     DT_LAYER_FIELDS(struct rotary_embedding),
     DT_ONLY("rope_type", "linear"), DT_ONLY("sequence_axis", "1"), DT_ONLY("feature_axis", "-1"), DT_NOT_YET("denominator_dim"),
     DT_END

@@ -11,7 +11,7 @@ struct softmax {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct softmax, axis, .forms = dt_integers_forms, .preset = "-1", .help = "a number or a list; the batch is 0, the last one -1"),
+    DT_TREE(struct softmax, axis, .forms = dt_integers_forms, .preset = "-1", .help = "axis, or a list; 0 is the batch, -1 the last"),
     DT_LAYER_FIELDS(struct softmax),
     DT_END
 };

@@ -15,7 +15,7 @@ extern const char *const dt_channels_last[];
 
 #define DT_SIZES(type, member, ...) DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
 #define DT_CHANNELS_LAST(type) DT_ENUM(type, data_format, dt_channels_last, .noun = "data_format (values are (B, ..., channels))", \
-                                       .help = "order of the dimensions")
+                                       .help = "order of the dimensions: channels_last or channels_first")
 
 /* A window over n spatial dimensions. */
 typedef struct dt_space {
@@ -56,28 +56,28 @@ typedef struct dt_conv {
 } dt_conv;
 
 #define DT_CONV_FIELDS(paddings) \
-    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true, .help = "of the window, one number for all dimensions or a list"), \
-    DT_SIZES(dt_conv, strides, .min = 1, .help = "how far the window goes each time; default 1"), \
-    DT_ENUM(dt_conv, padding, paddings, .help = "valid: none, same: as many places as elements / strides"), \
+    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true, .help = "size of the window: a number, or one per dimension"), \
+    DT_SIZES(dt_conv, strides, .min = 1, .help = "strides of the window; default 1"), \
+    DT_ENUM(dt_conv, padding, paddings, .help = "valid: no padding; same: output size is input size / strides, rounded up"), \
     DT_CHANNELS_LAST(dt_conv), \
-    DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "elements between those that the window sees, plus 1; default 1"), \
-    DT_ENUM(dt_conv, activation, dt_activations, .help = "applied after the bias"), \
-    DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "adds a weight for every output channel"), \
-    DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"), \
+    DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"), \
+    DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"), \
+    DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"), \
+    DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"), \
     DT_LAYER_FIELDS(dt_conv), \
     DT_INSTEAD("kernel", "write 'kernel_size'"), DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"), \
     DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"), \
     DT_CONSTRAINT(dt_conv, BIAS, "bias_constraint")
 #define DT_CONV_FILTERS \
-    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true, .help = "output channels"), \
+    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true, .help = "number of output channels"), \
     DT_INSTEAD("out_channels", "write 'filters'")
 #define DT_CONV_KERNEL \
-    DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
+    DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
     DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"), DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
 /* on: whose word the weight has, its own or the only kernel's. */
 #define DT_CONV_DEPTHWISE(on) \
-    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "outputs for each input channel"), \
-    DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"), \
+    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "number of outputs per input channel"), \
+    DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
     DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"), DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 
 /* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate both above 1. */

@@ -8,8 +8,8 @@ struct take {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct take, indices, .required = true, .help = "which one; negative: from the end"),
-    DT_INT(struct take, axis, .required = true, .help = "along which dimension; the batch is 0"),
+    DT_INT(struct take, indices, .required = true, .help = "index; negative: from the end"),
+    DT_INT(struct take, axis, .required = true, .help = "axis; 0 is the batch"),
     DT_LAYER_FIELDS(struct take),
     DT_END
 };

@@ -16,7 +16,7 @@ struct tied {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct tied, to, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .required = true, .help = "a weight, or the layer that has it: embed/token_embedding"),
+    DT_TREE(struct tied, to, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .required = true, .help = "the weight to share, or its layer: embed/token_embedding"),
     DT_LAYER_FIELDS(struct tied),
     DT_END
 };

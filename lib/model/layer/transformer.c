@@ -21,14 +21,14 @@ struct transformer {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct transformer, intermediate_dim, .min = 1, .max = INFINITY, .required = true, .help = "length of a step within the second half"),
-    DT_INT(struct transformer, num_heads, .min = 1, .max = INFINITY, .required = true, .help = "heads; each takes a share of the features"),
-    DT_REAL(struct transformer, dropout, .min = 0, .max = 1, .help = "share of scores, and of what both halves add, that is 0 while training"),
-    DT_ENUM(struct transformer, activation, dt_activations, .preset = "relu", .help = "f, between the two products of the second half"),
-    DT_REAL(struct transformer, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to variances"),
-    DT_TREE(struct transformer, kernel_initializer, .forms = dt_initializer_forms, .help = "default glorot_uniform"),
-    DT_TREE(struct transformer, bias_initializer, .forms = dt_initializer_forms, .help = "default zeros"),
-    DT_FLAG(struct transformer, normalize_first, .help = "normalises what each half is given, not what it leaves"),
+    DT_INT(struct transformer, intermediate_dim, .min = 1, .max = INFINITY, .required = true, .help = "size of the hidden layer of the feed-forward part"),
+    DT_INT(struct transformer, num_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of attention heads"),
+    DT_REAL(struct transformer, dropout, .min = 0, .max = 1, .help = "dropout rate"),
+    DT_ENUM(struct transformer, activation, dt_activations, .preset = "relu", .help = "activation function of the feed-forward part"),
+    DT_REAL(struct transformer, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to the variance to avoid division by 0"),
+    DT_TREE(struct transformer, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"),
+    DT_TREE(struct transformer, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
+    DT_FLAG(struct transformer, normalize_first, .help = "normalize the input of each part instead of its output"),
     DT_LAYER_FIELDS(struct transformer),
     DT_END
 };

@@ -10,7 +10,7 @@ struct unit_normalization {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct unit_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "what the length is taken over; a number or a list"),
+    DT_TREE(struct unit_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "axis or axes of the norm"),
     DT_LAYER_FIELDS(struct unit_normalization),
     DT_END
 };

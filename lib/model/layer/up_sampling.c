@@ -17,7 +17,7 @@ struct up_sampling {
 typedef enum interpolation { NEAREST, BILINEAR } interpolation;
 static const char *const interpolations[] = { "nearest", "bilinear", NULL };
 
-#define SIZE DT_SIZES(struct up_sampling, size, .min = 1, .preset = "2", .help = "how many times, one number for all dimensions or a list")
+#define SIZE DT_SIZES(struct up_sampling, size, .min = 1, .preset = "2", .help = "factor: a number, or one per dimension")
 static const dt_field fields1[] = {
     SIZE,
     DT_LAYER_FIELDS(struct up_sampling),
@@ -26,7 +26,7 @@ static const dt_field fields1[] = {
 static const dt_field fields2[] = {
     SIZE,
     DT_CHANNELS_LAST(struct up_sampling),
-    DT_ENUM(struct up_sampling, interpolation, interpolations, .help = "how to find values between elements"),
+    DT_ENUM(struct up_sampling, interpolation, interpolations, .help = "interpolation"),
     DT_LAYER_FIELDS(struct up_sampling),
     DT_END
 };

@@ -22,9 +22,9 @@ struct crossentropy {
 static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has room for these arguments");
 
 #define CROSSENTROPY_FIELDS                                                                                                             \
-    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the sigmoid"),                                     \
-    DT_REAL(struct crossentropy, label_smoothing, .help = "moves targets this much of the way to 1/2"),                                 \
-    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the outputs that are averaged")
+    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are logits (no sigmoid applied)"),                                     \
+    DT_REAL(struct crossentropy, label_smoothing, .help = "label smoothing towards 1/2"),                                 \
+    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "axis of the outputs to average")
 
 const dt_field dt_binary_crossentropy_fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
@@ -74,9 +74,9 @@ const dt_loss_row dt_loss_binary_crossentropy = {
 
 static const dt_field focal_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
-    DT_FLAG(struct crossentropy, apply_class_balancing, .help = "labels 1 count alpha, labels 0 count 1 - alpha"),
-    DT_REAL(struct crossentropy, alpha, .preset = "0.25", .help = "see apply_class_balancing"),
-    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "how much less easy examples count"),
+    DT_FLAG(struct crossentropy, apply_class_balancing, .help = "weight of class 1; class 0 has 1 - alpha"),
+    DT_REAL(struct crossentropy, alpha, .preset = "0.25", .help = "weight of class 1, with apply_class_balancing"),
+    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "focusing parameter: how much easy examples are down-weighted"),
     CROSSENTROPY_FIELDS,
     DT_END
 };

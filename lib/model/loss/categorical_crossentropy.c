@@ -22,9 +22,9 @@ struct crossentropy {
 static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has room for these arguments");
 
 #define CROSSENTROPY_FIELDS                                                                                                             \
-    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),                                     \
-    DT_REAL(struct crossentropy, label_smoothing, .help = "moves this much of y to all classes evenly"),                                \
-    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "of the classes")
+    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are logits (no softmax applied)"),                                     \
+    DT_REAL(struct crossentropy, label_smoothing, .help = "label smoothing over all classes"),                                \
+    DT_INT(struct crossentropy, axis, .preset = "-1", .help = "axis of the classes")
 
 const dt_field dt_categorical_crossentropy_fields[] = { DT_LOSS_FIELDS(struct crossentropy), CROSSENTROPY_FIELDS, DT_END };
 
@@ -75,8 +75,8 @@ const dt_loss_row dt_loss_categorical_crossentropy = {
 
 static const dt_field focal_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
-    DT_REALS(struct crossentropy, alpha, .preset = "0.25", .some = true, .help = "weight of each class, or of all"),
-    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "how much less easy examples count"),
+    DT_REALS(struct crossentropy, alpha, .preset = "0.25", .some = true, .help = "weight of each class, or one for all"),
+    DT_REAL(struct crossentropy, gamma, .preset = "2", .help = "focusing parameter: how much easy examples are down-weighted"),
     CROSSENTROPY_FIELDS,
     DT_END
 };

@@ -47,7 +47,7 @@ struct cosine {
 
 static const dt_field cosine_fields[] = {
     DT_LOSS_FIELDS(struct cosine),
-    DT_INT(struct cosine, axis, .preset = "-1", .help = "of the vectors that are compared"),
+    DT_INT(struct cosine, axis, .preset = "-1", .help = "axis of the vectors to compare"),
     DT_END
 };
 

@@ -12,7 +12,7 @@ struct generalized {
 
 static const dt_field fields[] = {
     DT_LOSS_FIELDS(struct generalized),
-    DT_REAL(struct generalized, q, .preset = "0.5", .above_min = true, .below_max = true, .max = 1, .help = "towards 1 wrong labels count less"),
+    DT_REAL(struct generalized, q, .preset = "0.5", .above_min = true, .below_max = true, .max = 1, .help = "between 0 and 1: robustness against wrong labels"),
     DT_END
 };
 

@@ -102,7 +102,7 @@ struct huber {
 
 static const dt_field huber_fields[] = {
     DT_LOSS_FIELDS(struct huber),
-    DT_REAL(struct huber, delta, .preset = "1", .help = "the error from which on the loss grows in proportion to it"),
+    DT_REAL(struct huber, delta, .preset = "1", .help = "error from which on the loss is linear"),
     DT_END
 };
 

@@ -17,13 +17,13 @@ struct overlap {
     bool has_axis;
 };
 
-#define AXIS_FIELD DT_INTS(struct overlap, axis, .set = 1 + offsetof(struct overlap, has_axis), .help = "the axes of a set; all by default")
+#define AXIS_FIELD DT_INTS(struct overlap, axis, .set = 1 + offsetof(struct overlap, has_axis), .help = "axes to sum over; default: all")
 
 static const dt_field dice_fields[] = { DT_LOSS_FIELDS(struct overlap), AXIS_FIELD, DT_END };
 static const dt_field tversky_fields[] = {
     DT_LOSS_FIELDS(struct overlap),
-    DT_REAL(struct overlap, alpha, .preset = "0.5", .help = "weight of what is in y alone"),
-    DT_REAL(struct overlap, beta, .preset = "0.5", .help = "weight of what is in p alone"),
+    DT_REAL(struct overlap, alpha, .preset = "0.5", .help = "weight of false negatives"),
+    DT_REAL(struct overlap, beta, .preset = "0.5", .help = "weight of false positives"),
     AXIS_FIELD,
     DT_END
 };

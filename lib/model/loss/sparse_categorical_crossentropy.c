@@ -19,9 +19,9 @@ static_assert(sizeof(struct crossentropy) <= DT_LOSS_ARGS_SIZE, "a metric has ro
 
 const dt_field dt_sparse_categorical_crossentropy_fields[] = {
     DT_LOSS_FIELDS(struct crossentropy),
-    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are scores before the softmax"),
-    DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "of the classes: the last one"),
-    DT_INT(struct crossentropy, ignore_class, .set = 1 + offsetof(struct crossentropy, ignores), .help = "samples labelled so do not count"),
+    DT_FLAG(struct crossentropy, from_logits, .help = "predictions are logits (no softmax applied)"),
+    DT_INT(struct crossentropy, axis, .preset = "-1", .min = -1, .max = -1, .help = "axis of the classes: the last"),
+    DT_INT(struct crossentropy, ignore_class, .set = 1 + offsetof(struct crossentropy, ignores), .help = "labels to ignore"),
     DT_END
 };
 

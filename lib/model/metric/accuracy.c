@@ -6,7 +6,7 @@
 #include "model/model.h"
 
 static const dt_field fields[] = {
-    DT_TEXT(dt_loss_head, name, .help = "the key in the history"),
+    DT_TEXT(dt_loss_head, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

@@ -24,18 +24,18 @@ struct auc {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct auc, num_thresholds, .preset = "200", .min = 2, .max = 100000, .help = "in equal steps from 0 to 1"),
-    DT_ENUM(struct auc, curve, curves, .help = "recall over false positives, precision over recall, or their gains"),
-    DT_ENUM(struct auc, summation_method, methods, .help = "of the steps between thresholds: their mean, the lower, the higher"),
-    DT_TEXT(struct auc, name, .help = "the key in the history"),
-    DT_REALS(struct auc, thresholds, .max = 1, .set = 1 + offsetof(struct auc, has_thresholds), .help = "in place of num_thresholds, between 0 and 1"),
-    DT_FLAG(struct auc, from_logits, .help = "predictions are scores before the sigmoid"),
+    DT_INT(struct auc, num_thresholds, .preset = "200", .min = 2, .max = 100000, .help = "number of thresholds, evenly spaced from 0 to 1"),
+    DT_ENUM(struct auc, curve, curves, .help = "ROC, PR or PRGAIN"),
+    DT_ENUM(struct auc, summation_method, methods, .help = "how to sum between thresholds"),
+    DT_TEXT(struct auc, name, .help = "name, used as the key in the history"),
+    DT_REALS(struct auc, thresholds, .max = 1, .set = 1 + offsetof(struct auc, has_thresholds), .help = "list of thresholds between 0 and 1, instead of num_thresholds"),
+    DT_FLAG(struct auc, from_logits, .help = "predictions are logits (no sigmoid applied)"),
     DT_NOT_YET("dtype"),
-    DT_FLAG(struct auc, multi_label, .help = "each label has a curve of its own; the mean of the areas counts"),
+    DT_FLAG(struct auc, multi_label, .help = "compute one curve per label and average their areas"),
     DT_INT(struct auc, num_labels, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct auc, has_num_labels),
-           .help = "of multi_label; the predictions say it"),
+           .help = "number of labels; default: from the predictions"),
     DT_REALS(struct auc, label_weights, .max = INFINITY, .set = 1 + offsetof(struct auc, has_label_weights),
-             .help = "what each label counts: in the mean of the areas, or without multi_label in the counts"),
+             .help = "weight of each label"),
     DT_END
 };
 

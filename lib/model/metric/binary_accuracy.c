@@ -8,8 +8,8 @@ struct accuracy {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct accuracy, threshold, .preset = "0.5", .help = "above it an output says 1"),
-    DT_TEXT(struct accuracy, name, .help = "the key in the history"),
+    DT_REAL(struct accuracy, threshold, .preset = "0.5", .help = "threshold above which a prediction counts as 1"),
+    DT_TEXT(struct accuracy, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

@@ -7,7 +7,7 @@ struct accuracy {
 };
 
 static const dt_field fields[] = {
-    DT_TEXT(struct accuracy, name, .help = "the key in the history"),
+    DT_TEXT(struct accuracy, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

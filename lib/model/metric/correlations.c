@@ -13,8 +13,8 @@ struct correlation {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct correlation, axis, .preset = "-1", .help = "along which the numbers of an example are compared"),
-    DT_TEXT(struct correlation, name, .help = "the key in the history"),
+    DT_INT(struct correlation, axis, .preset = "-1", .help = "axis along which values are compared"),
+    DT_TEXT(struct correlation, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

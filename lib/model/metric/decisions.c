@@ -15,14 +15,14 @@ struct decisions {
 
 #define THRESHOLDS                                                                                                                     \
     DT_REALS(struct decisions, thresholds, .max = 1, .some = true, .set = 1 + offsetof(struct decisions, has_thresholds),              \
-             .help = "one, or a list; 0.5 by default, none with top_k"),                                                               \
-    DT_TEXT(struct decisions, name, .help = "the key in the history"), DT_NOT_YET("dtype")
+             .help = "threshold, or a list; default 0.5, none with top_k"),                                                               \
+    DT_TEXT(struct decisions, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
 
 static const dt_field count_fields[] = { THRESHOLDS, DT_END };
 static const dt_field share_fields[] = {
     THRESHOLDS,
-    DT_INT(struct decisions, top_k, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_top_k), .help = "only the k largest outputs can say 1"),
-    DT_INT(struct decisions, class_id, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_class_id), .help = "looks at this class alone"),
+    DT_INT(struct decisions, top_k, .min = 1, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_top_k), .help = "count only the k largest outputs as positive"),
+    DT_INT(struct decisions, class_id, .max = INFINITY, .set = 1 + offsetof(struct decisions, has_class_id), .help = "use only this class"),
     DT_END
 };
 
@@ -96,10 +96,10 @@ struct trade {
 };
 
 #define TRADE_FIELDS(key)                                                                                                              \
-    { .kind = DT_FIELD_REAL, .name = key, .offset = offsetof(struct trade, value), .required = true, .max = 1, .help = "at least this" }, \
-    DT_INT(struct trade, num_thresholds, .preset = "200", .min = 1, .max = 100000, .help = "in equal steps from 0 to 1"),               \
-    DT_INT(struct trade, class_id, .max = INFINITY, .set = 1 + offsetof(struct trade, has_class_id), .help = "looks at this class alone"), \
-    DT_TEXT(struct trade, name, .help = "the key in the history"), DT_NOT_YET("dtype"), DT_END
+    { .kind = DT_FIELD_REAL, .name = key, .offset = offsetof(struct trade, value), .required = true, .max = 1, .help = "required minimum" }, \
+    DT_INT(struct trade, num_thresholds, .preset = "200", .min = 1, .max = 100000, .help = "number of thresholds, evenly spaced from 0 to 1"),               \
+    DT_INT(struct trade, class_id, .max = INFINITY, .set = 1 + offsetof(struct trade, has_class_id), .help = "use only this class"), \
+    DT_TEXT(struct trade, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype"), DT_END
 
 static int trade_sums(const void *args)
 {

@@ -16,14 +16,14 @@ struct f_score {
 };
 
 #define F_FIELDS                                                                                                                       \
-    DT_ENUM(struct f_score, average, averages, .help = "over classes: none; of all counts; of scores; of scores by their labels"),      \
+    DT_ENUM(struct f_score, average, averages, .help = "how to average over classes"),      \
     DT_REAL(struct f_score, threshold, .above_min = true, .max = 1, .set = 1 + offsetof(struct f_score, has_threshold),                 \
-            .help = "above it an output says 1"),                                                                                       \
-    DT_TEXT(struct f_score, name, .help = "the key in the history"), DT_NOT_YET("dtype")
+            .help = "threshold above which a prediction counts as 1"),                                                                                       \
+    DT_TEXT(struct f_score, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
 
 static const dt_field f1_fields[] = { F_FIELDS, DT_END };
 static const dt_field fbeta_fields[] = {
-    F_FIELDS, DT_REAL(struct f_score, beta, .preset = "1", .above_min = true, .help = "how much more recall counts"), DT_END
+    F_FIELDS, DT_REAL(struct f_score, beta, .preset = "1", .above_min = true, .help = "weight of recall relative to precision"), DT_END
 };
 
 static dt_value decided(const struct f_score *f, dt_value p)

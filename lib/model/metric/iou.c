@@ -19,23 +19,23 @@ struct iou {
     bool has_targets, has_ignored, sparse_y_true, sparse_y_pred;
 };
 
-#define COMMON DT_TEXT(struct iou, name, .help = "the key in the history"), DT_NOT_YET("dtype")
+#define COMMON DT_TEXT(struct iou, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
 #define CLASSES                                                                                                                        \
-    DT_INT(struct iou, num_classes, .required = true, .min = 1, .max = 65536, .help = "how many classes there are"),                    \
-    DT_INT(struct iou, ignore_class, .set = 1 + offsetof(struct iou, has_ignored), .help = "labels of this class do not count"),        \
+    DT_INT(struct iou, num_classes, .required = true, .min = 1, .max = 65536, .help = "number of classes"),                    \
+    DT_INT(struct iou, ignore_class, .set = 1 + offsetof(struct iou, has_ignored), .help = "class to ignore"),        \
     DT_ONLY("axis", "-1")
 #define TARGETS(...)                                                                                                                   \
     DT_INTS(struct iou, target_class_ids, .max = INFINITY, .set = 1 + offsetof(struct iou, has_targets),                               \
-            .help = "the classes whose mean is told", __VA_ARGS__)
-#define SPARSE_TRUE(preset_) DT_FLAG(struct iou, sparse_y_true, .preset = preset_, .help = "labels are class numbers, not one-hot")
-#define SPARSE_PRED(preset_) DT_FLAG(struct iou, sparse_y_pred, .preset = preset_, .help = "predictions are class numbers, not scores")
+            .help = "classes to average over", __VA_ARGS__)
+#define SPARSE_TRUE(preset_) DT_FLAG(struct iou, sparse_y_true, .preset = preset_, .help = "labels are class indices, not one-hot")
+#define SPARSE_PRED(preset_) DT_FLAG(struct iou, sparse_y_pred, .preset = preset_, .help = "predictions are class indices, not scores")
 
 static const dt_field iou_fields[] = { CLASSES, TARGETS(.required = true), SPARSE_TRUE("true"), SPARSE_PRED("true"), COMMON, DT_END };
 static const dt_field mean_fields[] = { CLASSES, SPARSE_TRUE("true"), SPARSE_PRED("true"), COMMON, DT_END };
 static const dt_field one_hot_fields[] = { CLASSES, TARGETS(.required = true), SPARSE_PRED("false"), COMMON, DT_END };
 static const dt_field one_hot_mean_fields[] = { CLASSES, SPARSE_PRED("false"), COMMON, DT_END };
 static const dt_field binary_fields[] = {
-    TARGETS(.required = false), DT_REAL(struct iou, threshold, .preset = "0.5", .help = "from it on an output says 1"), COMMON, DT_END
+    TARGETS(.required = false), DT_REAL(struct iou, threshold, .preset = "0.5", .help = "threshold from which a prediction counts as 1"), COMMON, DT_END
 };
 
 static int64_t classes_of(const struct iou *m)

@@ -7,7 +7,7 @@ struct mean {
 };
 
 static const dt_field fields[] = {
-    DT_TEXT(struct mean, name, .help = "nobody reads it"),
+    DT_TEXT(struct mean, name, .help = "accepted for compatibility; not used"),
     DT_NOT_YET("dtype"),
     DT_END
 };

@@ -80,8 +80,8 @@ struct cosine {
 };
 
 static const dt_field cosine_fields[] = {
-    DT_INT(struct cosine, axis, .preset = "-1", .help = "of the vectors that are compared"),
-    DT_TEXT(struct cosine, name, .help = "the key in the history"),
+    DT_INT(struct cosine, axis, .preset = "-1", .help = "axis of the vectors to compare"),
+    DT_TEXT(struct cosine, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

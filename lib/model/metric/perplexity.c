@@ -12,8 +12,8 @@ struct perplexity {
 
 static const dt_field fields[] = {
     DT_FLAG(struct perplexity, from_logits, .set = 1 + offsetof(struct perplexity, has_from_logits),
-            .help = "predictions are scores before the softmax; default in fit: as the loss has it"),
-    DT_TEXT(struct perplexity, name, .help = "the key in the history"),
+            .help = "predictions are logits (no softmax applied); default in fit: the loss's setting"),
+    DT_TEXT(struct perplexity, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("mask_token_id"), DT_NOT_YET("dtype"),
     DT_END
 };

@@ -12,9 +12,9 @@ struct r2 {
 };
 
 static const dt_field fields[] = {
-    DT_ENUM(struct r2, class_aggregation, aggregations, .help = "over outputs: mean, mean by variance, none"),
-    DT_INT(struct r2, num_regressors, .max = INFINITY, .help = "of the adjusted form; 0: the plain one"),
-    DT_TEXT(struct r2, name, .help = "the key in the history"),
+    DT_ENUM(struct r2, class_aggregation, aggregations, .help = "how to average over outputs"),
+    DT_INT(struct r2, num_regressors, .max = INFINITY, .help = "number of regressors for adjusted R2; 0: plain R2"),
+    DT_TEXT(struct r2, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_END
 };

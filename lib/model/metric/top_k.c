@@ -8,8 +8,8 @@ struct top_k {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct top_k, k, .preset = "5", .min = 1, .max = INFINITY, .help = "the right class is among the k best"),
-    DT_TEXT(struct top_k, name, .help = "the key in the history"),
+    DT_INT(struct top_k, k, .preset = "5", .min = 1, .max = INFINITY, .help = "number of top predictions to consider"),
+    DT_TEXT(struct top_k, name, .help = "name, used as the key in the history"),
     DT_NOT_YET("dtype"),
     DT_NOT_YET("from_sorted_ids"),
     DT_END

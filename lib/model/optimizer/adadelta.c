@@ -17,8 +17,8 @@ struct adadelta {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct adadelta),
-    DT_REAL(struct adadelta, rho, .preset = "0.95", .max = 1, .help = "decay of the means"),
-    DT_REAL(struct adadelta, epsilon, .preset = "1e-7", .above_min = true, .help = "the size of the first steps"),
+    DT_REAL(struct adadelta, rho, .preset = "0.95", .max = 1, .help = "decay rate of the means"),
+    DT_REAL(struct adadelta, epsilon, .preset = "1e-7", .above_min = true, .help = "added to avoid division by 0; determines the size of the first steps"),
     DT_END
 };
 

@@ -20,9 +20,9 @@ struct adafactor {
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct adafactor),
     DT_REAL(struct adafactor, beta_2_decay, .preset = "-0.8", .help = "exponent of the decay"),
-    DT_REAL(struct adafactor, epsilon_1, .preset = "1e-30", .help = "added to the squares"),
-    DT_REAL(struct adafactor, epsilon_2, .preset = "0.001", .help = "the least size of weights that steps are measured by"),
-    DT_REAL(struct adafactor, clip_threshold, .preset = "1", .help = "the largest size of an update"),
+    DT_REAL(struct adafactor, epsilon_1, .preset = "1e-30", .help = "added to avoid division by 0"),
+    DT_REAL(struct adafactor, epsilon_2, .preset = "0.001", .help = "lower bound of the weight norm that scales updates"),
+    DT_REAL(struct adafactor, clip_threshold, .preset = "1", .help = "clipping threshold of an update"),
     DT_FLAG(struct adafactor, relative_step, .preset = "true", .help = "the rate is at most 1 / sqrt(t); it is so in any case"),
     DT_END
 };

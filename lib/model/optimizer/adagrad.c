@@ -14,8 +14,8 @@ struct adagrad {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct adagrad),
-    DT_REAL(struct adagrad, initial_accumulator_value, .preset = "0.1", .help = "what the sums begin with"),
-    DT_REAL(struct adagrad, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),
+    DT_REAL(struct adagrad, initial_accumulator_value, .preset = "0.1", .help = "initial value of the accumulators"),
+    DT_REAL(struct adagrad, epsilon, .preset = "1e-7", .above_min = true, .help = "small constant that avoids division by 0"),
     DT_END
 };
 

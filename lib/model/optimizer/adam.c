@@ -18,10 +18,10 @@ struct adam {
 };
 
 #define ADAM_FIELDS                                                                                                                    \
-    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay of the mean of gradients"),              \
-    DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay of the mean of their squares"),        \
-    DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),                      \
-    DT_FLAG(struct adam, amsgrad, .help = "divides by the largest mean of squares so far")
+    DT_REAL(struct adam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay rate of the mean of gradients"),              \
+    DT_REAL(struct adam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay rate of the mean of squared gradients"),        \
+    DT_REAL(struct adam, epsilon, .preset = "1e-7", .above_min = true, .help = "small constant that avoids division by 0"),                      \
+    DT_FLAG(struct adam, amsgrad, .help = "use the AMSGrad variant")
 
 static const dt_field fields[] = { DT_OPTIMIZER_FIELDS(struct adam), ADAM_FIELDS, DT_END };
 

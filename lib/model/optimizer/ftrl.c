@@ -19,11 +19,11 @@ struct ftrl {
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct ftrl),
     DT_REAL(struct ftrl, learning_rate_power, .preset = "-0.5", .help = "at most 0; how the rate falls with the sum of squares"),
-    DT_REAL(struct ftrl, initial_accumulator_value, .preset = "0.1", .max = INFINITY, .help = "what the sums of squares begin with"),
-    DT_REAL(struct ftrl, l1_regularization_strength, .max = INFINITY, .help = "takes small weights to 0"),
-    DT_REAL(struct ftrl, l2_regularization_strength, .max = INFINITY, .help = "draws weights to 0"),
-    DT_REAL(struct ftrl, l2_shrinkage_regularization_strength, .max = INFINITY, .help = "the same, on gradients"),
-    DT_REAL(struct ftrl, beta, .help = "added to the divisor"),
+    DT_REAL(struct ftrl, initial_accumulator_value, .preset = "0.1", .max = INFINITY, .help = "initial value of the accumulators"),
+    DT_REAL(struct ftrl, l1_regularization_strength, .max = INFINITY, .help = "strength of L1 regularization"),
+    DT_REAL(struct ftrl, l2_regularization_strength, .max = INFINITY, .help = "strength of L2 regularization"),
+    DT_REAL(struct ftrl, l2_shrinkage_regularization_strength, .max = INFINITY, .help = "magnitude penalty, added to the gradients (L2 shrinkage)"),
+    DT_REAL(struct ftrl, beta, .help = "added to avoid division by 0"),
     DT_END
 };
 

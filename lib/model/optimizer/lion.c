@@ -14,8 +14,8 @@ struct lion {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct lion),
-    DT_REAL(struct lion, beta_1, .preset = "0.9", .max = 1, .above_min = true, .help = "share of the mean in the sign; at 0 it would be sign SGD"),
-    DT_REAL(struct lion, beta_2, .preset = "0.99", .max = 1, .help = "decay of the mean"),
+    DT_REAL(struct lion, beta_1, .preset = "0.9", .max = 1, .above_min = true, .help = "weight of the mean of gradients in the update"),
+    DT_REAL(struct lion, beta_2, .preset = "0.99", .max = 1, .help = "decay rate of the mean"),
     DT_END
 };
 

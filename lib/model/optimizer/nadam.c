@@ -17,9 +17,9 @@ struct nadam {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct nadam),
-    DT_REAL(struct nadam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay of the mean of gradients"),
-    DT_REAL(struct nadam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay of the mean of their squares"),
-    DT_REAL(struct nadam, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),
+    DT_REAL(struct nadam, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay rate of the mean of gradients"),
+    DT_REAL(struct nadam, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay rate of the mean of squared gradients"),
+    DT_REAL(struct nadam, epsilon, .preset = "1e-7", .above_min = true, .help = "small constant that avoids division by 0"),
     DT_END
 };
 

@@ -17,10 +17,10 @@ struct rmsprop {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct rmsprop),
-    DT_REAL(struct rmsprop, rho, .preset = "0.9", .max = 1, .help = "decay of the means"),
-    DT_REAL(struct rmsprop, momentum, .help = "share of the last step that goes on"),
-    DT_REAL(struct rmsprop, epsilon, .preset = "1e-7", .above_min = true, .help = "keeps the divisor from being 0"),
-    DT_FLAG(struct rmsprop, centered, .help = "divides by the deviation, not by the mean of squares"),
+    DT_REAL(struct rmsprop, rho, .preset = "0.9", .max = 1, .help = "decay rate of the means"),
+    DT_REAL(struct rmsprop, momentum, .help = "momentum"),
+    DT_REAL(struct rmsprop, epsilon, .preset = "1e-7", .above_min = true, .help = "small constant that avoids division by 0"),
+    DT_FLAG(struct rmsprop, centered, .help = "normalize by the estimated variance instead of the mean of squares"),
     DT_END
 };
 

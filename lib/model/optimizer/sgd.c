@@ -16,8 +16,8 @@ struct sgd {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct sgd),
-    DT_REAL(struct sgd, momentum, .max = 1, .help = "share of the last step that goes on"),
-    DT_FLAG(struct sgd, nesterov, .help = "looks one step of momentum ahead"),
+    DT_REAL(struct sgd, momentum, .max = 1, .help = "momentum"),
+    DT_FLAG(struct sgd, nesterov, .help = "use Nesterov momentum"),
     DT_END
 };
 

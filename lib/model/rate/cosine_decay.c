@@ -29,12 +29,12 @@ struct cosine {
 };
 
 static const dt_field cosine_fields[] = {
-    DT_REAL(struct cosine, initial_learning_rate, .required = true, .help = "at step 0"),
-    DT_REAL(struct cosine, decay_steps, .above_min = true, .required = true, .help = "steps of the cosine, after those of the warm-up"),
-    DT_REAL(struct cosine, alpha, .help = "the last rate, as a share of the largest"),
-    DT_TEXT(struct cosine, name, .preset = "CosineDecay", .help = "nobody reads it"),
-    DT_REAL(struct cosine, warmup_target, .set = 1 + offsetof(struct cosine, warms_up), .help = "the rate at the end of the warm-up; none: no warm-up"),
-    DT_REAL(struct cosine, warmup_steps, .max = INFINITY, .help = "steps of the warm-up"),
+    DT_REAL(struct cosine, initial_learning_rate, .required = true, .help = "value at step 0"),
+    DT_REAL(struct cosine, decay_steps, .above_min = true, .required = true, .help = "number of steps of the cosine, after the warm-up"),
+    DT_REAL(struct cosine, alpha, .help = "final learning rate, as a fraction of the largest"),
+    DT_TEXT(struct cosine, name, .preset = "CosineDecay", .help = "accepted for compatibility; not used"),
+    DT_REAL(struct cosine, warmup_target, .set = 1 + offsetof(struct cosine, warms_up), .help = "learning rate at the end of the warm-up; default: no warm-up"),
+    DT_REAL(struct cosine, warmup_steps, .max = INFINITY, .help = "number of warm-up steps"),
     DT_END
 };
 
@@ -70,12 +70,12 @@ struct restarts {
 };
 
 static const dt_field restart_fields[] = {
-    DT_REAL(struct restarts, initial_learning_rate, .required = true, .help = "at step 0"),
-    DT_REAL(struct restarts, first_decay_steps, .above_min = true, .required = true, .help = "steps until the first restart"),
-    DT_REAL(struct restarts, t_mul, .preset = "2", .help = "each period is this much longer"),
-    DT_REAL(struct restarts, m_mul, .preset = "1", .help = "each period begins at this share of the last one"),
-    DT_REAL(struct restarts, alpha, .help = "the last rate of a period, as a share of the initial one"),
-    DT_TEXT(struct restarts, name, .preset = "SGDRDecay", .help = "nobody reads it"),
+    DT_REAL(struct restarts, initial_learning_rate, .required = true, .help = "value at step 0"),
+    DT_REAL(struct restarts, first_decay_steps, .above_min = true, .required = true, .help = "number of steps to the first restart"),
+    DT_REAL(struct restarts, t_mul, .preset = "2", .help = "factor of the length of each period"),
+    DT_REAL(struct restarts, m_mul, .preset = "1", .help = "factor of the initial rate of each period"),
+    DT_REAL(struct restarts, alpha, .help = "final learning rate of a period, as a fraction of the initial one"),
+    DT_TEXT(struct restarts, name, .preset = "SGDRDecay", .help = "accepted for compatibility; not used"),
     DT_END
 };
 

@@ -9,11 +9,11 @@ struct exponential {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct exponential, initial_learning_rate, .required = true, .help = "at step 0"),
-    DT_REAL(struct exponential, decay_steps, .above_min = true, .required = true, .help = "steps from one power to the next"),
-    DT_REAL(struct exponential, decay_rate, .required = true, .help = "the rate is multiplied by it every decay_steps"),
-    DT_FLAG(struct exponential, staircase, .help = "all at once, not little by little"),
-    DT_TEXT(struct exponential, name, .preset = "ExponentialDecay", .help = "nobody reads it"),
+    DT_REAL(struct exponential, initial_learning_rate, .required = true, .help = "value at step 0"),
+    DT_REAL(struct exponential, decay_steps, .above_min = true, .required = true, .help = "number of steps per decay"),
+    DT_REAL(struct exponential, decay_rate, .required = true, .help = "factor applied every decay_steps"),
+    DT_FLAG(struct exponential, staircase, .help = "decay in discrete steps"),
+    DT_TEXT(struct exponential, name, .preset = "ExponentialDecay", .help = "accepted for compatibility; not used"),
     DT_END
 };
 

@@ -9,11 +9,11 @@ struct inverse {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct inverse, initial_learning_rate, .required = true, .help = "at step 0"),
-    DT_REAL(struct inverse, decay_steps, .above_min = true, .required = true, .help = "steps in which the divisor grows by decay_rate"),
-    DT_REAL(struct inverse, decay_rate, .required = true, .help = "growth of the divisor"),
-    DT_FLAG(struct inverse, staircase, .help = "all at once, not little by little"),
-    DT_TEXT(struct inverse, name, .preset = "InverseTimeDecay", .help = "nobody reads it"),
+    DT_REAL(struct inverse, initial_learning_rate, .required = true, .help = "value at step 0"),
+    DT_REAL(struct inverse, decay_steps, .above_min = true, .required = true, .help = "number of steps per decay"),
+    DT_REAL(struct inverse, decay_rate, .required = true, .help = "decay rate"),
+    DT_FLAG(struct inverse, staircase, .help = "decay in discrete steps"),
+    DT_TEXT(struct inverse, name, .preset = "InverseTimeDecay", .help = "accepted for compatibility; not used"),
     DT_END
 };
 

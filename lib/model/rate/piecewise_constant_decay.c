@@ -12,9 +12,9 @@ struct piecewise {
 };
 
 static const dt_field fields[] = {
-    DT_REALS(struct piecewise, boundaries, .required = true, .help = "steps, rising"),
-    DT_REALS(struct piecewise, values, .required = true, .help = "rates, one more than boundaries"),
-    DT_TEXT(struct piecewise, name, .preset = "PiecewiseConstant", .help = "nobody reads it"),
+    DT_REALS(struct piecewise, boundaries, .required = true, .help = "steps at which the rate changes, increasing"),
+    DT_REALS(struct piecewise, values, .required = true, .help = "learning rates, one more than boundaries"),
+    DT_TEXT(struct piecewise, name, .preset = "PiecewiseConstant", .help = "accepted for compatibility; not used"),
     DT_END
 };
 

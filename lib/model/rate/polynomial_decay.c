@@ -12,12 +12,12 @@ struct polynomial {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct polynomial, initial_learning_rate, .required = true, .help = "at step 0"),
-    DT_REAL(struct polynomial, decay_steps, .above_min = true, .required = true, .help = "steps until the last rate"),
-    DT_REAL(struct polynomial, end_learning_rate, .preset = "0.0001", .help = "the last rate"),
-    DT_REAL(struct polynomial, power, .preset = "1", .help = "1: a straight line"),
-    DT_FLAG(struct polynomial, cycle, .help = "goes on with more steps in place of staying at the end"),
-    DT_TEXT(struct polynomial, name, .preset = "PolynomialDecay", .help = "nobody reads it"),
+    DT_REAL(struct polynomial, initial_learning_rate, .required = true, .help = "value at step 0"),
+    DT_REAL(struct polynomial, decay_steps, .above_min = true, .required = true, .help = "number of steps to the final rate"),
+    DT_REAL(struct polynomial, end_learning_rate, .preset = "0.0001", .help = "final learning rate"),
+    DT_REAL(struct polynomial, power, .preset = "1", .help = "power of the polynomial; 1: linear"),
+    DT_FLAG(struct polynomial, cycle, .help = "repeat beyond decay_steps"),
+    DT_TEXT(struct polynomial, name, .preset = "PolynomialDecay", .help = "accepted for compatibility; not used"),
     DT_END
 };
 

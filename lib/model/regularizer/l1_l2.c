@@ -6,11 +6,11 @@ struct norms {
     double l1, l2;
 };
 
-static const dt_field l1_fields[] = { DT_REAL(struct norms, l1, .preset = "0.01", .max = INFINITY, .help = "times the sum of |x|"), DT_END };
-static const dt_field l2_fields[] = { DT_REAL(struct norms, l2, .preset = "0.01", .max = INFINITY, .help = "times the sum of x^2"), DT_END };
+static const dt_field l1_fields[] = { DT_REAL(struct norms, l1, .preset = "0.01", .max = INFINITY, .help = "factor of the sum of |x|"), DT_END };
+static const dt_field l2_fields[] = { DT_REAL(struct norms, l2, .preset = "0.01", .max = INFINITY, .help = "factor of the sum of x^2"), DT_END };
 static const dt_field both_fields[] = {
-    DT_REAL(struct norms, l1, .preset = "0", .max = INFINITY, .help = "times the sum of |x|"),
-    DT_REAL(struct norms, l2, .preset = "0", .max = INFINITY, .help = "times the sum of x^2"),
+    DT_REAL(struct norms, l1, .preset = "0", .max = INFINITY, .help = "factor of the sum of |x|"),
+    DT_REAL(struct norms, l2, .preset = "0", .max = INFINITY, .help = "factor of the sum of x^2"),
     DT_END
 };
 

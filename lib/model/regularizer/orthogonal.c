@@ -13,8 +13,8 @@ struct orthogonal {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct orthogonal, factor, .preset = "0.01", .max = INFINITY, .help = "times the mean of |cos|"),
-    DT_ENUM(struct orthogonal, mode, modes, .help = "what is to be at right angles: rows or columns"),
+    DT_REAL(struct orthogonal, factor, .preset = "0.01", .max = INFINITY, .help = "factor of the mean of |cos|"),
+    DT_ENUM(struct orthogonal, mode, modes, .help = "make rows or columns orthogonal"),
     DT_END
 };
 

@@ -16,9 +16,9 @@ struct csv_logger {
 };
 
 static const dt_field fields[] = {
-    DT_TEXT(struct csv_logger, filename, .min = 1, .max = 1000, .required = true, .help = "below output.dir"),
-    DT_TEXT(struct csv_logger, separator, .min = 1, .max = 1, .preset = ",", .help = "between columns"),
-    DT_FLAG(struct csv_logger, append, .help = "a run that begins anew adds to the file of the one before"),
+    DT_TEXT(struct csv_logger, filename, .min = 1, .max = 1000, .required = true, .help = "path, below output.dir"),
+    DT_TEXT(struct csv_logger, separator, .min = 1, .max = 1, .preset = ",", .help = "character between columns"),
+    DT_FLAG(struct csv_logger, append, .help = "append to an existing file instead of replacing it"),
     DT_END
 };
 

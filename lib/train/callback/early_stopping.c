@@ -20,11 +20,11 @@ struct early_stopping {
 static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct early_stopping),
     DT_MIN_DELTA_FIELD(struct early_stopping, "0"),
-    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "epochs, or validations by steps, without improvement after which training ends"),
+    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "number of epochs (or step validations) without improvement before training stops"),
     DT_REAL(struct early_stopping, baseline, .set = 1 + offsetof(struct early_stopping, has_baseline),
-            .help = "only what is better than this gives new patience"),
-    DT_FLAG(struct early_stopping, restore_best_weights, .help = "at the end the weights of the best epoch, or validation, are put back"),
-    DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX, .help = "epochs that are not looked at, counted from the first"),
+            .help = "value that the metric must beat to count as an improvement"),
+    DT_FLAG(struct early_stopping, restore_best_weights, .help = "restore the weights of the best epoch (or validation) at the end"),
+    DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX, .help = "number of epochs to wait before monitoring starts"),
     DT_END
 };
 

@@ -19,10 +19,10 @@ struct settings {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct settings, every, .min = 1, .max = 1e15, .required = true, .help = "steps between two texts, or epochs where fit counts in those"),
-    DT_TEXT(struct settings, prompt, .min = 1, .max = 1e5, .required = true, .help = "what the text begins with"),
-    DT_INT(struct settings, max_tokens, .min = 1, .max = 1e6, .preset = "200", .help = "tokens that are added"),
-    DT_REAL(struct settings, temperature, .preset = "1", .max = INFINITY, .help = "scores are divided by it; 0: always the likeliest token"),
+    DT_INT(struct settings, every, .min = 1, .max = 1e15, .required = true, .help = "generate every N steps; every N epochs if fit.epochs is set"),
+    DT_TEXT(struct settings, prompt, .min = 1, .max = 1e5, .required = true, .help = "start of the text"),
+    DT_INT(struct settings, max_tokens, .min = 1, .max = 1e6, .preset = "200", .help = "number of tokens to generate"),
+    DT_REAL(struct settings, temperature, .preset = "1", .max = INFINITY, .help = "divides the logits before sampling; 0: always the most likely token"),
     DT_END
 };
 

@@ -13,8 +13,8 @@ struct scheduler {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true, .help = "a learning rate schedule whose steps are epochs"),
-    DT_INT(struct scheduler, verbose, .max = 2, .help = "what a callback does is always told"),
+    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true, .help = "a learning rate schedule, evaluated once per epoch"),
+    DT_INT(struct scheduler, verbose, .max = 2, .help = "accepted for compatibility; callbacks always report what they do"),
     DT_END
 };
 

@@ -26,13 +26,13 @@ static const dt_field save_forms[] = { DT_WORDS(save_words), DT_FORM(DT_FIELD_IN
 
 static const dt_field fields[] = {
     DT_TEXT(struct model_checkpoint, filepath, .min = 1, .max = 1000, .required = true,
-            .help = "below output.dir; {epoch:02d}, {batch} and {val_loss:.2f} stand for their values"),
+            .help = "path, below output.dir; may contain {epoch:02d}, {batch}, {val_loss:.2f}"),
     DT_MONITOR_FIELDS(struct model_checkpoint),
-    DT_FLAG(struct model_checkpoint, save_best_only, .help = "only when the metric is better than ever"),
-    DT_FLAG(struct model_checkpoint, save_weights_only, .help = "weights alone, to a .safetensors file"),
-    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "epoch, or a number of steps"),
+    DT_FLAG(struct model_checkpoint, save_best_only, .help = "save only when the monitored metric is the best so far"),
+    DT_FLAG(struct model_checkpoint, save_weights_only, .help = "save only the weights, as .safetensors"),
+    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "how often to save: epoch, or a number of steps"),
     DT_REAL(struct model_checkpoint, initial_value_threshold, .set = 1 + offsetof(struct model_checkpoint, has_threshold),
-            .help = "only what is better than this counts as best"),
+            .help = "value that the metric must beat to count as best"),
     DT_END
 };
 

@@ -14,10 +14,10 @@ struct plateau {
 static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct plateau),
     DT_MIN_DELTA_FIELD(struct plateau, "0.0001"),
-    DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true, .help = "of the old rate: the new one"),
-    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "epochs, or validations by steps, without improvement after which the rate is reduced"),
-    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "epochs, or validations by steps, after a reduction that do not count"),
-    DT_REAL(struct plateau, min_lr, .max = INFINITY, .help = "the rate is not reduced below it"),
+    DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true, .help = "factor by which the learning rate is reduced"),
+    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "number of epochs (or step validations) without improvement before the rate is reduced"),
+    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "number of epochs (or step validations) to wait after a reduction"),
+    DT_REAL(struct plateau, min_lr, .max = INFINITY, .help = "lower bound of the learning rate"),
     DT_END
 };
 

@@ -12,7 +12,7 @@ struct swap {
 };
 
 static const dt_field fields[] = {
-    DT_FLAG(struct swap, swap_on_epoch, .help = "callbacks behind it see the means at an epoch's end, and after a validation"),
+    DT_FLAG(struct swap, swap_on_epoch, .help = "swap at the end of each epoch, so that later callbacks see the averaged weights"),
     DT_END
 };
 

@@ -32,10 +32,10 @@ static const char *const update_words[] = { "epoch", "batch", NULL };
 static const dt_field update_forms[] = { DT_WORDS(update_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END };
 
 static const dt_field fields[] = {
-    DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb", .help = "below output.dir"),
-    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch", .help = "epoch, batch, or a number of steps: how often steps are told too"),
-    DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX, .help = "epochs between two histograms of all weights; 0: none"),
-    DT_FLAG(struct tensorboard, write_steps_per_second, .help = "how fast training is"),
+    DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb", .help = "path, below output.dir"),
+    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch", .help = "how often to write: epoch, batch, or a number of steps"),
+    DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX, .help = "write weight histograms every N epochs; 0: never"),
+    DT_FLAG(struct tensorboard, write_steps_per_second, .help = "write steps per second"),
     DT_ONLY("write_graph", "false"), DT_ONLY("write_images", "false"), DT_ONLY("profile_batch", "0"), DT_ONLY("embeddings_freq", "0"),
     DT_END
 };
