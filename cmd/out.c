@@ -188,7 +188,7 @@ void out_page(struct out *out, const char *text)
 {
     struct text t;
     text_open(&t);
-    put_wrapped(t.to, text, terminal_width());
+    put_wrapped(t.to, text, terminal_width() + !isatty(STDOUT_FILENO)); /* a pipe's last column is no place where a line would be broken again */
     out_text(out, text_bytes(&t));
     text_close(&t);
 }
