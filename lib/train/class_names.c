@@ -61,8 +61,11 @@ dt_status *dt_class_names_read(const dt_checkpoint *c, const dt_model_spec *m, d
     const dt_json_text text = { .path = c->path, .part = "'classes' of state.json", .member = "output", .text = c->state.classes,
                                 .size = strlen(c->state.classes), .fault = DT_E_CHECKPOINT };
     DT_TRY(dt_json_parse(&text, &root));
-    for (int i = 0; ok && i < m->n_outputs; i++)
-        ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]) && (out->of[i].n == 0 || fit(&out->of[i], &m->output[i].type));
+    for (int i = 0; ok && i < m->n_outputs; i++) {
+        ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
+        if (!fit(&out->of[i], &m->output[i].type))
+            out->of[i] = (dt_texts){ 0 }; /* of another model, which its weights will tell */
+    }
     json_decref(root);
-    return ok ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'classes' must hold a list of names for each output, as many as it has classes", c->path);
+    return ok ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'classes' must hold a list of names for each output", c->path);
 }
