@@ -260,9 +260,9 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
 {
     DT_LIVE(o);
     const dt_variables *v = gradients.variables;
-    dt_trace *t = v && gradients.value ? trace_of(&gradients) : NULL;
-    if (!v || (gradients.trace && dt_trace_error(gradients.trace)))
+    if (!v || (gradients.trace && (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
         return; /* said already */
+    dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
         dt_trace_fail(t ? t : gradients.trace, dt_want(o, "dt_optimizer_apply", "optimizer"));
         return;

@@ -59,9 +59,11 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged)
 /* Whether replicas can speak to each other here: not in a function called by dt_merge_call, which sees them all. */
 static bool in_replica(dt_value x, const char *call)
 {
-    if (x.trace && x.trace->merging)
+    if (!dt_trace_has(x, call))
+        return false;
+    if (x.trace->merging)
         dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "%s is for replica context, and this function runs in cross-replica context: dt_merge_reduce", call));
-    return x.trace && !dt_trace_error(x.trace);
+    return !dt_trace_error(x.trace);
 }
 
 dt_value dt_all_reduce(dt_reduce_op op, dt_value x)

@@ -21,7 +21,7 @@ static dt_value fail(dt_trace *t, dt_status *s)
 /* Whether v can be used here; the trace has failed if not. */
 static bool usable(dt_trace *t, const dt_variable *v, const char *call)
 {
-    if (!t || dt_trace_error(t))
+    if (!dt_trace_is_live(t) || dt_trace_error(t))
         return false;
     dt_status *s = dt_want_variable(v, call);
     if (!s && v->strategy && v->strategy != dt_get_strategy())
