@@ -134,7 +134,7 @@ $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embed
 $(BUILD)/embedded/api_calls.inc: scripts/api-calls $(wildcard lib/dtrain/*.h)
 	@mkdir -p $(@D)
 	scripts/api-calls $(filter %.h,$^) > $@
-API_O   := $(BUILD)/tests/validation/api_test.o
+API_O   := $(BUILD)/tests/validation/api_test.o $(BUILD)/tests/fuzz/api_fuzz.o
 $(API_O): DTFLAGS += -I$(BUILD)/embedded
 $(API_O): $(BUILD)/embedded/api_calls.inc
 
