@@ -50,6 +50,14 @@ DT_API dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ..
 DT_API void dt_optimizer_unref(dt_optimizer *o);
 DT_API dt_status *dt_loss_create(dt_loss **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
 DT_API void dt_loss_unref(dt_loss *l);
+/*
+ * What dt_loss_call and dt_loss_call_weighted divide by in replica context, for the reductions that are means. DT_GLOBAL_AVERAGE, the default: the
+ * examples (or samples, or weights) of all replicas. DT_REPLICA_AVERAGE: Keras' own formula, the mean over the replica's examples / num_replicas.
+ * Both are the same where all replicas have equally many; only the first is the mean over the batch where they do not. Set it before a step
+ * function that calls the loss runs.
+ */
+typedef enum dt_loss_average { DT_GLOBAL_AVERAGE, DT_REPLICA_AVERAGE } dt_loss_average;
+DT_API dt_status *dt_loss_set_average(dt_loss *l, dt_loss_average average) DT_CHECKED;
 
 DT_API void dt_history_unref(dt_history *h);
 DT_API int dt_history_epochs(const dt_history *h);

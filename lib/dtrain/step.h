@@ -50,7 +50,8 @@ DT_API void dt_return(dt_trace *t, const char *name, dt_value value); /* names a
 DT_API dt_value dt_model_call(dt_model *m, dt_value input, bool training);
 /* The same of a model with n Inputs, in the order of its layers. */
 DT_API dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training);
-/* A scalar: the mean over this replica's examples (or what the loss's `reduction` says), times 1/num_replicas in replica context, as in Keras. */
+/* A scalar (or what the loss's `reduction` says): the sum of the losses of this replica's examples, divided by the number of examples of the global
+ * batch, which is added up over replicas. So the sum over replicas is the mean over the batch, whatever the parts. See dt_loss_set_average. */
 DT_API dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction);
 DT_API const dt_variables *dt_model_trainable(const dt_model *m);
 /* A loss that is no scalar counts as its sum, here and below, as with GradientTape. */

@@ -79,6 +79,7 @@ struct dt_loss { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
+    dt_loss_average average;
 };
 
 /* ---- metrics ---- */

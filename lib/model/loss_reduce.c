@@ -7,7 +7,8 @@
  *     sum                          sum(w l)
  *     none                         w l, sample by sample
  *
- * Means are multiplied by 1/num_replicas, as in Keras, so that their sum over replicas is their mean.
+ * In replica context the number that a mean is divided by is that of all replicas, so that the sum of their losses is the mean over the global batch
+ * however its rows are cut. By DT_REPLICA_AVERAGE it is the replica's own, times num_replicas, as in Keras; equal parts give the same.
  */
 #include "model/model.h"
 
@@ -57,37 +58,62 @@ dt_value dt_weights_like(dt_value weight, dt_value values)
     return weight.trace && values.trace ? dt_mask_like(dt_convert(weight, dt_type_of_value(values).dtype), values) : (dt_value){ 0 };
 }
 
-/* The sum of rows (B) over B, and 0 when a replica has no example: then B counts as 1. */
-static dt_value mean_over_batch(dt_value rows)
-{
-    dt_value sum = dt_reduce_sum(rows, 0);
-    dt_value count = dt_convert(dt_dim_value(rows, 0), dt_type_of_value(rows).dtype);
-    return dt_divide(sum, dt_maximum(count, dt_like(count, 1)));
-}
-
 static dt_value total(dt_value x)
 {
     return dt_reduce_sum(x, DT_NO_AXIS);
 }
 
-/* w as it was given; counts: 1 for each sample that counts, as large as the values; either no value: all 1. */
+/* A loss on its way: what it is of, the losses of samples, w as it was given; counts: 1 for each sample that counts, as large as the values; no
+ * value of w or counts: all 1. */
 typedef struct weighting {
+    const dt_named *named;
+    dt_loss_average average;
     dt_value values, w, counts;
 } weighting;
 
-static dt_value reduce_weighted(int reduction, const weighting *x)
+static int reduction_of(const weighting *x)
+{
+    return ((const dt_loss_head *)x->named->args)->reduction;
+}
+
+/* What a mean is divided by, where this replica has `count`. */
+static dt_value divisor_of(const weighting *x, dt_value count)
+{
+    return count.trace && dt_trace_replicas(count.trace) > 1 && x->average == DT_GLOBAL_AVERAGE ? dt_all_reduce(DT_SUM, count) : count;
+}
+
+static dt_value share_of(const weighting *x, dt_value mean)
+{
+    int replicas = mean.trace ? dt_trace_replicas(mean.trace) : 1;
+    return replicas > 1 && x->average == DT_REPLICA_AVERAGE ? dt_multiply(mean, dt_like(mean, 1.0 / replicas)) : mean;
+}
+
+static dt_value divide(const weighting *x, dt_value sum, dt_value count)
+{
+    return share_of(x, dt_divide_no_nan(sum, divisor_of(x, count)));
+}
+
+/* Of rows (B) without weights. No example counts as one: a replica may have none. */
+static dt_value mean_over_batch(const weighting *x)
+{
+    dt_value rows = dt_mean_per_example(x->values);
+    dt_value count = dt_convert(divisor_of(x, dt_dim_value(rows, 0)), dt_type_of_value(rows).dtype);
+    return share_of(x, dt_divide(dt_reduce_sum(rows, 0), dt_maximum(count, dt_like(count, 1))));
+}
+
+static dt_value reduce_weighted(const weighting *x)
 {
     dt_value ones = dt_like(x->values, 1), w = x->w.trace ? x->w : ones;
     dt_value counts = x->counts.trace ? x->counts : ones;
-    switch (reduction) {
+    switch (reduction_of(x)) {
     case DT_REDUCTION_NONE:
         return x->values;
     case DT_REDUCTION_SUM:
         return total(x->values);
     case DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT:
-        return dt_divide_no_nan(total(x->values), total(x->counts.trace ? dt_multiply(dt_weights_like(w, x->values), counts) : w));
+        return divide(x, total(x->values), total(x->counts.trace ? dt_multiply(dt_weights_like(w, x->values), counts) : w));
     default:
-        return dt_divide_no_nan(total(x->values), total(counts));
+        return divide(x, total(x->values), total(counts));
     }
 }
 
@@ -101,42 +127,58 @@ static dt_value shaped_like(dt_value values, dt_value weight)
     return column ? dt_reshape(values, 2, (int64_t[]){ v.dim[0], 1 }) : values;
 }
 
-static dt_value reduce(const dt_loss_row *row, const dt_loss_call_args *c, dt_value weight)
+/* A loss of sums over the batch is one of all replicas' sums, whatever each of them has. */
+static dt_value join_replicas(const dt_loss_row *row, const dt_loss_call_args *c, uint32_t summed)
 {
-    int reduction = ((const dt_loss_head *)c->args)->reduction;
-    weighting x = { .values = row->rows(c) };
-    dt_value mask = row->mask ? row->mask(c) : (dt_value){ 0 };
-    bool plain = !weight.trace && !mask.trace && reduction < DT_REDUCTION_SUM;
-    if (plain && dt_type_of_value(x.values).rank > 0)
-        return mean_over_batch(dt_mean_per_example(x.values));
-    if (mask.trace)
-        x.counts = dt_convert(mask, dt_type_of_value(x.values).dtype);
-    if (weight.trace) {
-        x.values = shaped_like(x.values, weight);
-        x.values = dt_multiply(x.values, dt_weights_like(weight, x.values));
-        x.w = dt_convert(weight, dt_type_of_value(x.values).dtype);
-        x.counts = x.counts.trace ? dt_weights_like(x.counts, x.values) : x.counts;
-    }
-    return reduce_weighted(reduction, &x);
+    dt_value part[DT_LOSS_PARTS];
+    int n = row->parts(c, part);
+    for (int i = 0; i < n; i++)
+        part[i] = dt_all_reduce(DT_SUM, dt_reduce(part[i], DT_REDUCE_SUM, summed));
+    return row->join(c->args, part);
 }
 
-dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_value weight)
+static dt_value values_of(const weighting *x, const dt_loss_call_args *c)
 {
-    const dt_loss_row *row = (const dt_loss_row *)named->kind;
-    dt_trace *t = c->prediction.trace;
-    if (!t || !c->target.trace)
+    const dt_loss_row *row = (const dt_loss_row *)x->named->kind;
+    const dt_type p = dt_type_of_value(c->prediction);
+    bool joined = dt_loss_is_whole(x->named, &p) && x->average == DT_GLOBAL_AVERAGE && reduction_of(x) < DT_REDUCTION_SUM;
+    return joined && dt_trace_replicas(c->prediction.trace) > 1 ? join_replicas(row, c, row->summed(c->args, &p)) : row->rows(c);
+}
+
+static dt_value reduce(weighting *x, const dt_loss_call_args *c, dt_value weight)
+{
+    const dt_loss_row *row = (const dt_loss_row *)x->named->kind;
+    dt_value mask = row->mask ? row->mask(c) : (dt_value){ 0 };
+    bool plain = !weight.trace && !mask.trace && reduction_of(x) < DT_REDUCTION_SUM;
+    x->values = values_of(x, c);
+    if (plain && dt_type_of_value(x->values).rank > 0)
+        return mean_over_batch(x);
+    if (mask.trace)
+        x->counts = dt_convert(mask, dt_type_of_value(x->values).dtype);
+    if (weight.trace) {
+        x->values = shaped_like(x->values, weight);
+        x->values = dt_multiply(x->values, dt_weights_like(weight, x->values));
+        x->w = dt_convert(weight, dt_type_of_value(x->values).dtype);
+        x->counts = x->counts.trace ? dt_weights_like(x->counts, x->values) : x->counts;
+    }
+    return reduce_weighted(x);
+}
+
+static dt_value emit(const dt_loss *l, dt_value target, dt_value prediction, dt_value weight)
+{
+    const dt_loss_row *row = (const dt_loss_row *)l->named.kind;
+    dt_trace *t = prediction.trace;
+    if (!t || !target.trace)
         return (dt_value){ 0 };
     const char *before = dt_trace_path(t, "loss");
-    const dt_loss_call_args wide = { c->args, c->target, dt_to_float32(c->prediction) };
+    const dt_loss_call_args wide = { l->named.args, target, dt_to_float32(prediction) };
     dt_type y = dt_type_of_value(wide.target), p = dt_type_of_value(wide.prediction);
     dt_value loss = { 0 };
-    dt_status *s = row->check(named->args, &y, &p);
+    dt_status *s = row->check(l->named.args, &y, &p);
     if (s)
         dt_trace_fail(t, s);
     else
-        loss = reduce(row, &wide, weight);
-    if (dt_trace_replicas(t) > 1 && loss.trace && ((const dt_loss_head *)named->args)->reduction < DT_REDUCTION_SUM)
-        loss = dt_multiply(loss, dt_like(loss, 1.0 / dt_trace_replicas(t)));
+        loss = reduce(&(weighting){ .named = &l->named, .average = l->average }, &wide, weight);
     dt_trace_path(t, before);
     return loss;
 }
@@ -154,7 +196,7 @@ dt_value dt_loss_call(dt_loss *l, dt_value target, dt_value prediction)
     DT_LIVE(l);
     if (!is_there(l, prediction))
         return (dt_value){ 0 };
-    return dt_loss_emit(&l->named, &(dt_loss_call_args){ l->named.args, target, prediction }, (dt_value){ 0 });
+    return emit(l, target, prediction, (dt_value){ 0 });
 }
 
 dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction, dt_value weight)
@@ -162,5 +204,15 @@ dt_value dt_loss_call_weighted(dt_loss *l, dt_value target, dt_value prediction,
     DT_LIVE(l);
     if (!weight.trace || !is_there(l, prediction))
         return (dt_value){ 0 };
-    return dt_loss_emit(&l->named, &(dt_loss_call_args){ l->named.args, target, prediction }, weight);
+    return emit(l, target, prediction, weight);
+}
+
+dt_status *dt_loss_set_average(dt_loss *l, dt_loss_average average)
+{
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(l, "dt_loss_set_average", "loss"));
+    if ((int)average < DT_GLOBAL_AVERAGE || average > DT_REPLICA_AVERAGE)
+        return dt_fail(DT_E_RANGE, NULL, "dt_loss_set_average: expected DT_GLOBAL_AVERAGE or DT_REPLICA_AVERAGE, got %d", (int)average);
+    l->average = average;
+    return NULL;
 }

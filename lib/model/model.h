@@ -178,8 +178,5 @@ const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
 /* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input too. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
-/* The loss of `named` over this replica's examples, reduced as it says, times 1/num_replicas when it is a mean. weight: of the samples,
- * (B) or (B, ...); no value: all 1. */
-dt_value dt_loss_emit(const dt_named *named, const dt_loss_call_args *c, dt_value weight);
 
 #endif

@@ -53,6 +53,7 @@ static bool open_loop(verdict *v, const golden_case *c, void (*step)(dt_trace *t
     DT_SCOPE(l->strategy) {
         l->model = mlp_model(v, &l->c);
         expect_ok(v, "the loss", dt_loss_create(&l->loss, "%s", l->c.loss));
+        expect_ok(v, "the loss", dt_loss_set_average(l->loss, DT_REPLICA_AVERAGE)); /* as recorded, also where the rows are uneven */
         expect_ok(v, "the optimizer", dt_optimizer_create(&l->optimizer, "%s", l->c.optimizer));
     }
     expect_ok(v, "the step", dt_function_create(&l->step, step, l));

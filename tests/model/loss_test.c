@@ -204,27 +204,37 @@ static void test_regressions(void **state)
 }
 
 /* Keras scales by 1/num_replicas; a replica without examples has loss 0, not NaN. Recorded: train_mlp/025. */
-static void test_loss_is_scaled_by_replicas(void **state)
+/* Replicas of 1, 1 and no examples. */
+static void assert_scaled(dt_loss_average average, double first, double second)
 {
-    (void)state;
     dt_loss *l = NULL;
     ok(dt_loss_create(&l, "mean_squared_error"));
+    ok(dt_loss_set_average(l, average));
     dt_trace *t = dt_trace_create("scaling");
     dt_trace_set_replicas(t, 3);
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 2 });
     dt_value y = dt_trace_declare(t, "y", &type), p = dt_trace_declare(t, "p", &type);
     dt_return(t, "loss", dt_loss_call(l, y, p));
-    float zero[2] = { 0 }, first[] = { 1, 2 }, second[] = { 2, 4 };
+    float zero[2] = { 0 }, low[] = { 1, 2 }, high[] = { 2, 4 };
     dt_type one = dt_type_at(&type, 1), none = dt_type_at(&type, 0);
     const feed feeds[] = {
-        { "y", { one, zero } }, { "p", { one, first } }, { "y", { one, zero } }, { "p", { one, second } }, { "y", { none, zero } }, { "p", { none, zero } },
+        { "y", { one, zero } }, { "p", { one, low } }, { "y", { one, zero } }, { "p", { one, high } }, { "y", { none, zero } }, { "p", { none, zero } },
     };
-    outcome o = run_graph(end_trace(t), 3, feeds, 2);
-    assert_near("first", element(result_of(&o, 0, "loss"), 0), 2.5 / 3, 1e-6, 0);
-    assert_near("second", element(result_of(&o, 1, "loss"), 0), 10.0 / 3, 1e-6, 0);
+    dt_graph *g = end_trace(t);
+    outcome o = run_graph(g, 3, feeds, 2);
+    assert_near("first", element(result_of(&o, 0, "loss"), 0), first, 1e-6, 0);
+    assert_near("second", element(result_of(&o, 1, "loss"), 0), second, 1e-6, 0);
     assert_true(element(result_of(&o, 2, "loss"), 0) == 0);
-    release(&o);
+    finish(&o);
+    dt_graph_destroy(g);
     dt_loss_unref(l);
+}
+
+static void test_loss_is_scaled_by_replicas(void **state)
+{
+    (void)state;
+    assert_scaled(DT_GLOBAL_AVERAGE, 2.5 / 2, 10.0 / 2);
+    assert_scaled(DT_REPLICA_AVERAGE, 2.5 / 3, 10.0 / 3);
 }
 
 /* ---- refused ---- */

@@ -101,6 +101,138 @@ static void test_a_custom_loop_trains_as_fit_does(void **state)
         }
 }
 
+/* ---- the loss of a batch that does not divide ---- */
+
+typedef struct loss_case {
+    const char *loss;
+    bool weighted, sparse;
+} loss_case;
+
+typedef struct loss_step {
+    dt_loss *loss;
+    bool weighted;
+} loss_step;
+
+static void loss_of_rows(dt_trace *t, void *user)
+{
+    const loss_step *my = user;
+    dt_value y = dt_arg(t, "y"), p = dt_arg(t, "p"), dp;
+    dt_value loss = my->weighted ? dt_loss_call_weighted(my->loss, y, p, dt_arg(t, "w")) : dt_loss_call(my->loss, y, p);
+
+    dt_gradient_values(loss, &p, 1, &dp);
+    dt_return(t, "loss", loss);
+    dt_return(t, "dp", dp);
+}
+
+enum { ROWS = 7, CLASSES = 3 };
+
+/* 7 rows for replicas of 4 at most: 4 and 3; 3, 2, 2 and 0. */
+static dt_values *rows_for(int replicas, bool sparse)
+{
+    static const int cuts[5][5] = { { 0 }, { 0, 7 }, { 0, 4, 7 }, { 0 }, { 0, 3, 5, 7, 7 } };
+    const int *cut = cuts[replicas];
+    float p[ROWS * CLASSES], one_hot[ROWS * CLASSES], w[ROWS];
+    int32_t class[ROWS];
+    dt_values *v = NULL;
+
+    for (int i = 0; i < ROWS; i++) {
+        class[i] = i * 5 % CLASSES;
+        w[i] = (float)(i % 3);
+        for (int k = 0; k < CLASSES; k++) {
+            one_hot[i * CLASSES + k] = k == class[i];
+            p[i * CLASSES + k] = (float)(1 + (3 * i + 2 * k) % 5) / 8;
+        }
+    }
+    OK(dt_values_create(&v));
+    dt_tensor *part[3][4] = { { 0 } };
+    for (int r = 0; r < replicas; r++) {
+        int64_t n = cut[r + 1] - cut[r];
+        OK(dt_tensor_create(&part[0][r], DT_FLOAT32, 2, (int64_t[]){ n, CLASSES }, p + cut[r] * CLASSES));
+        OK(dt_tensor_create(&part[1][r], sparse ? DT_INT32 : DT_FLOAT32, sparse ? 1 : 2, (int64_t[]){ n, CLASSES },
+                            sparse ? (const void *)(class + cut[r]) : one_hot + cut[r] * CLASSES));
+        OK(dt_tensor_create(&part[2][r], DT_FLOAT32, 1, (int64_t[]){ n }, w + cut[r]));
+    }
+    for (int i = 0; i < 3; i++) {
+        OK(dt_values_set_per_replica(v, (const char *const[]){ "p", "y", "w" }[i], part[i], replicas));
+        for (int r = 0; r < replicas; r++)
+            dt_tensor_unref(part[i][r]);
+    }
+    return v;
+}
+
+/* The losses' sum over replicas, and the gradients, one replica's after another's. */
+static double loss_over(const loss_case *c, int replicas, dt_loss_average average, float dp[ROWS * CLASSES])
+{
+    dt_strategy *s = strategy_of(&(setup){ .replicas = replicas });
+    loss_step my = { .weighted = c->weighted };
+    dt_values *args = rows_for(replicas, c->sparse), *results = NULL;
+    dt_function *f = NULL;
+    double sum = 0;
+
+    OK(dt_loss_create(&my.loss, "%s", c->loss));
+    OK(dt_loss_set_average(my.loss, average));
+    OK(dt_function_create(&f, loss_of_rows, &my));
+    OK(dt_strategy_run(s, f, args, &results));
+    for (int r = 0; r < replicas; r++) {
+        const dt_tensor *g = dt_values_local(results, "dp", r);
+        sum += dt_tensor_item(dt_values_local(results, "loss", r));
+        memcpy(dp, dt_tensor_data(g), (size_t)dt_tensor_elements(g) * sizeof *dp);
+        dp += dt_tensor_elements(g);
+    }
+    dt_function_unref(f);
+    dt_values_unref(args);
+    dt_values_unref(results);
+    dt_loss_unref(my.loss);
+    dt_strategy_unref(s);
+    return sum;
+}
+
+static void test_the_loss_of_a_batch_that_does_not_divide(void **state)
+{
+    (void)state;
+    static const loss_case cases[] = {
+        { "CategoricalCrossentropy", false, false }, { "CategoricalCrossentropy: {from_logits: true}", true, false },
+        { "SparseCategoricalCrossentropy: {from_logits: true}", false, true }, { "SparseCategoricalCrossentropy: {ignore_class: 1}", false, true },
+        { "SparseCategoricalCrossentropy: {ignore_class: 1}", true, true },
+        { "SparseCategoricalCrossentropy: {ignore_class: 1, reduction: mean_with_sample_weight}", true, true },
+        { "MeanSquaredError: {reduction: mean}", false, false }, { "MeanAbsoluteError: {reduction: mean_with_sample_weight}", true, false },
+        { "Huber: {reduction: mean_with_sample_weight}", false, false }, { "BinaryCrossentropy", true, false },
+        { "KLDivergence", false, false }, { "CosineSimilarity", true, false }, { "MeanSquaredError: {reduction: sum}", true, false },
+        { "Dice", false, false }, { "Tversky: {alpha: 0.3, beta: 0.7}", false, false }, { "Dice: {axis: [0]}", false, false },
+        { "Dice: {axis: [1]}", false, false },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float one[ROWS * CLASSES], many[ROWS * CLASSES];
+        double whole = loss_over(&cases[i], 1, DT_GLOBAL_AVERAGE, one);
+        assert_true(isfinite(whole) && whole != 0);
+        for (int n = 2; n <= 4; n += 2) {
+            double sum = loss_over(&cases[i], n, DT_GLOBAL_AVERAGE, many);
+            if (fabs(sum - whole) > 1e-6)
+                fail_msg("%s: %.9g on %d replicas, %.9g on one", cases[i].loss, sum, n, whole);
+            for (int k = 0; k < ROWS * CLASSES; k++)
+                if (fabsf(many[k] - one[k]) > 1e-6f)
+                    fail_msg("%s: gradient %d is %.9g on %d replicas, %.9g on one", cases[i].loss, k, (double)many[k], n, (double)one[k]);
+        }
+    }
+}
+
+/* Keras' formula: 4 and 3 rows count the same. */
+static void test_the_average_of_replicas_is_an_option(void **state)
+{
+    (void)state;
+    static const loss_case mse = { "MeanSquaredError", false, false }, sum = { "MeanSquaredError: {reduction: sum}", false, false };
+    float dp[ROWS * CLASSES], by_sum[ROWS * CLASSES];
+    double keras = loss_over(&mse, 2, DT_REPLICA_AVERAGE, dp), own = loss_over(&mse, 1, DT_REPLICA_AVERAGE, by_sum);
+
+    assert_true(fabs(own - loss_over(&mse, 1, DT_GLOBAL_AVERAGE, by_sum)) == 0);
+    loss_over(&sum, 2, DT_GLOBAL_AVERAGE, by_sum);
+    for (int k = 0; k < ROWS * CLASSES; k++)
+        assert_true(fabsf(dp[k] - by_sum[k] / (k < 4 * CLASSES ? 8 : 6)) < 1e-6f);
+    assert_true(fabs(keras - own) > 1e-4);
+    fails(dt_loss_set_average(NULL, DT_GLOBAL_AVERAGE), DT_E_MISUSE, "dt_loss_set_average");
+}
+
 /* ---- gradients ---- */
 
 static void gradients_of_values(dt_trace *t, void *user)
@@ -513,6 +645,8 @@ static void test_labels_that_are_floats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_loss_of_a_batch_that_does_not_divide),
+        cmocka_unit_test(test_the_average_of_replicas_is_an_option),
         cmocka_unit_test(test_a_custom_loop_trains_as_fit_does),
         cmocka_unit_test(test_gradients_of_any_values),
         cmocka_unit_test(test_what_has_no_gradient),

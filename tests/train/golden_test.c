@@ -165,6 +165,7 @@ static void network_make(network *n, const json_t *in)
     DT_SCOPE(n->strategy) {
         n->model = make_model(text_at(in, "dtype"), strcmp(text_at(in, "head"), "softmax") == 0);
         OK(dt_loss_create(&n->loss, "%s: %s", text_at(loss, "class"), loss_arguments));
+        OK(dt_loss_set_average(n->loss, DT_REPLICA_AVERAGE)); /* as recorded, also where the rows are uneven */
         OK(dt_optimizer_create(&n->optimizer, "%s: %s", text_at(optimizer, "class"), arguments));
     }
     free(loss_arguments);
