@@ -224,6 +224,9 @@ typedef struct dt_feed_options {
     dt_last_batch last;
     bool shuffle;        /* as the spec says, and part is train */
     int threads;         /* that read ahead; 0: as the spec says, or as many as are needed, up to one per core */
+    int workers, replicas; /* input workers that share the examples as the policy says, and replicas of each; 0: one */
+    const char *policy;  /* instead of the spec's auto_shard_policy; NULL: that */
+    bool even;           /* batches in equal parts, the last one, too: the offsets say so */
     bool looks;          /* not to train: `map` draws nothing, of the training part either */
     dt_recorder *recorder; /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
 } dt_feed_options;
@@ -238,6 +241,7 @@ typedef struct dt_batch {
     double spent_s[DT_SPENT_KINDS]; /* how long threads worked on it */
     int n;               /* elements */
     const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
+    const int32_t *offsets; /* [replicas in all + 1] where each one's rows begin, lent like them; NULL: parts of one batch, as dt_cut_rows has them */
 } dt_batch;
 
 /* What training and validation hold of the examples in memory of their own: now, and when all have been read once. */

@@ -38,7 +38,8 @@ typedef struct header {
 static header header_of(const dt_feed *f, int64_t batch)
 {
     int64_t i = f->o.first_step + batch, step = i % f->steps, left = f->count - step * f->o.batch;
-    return (header){.epoch = f->o.epoch + i / f->steps, .step = step, .rows = left < f->o.batch ? left : f->o.batch};
+    int64_t rows = f->workers ? dt_workers_cut(f->workers, step, NULL) : left < f->o.batch ? left : f->o.batch;
+    return (header){.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows};
 }
 
 /* Piece k of a batch: a batch of few rows has empty ones. */
@@ -46,7 +47,7 @@ static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *
 {
     header h = header_of(f, batch);
     int64_t from = h.rows * k / f->pieces, to = h.rows * (k + 1) / f->pieces;
-    return (dt_piece){.epoch = h.epoch, .first = h.step * f->o.batch + from, .rows = to - from, .into = from, .element = s->element,
+    return (dt_piece){.epoch = h.epoch, .step = h.step, .first = h.step * f->o.batch + from, .rows = to - from, .into = from, .element = s->element,
                       .load = batch >= f->depth};
 }
 
@@ -134,7 +135,7 @@ dt_status *dt_feed_add_thread(dt_feed *f)
 {
     dt_reader *r = &f->readers[f->n_threads];
     *r = (dt_reader){.feed = f, .wants = DT_FEED_AWAKE, .track = reader_track(f)};
-    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .most_rows = f->most_rows,
+    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .workers = f->workers, .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
     dt_status *s = start_thread(r);
     if (s)
@@ -232,6 +233,9 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     batch->step = h.step;
     batch->waited_s = 1e-9 * (double)waited;
     batch->element = s->element;
+    batch->offsets = f->offsets;
+    if (f->offsets)
+        dt_workers_cut(f->workers, h.step, f->offsets);
     return error;
 }
 

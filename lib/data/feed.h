@@ -61,6 +61,8 @@ struct dt_feed {
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
     int64_t most_rows;        /* of a batch */
     dt_order order;
+    dt_workers *workers;      /* that share the examples; NULL: one, in the order of `order` */
+    int32_t *offsets;         /* of the batch in the caller's hands */
 };
 
 /* Starts one more thread. */

@@ -128,6 +128,24 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o)
                              d->spec.reshuffle);
 }
 
+/* Several workers, or parts that are not those of a full batch. */
+static dt_status *share(dt_feed *f)
+{
+    dt_dealing dealing;
+    DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &dealing));
+    if (f->o.workers == 0 || (dealing == DT_DEAL_GLOBAL && !f->o.even))
+        return NULL;
+    f->workers = dt_arena_new(f->arena, dt_workers);
+    DT_TRY(dt_workers_make(f->arena, f->d, &(dt_workers_options){.part = f->o.part, .dealing = dealing, .workers = f->o.workers, .replicas = f->o.replicas,
+                                                                 .batch = f->o.batch, .repeat = f->order.repeat, .last = f->o.last, .shuffle = f->o.shuffle,
+                                                                 .even = f->o.even}, f->workers));
+    f->offsets = dt_arena_array(f->arena, int32_t, f->o.workers * f->o.replicas + 1);
+    f->most_rows = f->o.batch;
+    f->steps = f->workers->steps;
+    f->batches = f->steps > 0 ? count_batches(f) : 0;
+    return NULL;
+}
+
 /* What is told of a recording is called. */
 static void make_marks(dt_feed *f)
 {
@@ -157,6 +175,7 @@ static dt_status *prepare(dt_feed *f)
 {
     if (f->count == 0)
         return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part", dt_part_name(f->o.part));
+    DT_TRY(share(f));
     DT_TRY(allocate(f));
     make_marks(f);
     for (int n = choose_threads(f); f->n_threads < n;)

@@ -32,7 +32,8 @@ struct dt_filler {
     int n;
     track *tracks;               /* (n) */
     void **wanted;               /* (n) by the format's own order: where decoding puts elements */
-    int64_t *chosen;             /* (most_rows) */
+    int64_t *chosen, *pass;      /* (most_rows) examples, and passes that they are of */
+    dt_workers workers;          /* o.workers with orders of the thread's own */
     void *scratch;
     dt_str record;
     dt_map_at at;
@@ -66,7 +67,8 @@ static dt_status *allocate(dt_filler *f)
     }
     f->scratch = dt_try_alloc((size_t)scratch + 1);
     f->chosen = dt_try_alloc((size_t)f->o.most_rows * sizeof *f->chosen);
-    return f->scratch && f->chosen ? NULL : no_memory(f, scratch);
+    f->pass = dt_try_alloc((size_t)f->o.most_rows * sizeof *f->pass);
+    return f->scratch && f->chosen && f->pass ? NULL : no_memory(f, scratch);
 }
 
 dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o)
@@ -74,6 +76,11 @@ dt_status *dt_filler_create(dt_filler **out, const dt_filler_options *o)
     dt_filler *f = dt_alloc(sizeof *f);
     *f = (dt_filler){.o = *o, .rows = &o->d->rows[o->part], .n = o->d->n,
                      .at = {.seed = o->d->spec.map_seed, .training = o->part == DT_PART_TRAIN && !o->looks}};
+    if (o->workers) {
+        f->workers = *o->workers;
+        f->workers.order = dt_alloc((size_t)o->workers->streams * sizeof *o->workers->order);
+        memcpy(f->workers.order, o->workers->order, (size_t)o->workers->streams * sizeof *o->workers->order);
+    }
     dt_status *s = allocate(f);
     if (s) {
         dt_filler_destroy(f);
@@ -92,6 +99,8 @@ void dt_filler_destroy(dt_filler *f)
     free(f->tracks);
     free(f->wanted);
     free(f->chosen);
+    free(f->pass);
+    free(f->workers.order);
     free(f->scratch);
     dt_str_release(&f->record);
     free(f);
@@ -113,15 +122,21 @@ static dt_status *load(dt_filler *f, const dt_piece *p)
 
 static void choose(dt_filler *f, const dt_piece *p)
 {
-    for (int64_t i = 0; i < p->rows; i++)
+    if (f->o.workers) {
+        dt_workers_deal(&f->workers, &(dt_dealt){p->epoch, p->step, p->into, p->rows, f->chosen, f->pass});
+        return;
+    }
+    for (int64_t i = 0; i < p->rows; i++) {
         f->chosen[i] = dt_order_at(&f->o.order, p->epoch, p->first + i);
+        f->pass[i] = dt_order_pass(&f->o.order, p->epoch, p->first + i);
+    }
 }
 
 /* Row i of a piece through the steps of `map`. */
 static void turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row)
 {
     const track *t = &f->tracks[e];
-    f->at.pass = dt_order_pass(&f->o.order, p->epoch, p->first + i);
+    f->at.pass = f->pass[i];
     f->at.example = f->rows->first + f->chosen[i];
     dt_map_run(t->plan, &f->at, row, (char *)p->element[e].data + (p->into + i) * t->bytes, f->scratch);
 }

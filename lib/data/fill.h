@@ -7,11 +7,11 @@
 #define DT_DATA_FILL_H
 
 #include "data/dataset.h"
-#include "data/order.h"
+#include "data/workers.h"
 
-/* Rows [first, first + rows) of an epoch, as rows [into, into + rows) of a batch's elements. */
+/* Rows [first, first + rows) of an epoch, which are rows [into, into + rows) of a batch: that of `step`. */
 typedef struct dt_piece {
-    int64_t epoch, first, rows, into;
+    int64_t epoch, step, first, rows, into;
     const dt_view *element;                /* (n) */
     bool load;                             /* files may be read whole now */
 } dt_piece;
@@ -22,6 +22,7 @@ typedef struct dt_filler_options {
     dt_part part;
     bool looks;              /* as dt_feed_options has it */
     dt_order order;
+    const dt_workers *workers;             /* NULL: `order` alone says what rows are */
     int64_t most_rows;                     /* of a piece */
     const bool *deferred;                  /* (n) elements whose file is read whole only for pieces that say `load` */
 } dt_filler_options;

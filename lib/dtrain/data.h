@@ -47,7 +47,11 @@ typedef struct dt_input_options {
  * Batches of a data set, cut for the replicas. Each step takes a piece for every replica from its worker's share; a replica for which
  * there is none gets no rows, except where all shapes are known or the data is endless: then only full steps are given. An element
  * without batch dimension is an error on more than one replica. What comes out is no data set: transformations stand before the
- * distribution. Options may be NULL. A job's data set (dt_dataset_open) is cut by GLOBAL on one worker.
+ * distribution. Options may be NULL.
+ *
+ * The options hold for a job's data set (dt_dataset_open), too, with two differences: AUTO is what its own auto_shard_policy says, and that is the
+ * order of one process however many workers there are, with every batch cut among all replicas; HINT shares nothing, since there is no place for a
+ * hint. Its `prefetch` says how much is read ahead.
  */
 DT_API dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options,
                                                  dt_dist_dataset **out) DT_CHECKED;

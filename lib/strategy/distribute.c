@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * distribute_dataset. A job's data set is cut on one worker: the rows of a batch stay together in memory, a replica's part is a view, and
+ * distribute_dataset. The batches of a job's data set, also those of several workers, stay together in memory, a replica's part is a view, and
  * every iterator is one epoch, the next in the data set's order. A pipeline is distributed in distribute_pipes.c. The handles here serve
  * both, and a pipeline iterated by itself.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/workers.h"
 #include "strategy/pipelines.h"
 
 struct dt_dist_dataset {
@@ -14,6 +15,10 @@ struct dt_dist_dataset {
     dt_strategy *strategy;
     dt_dataset *data;     /* a job's; NULL: pipes */
     int64_t batch;        /* global; the data set's own may be set anew for another strategy */
+    int workers;          /* that share a job's data set, */
+    const char *policy;   /* and how; NULL: as it says itself */
+    bool even;
+    dt_str decision;
     int64_t epoch;        /* of the next iterator */
     dt_dist_pipes *pipes;
 };
@@ -46,16 +51,60 @@ static void hand_out(dt_dist_dataset **out, const dt_dist_dataset *made)
     *out = d;
 }
 
+/* With no_fallback. What is not made of files has none to fall back from. */
+static dt_status *check_fallback(const dt_dataset *data, int64_t workers)
+{
+    dt_dealing dealing;
+    dt_status *s = dt_workers_dealing(data, "file", workers, &dealing);
+
+    if (!s || dt_status_number(s) == DT_E_TOO_FEW_FILES)
+        return s;
+    dt_status_free(s);
+    return NULL;
+}
+
+/* AUTO: what the data set itself says, which is AUTO unless it has the key. */
+static dt_status *share_job(dt_dist_dataset *d, const dt_input_options *o)
+{
+    static const char *const names[] = { NULL, "file", "data", "off", "hint" };
+    static const char *const dealt[] = { "auto: the order of one process", "data: pieces of batches in turn", "file: whole files", "off: each worker reads all" };
+    dt_dealing dealing;
+
+    d->workers = dt_input_workers(d->strategy, o);
+    d->policy = names[o->auto_shard_policy];
+    d->even = o->rebatch == DT_REBATCH_EVEN && (o->auto_shard_policy == DT_AUTO_SHARD_AUTO || o->auto_shard_policy == DT_AUTO_SHARD_DATA);
+    if (o->workers)
+        DT_TRY(dt_check_even_workers(d->strategy, d->workers));
+    DT_TRY(dt_workers_dealing(d->data, d->policy, d->workers, &dealing));
+    if (dealing != DT_DEAL_GLOBAL)
+        DT_TRY(dt_check_even_workers(d->strategy, d->workers));
+    if (o->no_fallback && dealing == DT_DEAL_GLOBAL)
+        DT_TRY(check_fallback(d->data, d->workers));
+    dt_str_printf(&d->decision, "%s, %d worker%s", dealt[dealing], d->workers, d->workers == 1 ? "" : "s");
+    if (dealing == DT_DEAL_GLOBAL)
+        d->workers = 1; /* whichever hosts there are, and how many replicas each has */
+    return NULL;
+}
+
 static dt_status *distribute_job(dt_strategy *s, dt_dataset *data, const dt_input_options *o, dt_dist_dataset **out)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
+    dt_dist_dataset made = { .strategy = s, .data = data };
 
+    DT_TRY(dt_check_input_options(o));
     if (o->replication_mode != DT_PER_WORKER)
         return dt_fail(DT_E_INPUT_MODE, NULL, "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
     if (spec->per_replica_batch_size > 0)
         dt_dataset_set_global_batch(data, spec->per_replica_batch_size * s->replicas);
+    made.batch = dt_dataset_batch_size(data);
+    dt_status *bad = share_job(&made, o);
+    if (bad) {
+        dt_str_release(&made.decision);
+        return bad;
+    }
     dt_dataset_ref(data);
-    hand_out(out, &(dt_dist_dataset){ .strategy = dt_strategy_ref(s), .data = data, .batch = dt_dataset_batch_size(data) });
+    dt_strategy_ref(s);
+    hand_out(out, &made);
     return NULL;
 }
 
@@ -96,13 +145,14 @@ void dt_dist_dataset_unref(dt_dist_dataset *d)
     dt_dataset_unref(d->data);
     dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
+    dt_str_release(&d->decision);
     DT_RETIRE(d);
 }
 
 const char *dt_dist_dataset_sharding(const dt_dist_dataset *d)
 {
     DT_LIVE(d);
-    return !d ? NULL : d->pipes ? dt_str_text(&d->pipes->decision) : "off: a job's data set on one worker";
+    return !d ? NULL : dt_str_text(d->pipes ? &d->pipes->decision : &d->decision);
 }
 
 int dt_dist_dataset_components(const dt_dist_dataset *d)
@@ -142,7 +192,9 @@ static dt_status *iterate_job(dt_iterator **out, dt_dist_dataset *data)
     dt_feed *feed = NULL;
 
     DT_TRY(dt_feed_open(&feed, data->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = data->epoch, .shuffle = spec->shuffle,
-                                                               .batch = data->batch, .last = spec->last_batch }));
+                                                               .batch = data->batch, .last = spec->last_batch, .workers = data->workers,
+                                                               .replicas = data->strategy->replicas / data->workers, .policy = data->policy,
+                                                               .even = data->even }));
     data->epoch++;
     start(out, &(dt_iterator){ .of = data, .feed = feed, .offsets = dt_alloc(((size_t)data->strategy->replicas + 1) * sizeof(int32_t)) });
     return NULL;
@@ -215,7 +267,10 @@ static dt_status *next_of_job(dt_iterator *it, dt_values **batch)
     DT_GO(s, dt_feed_next(it->feed, &b));
     if (b.rows == 0)
         goto out;
-    dt_cut_rows(b.rows, it->of->batch, it->of->strategy->replicas, it->offsets);
+    if (b.offsets)
+        memcpy(it->offsets, b.offsets, ((size_t)it->of->strategy->replicas + 1) * sizeof *it->offsets);
+    else
+        dt_cut_rows(b.rows, it->of->batch, it->of->strategy->replicas, it->offsets);
     DT_GO(s, dt_values_create(&out));
     for (int i = 0; i < n; i++)
         DT_GO(s, take_element(it, &elements[i], &b.element[i], out));

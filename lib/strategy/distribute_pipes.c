@@ -30,19 +30,21 @@ void dt_dist_pipes_destroy(dt_dist_pipes *d)
     free(d);
 }
 
-static int workers_of(const dt_strategy *s, const dt_input_options *o)
+int dt_input_workers(const dt_strategy *s, const dt_input_options *o)
 {
     return o->workers ? o->workers : s->hosts;
 }
 
-static dt_status *check_options(const dt_input_options *o)
+dt_status *dt_check_input_options(const dt_input_options *o)
 {
     if ((int)o->auto_shard_policy < DT_AUTO_SHARD_AUTO || o->auto_shard_policy > DT_AUTO_SHARD_HINT)
         return dt_fail(DT_E_SHARD, NULL, "%d is no auto-shard policy", (int)o->auto_shard_policy);
+    if ((int)o->rebatch < DT_REBATCH_GLOBAL || o->rebatch > DT_REBATCH_EVEN)
+        return dt_fail(DT_E_SHARD, NULL, "%d is no way to cut batches: DT_REBATCH_GLOBAL or DT_REBATCH_EVEN", (int)o->rebatch);
     return NULL;
 }
 
-static dt_status *check_even(const dt_strategy *s, int workers)
+dt_status *dt_check_even_workers(const dt_strategy *s, int workers)
 {
     if (workers < 0 || s->replicas % workers)
         return dt_fail(DT_E_INPUT_WORKERS, NULL, "%d replicas cannot be divided evenly among %d workers", s->replicas, workers);
@@ -78,11 +80,11 @@ dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pi
     dt_status *bad = NULL;
     int64_t files;
 
-    DT_TRY(check_options(o));
-    DT_TRY(check_even(s, workers_of(s, o)));
+    DT_TRY(dt_check_input_options(o));
+    DT_TRY(dt_check_even_workers(s, dt_input_workers(s, o)));
     if (o->replication_mode != DT_PER_WORKER)
         return dt_fail(DT_E_INPUT_MODE, NULL, "DT_PER_REPLICA is supported by dt_strategy_distribute_datasets_from_function only");
-    dt_dist_pipes *d = allocate(s, workers_of(s, o));
+    dt_dist_pipes *d = allocate(s, dt_input_workers(s, o));
     dt_share share = { d->workers, s->replicas / d->workers, 0, o->auto_shard_policy, o->rebatch, o->no_fallback };
     dt_auto_shard_policy policy = dt_resolve_policy(p, &share, &files);
     tell(d, o, policy, files);
@@ -136,14 +138,14 @@ dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn
     dt_status *bad = NULL;
     bool each = o->replication_mode == DT_PER_REPLICA;
 
-    DT_TRY(check_options(o));
-    if (workers_of(s, o) != s->hosts)
-        DT_TRY(check_even(s, workers_of(s, o)));
+    DT_TRY(dt_check_input_options(o));
+    if (dt_input_workers(s, o) != s->hosts)
+        DT_TRY(dt_check_even_workers(s, dt_input_workers(s, o)));
     if (!fn)
         return dt_fail(DT_E_PIPELINE, NULL, "there is no function to make data sets");
     if (each && strcmp(s->row->kind.name, "tpu") == 0)
         return dt_fail(DT_E_INPUT_MODE, NULL, "a tpu strategy feeds its replicas by host: DT_PER_REPLICA is not supported");
-    dt_dist_pipes *d = allocate(s, each ? s->replicas : workers_of(s, o));
+    dt_dist_pipes *d = allocate(s, each ? s->replicas : dt_input_workers(s, o));
     dt_str_puts(&d->decision, "by the function");
     for (int w = 0; w < d->workers && !bad; w++)
         bad = call(d, w, fn, user);

@@ -10,6 +10,13 @@ dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out) DT_MUST_USE;
 /* Each component one tensor, under its name. */
 dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out) DT_MUST_USE;
 
+/* ---- input options ---- */
+
+/* How many workers share what is read. */
+int dt_input_workers(const dt_strategy *s, const dt_input_options *o);
+dt_status *dt_check_input_options(const dt_input_options *o) DT_MUST_USE;
+dt_status *dt_check_even_workers(const dt_strategy *s, int workers) DT_MUST_USE;
+
 /* ---- a distributed pipeline ---- */
 
 /* One description per worker, each feeding as many replicas. */
