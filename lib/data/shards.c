@@ -1,88 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who reads what. The examples are numbered, and a pipeline of those numbers, file by file where the format has files, is distributed to the
- * workers by the very rewriting that distributes data. Then every worker's share is run through, and each number must come out once.
+ * Who reads what: one pass over the examples, dealt to the workers by the code that deals them to `fit` (workers.h), and how often each came out.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "data/dataset.h"
 #include "data/inspect.h"
-#include "data/pipeline/distribution.h"
+#include "data/workers.h"
 
 #define MOST_EXAMPLES ((int64_t)1 << 28)
 
 enum { SHOWN = 4 };
 
-/* ---- the pipeline of numbers ---- */
-
-/* A file's number becomes those of its examples. first: [files + 1], owned. */
-static dt_status *examples_of(const dt_item *item, void *user, dt_pipe **out)
-{
-    const int64_t *first = user, file = *(const int64_t *)item->array[0]->data;
-    dt_dataset *d = NULL;
-    DT_TRY(dt_dataset_range(&d, first[file], first[file + 1], 1));
-    *out = dt_pipe_ref(dt_dataset_pipe(d));
-    dt_dataset_unref(d);
-    return NULL;
-}
-
-/* Where the files begin among the part's examples: of a split and of `take` some have fewer, or none. */
-static int64_t *firsts_within(const dt_rows *r, const int64_t *first, int64_t files)
-{
-    int64_t *within = dt_alloc(((size_t)files + 1) * sizeof *within);
-    for (int64_t i = 0; i <= files; i++) {
-        const int64_t at = first[i] - r->first;
-        within[i] = at < 0 ? 0 : at < r->count ? at : r->count;
-    }
-    return within;
-}
-
-static dt_status *number_files(const dt_rows *r, const int64_t *first, int64_t files, dt_dataset **out)
-{
-    const dt_type scalar = dt_scalar_type(DT_INT64);
-    dt_dataset *names = NULL;
-    int64_t *within = firsts_within(r, first, files);
-    const dt_expander x = {.expand = examples_of, .user = within, .release = free, .cycle_length = 1, .block_length = 1};
-    dt_status *s = dt_dataset_range(&names, 0, files, 1);
-    if (s)
-        free(within);
-    else
-        s = dt_dataset_build_interleave(out, names, &x, true, dt_spec_single(DT_ONLY_COMPONENT, &scalar));
-    dt_dataset_unref(names);
-    return s;
-}
-
 typedef struct shared {
     const dt_sharing *q;
-    const char *format;
-    dt_auto_shard_policy policy, resolved;
+    const char *format, *policy;
+    dt_dealing dealing;
     int64_t files;           /* 0: the format has none that follow one another */
-    int64_t count, batch;    /* examples of one pass, whatever `repeat` says */
-    dt_dataset *numbers;     /* in global batches */
+    int64_t count;           /* examples of one pass, whatever `repeat` says */
     uint8_t *times;          /* [count] how often each was read; 255: as often or more */
     int64_t *read;           /* [workers] */
     int64_t *shown;          /* [workers * SHOWN] the first ones */
 } shared;
-
-static dt_status *number_examples(shared *x)
-{
-    const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
-    const dt_rows *r = &x->q->data->rows[x->q->part];
-    const int64_t *first = NULL;
-    dt_dataset *numbers = NULL;
-    x->files = spec->format->files ? spec->format->files(r->x, &first) : 0;
-    if (x->files == 0 && x->policy == DT_AUTO_SHARD_FILE && x->q->workers > 1)
-        return dt_fail(DT_E_UNSHARDABLE, NULL, "the data set cannot be sharded by files: format '%s' has none that follow one another", x->format);
-    dt_status *s = x->files > 0 ? number_files(r, first, x->files, &numbers) : dt_dataset_range(&numbers, 0, x->count, 1);
-    if (!s)
-        s = dt_dataset_batch(&x->numbers, numbers, x->batch, spec->last_batch == DT_LAST_DROP);
-    dt_dataset_unref(numbers);
-    return s;
-}
-
-/* ---- running it ---- */
 
 static void take(shared *x, int64_t worker, int64_t number)
 {
@@ -92,35 +34,36 @@ static void take(shared *x, int64_t worker, int64_t number)
     x->times[number] += x->times[number] < UINT8_MAX;
 }
 
-static dt_status *run_worker(shared *x, int64_t worker)
+static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena)
 {
-    const dt_share share = {.workers = x->q->workers, .replicas = 1, .worker = worker, .policy = x->policy};
-    dt_pipe *p = NULL;
-    dt_cursor *c = NULL;
-    dt_item item = {0};
-    dt_status *s = dt_pipe_for_worker(&p, dt_dataset_pipe(x->numbers), &share);
-    if (!s)
-        s = dt_cursor_open(&c, p, 0);
-    while (!s && !(s = dt_cursor_next(c, &item)) && item.n > 0) {
-        const int64_t *number = item.array[0]->data, n = dt_type_elements(&item.array[0]->type);
-        for (int64_t i = 0; i < n; i++)
-            take(x, worker, number[i]);
-        dt_item_release(&item);
-    }
-    dt_cursor_close(c);
-    dt_pipe_unref(p);
-    return s;
+    const int64_t all = w->n * w->replicas;
+    int32_t *offsets = dt_arena_array(arena, int32_t, all + 1);
+    const int64_t rows = dt_workers_cut(w, step, offsets);
+    int64_t *example = dt_arena_array(arena, int64_t, rows + 1), *pass = dt_arena_array(arena, int64_t, rows + 1);
+    dt_workers_deal(w, &(dt_dealt){.step = step, .count = rows, .example = example, .pass = pass});
+    for (int64_t r = 0; r < all; r++)
+        for (int32_t i = offsets[r]; i < offsets[r + 1]; i++)
+            take(x, r / w->replicas, example[i]);
 }
 
+/* The order of one process has at most a batch of all examples, as in `fit`. */
 static dt_status *run_all(shared *x)
 {
-    const dt_share share = {.workers = x->q->workers, .replicas = 1, .policy = x->policy};
-    int64_t too_few;
-    DT_TRY(number_examples(x));
-    x->resolved = dt_resolve_policy(dt_dataset_pipe(x->numbers), &share, &too_few);
-    for (int64_t w = 0; w < x->q->workers; w++)
-        DT_TRY(run_worker(x, w));
-    return NULL;
+    const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
+    const bool clips = x->dealing == DT_DEAL_GLOBAL && x->count < x->q->batch;
+    dt_arena *arena = dt_arena_create();
+    dt_workers w;
+    dt_status *s = dt_workers_make(arena, x->q->data, &(dt_workers_options){.part = x->q->part, .dealing = x->dealing, .workers = x->q->workers,
+                                                                            .replicas = x->q->replicas, .batch = clips ? x->count : x->q->batch,
+                                                                            .repeat = 1, .last = spec->last_batch,
+                                                                            .shuffle = spec->shuffle && x->q->part == DT_PART_TRAIN}, &w);
+    for (int64_t step = 0; !s && step < w.steps; step++) {
+        dt_arena *scratch = dt_arena_create();
+        run_step(x, &w, step, scratch);
+        dt_arena_destroy(scratch);
+    }
+    dt_arena_destroy(arena);
+    return s;
 }
 
 /* Examples that were read so often: 0 times, or more than once. */
@@ -134,8 +77,8 @@ static int64_t count_times(const shared *x, bool twice)
 
 /* ---- what came out ---- */
 
-static const char *const policies[] = {"auto", "file", "data", "off", "hint"};
-static const char *const ways[] = {"auto", "file", "element", "nothing", "nothing"}; /* numbered examples have no hint */
+/* By dt_dealing. */
+static const char *const ways[] = {"element", "element", "file", "nothing"};
 
 static void put_text(const shared *x, dt_str *out)
 {
@@ -143,9 +86,7 @@ static void put_text(const shared *x, dt_str *out)
     dt_str_printf(out, "%s   %s   ", x->q->title, x->format);
     dt_str_grouped(out, x->count);
     dt_str_printf(out, " examples in %lld file%s, %lld workers\n", (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "", (long long)x->q->workers);
-    dt_str_printf(out, "policy %s: sharded by %s", policies[x->policy], ways[x->resolved]);
-    if (x->policy == DT_AUTO_SHARD_AUTO && x->resolved == DT_AUTO_SHARD_DATA && x->files > 0)
-        dt_str_printf(out, ", %lld file%s < %lld workers", (long long)x->files, x->files == 1 ? "" : "s", (long long)x->q->workers);
+    dt_str_printf(out, "policy %s: sharded by %s", x->policy, ways[x->dealing]);
     dt_str_puts(out, "\n\nworker   examples   first of them\n");
     for (int64_t w = 0; w < x->q->workers; w++) {
         size_t from = out->size;
@@ -174,8 +115,8 @@ static void put_json(const shared *x, dt_str *out)
     dt_json_int(&j, "examples", x->count);
     dt_json_int(&j, "files", x->files ? x->files : 1);
     dt_json_int(&j, "workers", x->q->workers);
-    dt_json_string(&j, "policy", policies[x->policy]);
-    dt_json_string(&j, "sharded_by", ways[x->resolved]);
+    dt_json_string(&j, "policy", x->policy);
+    dt_json_string(&j, "sharded_by", ways[x->dealing]);
     dt_json_int(&j, "read_twice", count_times(x, true));
     dt_json_int(&j, "read_never", count_times(x, false));
     dt_json_open(&j, "worker", '[');
@@ -190,12 +131,13 @@ static void put_json(const shared *x, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-static dt_status *find_policy(const dt_sharing *q, dt_auto_shard_policy *out)
+static dt_status *find_policy(const dt_sharing *q, const char **out)
 {
+    static const char *const known[] = {"auto", "file", "data", "off", "hint"};
     const char *name = q->policy ? q->policy : dt_dataset_spec_of(q->data)->auto_shard_policy;
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (name && strcmp(name, policies[i]) == 0) {
-            *out = (dt_auto_shard_policy)i;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name && strcmp(name, known[i]) == 0) {
+            *out = name;
             return NULL;
         }
     return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint", name ? name : "");
@@ -205,7 +147,7 @@ static dt_status *find_policy(const dt_sharing *q, dt_auto_shard_policy *out)
 static dt_status *judge(const shared *x)
 {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
-    if (x->resolved == DT_AUTO_SHARD_OFF || x->resolved == DT_AUTO_SHARD_HINT || x->q->workers == 1)
+    if (x->dealing == DT_DEAL_ALL || x->q->workers == 1)
         return NULL;
     if (count_times(x, true) > 0 || (!drops && count_times(x, false) > 0))
         return dt_fail(DT_E_INTERNAL, NULL, "shards overlap, or leave examples out");
@@ -214,9 +156,11 @@ static dt_status *judge(const shared *x)
 
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
 {
-    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count,
-                .batch = q->batch};
+    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count};
+    const int64_t *first;
     DT_TRY(find_policy(q, &x.policy));
+    DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
+    x.files = dt_dataset_spec_of(q->data)->format->files ? dt_dataset_spec_of(q->data)->format->files(q->data->rows[q->part].x, &first) : 0;
     if (x.count > MOST_EXAMPLES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered", (long long)x.count, (long long)MOST_EXAMPLES);
     x.times = dt_alloc((size_t)x.count + 1);
@@ -227,7 +171,6 @@ dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
         (q->json ? put_json : put_text)(&x, out);
     if (!s)
         s = judge(&x);
-    dt_dataset_unref(x.numbers);
     free(x.times);
     free(x.read);
     free(x.shown);

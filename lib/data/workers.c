@@ -21,15 +21,15 @@ static int64_t files_of(const dt_dataset *d, const int64_t **first)
     return f->files ? f->files(d->rows[DT_PART_TRAIN].x, first) : 0;
 }
 
-static dt_status *check_files(const dt_dataset *d, int64_t workers)
+static dt_status *check_files(const dt_dataset *d, const dt_place *at, int64_t workers)
 {
     const int64_t *first, files = files_of(d, &first);
     if (files >= workers)
         return NULL;
     if (files == 0)
-        return dt_fail(DT_E_UNSHARDABLE, place_of_policy(d), "auto_shard_policy: file: format '%s' has no files that follow one another",
+        return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: format '%s' has no files that follow one another",
                        d->spec.format->kind.name);
-    return dt_fail(DT_E_TOO_FEW_FILES, place_of_policy(d), "auto_shard_policy: file: %lld file%s cannot be shared by %lld workers", (long long)files,
+    return dt_fail(DT_E_TOO_FEW_FILES, at, "auto_shard_policy: file: %lld file%s cannot be shared by %lld workers", (long long)files,
                    files == 1 ? "" : "s", (long long)workers);
 }
 
@@ -43,7 +43,7 @@ dt_status *dt_workers_dealing(const dt_dataset *d, const char *policy, int64_t w
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (workers > 1 && strcmp(name, rows[i].name) == 0)
             *out = rows[i].dealing;
-    return *out == DT_DEAL_FILE ? check_files(d, workers) : NULL;
+    return *out == DT_DEAL_FILE ? check_files(d, policy ? NULL : place_of_policy(d), workers) : NULL;
 }
 
 /* ---- streams ---- */

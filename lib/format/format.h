@@ -102,6 +102,7 @@ typedef struct dt_state_file {
     double *sum;             /* [n_sums] come back bit for bit, but for the sign of zero; infinities as not-a-number */
     double wall_s;           /* training time so far in the epoch at hand */
     bool finished;           /* the job had trained all it asked for */
+    int64_t workers;         /* that read apart (auto_shard_policy); 0: the data came in the order of one process */
     const char *callbacks;   /* what callbacks remember, as JSON text; NULL: nothing */
     const char *map;         /* what steps of dataset.map learned, as JSON text; NULL: none does */
     const char *classes;     /* names of classes by outputs, as JSON text; NULL: they have none */

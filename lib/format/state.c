@@ -104,6 +104,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
     put_files(&j, &s, model, optimizer);
     for (int i = 0; i < N_STRINGS; i++)
         dt_json_string(&j, strings[i].key, *string_at(&s, i));
+    if (s.workers > 0)
+        dt_json_int(&j, "workers", s.workers);
     if (s.callbacks)
         dt_json_string(&j, "callbacks", s.callbacks);
     if (s.map)
@@ -274,6 +276,8 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
             return bad(f, "'%s' must be a string", strings[i].key);
         *string_at(&r->state, i) = json_is_string(value) ? dt_arena_strdup(r->arena, json_string_value(value)) : NULL;
     }
+    if (json_object_get(f->root, "workers") && (!dt_json_get_int(f->root, "workers", &r->state.workers) || r->state.workers < 0))
+        return bad(f, "'workers' must be a count");
     DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
     DT_TRY(read_inner(f, r, "map", &r->state.map));
     DT_TRY(read_inner(f, r, "classes", &r->state.classes));

@@ -117,14 +117,19 @@ DT_API dt_status *dt_data_inspect(const dt_data_request *q, int64_t records, cha
     return end(&x, s, &out, text);
 }
 
-/* Files by themselves have no batch: an example for each worker is the least that one can be. A job may say batches of each replica: of as many
- * workers with one replica. */
+/* Those of a job, where they can be divided evenly; else each worker has one. */
+static int64_t replicas_of(const dt_data_request *q, int workers)
+{
+    return q->job && q->job->replicas > 0 && q->job->replicas % workers == 0 ? q->job->replicas / workers : 1;
+}
+
+/* Files by themselves have no batch: an example for each worker is the least that one can be. */
 static int64_t batch_of(const opened *x, const dt_data_request *q, int workers)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->data);
     if (!q->job)
         return workers;
-    return spec->global_batch_size > 0 ? spec->global_batch_size : spec->per_replica_batch_size * workers;
+    return spec->global_batch_size > 0 ? spec->global_batch_size : spec->per_replica_batch_size * workers * replicas_of(q, workers);
 }
 
 DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const char *policy, char **text)
@@ -136,7 +141,7 @@ DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const ch
         s = dt_fail(DT_E_SHARD, NULL, "%d workers: there are 1 to %d", workers, 1 << 16);
     if (!s)
         s = dt_dataset_shares(&(dt_sharing){.data = x.data, .part = x.part, .title = x.title, .policy = policy, .workers = workers,
-                                            .batch = batch_of(&x, q, workers), .json = q->json}, &out);
+                                            .replicas = replicas_of(q, workers), .batch = batch_of(&x, q, workers), .json = q->json}, &out);
     return end(&x, s, &out, text);
 }
 

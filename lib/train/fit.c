@@ -165,9 +165,12 @@ static dt_status *train_from_here(run *r)
 
     if (!is_training(r))
         return NULL;
-    DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = r->at.epoch, .first_step = r->at.epoch_step,
-                                                            .epochs = r->epochs - r->at.epoch, .batch = r->batch, .last = spec->last_batch,
-                                                            .shuffle = spec->shuffle, .recorder = r->recording.recorder }));
+    const int64_t epoch = r->at.step / r->data_steps, epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
+    DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = epoch, .first_step = r->at.step % r->data_steps,
+                                                            .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle,
+                                                            .workers = r->workers ? (int)r->workers->n : 0,
+                                                            .replicas = r->workers ? (int)r->workers->replicas : 0,
+                                                            .recorder = r->recording.recorder }));
     r->saved_ns = dt_now_ns();
     dt_status *s = train(r, feed);
     dt_feed_close(feed);
@@ -180,6 +183,35 @@ static dt_status *train_from_here(run *r)
 
 /* ---- the whole ---- */
 
+/* Workers that read apart: then nothing is the order of one process. */
+static dt_status *share_data(run *r)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+    const dt_strategy *s = r->strategy;
+    dt_dealing dealing;
+
+    DT_TRY(dt_workers_dealing(r->data, NULL, s->hosts, &dealing));
+    if (dealing == DT_DEAL_GLOBAL)
+        return NULL;
+    if (s->replicas % s->hosts)
+        return dt_fail(DT_E_INPUT_WORKERS, NULL, "%d replicas cannot be divided evenly among %d workers", s->replicas, s->hosts);
+    r->workers = dt_arena_new(r->arena, dt_workers);
+    return dt_workers_make(r->arena, r->data, &(dt_workers_options){ .part = DT_PART_TRAIN, .dealing = dealing, .workers = s->hosts,
+                                                                     .replicas = s->replicas / s->hosts, .batch = dt_dataset_batch_size(r->data),
+                                                                     .repeat = spec->repeat, .last = spec->last_batch, .shuffle = spec->shuffle },
+                           r->workers);
+}
+
+int64_t dt_run_fed(const run *r, int64_t steps)
+{
+    const int64_t whole = steps / r->data_steps, rest = steps % r->data_steps;
+
+    if (r->workers)
+        return whole * r->workers->examples + dt_workers_fed(r->workers, rest);
+    int64_t all = r->data_steps * r->batch < r->examples ? r->data_steps * r->batch : r->examples;
+    return whole * all + rest * r->batch; /* a batch that is not full is the last one */
+}
+
 static dt_status *measure(run *r)
 {
     const dt_fit_spec *fit = r->q->fit;
@@ -187,10 +219,12 @@ static dt_status *measure(run *r)
 
     r->examples = dt_dataset_count(r->data, DT_PART_TRAIN);
     r->batch = dt_dataset_batch_size(r->data);
-    if (r->examples > 0 && r->examples < r->batch)
+    DT_TRY(share_data(r));
+    if (!r->workers && r->examples > 0 && r->examples < r->batch)
         r->batch = r->examples; /* one partial batch, whatever the rule for last ones */
-    r->steps_per_epoch = dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
-    if (r->steps_per_epoch == 0)
+    r->data_steps = r->workers ? r->workers->steps : dt_steps_per_epoch(r->examples, r->batch, spec->last_batch);
+    r->steps_per_epoch = fit->steps_per_epoch > 0 ? fit->steps_per_epoch : r->data_steps;
+    if (r->data_steps == 0)
         return dt_fail(DT_E_ELEMENTS, NULL, "the data set has no batch to train on");
     r->steps = r->all_steps = fit->steps > 0 ? fit->steps : fit->epochs * r->steps_per_epoch;
     if (r->q->run->max_steps > 0 && r->q->run->max_steps < r->steps)

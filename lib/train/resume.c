@@ -33,7 +33,7 @@ static dt_status *other_epochs(const run *r, const dt_checkpoint *c)
 static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 {
     const dt_state_file *s = &c->state;
-    bool same_batch = s->epoch_step == 0 || s->n_sums == 0 || s->sum[0] == (double)s->epoch_step * (double)r->batch; /* sum[0]: examples of the epoch */
+    bool same_batch = s->epoch_step == 0 || s->n_sums == 0 || s->sum[0] == (double)(dt_run_fed(r, s->step) - dt_run_fed(r, s->step - s->epoch_step));
 
     if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step)
         return NULL;
@@ -41,6 +41,19 @@ static dt_status *same_steps(const run *r, const dt_checkpoint *c)
         return other_epochs(r, c);
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the global batch, %lld, is not what checkpoint %s was trained with", (long long)r->batch,
                               c->path), "with per_replica_batch_size the number of replicas must stay");
+}
+
+/* Workers that read apart have read other examples than another number of them would have. */
+static dt_status *same_workers(const run *r, const dt_checkpoint *c)
+{
+    const int64_t now = r->workers ? r->workers->n : 0, then = c->state.workers;
+
+    if (now == then)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "auto_shard_policy: %s divides the data among %d worker%s, and checkpoint %s was trained with %lld",
+                              dt_dataset_spec_of(r->data)->auto_shard_policy, r->strategy->hosts, r->strategy->hosts == 1 ? "" : "s", c->path,
+                              (long long)(then ? then : 1)),
+                      "put the number of workers back, or start over with --fresh; auto_shard_policy: auto allows any number");
 }
 
 /* The training data says the same as it did then: other means, another vocabulary would be another job. */
@@ -86,6 +99,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
     dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
 
     DT_TRY(same_job(r, c));
+    DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
     DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
@@ -261,7 +275,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
-        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .callback_arrays = kept,
+        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .workers = r->workers ? r->workers->n : 0, .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena), .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);

@@ -4,6 +4,7 @@
 #define DT_TRAIN_RUN_H
 
 #include "base/clock.h"
+#include "data/workers.h"
 #include "train/train.h"
 
 /* Where training stands. */
@@ -59,7 +60,8 @@ typedef struct run {
     dt_optimizer *optimizer;
     dt_dataset *data;
     bool writes;                     /* there is a directory, and this is no dry run */
-    int64_t examples, batch, steps_per_epoch;
+    int64_t examples, batch, steps_per_epoch, data_steps; /* data_steps: batches of the data until it begins again */
+    dt_workers *workers;             /* that read apart, as auto_shard_policy says; NULL: the order of one process */
     int64_t steps, epochs;           /* of this run, */
     int64_t all_steps;               /* and of the job: --steps may end a run before */
     const char *sharding;            /* how hosts share the examples, in words */
@@ -110,6 +112,8 @@ void dt_idle_tell(run *r, dt_event *e);
 void dt_run_swap(run *r, bool means);
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
+/* Examples of the first steps of training. */
+int64_t dt_run_fed(const run *r, int64_t steps);
 /* fit.steps with validation_freq, which then counts steps. */
 bool dt_run_validates_by_steps(const run *r);
 /* The step just done is one of them, and not an epoch's last: its logs are seen and written here, for good. */

@@ -18,8 +18,8 @@ static const dt_tree *given(const dt_tree *t)
 /* ---- fit ---- */
 
 struct fit {
-    int64_t epochs, steps, validation_freq, validation_steps, initial_epoch, gradient_accumulation_steps;
-    const dt_tree *callbacks, *steps_per_epoch, *class_weight;
+    int64_t epochs, steps, validation_freq, validation_steps, initial_epoch, steps_per_epoch, gradient_accumulation_steps;
+    const dt_tree *callbacks, *class_weight;
     bool has_epochs, has_steps;
 };
 
@@ -40,7 +40,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "number of batches per update; the last update of an epoch uses the remaining ones"),
     DT_TREE(struct fit, callbacks, .forms = callbacks_forms, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "number of validation batches; default: all"),
-    DT_TREE(struct fit, steps_per_epoch, .forms = dt_no_forms, .help = "not implemented yet"),
+    DT_INT(struct fit, steps_per_epoch, .min = 1, .max = 1e15, .help = "number of steps per epoch; the data continues from epoch to epoch. Default: one pass over it"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
     DT_INSTEAD("validation_split", "write dataset.validation_split"),
     DT_INSTEAD("validation_data", "write dataset.validation"),
@@ -76,13 +76,6 @@ static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class
     return NULL;
 }
 
-static dt_status *not_yet(const dt_tree *fit, const dt_tree *value, const char *key)
-{
-    if (!given(value))
-        return NULL;
-    return dt_fail(DT_E_NOT_YET, value_place(fit, key), "fit.%s is not implemented yet", key);
-}
-
 /* A misspelt key has been told already; so that it is not told twice that epochs are missing, only a faultless mapping is asked. */
 static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_place *at, bool faultless)
 {
@@ -105,9 +98,9 @@ dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt
     if (given(t) && t->kind != DT_TREE_MAP)
         return faults;
     dt_status_append(&faults, check_length(&x, t, here, !faults));
-    dt_status_append(&faults, not_yet(t, x.steps_per_epoch, "steps_per_epoch"));
     *out = (dt_fit_spec){ .epochs = x.has_epochs ? x.epochs : 0, .steps = x.has_steps ? x.steps : 0, .validation_freq = x.validation_freq,
-                          .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .accumulate = x.gradient_accumulation_steps, .at = *here };
+                          .validation_steps = x.validation_steps, .initial_epoch = x.initial_epoch, .steps_per_epoch = x.steps_per_epoch,
+                          .accumulate = x.gradient_accumulation_steps, .at = *here };
     if (out->accumulate > 1)
         out->accumulate_at = *value_place(t, "gradient_accumulation_steps");
     dt_status_append(&faults, read_class_weights(arena, x.class_weight, &out->class_weight));

@@ -18,7 +18,7 @@ void dt_run_warn(const run *r, const char *text)
 
 static int64_t last_batch(const run *r)
 {
-    int64_t rest = r->examples % r->batch;
+    int64_t rest = r->workers ? dt_workers_cut(r->workers, r->data_steps - 1, NULL) : r->examples % r->batch;
     return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
 }
 

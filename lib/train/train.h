@@ -57,6 +57,7 @@ typedef struct dt_fit_spec {
     int64_t validation_freq;     /* epochs, or steps when `steps` is given; 0: 1 */
     int64_t validation_steps;    /* batches; 0: all there are */
     int64_t initial_epoch;
+    int64_t steps_per_epoch;     /* 0: as many as the data has batches */
     int64_t accumulate;          /* batches that make one update; 0, 1: each does */
     dt_place accumulate_at;
     dt_class_weights class_weight; /* n 0: none */

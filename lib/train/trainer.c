@@ -206,8 +206,9 @@ dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *b
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
 
     dt_match_views(t->o.data, batch, step, arg);
-    dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
-    DT_TRY(dt_compiled_run(c, t->offsets, arg, t->result));
+    if (!batch->offsets)
+        dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
+    DT_TRY(dt_compiled_run(c, batch->offsets ? batch->offsets : t->offsets, arg, t->result));
     dt_tally_add(tally, t->result, batch->rows, s->n, s->v);
     s->examples += (double)batch->rows;
     if (loss)
