@@ -236,6 +236,7 @@ static inline dt_tree *parse(dt_arena *arena, const char *name, const char *text
 static inline dt_model *model_of(const char *layers, uint64_t seed)
 {
     dt_model *m = dt_alloc(sizeof *m);
+    m->refs = 1;
     m->arena = dt_arena_create();
     dt_place at = { 0 };
     ok(dt_model_read(m->arena, parse(m->arena, "layers", layers), &at, &m->spec));
