@@ -123,19 +123,18 @@ static bool same(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Keys that people try: what to write, or that it is to come. */
+/* What Keras has and dtrain does not, or has with one value only: all of it in one list at the end. */
+static bool is_later(const struct row *r)
+{
+    return r->refused && (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
+}
+
+/* Keys that people try, and what to write. */
 static void put_refused(FILE *to, const struct stretch *s)
 {
-    bool later = false;
-    for (int i = 0; i < s->n; i++)
-        if (s->at[i].refused && same(s->at[i].help, "not implemented yet")) {
-            fprintf(to, "%s`%s`", later ? ", " : "\nNot implemented yet: ", s->at[i].path + s->stem);
-            later = true;
-        }
-    fputs(later ? ".\n" : "", to);
     bool any = false;
     for (int i = 0; i < s->n; i++) {
-        if (!s->at[i].refused || same(s->at[i].help, "not implemented yet"))
+        if (!s->at[i].refused || is_later(&s->at[i]))
             continue;
         fprintf(to, "%s`%s`: ", any ? "; " : "\nRefused, with a word on what to do: ", s->at[i].path + s->stem);
         put_cell(to, s->at[i].help);
@@ -311,6 +310,34 @@ static void put_activations(FILE *to, const struct rows *all)
             fprintf(to, "\n## Activations\n\nValues of `activation`: %s.\n", all->at[i].choices);
 }
 
+/* ---- what is to come ---- */
+
+/* Dense, or a section's name. */
+static int put_owner(FILE *to, const struct row *r, const struct row *before)
+{
+    const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
+    const char *name = *r->kind ? r->kind : r->path;
+    const bool again = before && same(before->kind, r->kind) && same(before->sort, r->sort) && (*r->kind || strncmp(before->path, r->path, (size_t)n + 1) == 0);
+    return again ? fputs(", ", to) : fprintf(to, "\n- %.*s: ", n, name);
+}
+
+static void put_later(FILE *to, const struct rows *all)
+{
+    const struct row *before = NULL;
+    fputs("\n## Not here yet\n\nThese keys are refused, unless they have the value named beside them or `null`.\n", to);
+    for (int i = 0; i < all->n; i++) {
+        const struct row *r = &all->at[i];
+        if (!is_later(r))
+            continue;
+        put_owner(to, r, before);
+        fprintf(to, "`%s`", leaf(r));
+        if (*r->preset && !same(r->preset, "null"))
+            fprintf(to, " (`%s`)", r->preset);
+        before = r;
+    }
+    fputs("\n", to);
+}
+
 /* ---- the verb ---- */
 
 static void put_all(FILE *to, const struct rows *all)
@@ -338,6 +365,7 @@ static void put_all(FILE *to, const struct rows *all)
         if (same(sorts[i].sort, "repeat"))
             put_activations(to, all);
     }
+    put_later(to, all);
 }
 
 /* Of some names: for people, not as Markdown. */

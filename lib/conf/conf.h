@@ -153,6 +153,8 @@ typedef struct dt_field {
     { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "only " value_ ", the default, is implemented" }
 /* An argument of Keras that dtrain does not have yet: known, so that the message can say more than "unknown key"; null is no wish. */
 #define DT_NOT_YET(key_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
+/* The same of a key whose default may be written. */
+#define DT_NOT_YET_BUT(key_, value_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "not implemented yet" }
 #define DT_END { .kind = DT_FIELD_END }
 /* Forms: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE, .table = fields), DT_NAMED("layer"), by its sort. */
 #define DT_FORM(...) { .name = "", .kind = __VA_ARGS__ }

@@ -90,7 +90,7 @@ static const dt_field common[] = {
     DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
     DT_TREE(struct dataset, prefetch, .forms = prefetch_forms, .help = "number of batches to prepare ahead: auto or a number"),
     DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms, .help = "number of reading threads: auto (as many as needed, at most one per core) or a number"),
-    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how to divide the data among workers"),
+    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how to divide the data among workers; with all but auto, results depend on their number"),
     DT_END
 };
 

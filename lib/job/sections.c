@@ -122,12 +122,11 @@ static dt_status *read_backend(dt_job *j, const dt_tree *t)
 
 struct reproducible {
     int64_t shards;
-    bool strict;
 };
 static const dt_field reproducible_fields[] = {
     DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true,
            .help = "parts of a global batch, summed in one fixed order"),
-    DT_FLAG(struct reproducible, strict, .help = "same bits on every type of processor"),
+    DT_NOT_YET_BUT("strict", "false"),
     DT_END
 };
 
@@ -137,8 +136,6 @@ static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
     if (!t)
         return NULL;
     dt_status *faults = dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
-    if (x.strict)
-        dt_status_append(&faults, not_yet(t, "strict", "reproducible.strict"));
     j->shards = (int)x.shards;
     return faults;
 }

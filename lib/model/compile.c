@@ -8,6 +8,7 @@ struct compile {
     const dt_tree *optimizer, *precision, *loss_scale;
     dt_compile_trees by_output;
     bool auto_scale_loss;
+    const dt_tree *jit_compile;
 };
 #define BY_OUTPUT(key_, ...) { .kind = DT_FIELD_TREE, .name = #key_, .offset = offsetof(struct compile, by_output.key_), __VA_ARGS__ }
 
@@ -37,6 +38,8 @@ static const dt_field target_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIEL
 static const dt_field sample_weight_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_MAP, .forms = target_of), DT_END };
 static const dt_field weight_of[] = { DT_FORM(DT_FIELD_REAL), DT_END };
 static const dt_field loss_weights_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = weight_of), DT_FORM(DT_FIELD_LIST, .forms = weight_of), DT_END };
+static const char *const jit_words[] = { "auto", NULL };
+static const dt_field jit_forms[] = { DT_FORM(DT_FIELD_BOOL), DT_WORDS(jit_words), DT_END };
 static const dt_field precision_forms[] = { DT_WORDS(dt_policies), DT_END };
 static const dt_field loss_scale_forms[] = {
     DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_FORM(DT_FIELD_TABLE, .table = loss_scale_fields), DT_END
@@ -54,9 +57,9 @@ static const dt_field fields[] = {
     BY_OUTPUT(sample_weight, .forms = sample_weight_forms,
               .help = "data element with sample weights; with several outputs {OUTPUT: ELEMENT}, or one for all"),
     BY_OUTPUT(weighted_metrics, .forms = metrics_forms, .help = "metrics weighted by sample_weight and fit.class_weight"),
-    DT_NOT_YET("run_eagerly"),
-    DT_NOT_YET("steps_per_execution"),
-    DT_NOT_YET("jit_compile"),
+    DT_NOT_YET_BUT("run_eagerly", "false"),
+    DT_NOT_YET_BUT("steps_per_execution", "1"),
+    DT_TREE(struct compile, jit_compile, .forms = jit_forms, .help = "accepted, without effect: every step is compiled"),
     DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "for mixed_float16: dynamic loss scaling"),
     DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms, .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: 2000}, or a fixed number"),
     DT_END
@@ -155,6 +158,14 @@ static dt_status *read_optimizer(dt_arena *arena, const dt_tree *t, const dt_mod
     return check_excluded(out, m);
 }
 
+static dt_status *check_jit(const dt_tree *t)
+{
+    bool any;
+    if (!t || t->kind == DT_TREE_NULL || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
+        return NULL;
+    return dt_tree_bool(t, "jit_compile", &any);
+}
+
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out)
 {
     struct compile c = { 0 };
@@ -165,6 +176,7 @@ dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at
         dt_status_append(&s, read_optimizer(arena, c.optimizer, model, out));
     dt_status_append(&s, dt_compile_read_losses(arena, &c.by_output, &outputs, out));
     dt_status_append(&s, dt_compile_read_metrics(arena, &c.by_output, &outputs, out));
+    dt_status_append(&s, check_jit(c.jit_compile));
     dt_status_append(&s, read_precision(c.precision, out));
     dt_status_append(&s, read_loss_scale(arena, &c, at, out));
     return s;

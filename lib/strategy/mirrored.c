@@ -9,13 +9,17 @@ struct mirrored {
     const dt_tree *devices;
     int64_t replicas;
     bool has_replicas;
+    int cross_device_ops;
 };
+
+/* TensorFlow's. Replicas of one process are summed in one place, in one order. */
+static const char *const ways_to_sum[] = { "ReductionToOneDevice", "HierarchicalCopyAllReduce", "NcclAllReduce", NULL };
 
 static const dt_field fields[] = {
     DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
-    DT_INSTEAD("cross_device_ops", "not implemented yet"),
+    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted, without effect: replicas of one process are summed in one order"),
     DT_END
 };
 

@@ -35,13 +35,12 @@ enum {
 
 struct common {
     const dt_tree *type;
-    bool verify_replicas;
 };
 
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
     DT_TREE(struct common, type, .forms = type_forms, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
-    DT_FLAG(struct common, verify_replicas, .help = "keep a real copy of the weights on each replica, and compare them"),
+    DT_NOT_YET_BUT("verify_replicas", "false"),
     DT_END
 };
 
@@ -138,7 +137,6 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
 {
     const size_t base = aligned(sizeof(struct common));
     char *both = dt_arena_alloc(arena, base + row->kind.size);
-    const struct common *first = (const void *)both;
     table *all = dt_arena_new(arena, table);
 
     out->row = row;
@@ -146,8 +144,6 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
     add_table(all, row->kind.fields, base, true);
     refuse_others(arena, all);
     dt_status *faults = dt_fields_read(arena, all->field, t, &t->at, "strategy", both);
-    if (first->verify_replicas)
-        dt_status_append(&faults, dt_fail(DT_E_NOT_YET, dt_value_place(t, "verify_replicas"), "verify_replicas is not implemented yet"));
     if (!faults && row->read)
         faults = row->read(arena, both + base, t, out);
     return faults;

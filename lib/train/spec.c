@@ -41,6 +41,7 @@ static const dt_field fit_fields[] = {
     DT_TREE(struct fit, callbacks, .forms = callbacks_forms, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "number of validation batches; default: all"),
     DT_INT(struct fit, steps_per_epoch, .min = 1, .max = 1e15, .help = "number of steps per epoch; the data continues from epoch to epoch. Default: one pass over it"),
+    DT_INSTEAD("max_steps", "write 'steps'"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
     DT_INSTEAD("validation_split", "write dataset.validation_split"),
     DT_INSTEAD("validation_data", "write dataset.validation"),
