@@ -134,6 +134,7 @@ API_NUMBERS(count, int, 2, 1, 0, -1, INT_MIN) /* of arrays that have at least tw
         static const int of[] = { 0, 1, 2, 3, 6, -1, INT_MAX }; \
         return (type)of[s->choose(s, k, sizeof of / sizeof *of)]; \
     }
+API_ENUM(dt_loss_average)
 API_ENUM(dt_reduce_op)
 API_ENUM(dt_write)
 API_ENUM(dt_scatter)
