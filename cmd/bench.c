@@ -28,19 +28,19 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     TEXT(struct bench, simulator, "simulator", "ROWS.json", "predict published steps, operations and estimates, and compare"),
-    TEXT(struct bench, configs, "configs", "DIR", "where the jobs of published models are, if not in configs/published"),
-    FLAG(struct bench, json, "json", "print one JSON object a row"),
+    TEXT(struct bench, configs, "configs", "DIR", "directory of the published models' jobs; default: configs/published"),
+    FLAG(struct bench, json, "json", "print one JSON object per row"),
     OPTIONS_END
 };
 const struct verb verb_bench = {
     .name = "bench",
     .group = "Other",
-    .line = "how well the simulator predicts what others have published",
+    .line = "compare the simulator with published measurements",
     .operands = "",
     .examples = "  dtrain bench --simulator rows.json           predicted, published, error; median and worst of each kind\n"
-                "  dtrain bench --simulator rows.json --json    the same, a line a row\n",
-    .more = "A row that does not say enough to be planned is listed with what is missing, and in JSON has \"predicted\": null.\n"
-            "docs/simulator.md says what the kinds of rows are, and which errors to expect.\n",
+                "  dtrain bench --simulator rows.json --json    one JSON object per row\n",
+    .more = "A row without enough information for a prediction is listed with what is missing; in JSON, its \"predicted\" is\n"
+            "null. docs/simulator.md describes the kinds of rows and the errors to expect.\n",
     .options = options,
     .size = sizeof(struct bench),
     .run = run,

@@ -32,13 +32,13 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct ckpt_convert, output, "output", "FILE", "where to; .npz or .safetensors says what", .letter = 'o'),
+    TEXT(struct ckpt_convert, output, "output", "FILE", "output file; .npz or .safetensors selects the format", .letter = 'o'),
     OPTIONS_END
 };
 const struct verb verb_ckpt_convert = {
     .name = "ckpt convert",
     .group = "Other",
-    .line = "a checkpoint's weights, or a file of them, as safetensors or NPZ",
+    .line = "convert the weights of a checkpoint or file to safetensors or NPZ",
     .operands = "RUN|CKPT|FILE",
     .examples = "  dtrain ckpt convert runs/quickstart -o weights.npz\n  dtrain ckpt convert weights.npz -o weights.safetensors\n",
     .options = options,

@@ -43,19 +43,20 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct ckpt_diff, within, "within", "NUMBER", "differences of values up to NUMBER are none; not given: every bit counts"),
-    FLAG(struct ckpt_diff, json, "json", "print JSON lines, one a tensor that differs"),
+    TEXT(struct ckpt_diff, within, "within", "NUMBER", "ignore differences up to NUMBER; default: compare every bit"),
+    FLAG(struct ckpt_diff, json, "json", "print one JSON object per tensor that differs"),
     OPTIONS_END
 };
 const struct verb verb_ckpt_diff = {
     .name = "ckpt diff",
     .group = "Inspect",
-    .line = "how far two checkpoints are apart, tensor by tensor",
+    .line = "compare two checkpoints, tensor by tensor",
     .operands = "RUN|CKPT|FILE RUN|CKPT|FILE",
     .examples = "  dtrain ckpt diff runs/a runs/b                            their newest checkpoints\n"
                 "  dtrain ckpt diff runs/a/ckpt/step-00000157 runs/a --json\n"
                 "  dtrain ckpt diff a.safetensors b.npz --within 1e-6\n",
-    .more = "Exit code 0: no difference; 80: there is one; 65: one of them is damaged. Optimizers' tensors are compared where both have them.\n",
+    .more = "Exit codes: 0 no difference, 80 a difference, 65 a checkpoint is damaged. Tensors of the optimizer are compared\n"
+            "if both checkpoints have them.\n",
     .options = options,
     .size = sizeof(struct ckpt_diff),
     .run = run,

@@ -30,7 +30,7 @@ static const struct option options[] = {
 const struct verb verb_ckpt_inspect = {
     .name = "ckpt inspect",
     .group = "Inspect",
-    .line = "what lies in a checkpoint: its state, each tensor with shape, range, norm",
+    .line = "show a checkpoint: its state, and shape, range and norm of each tensor",
     .operands = "RUN|CKPT|FILE...",
     .examples = "  dtrain ckpt inspect runs/quickstart                       the newest checkpoint of a run\n"
                 "  dtrain ckpt inspect runs/a/ckpt/step-00000295 --json\n"

@@ -24,16 +24,17 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    FLAG(struct ckpt_ls, json, "json", "print JSON lines, one a checkpoint"),
+    FLAG(struct ckpt_ls, json, "json", "print one JSON object per checkpoint"),
     OPTIONS_END
 };
 const struct verb verb_ckpt_ls = {
     .name = "ckpt ls",
     .group = "Inspect",
-    .line = "the checkpoints of a run: step, when, size, weights' SHA-256, metrics",
+    .line = "list the checkpoints of runs: step, time, size, SHA-256 of the weights, metrics",
     .operands = "RUN...",
     .examples = "  dtrain ckpt ls runs/quickstart\n  dtrain ckpt ls runs/* --json\n",
-    .more = "Oldest first. Checksums are not looked at, which `dtrain ckpt verify` does; what cannot be read at all is listed as damaged.\n",
+    .more = "Oldest first. Checksums are not verified (`dtrain ckpt verify` does that); a checkpoint that cannot be read is\n"
+            "listed as damaged.\n",
     .options = options,
     .size = sizeof(struct ckpt_ls),
     .run = run,

@@ -89,8 +89,8 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    INTEGER(struct ckpt_verify, replay, "replay", "N", "train the last N steps of a JOB's run again, or some more, and compare all bits", .min = 1),
-    FLAG(struct ckpt_verify, json, "json", "print JSON lines, one a checkpoint that is whole"),
+    INTEGER(struct ckpt_verify, replay, "replay", "N", "repeat at least the last N steps of a JOB's run and compare every bit", .min = 1),
+    FLAG(struct ckpt_verify, json, "json", "print one JSON object per valid checkpoint"),
     COMPUTE_OPTIONS(struct ckpt_verify),
     PLACE_OPTIONS(struct ckpt_verify),
     OPTIONS_END
@@ -98,16 +98,19 @@ static const struct option options[] = {
 const struct verb verb_ckpt_verify = {
     .name = "ckpt verify",
     .group = "Inspect",
-    .line = "whether checkpoints are whole: checksums, headers, the weights' SHA-256",
+    .line = "verify checkpoints: checksums, headers, SHA-256 of the weights",
     .operands = "RUN|CKPT|FILE... | JOB [key.path=value...]",
     .examples = "  dtrain ckpt verify runs/quickstart                        every checkpoint of a run\n"
                 "  dtrain ckpt verify weights.safetensors weights.npz\n"
-                "  dtrain ckpt verify --replay 20 job.yaml                   the newest checkpoint of output.dir, trained again\n"
-                "  dtrain ckpt verify --replay 20 job.yaml strategy.replicas=4      by other replicas: the same bits\n",
-    .more = "Exit code 65 if any is cut, altered or another run's; the messages name file and place.\n\n"
-            "--replay begins at the newest checkpoint that lies N steps or more before the newest one, else where training began, and goes on to the\n"
-            "newest one in a directory below TMPDIR, which is removed. 80 if a weight, a slot or what a callback keeps has other bits: the data changed,\n"
-            "or another library of kernels computes, or this machine or the one before computed wrong. 75 if a signal stopped it: nothing was compared.\n",
+                "  dtrain ckpt verify --replay 20 job.yaml                   repeat the last 20 steps and compare\n"
+                "  dtrain ckpt verify --replay 20 job.yaml strategy.replicas=4      the same with 4 replicas\n",
+    .more = "Exits with 65 if a checkpoint is truncated, altered or of another run; the messages name the file and what is\n"
+            "wrong in it.\n\n"
+            "--replay starts at the newest checkpoint that is at least N steps older than the newest one, or at the beginning\n"
+            "of training, and trains up to the newest one in a temporary directory below TMPDIR. It exits with 80 if a\n"
+            "weight, an optimizer slot or the state of a callback has different bits: the data has changed, another kernel\n"
+            "library was used, or one of the machines computed wrongly. It exits with 75 if a signal stopped it before the\n"
+            "comparison.\n",
     .options = options,
     .size = sizeof(struct ckpt_verify),
     .run = run,

@@ -55,9 +55,9 @@ static const struct option options[] = {OPTIONS_END};
 const struct verb verb_completions = {
     .name = "completions",
     .group = "Other",
-    .line = "print a shell's completions: verbs, options, values, keys of jobs",
+    .line = "print a completion script for verbs, options, values and keys of jobs",
     .operands = "bash|zsh|fish",
-    .examples = "  source <(dtrain completions bash)          in this shell; 'make install' puts all three where shells look\n"
+    .examples = "  source <(dtrain completions bash)          in this shell; 'make install' installs all three\n"
                 "  dtrain completions zsh > ~/.zfunc/_dtrain\n"
                 "  dtrain completions fish > ~/.config/fish/completions/dtrain.fish\n",
     .options = options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config diff: what two jobs, or a job and a run, say otherwise. */
+/* dtrain config diff: how two jobs, or a job and a run, differ. */
 #include <sys/stat.h>
 
 #include "verb.h"
@@ -60,12 +60,13 @@ static const struct option options[] = {
 const struct verb verb_config_diff = {
     .name = "config diff",
     .group = "Inspect",
-    .line = "what two jobs, or a job and a run, say otherwise",
+    .line = "show how two jobs, or a job and a run, differ",
     .operands = "JOB JOB|RUN [key.path=value...]",
-    .examples = "  dtrain config diff a.yaml b.yaml               resolved, key by key\n"
-                "  dtrain config diff a.yaml a.yaml seed=7        what overrides of the second change\n"
-                "  dtrain config diff a.yaml runs/a               what changed since the run's newest checkpoint\n",
-    .more = "'-' is the first, '+' the second. Nothing is printed where both say the same; the exit code is 0 either way.\n",
+    .examples = "  dtrain config diff a.yaml b.yaml               compare key by key, after extends and substitutions\n"
+                "  dtrain config diff a.yaml a.yaml seed=7        what the overrides change\n"
+                "  dtrain config diff a.yaml runs/a               what changed since the newest checkpoint of the run\n",
+    .more = "Lines with '-' are from the first, lines with '+' from the second. Prints nothing if there is no difference; the\n"
+            "exit code is 0 either way.\n",
     .options = options,
     .size = sizeof(struct config_diff),
     .run = run,

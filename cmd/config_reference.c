@@ -409,11 +409,11 @@ static const struct option options[] = {OPTIONS_END};
 const struct verb verb_config_reference = {
     .name = "config reference",
     .group = "Inspect",
-    .line = "print the reference of job files as Markdown: every key, layer, optimizer, loss, ...",
+    .line = "print the reference of job files (every key, layer, optimizer, loss, ...) as Markdown",
     .operands = "[NAME...]",
     .examples = "  dtrain config reference > docs/job-file.md\n"
                 "  dtrain config reference Dense Adam        the keys of a layer, of an optimizer\n",
-    .more = "Made of the tables that job files are read by, as manual pages (dtrain-job.5) and the schema are.\n",
+    .more = "Generated from the tables that dtrain reads job files with, like the manual page dtrain-job(5) and the schema.\n",
     .options = options,
     .size = sizeof(struct config_reference),
     .run = run,

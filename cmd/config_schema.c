@@ -20,9 +20,8 @@ const struct verb verb_config_schema = {
     .line = "print a JSON Schema of job files, for editors",
     .operands = "",
     .examples = "  dtrain config schema > dtrain.schema.json\n",
-    .more = "JSON Schema 2020-12, made of the tables that job files are read by. A job file whose first line is\n"
-            "    # yaml-language-server: $schema=dtrain.schema.json\n"
-            "is completed, explained and checked by editors that use the YAML language server (VS Code, Neovim, Emacs, ...).\n",
+    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. To get completion, explanations and checks in editors that use the YAML language server (VS Code, Neovim, Emacs, ...), begin a job with\n"
+            "    # yaml-language-server: $schema=dtrain.schema.json\n",
     .options = options,
     .size = sizeof(struct config_schema),
     .run = run,

@@ -26,14 +26,14 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    FLAG(struct config_show, origin, "origin", "say where each value comes from: file and line, override, default"),
+    FLAG(struct config_show, origin, "origin", "show where each value comes from: file and line, override or default"),
     PLACE_OPTIONS(struct config_show),
     OPTIONS_END
 };
 const struct verb verb_config_show = {
     .name = "config show",
     .group = "Inspect",
-    .line = "a job after extends, overrides and substitutions",
+    .line = "print a job after extends, overrides and substitutions",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain config show job.yaml                            as a job file, with defaults\n"
                 "  dtrain config show --origin job.yaml fit.epochs=3      and where each value comes from\n",

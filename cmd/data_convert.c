@@ -61,9 +61,9 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct data_convert, output, "output", "FILE", "what to write; its end is the format: .npy .npz .idx .csv .tfrecord", .letter = 'o'),
-    INTEGER(struct data_convert, shards, "shards", "N", "write records as a set of N files, NAME-00000-of-0000N", .fallback = 1, .min = 1, .max = 100000),
-    FLAG(struct data_convert, mapped, "mapped", "of a job: what the model gets, after `map`; else examples are written as they are stored"),
+    TEXT(struct data_convert, output, "output", "FILE", "output file; its suffix selects the format: .npy .npz .idx .csv .tfrecord", .letter = 'o'),
+    INTEGER(struct data_convert, shards, "shards", "N", "write records into N files, NAME-00000-of-0000N", .fallback = 1, .min = 1, .max = 100000),
+    FLAG(struct data_convert, mapped, "mapped", "with a job: write what the model gets, after `map`, instead of the stored examples"),
     DATA_OPTIONS(struct data_convert),
     OPTIONS_END
 };
@@ -77,10 +77,11 @@ const struct verb verb_data_convert = {
                 "  dtrain data convert train.npz -o 'train-{element}.npy'\n"
                 "  dtrain data convert job.yaml --split validation -o validation.csv\n"
                 "  dtrain data convert job.yaml -o train.npz --mapped     what the model gets, after `map`\n",
-    .more = "Of a job examples are written as they are stored, so that the job reads what is written as it reads its own files, in predict too.\n"
-            "Values keep their dtype where the format has it: tf.Example has int64, float32 and bytes; IDX no int64. A file appears under its name\n"
-            "when it is complete. CSV numbers are the shortest that read back as the same; nan and inf are these words, which pandas reads and a\n"
-            "job refuses. Of files by themselves it is said what could not be taken as it is, such as texts, which become numbers.\n",
+    .more = "Examples of a job are written as they are stored, so that the job (and predict) can read the new files instead\n"
+            "of its own. Values keep their dtype if the format supports it: tf.Example has int64, float32 and bytes; IDX has\n"
+            "no int64. A file appears under its name only when it is complete. Numbers in CSV are the shortest decimals that\n"
+            "read back as the same value; nan and inf are written as these words, which pandas reads and a job refuses. For\n"
+            "plain files, the output reports what had to be changed, such as texts that became numbers.\n",
     .options = options,
     .size = sizeof(struct data_convert),
     .run = run,

@@ -29,14 +29,15 @@ static const struct option options[] = {
 const struct verb verb_data_inspect = {
     .name = "data inspect",
     .group = "Inspect",
-    .line = "look at data: elements, their types, shapes and ranges, a few examples",
+    .line = "show elements of data: types, shapes, ranges and examples",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data inspect job.yaml            what the model gets, after `map`\n"
-                "  dtrain data inspect train.csv           a file by itself: csv, npy, npz, idx, tfrecord, by its contents\n"
-                "  dtrain data inspect slides/train        a folder of pictures, a folder a class: how many, their sizes, broken ones\n"
+                "  dtrain data inspect train.csv           a file (csv, npy, npz, idx, tfrecord, detected by content)\n"
+                "  dtrain data inspect slides/train        a folder of class folders: counts, sizes, broken pictures\n"
                 "  dtrain data inspect image=train-images-idx3-ubyte label=train-labels-idx1-ubyte --json\n",
-    .more = "All values are read once. Of a file by itself, elements are what it has: arrays, columns, features. Columns of texts are numbers by their\n"
-            "places in a vocabulary, empty fields and lists of several lengths are filled with 0; both are said.\n",
+    .more = "Reads all values once. For a plain file, the elements are its arrays, columns or features. Text columns are\n"
+            "shown as indices into a vocabulary; empty fields and lists of different lengths are filled with 0. The output\n"
+            "says so in both cases.\n",
     .options = options,
     .size = sizeof(struct data_inspect),
     .run = run,

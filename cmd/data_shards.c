@@ -25,20 +25,21 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    INTEGER(struct data_shards, workers, "workers", "N", "so many workers share the data", .letter = 'w', .fallback = 2, .min = 1, .max = 65536),
-    CHOICE(struct data_shards, policy, "policy", "POLICY", policies, "auto-shard policy; job: what the job says, or auto"),
+    INTEGER(struct data_shards, workers, "workers", "N", "number of workers", .letter = 'w', .fallback = 2, .min = 1, .max = 65536),
+    CHOICE(struct data_shards, policy, "policy", "POLICY", policies, "auto-shard policy; job: the job's own, else auto"),
     DATA_OPTIONS(struct data_shards),
     OPTIONS_END
 };
 const struct verb verb_data_shards = {
     .name = "data shards",
     .group = "Inspect",
-    .line = "who reads what: data distributed to workers, and whether each example is read once",
+    .line = "show which worker reads which examples, and check that each is read once",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
     .examples = "  dtrain data shards job.yaml --workers 4\n"
                 "  dtrain data shards train-*.tfrecord --workers 4 --policy file\n",
-    .more = "Examples are numbered as the files have them, distributed as tf.data's auto-sharding does it, in the job's global batches, and every\n"
-            "worker's share is run through. Shards that overlap although the policy forbids it are an error, exit 70.\n",
+    .more = "Examples have the numbers that they have in the files. They are distributed like tf.data's auto-sharding does\n"
+            "it, in the global batches of the job, and the share of every worker is read. Shards that overlap although the\n"
+            "policy forbids it are an error (exit code 70).\n",
     .options = options,
     .size = sizeof(struct data_shards),
     .run = run,

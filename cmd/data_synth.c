@@ -31,13 +31,13 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     TEXT(struct data_synth, output, "output", "DIR", "the directory to write to; it is created", .letter = 'o'),
-    UNSIGNED(struct data_synth, seed, "seed", "N", "another seed draws other examples (default 0)"),
+    UNSIGNED(struct data_synth, seed, "seed", "N", "another seed gives other examples (default 0)"),
     OPTIONS_END
 };
 const struct verb verb_data_synth = {
     .name = "data synth",
     .group = "Inspect",
-    .line = "draw sample data: the same files for the same seed",
+    .line = "generate sample data; the same seed gives the same files",
     .operands = "digits|text",
     .examples = "  dtrain data synth digits -o build/digits\n"
                 "  dtrain data synth text -o build/text\n",

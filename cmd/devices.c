@@ -24,12 +24,13 @@ static const struct option options[] = {
 const struct verb verb_devices = {
     .name = "devices",
     .group = "Inspect",
-    .line = "back ends, devices and kernel libraries that were found, and why others were not",
+    .line = "list back ends, devices and kernel libraries, and why others are not available",
     .operands = "",
-    .examples = "  dtrain devices\n  dtrain devices --json\n  DTRAIN_INSTRUCTIONS=avx2 dtrain devices     as if the processor had no more\n",
-    .more = "Our own loops are compiled for several instruction sets; the best that the processor has is taken. DTRAIN_INSTRUCTIONS=base, avx2 or\n"
-            "avx512, for every verb and every program on the library, takes it for one without more: loops and kernel libraries keep to that.\n"
-            "The loops give the same bits with every set; the libraries' matrix products and convolutions do not.\n",
+    .examples = "  dtrain devices\n  dtrain devices --json\n  DTRAIN_INSTRUCTIONS=avx2 dtrain devices     act as if the processor had only AVX2\n",
+    .more = "dtrain's own loops are compiled for several instruction sets and use the best one that the processor has.\n"
+            "DTRAIN_INSTRUCTIONS=base, avx2 or avx512 limits dtrain and the kernel libraries to that set, for every verb and\n"
+            "for programs that use the library. The loops give the same bits with every set; matrix products and convolutions\n"
+            "of the libraries do not.\n",
     .options = options,
     .size = sizeof(struct devices),
     .run = run,

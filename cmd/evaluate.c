@@ -57,9 +57,9 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; not given: the newest below output.dir"),
-    CHOICE(struct evaluate, split, "split", "PART", splits, "the part of the data"),
-    INTEGER(struct evaluate, steps, "steps", "N", "only the first N batches of it", .min = 1),
+    TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; default: the newest in output.dir"),
+    CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
+    INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
@@ -69,12 +69,12 @@ static const struct option options[] = {
 const struct verb verb_evaluate = {
     .name = "evaluate",
     .group = "Train",
-    .line = "the metrics of a checkpoint, each example counted once",
+    .line = "compute the metrics of a checkpoint",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"
-                "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       a certain one\n"
+                "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
                 "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
-                "  dtrain evaluate job.yaml --steps 10                             a first look: ten batches\n",
+                "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n",
     .options = options,
     .size = sizeof(struct evaluate),
     .run = run,

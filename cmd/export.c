@@ -74,10 +74,10 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct export, output, "output", "FILE", "where to", .letter = 'o'),
-    CHOICE(struct export, format, "to", "FORMAT", formats, "what to write; suffix: what FILE ends in says it"),
-    TEXT(struct export, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; not given: the newest below output.dir"),
-    FLAG(struct export, without_map, "without-map", "ONNX inputs are the model's own; else they are raw, and `map` is in the graph"),
+    TEXT(struct export, output, "output", "FILE", "output file", .letter = 'o'),
+    CHOICE(struct export, format, "to", "FORMAT", formats, "format; suffix: by the suffix of FILE"),
+    TEXT(struct export, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
+    FLAG(struct export, without_map, "without-map", "leave `map` out of the ONNX graph, so that its inputs are those of the model"),
     COMPUTE_OPTIONS(struct export),
     PLACE_OPTIONS(struct export),
     OPTIONS_END
@@ -85,10 +85,10 @@ static const struct option options[] = {
 const struct verb verb_export = {
     .name = "export",
     .group = "Other",
-    .line = "write a trained model for other programs: ONNX, safetensors, NPZ",
+    .line = "export a trained model as ONNX, safetensors or NPZ",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain export job.yaml -o model.onnx                  for ONNX Runtime and others, fed with raw examples\n"
-                "  dtrain export job.yaml -o weights.safetensors         the weights, by Keras' paths\n"
+    .examples = "  dtrain export job.yaml -o model.onnx                  takes raw examples, for ONNX Runtime and others\n"
+                "  dtrain export job.yaml -o weights.safetensors         the weights, with Keras' names\n"
                 "  dtrain export job.yaml --to npz -o w.npz --ckpt runs/a/ckpt/step-00000295\n",
     .options = options,
     .size = sizeof(struct export),

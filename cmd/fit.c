@@ -157,16 +157,16 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or its path; not given: as the job says",
+    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or its path; default: the job's checkpoint.resume",
          .once = true, .words = "auto never must"),
-    FLAG(struct fit, fresh, "fresh", "the same as --resume never: old checkpoints and history go once a new checkpoint is saved", .once = true),
-    INTEGER(struct fit, steps, "steps", "N", "stop after N steps in all, saved", .min = 1),
-    SECONDS(struct fit, time, "time", "TIME", "after so long (90s, 55m, 1h30m) save, stop after the step at hand, and exit with 75"),
+    FLAG(struct fit, fresh, "fresh", "same as --resume never: delete old checkpoints and history once a new checkpoint is saved", .once = true),
+    INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total", .min = 1),
+    SECONDS(struct fit, time, "time", "TIME", "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
-    LIST(struct fit, inject, "inject", "FAULT", "rehearse kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
+    LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),
-    FLAG(struct fit, json, "json", "print JSON lines, one an event"),
-    FLAG(struct fit, every_step, "every-step", "with --json: every step, not about two a second"),
+    FLAG(struct fit, json, "json", "print one JSON object per event"),
+    FLAG(struct fit, every_step, "every-step", "with --json: print every step, not about two per second"),
     COMPUTE_OPTIONS(struct fit),
     PLACE_OPTIONS(struct fit),
     OPTIONS_END
@@ -177,11 +177,11 @@ const struct verb verb_fit = {
     .line = "train a job, evaluate it, save checkpoints",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain fit job.yaml                                     train; run it again to resume\n"
-                "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    with other values than the file's\n"
-                "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       a gate for CI: 80 if it is worse\n"
-                "  dtrain fit job.yaml --time 55m                          stop in time with 75; run it again to resume\n"
-                "  dtrain fit job.yaml -n                                  all checks, no training\n"
-                "  dtrain fit job.yaml --inject kill:core=5@step=120       what a core that stops would do to it\n"
+                "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    override keys of the file\n"
+                "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       quality gate for CI: exit 80 if not met\n"
+                "  dtrain fit job.yaml --time 55m                          save and exit with 75 after 55 minutes; run it again to resume\n"
+                "  dtrain fit job.yaml -n                                  check and compile, but do not train\n"
+                "  dtrain fit job.yaml --inject kill:core=5@step=120       rehearse the failure of a core\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
             "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is a time limit, and stops as SIGTERM does.\n"

@@ -166,7 +166,7 @@ static const struct option options[] = {OPTIONS_END};
 const struct verb verb_help = {
     .name = "help",
     .group = "Other",
-    .line = "show what a verb does, or the keys of a layer, optimizer, loss, ...",
+    .line = "show help for a verb, or the keys of a layer, optimizer, loss, ...",
     .operands = "[VERB|NAME]",
     .examples = "  dtrain help fit       options and examples of a verb\n"
                 "  dtrain help Dense     keys of a layer, optimizer, loss, metric, callback or step of map\n",

@@ -38,7 +38,7 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    CHOICE(struct lower, stage, "stage", "STAGE", stages, "how far", .fallback = PROGRAM),
+    CHOICE(struct lower, stage, "stage", "STAGE", stages, "which stage", .fallback = PROGRAM),
     COMPUTE_OPTIONS(struct lower),
     PLACE_OPTIONS(struct lower),
     OPTIONS_END
@@ -46,12 +46,12 @@ static const struct option options[] = {
 const struct verb verb_lower = {
     .name = "lower",
     .group = "Inspect",
-    .line = "print what the compiler made of a job",
+    .line = "print a job as the compiler sees it, stage by stage",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain lower job.yaml                      the program with its collectives\n"
-                "  dtrain lower job.yaml --stage graph        one replica's step, as the model says it\n"
-                "  dtrain lower job.yaml --stage executable   segments and buffers of this machine\n"
-                "  dtrain lower job.yaml --stage stablehlo    what each core does in a step, for XLA's compilers\n",
+                "  dtrain lower job.yaml --stage graph        the step of one replica, as the model defines it\n"
+                "  dtrain lower job.yaml --stage executable   segments and buffers on this machine\n"
+                "  dtrain lower job.yaml --stage stablehlo    the step of each core, for XLA's compilers\n",
     .options = options,
     .size = sizeof(struct lower),
     .run = run,

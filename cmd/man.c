@@ -333,13 +333,13 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    FLAG(struct man, list, "list", "name all pages"),
+    FLAG(struct man, list, "list", "list all pages"),
     OPTIONS_END
 };
 const struct verb verb_man = {
     .name = "man",
     .group = "Other",
-    .line = "print a manual page in roff: of the program, a verb, job files",
+    .line = "print a manual page of the program, a verb or job files",
     .operands = "[PAGE]",
     .examples = "  dtrain man dtrain-fit.1 | man -l -\n  dtrain man dtrain-job.5 | man -l -      every key of a job\n  dtrain man --list\n",
     .options = options,

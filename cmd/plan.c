@@ -139,13 +139,13 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    MAYBE(struct plan, tpu, "tpu", "TYPE", "on that slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
-    LIST(struct plan, what_if, "what-if", "KEY=VALUE", "one more column, with that override"),
-    TEXT(struct plan, budget, "budget", "SIZE", "memory of a device that may be used: 16GiB"),
-    FLAG(struct plan, search, "search", "try replicas x logical devices x batch x rematerialisation x over_replicas"),
+    MAYBE(struct plan, tpu, "tpu", "TYPE", "use this slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
+    LIST(struct plan, what_if, "what-if", "KEY=VALUE", "add a column with this override"),
+    TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
+    FLAG(struct plan, search, "search", "try replicas x logical devices x batch x rematerialization x over_replicas"),
     FLAG(struct plan, json, "json", "print one JSON object"),
-    TEXT(struct plan, svg, "svg", "FILE", "draw memory, the step on the clock and layers into FILE; - is standard output"),
-    TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "compile the step with the libtpu.so at PATH, too, and compare"),
+    TEXT(struct plan, svg, "svg", "FILE", "write a drawing of memory, time and layers; -: standard output"),
+    TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "also compile the step with the libtpu.so at PATH and compare"),
     COMPUTE_OPTIONS(struct plan),
     PLACE_OPTIONS(struct plan),
     OPTIONS_END
@@ -153,15 +153,16 @@ static const struct option options[] = {
 const struct verb verb_plan = {
     .name = "plan",
     .group = "Check",
-    .line = "memory, time and traffic of a job on its slice, without training",
+    .line = "report memory, time and traffic of a job without training it",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain plan job.yaml                                    bytes of a device by kind, the time of a step and its parts\n"
+    .examples = "  dtrain plan job.yaml                                    memory per device, time per step and its parts\n"
                 "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
                 "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
                 "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
-                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    beside the real compiler\n",
-    .more = "It exits with 78 when the job does not fit, as fit would; with --search, when no shape does. Times are a model's: docs/simulator.md says how well it predicts.\n"
-            "A job without a slice is planned for this machine: memory as fit announces it, and times from training for about a second; nothing is written.\n",
+                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real compiler\n",
+    .more = "Exits with 78 if the job does not fit, as fit would; with --search, if no shape fits. Times are estimates;\n"
+            "docs/simulator.md reports how accurate they are. A job without a slice is planned for this machine: memory as\n"
+            "fit announces it, and times measured by training for about a second. Nothing is written.\n",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

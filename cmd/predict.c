@@ -109,12 +109,12 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct predict, output, "output", "FILE", "where to, .csv, .npy, .npz or .jsonl; - or not given: standard output", .letter = 'o'),
-    CHOICE(struct predict, format, "format", "FORM", formats, "how rows are written; auto: as FILE ends, csv to standard output"),
-    TEXT(struct predict, input, "input", "FILE", "examples in place of the job's data: a file, a folder of pictures (or of folders of them), or - for standard input"),
-    INTEGER(struct predict, top, "top", "K", "only the K largest values of a row: the likeliest classes", .min = 1, .max = 1 << 20),
-    TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; not given: the newest below output.dir"),
-    CHOICE(struct predict, split, "split", "PART", splits, "the part of the job's data"),
+    TEXT(struct predict, output, "output", "FILE", "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
+    CHOICE(struct predict, format, "format", "FORM", formats, "output format; auto: by the end of FILE, csv for standard output"),
+    TEXT(struct predict, input, "input", "FILE", "predict these examples instead of the job's data: a file, a folder of pictures (or of class folders), or - for standard input"),
+    INTEGER(struct predict, top, "top", "K", "write only the K largest values of each row, the most likely classes", .min = 1, .max = 1 << 20),
+    TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
+    CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
     COMPUTE_OPTIONS(struct predict),
     PLACE_OPTIONS(struct predict),
     OPTIONS_END
@@ -122,23 +122,25 @@ static const struct option options[] = {
 const struct verb verb_predict = {
     .name = "predict",
     .group = "Train",
-    .line = "write predictions",
+    .line = "write the outputs of a model",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain predict job.yaml                               of the validation data, by the newest checkpoint, as CSV\n"
-                "  dtrain predict job.yaml --input x.npy -o y.npy        of a file, row by row\n"
-                "  dtrain predict job.yaml --input cat.png --top 3       the three likeliest classes\n"
-                "  ... | dtrain predict job.yaml --input - --format jsonl | ...      rows are answered as they come\n",
-    .more = "What FILE is, its content says: NPY, NPZ, IDX, CSV, JSON lines, TFRecord of tf.Examples, PNG, JPEG, compressed by gzip or not.\n"
-            "Rows go through the job's `map`. Of CSV and TFRecord the columns and features are those of the job's `dataset.element`, labels may be missing;\n"
-            "else a record's numbers are the inputs' values in order; a first record of CSV without any number is a header. JSON lines are\n"
-            "{\"INPUT\": [...]} or [...]. The job needs no `compile` and no `fit`.\n\n"
-            "CSV has a header OUTPUT_0, OUTPUT_1, ..., a JSON line is {\"OUTPUT\": [...]}. Where the loss is one of classes (or, without `compile`,\n"
-            "the last activation is softmax or sigmoid) they hold probabilities, also of a model that gives logits; a single sigmoid has two: of class 0\n"
-            "and of class 1. Classes have the names that the training data gave them (vocabulary, folders, columns): OUTPUT_ring, {\"OUTPUT\":\n"
-            "{\"ring\": 0.9, ...}}; checkpoints keep them. Pictures of a folder begin with their file: a column `file`, \"file\": \"...\".\n"
-            "With --top: columns OUTPUT_class_0, OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...].\n\n"
-            "NPY and NPZ hold the outputs as the model gives them, (rows, ...): NPY the only one, NPZ each by its name. With --top NPY holds the\n"
-            "numbers of classes, (rows, K), NPZ those as OUTPUT_class and their probabilities as OUTPUT_score.\n",
+    .examples = "  dtrain predict job.yaml                               the validation data, newest checkpoint, as CSV\n"
+                "  dtrain predict job.yaml --input x.npy -o y.npy        the examples of a file\n"
+                "  dtrain predict job.yaml --input cat.png --top 3       the three most likely classes\n"
+                "  ... | dtrain predict job.yaml --input - --format jsonl | ...      answer each row as it arrives\n",
+    .more = "The format of FILE is detected from its content: NPY, NPZ, IDX, CSV, JSON lines, TFRecord of tf.Examples, PNG or\n"
+            "JPEG, plain or gzip. The job's `map` is applied. In CSV and TFRecord, columns and features are those of the\n"
+            "job's `dataset.element`, and labels may be missing; without them, the numbers of a record are the values of the\n"
+            "inputs in order. A first CSV record without any number is a header. JSON lines are {\"INPUT\": [...]} or [...].\n"
+            "The job needs neither `compile` nor `fit`.\n\n"
+            "CSV has a header OUTPUT_0, OUTPUT_1, ...; a JSON line is {\"OUTPUT\": [...]}. If the loss is a cross-entropy (or,\n"
+            "without `compile`, the last activation is softmax or sigmoid) the values are probabilities, even if the model\n"
+            "returns logits; a single sigmoid has two, of class 0 and of class 1. Classes that have names in the training\n"
+            "data (a vocabulary, folders, columns) keep them: OUTPUT_ring, {\"OUTPUT\": {\"ring\": 0.9, ...}}. Rows of pictures\n"
+            "from a folder begin with the file: a column `file`, \"file\": \"...\". With --top: columns OUTPUT_class_0,\n"
+            "OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...].\n\n"
+            "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): NPY a single output, NPZ each\n"
+            "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds OUTPUT_class and OUTPUT_score.\n",
     .options = options,
     .size = sizeof(struct predict),
     .run = run,

@@ -34,19 +34,20 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct report, output, "output", "FILE", "write the page there, - for standard output; not given: report.html in the first run", .letter = 'o'),
+    TEXT(struct report, output, "output", "FILE", "output file, or - for standard output; default: report.html in the first run", .letter = 'o'),
     OPTIONS_END
 };
 const struct verb verb_report = {
     .name = "report",
     .group = "Inspect",
-    .line = "one HTML page about a run, or about several side by side",
+    .line = "write an HTML page about a run, or a comparison of several",
     .operands = "RUN...",
     .examples = "  dtrain report runs/quickstart                     runs/quickstart/report.html\n"
-                "  dtrain report runs/a runs/b runs/c -o ab.html     curves over each other, what their jobs say otherwise\n",
-    .more = "The page needs nothing else: no network, no other file, and its curves no script. It tells outcome, curves, learning rate, times, memory,\n"
-            "placement, the job with the origin of its values, hashes, the machine, checkpoints and warnings. A run that goes on, or was killed, is told as\n"
-            "far as it got. Exit codes: 66 no such directory or no run's, 73 and 74 the page cannot be written.\n",
+                "  dtrain report runs/a runs/b runs/c -o ab.html     curves in one chart, differences between jobs\n",
+    .more = "The page is one file: it needs no network, and its curves need no script. It shows the outcome, curves, learning\n"
+            "rate, times, memory, placement, the job with the origin of its values, hashes, the machine, checkpoints and\n"
+            "warnings. A run that is still training, or was killed, is shown as far as it got. Exit codes: 66 no such\n"
+            "directory or not a run, 73 and 74 the page cannot be written.\n",
     .options = options,
     .size = sizeof(struct report),
     .run = run,

@@ -54,8 +54,8 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     SLICE_OPTIONS(struct topology),
-    TEXT(struct topology, fit, "fit", "X,Y,Z,CORE", "list the slices, and the blocks on this slice, that have room for such a replica"),
-    TEXT(struct topology, svg, "svg", "FILE", "draw into an SVG file; - is standard output"),
+    TEXT(struct topology, fit, "fit", "X,Y,Z,CORE", "list the slices and positions where a replica of this shape fits"),
+    TEXT(struct topology, svg, "svg", "FILE", "write an SVG file; -: standard output"),
     FLAG(struct topology, json, "json", "print one JSON object"),
     PLACE_OPTIONS(struct topology),
     OPTIONS_END
@@ -67,7 +67,7 @@ const struct verb verb_topology = {
     .operands = "[JOB [key.path=value...]]",
     .examples = "  dtrain topology --tpu v3-8              a slice\n"
                 "  dtrain topology --tpu v4:4x4x8_twisted --svg v4.svg\n"
-                "  dtrain topology job.yaml                where the replicas of a job sit\n"
+                "  dtrain topology job.yaml                the replicas of a job\n"
                 "  dtrain topology --tpu v2-8 job.yaml     the same job on another slice\n"
                 "  dtrain topology --fit 1,2,2,2 --tpu v3-8     where a replica of 8 cores fits\n",
     .options = options,

@@ -53,18 +53,18 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    MAYBE(struct trace, tpu, "tpu", "TYPE", "of a job: on that slice instead of its own: v3-32, v4-128, v5p:8x8x8"),
+    MAYBE(struct trace, tpu, "tpu", "TYPE", "with a job: use this slice instead: v3-32, v4-128, v5p:8x8x8"),
     PLACE_OPTIONS(struct trace),
     OPTIONS_END
 };
 const struct verb verb_trace = {
     .name = "trace",
     .group = "Inspect",
-    .line = "real steps of a run by thread, or a virtual step of a job on all cores, for trace viewers",
+    .line = "write a trace of a run's steps, or of a job's virtual step, for trace viewers",
     .operands = "RUN | JOB [key.path=value...]",
-    .examples = "  dtrain fit job.yaml 'output.trace={steps: [10, 12]}'    records what the threads of this machine do in three steps\n"
-                "  dtrain trace runs/job > steps.json                      what was recorded; open it in Perfetto or chrome://tracing\n"
-                "  dtrain trace job.yaml > step.json                       a step on the job's slice, by the plan's clock\n"
+    .examples = "  dtrain fit job.yaml 'output.trace={steps: [10, 12]}'    record three steps on this machine\n"
+                "  dtrain trace runs/job > steps.json                      print the record; open it in Perfetto or chrome://tracing\n"
+                "  dtrain trace job.yaml > step.json                       a virtual step on the job's slice\n"
                 "  dtrain trace job.yaml --tpu v4-128 > step.json          on another slice\n",
     .more = "RUN is the directory that output.dir names. docs/trace.md says what is in the files.\n",
     .options = options,

@@ -156,22 +156,22 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    CHOICE(struct validate, format, "format", "FORM", formats, "how errors are printed"),
-    FLAG(struct validate, json, "json", "the same as --format json: an object a line for each error"),
-    FLAG(struct validate, no_data, "no-data", "do not look at data files"),
+    CHOICE(struct validate, format, "format", "FORM", formats, "format of the errors"),
+    FLAG(struct validate, json, "json", "same as --format json: one object per error"),
+    FLAG(struct validate, no_data, "no-data", "do not open data files"),
     PLACE_OPTIONS(struct validate),
     OPTIONS_END
 };
 const struct verb verb_validate = {
     .name = "validate",
     .group = "Check",
-    .line = "all errors of jobs: keys, types, shapes, placement, data; nothing is trained",
+    .line = "report all errors of jobs (keys, types, shapes, placement, data) without training",
     .operands = "JOB... [key.path=value...]",
     .examples = "  dtrain validate job.yaml\n"
                 "  dtrain validate --no-data configs/*.yaml             without the data files\n"
-                "  dtrain validate --format github configs/*.yaml       annotations in GitHub's CI\n",
-    .more = "Text goes to standard error, json and github to standard output. Exit codes: 0 all valid, 78 a job is invalid, 66 a file is\n"
-            "missing, 65 data is malformed; of several the first of these.\n",
+                "  dtrain validate --format github configs/*.yaml       annotations for GitHub Actions\n",
+    .more = "Text goes to standard error; json and github go to standard output. Exit codes: 0 all jobs are valid, 78 a job\n"
+            "is invalid, 66 a file is missing, 65 data is malformed. If several apply, the first of these is used.\n",
     .options = options,
     .size = sizeof(struct validate),
     .run = run,

@@ -93,13 +93,13 @@ struct option {
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };
 #define PLACE_OPTIONS(s)                                                                                                \
-    TEXT(s, place.directory, "directory", "DIR", "output.dir and model.init_from are relative to DIR, not to the working directory", .letter = 'C')
+    TEXT(s, place.directory, "directory", "DIR", "resolve output.dir and model.init_from relative to DIR", .letter = 'C')
 #define SLICE_OPTIONS(s)                                                                                                \
-    MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; with no TYPE this machine's own, or a simulated v3-8"), \
-    INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices that a chip shows; not given: 1 for v4 and v5p, else its cores", .min = 1, .max = 2)
+    MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; without TYPE, this machine's TPU or a simulated v3-8"), \
+    INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices per chip; default: 1 for v4 and v5p, else the cores of a chip", .min = 1, .max = 2)
 #define COMPUTE_OPTIONS(s)                                                                                              \
-    INTEGER(s, compute.threads, "threads", "N", "threads that compute; not given: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
-    CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for products", .env = true)
+    INTEGER(s, compute.threads, "threads", "N", "number of computing threads; default: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
+    CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for matrix products", .env = true)
 
 struct call;
 
