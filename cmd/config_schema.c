@@ -20,8 +20,9 @@ const struct verb verb_config_schema = {
     .line = "print a JSON Schema of job files, for editors",
     .operands = "",
     .examples = "  dtrain config schema > dtrain.schema.json\n",
-    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. To get completion, explanations and checks in editors that use the YAML language server (VS Code, Neovim, Emacs, ...), begin a job with\n"
-            "    # yaml-language-server: $schema=dtrain.schema.json\n",
+    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. A job that begins with\n"
+            "    # yaml-language-server: $schema=dtrain.schema.json\n"
+            "gets completion, explanations and checks in editors that use the YAML language server (VS Code, Neovim, Emacs, ...).\n",
     .options = options,
     .size = sizeof(struct config_schema),
     .run = run,

@@ -57,7 +57,7 @@ static dt_dataset *open_mnist(void)
     snprintf(job, sizeof job, "{format: idx, train: {image: '%s/t10k-images-idx3-ubyte.gz', label: '%s/t10k-labels-idx1-ubyte.gz'},\n"
              "validation_split: 0.2, map: {image: [cast: float32, rescale: {scale: 0.00392156862745098}]},\n"
              "shuffle: true, global_batch_size: 64}", folder, folder);
-    OK(dt_dataset_open(&d, job));
+    OK(dt_dataset_open(&d, "%s", job));
     return d;
 }
 

@@ -21,7 +21,7 @@ if p.returncode != int(code) or p.stderr:
 END
 }
 while read -r words; do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046,SC2086 # words
     deserted -13 $(echo "$words" | sed "s|TINY|$tiny|g; s|RUN|$run|g; s|W\$|$TEST_DIR/w.safetensors|")
 done <<'END'
 help fit

@@ -6,6 +6,7 @@ cd "$TEST_DIR" || exit 1
 # npy FILE TYPE SHAPE BYTES
 npy() {
     head=$(printf "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" "$2" "$3")
+    # shellcheck disable=SC2059 # escapes
     { printf '\223NUMPY\001\000\166\000%-117s\n' "$head" && printf "$4"; } >"$1"
 }
 one='\0\0\200\077' nan='\0\0\300\177'

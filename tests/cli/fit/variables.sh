@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the environment holds is in no file of a run, wherever paths name it, whatever happens; the run resumes with another value.
+# shellcheck disable=SC2016 # variables for dtrain, not for the shell
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 write_tiny

@@ -6,7 +6,7 @@ write_tiny
 show plan "$tiny" | sed -E 's/[0-9.]+ ([KMGTP]i)?B|[0-9]+ bytes/N/g; s/[0-9.]+ [mu]?s( |$)/T\1/g; s/ on this machine//; s/ \(\/[^)]*\)//; s/ +/ /g; s/[0-9]+ threads?/threads/; s/[0-9]+ timed/N timed/'
 [ ! -e "$TEST_DIR/run" ] || ls "$TEST_DIR/run"
 "$DTRAIN" plan "$tiny" --json --what-if dataset.global_batch_size=24 >"$TEST_DIR/json" || echo "exit $?"
-tr ',{' '\n\n' <"$TEST_DIR/json" | sed -n 's/^ *"\(label\|name\|steps\|global_batch\|steps_per_epoch\|fits\)": \(.*\)/\1 \2/p'
+sed 's/[,{]/\n/g' "$TEST_DIR/json" | sed -n 's/^ *"\(label\|name\|steps\|global_batch\|steps_per_epoch\|fits\)": \(.*\)/\1 \2/p'
 # It announces what fit does, but for the program, which is measured as it stands.
 for key in steps_bytes evaluation_bytes state_bytes data_bytes; do
     of_plan=$("$DTRAIN" plan "$tiny" --json | sed -n "s/.*\"$key\": *\([0-9]*\).*/\1/p")
