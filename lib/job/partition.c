@@ -88,7 +88,7 @@ static dt_status *check_assign(const dt_job *j, const dt_lying *how, const subje
         return dt_suggest(dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "with spmd_partitioning no value is assigned to a single logical device, %s "
                                   "'%.200s' neither", x->noun, x->name), "split or replicate it");
     if (how->device >= devices)
-        return dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "there is no logical device %lld for %s '%.200s': a replica has %d",
+        return dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "no logical device %lld for %s '%.200s': a replica has %d",
                        (long long)how->device, x->noun, x->name, devices);
     return NULL;
 }

@@ -10,14 +10,14 @@
 static dt_status *check_entry(const dt_value_entry *e, int replicas)
 {
     if (e->per_replica && e->n != replicas)
-        return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has values for %d replicas, the strategy has %d", e->name, e->n, replicas);
+        return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has values for %d replicas, but the strategy has %d", e->name, e->n, replicas);
     for (int r = 1; r < e->n && !e->whole; r++) {
         const dt_type *a = &e->local[0]->type, *b = &e->local[r]->type;
         bool same = a->dtype == b->dtype && a->rank == b->rank;
         for (int d = 1; same && d < a->rank; d++)
             same = a->dim[d] == b->dim[d];
         if (!same)
-            return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' of replica %d differs from that of replica 0 in dtype or in more than its rows",
+            return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' of replica %d differs from that of replica 0 in dtype or in a dimension other than the first",
                            e->name, r);
     }
     return NULL;

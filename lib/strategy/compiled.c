@@ -80,7 +80,7 @@ static dt_status *spread_only(dt_compiled *c, const bool *distributed)
         int node = c->step->result[i].node;
         result[i] = spread[node];
         if (spread[node] == DT_STACKED && c->step->node[node].type.rank == DT_MAX_RANK)
-            return dt_fail(DT_E_CANNOT_FOLD, NULL, "result '%s' has %d dimensions, no room for the replicas", c->step->result[i].name, DT_MAX_RANK);
+            return dt_fail(DT_E_CANNOT_FOLD, NULL, "result '%s' has %d dimensions, too many to add one for the replicas", c->step->result[i].name, DT_MAX_RANK);
     }
     c->arg = arg;
     c->result = result;
@@ -276,7 +276,7 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     dt_sized *z = NULL;
 
     if (!c->folded.graph)
-        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no %s", stage);
+        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica, so it has no %s", stage);
     if (strcmp(stage, "program") == 0)
         return print_program(c, rows, out);
     DT_TRY(find_size(c, rows, &z));

@@ -38,7 +38,7 @@ static dt_status *check(const dt_strategy *s, dt_dist_dataset *const *out)
 {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "a call that distributes a data set", "place for it"));
-    return s ? NULL : dt_fail(DT_E_PIPELINE, NULL, "there is no strategy to distribute the data set for");
+    return s ? NULL : dt_fail(DT_E_PIPELINE, NULL, "cannot distribute: no strategy was given");
 }
 
 static void hand_out(dt_dist_dataset **out, const dt_dist_dataset *made)
@@ -67,7 +67,7 @@ static dt_status *check_fallback(const dt_dataset *data, int64_t workers)
 static dt_status *share_job(dt_dist_dataset *d, const dt_input_options *o)
 {
     static const char *const names[] = { NULL, "file", "data", "off", "hint" };
-    static const char *const dealt[] = { "auto: the order of one process", "data: pieces of batches in turn", "file: whole files", "off: each worker reads all" };
+    static const char *const dealt[] = { "auto: the order of one process", "data: tiles of batches in turn", "file: whole files", "off: each worker reads everything" };
     dt_dealing dealing;
 
     d->workers = dt_input_workers(d->strategy, o);
@@ -117,7 +117,7 @@ dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, cons
 
     DT_TRY(check(s, out));
     if (!data)
-        return dt_fail(DT_E_PIPELINE, NULL, "there is no data set to distribute");
+        return dt_fail(DT_E_PIPELINE, NULL, "cannot distribute: no data set was given");
     if (!dt_dataset_pipe(data))
         return distribute_job(s, data, &o, out);
     DT_TRY(dt_dist_pipes_create(&pipes, s, dt_dataset_pipe(data), &o));
@@ -208,7 +208,7 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_iterator_create", "place for the iterator"));
     if (!data)
-        return dt_fail(DT_E_PIPELINE, NULL, "there is no distributed data set to iterate");
+        return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_create got no distributed data set");
     if (data->data)
         return iterate_job(out, data);
     DT_TRY(dt_dist_cursors_open(&cursors, data->pipes, (uint64_t)data->epoch));
@@ -225,8 +225,8 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_dataset_iterate", "place for the iterator"));
     if (!d || !dt_dataset_pipe(d))
-        return dt_fail(DT_E_PIPELINE, NULL, d ? "a data set in a job file's words is iterated when it is distributed (the default strategy will do)"
-                                              : "there is no data set to iterate");
+        return dt_fail(DT_E_PIPELINE, NULL, d ? "a data set of dt_dataset_open must be distributed before it is iterated; the default strategy will do"
+                                              : "dt_dataset_iterate got no data set");
     DT_TRY(dt_cursor_open(&alone, dt_dataset_pipe(d), dt_dataset_begin(d)));
     start(out, &(dt_iterator){ .alone = alone });
     return NULL;
@@ -295,7 +295,7 @@ static dt_status *check_context(void)
 {
     if (dt_context_now() == DT_OUTSIDE)
         return NULL;
-    return dt_fail(DT_E_NEXT_IN_REPLICA, NULL, "dt_iterator_next is for outside of step functions: it gives all replicas' values at once");
+    return dt_fail(DT_E_NEXT_IN_REPLICA, NULL, "dt_iterator_next cannot be called in a step function: it returns the values of all replicas");
 }
 
 dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
@@ -307,7 +307,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
     DT_TRY(check_context());
     DT_TRY(dt_want(batch, "dt_iterator_next", "place for the batch"));
     if (!it)
-        return dt_fail(DT_E_PIPELINE, NULL, "there is no iterator");
+        return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_next got no iterator");
     DT_TRY(it->feed ? next_of_job(it, &out) : it->cursors ? dt_dist_cursors_next(it->cursors, &out) : next_alone(it, &out));
     dt_values_unref(*batch);
     *batch = out;

@@ -38,9 +38,9 @@ int dt_input_workers(const dt_strategy *s, const dt_input_options *o)
 dt_status *dt_check_input_options(const dt_input_options *o)
 {
     if ((int)o->auto_shard_policy < DT_AUTO_SHARD_AUTO || o->auto_shard_policy > DT_AUTO_SHARD_HINT)
-        return dt_fail(DT_E_SHARD, NULL, "%d is no auto-shard policy", (int)o->auto_shard_policy);
+        return dt_fail(DT_E_SHARD, NULL, "%d is not an auto-shard policy", (int)o->auto_shard_policy);
     if ((int)o->rebatch < DT_REBATCH_GLOBAL || o->rebatch > DT_REBATCH_EVEN)
-        return dt_fail(DT_E_SHARD, NULL, "%d is no way to cut batches: DT_REBATCH_GLOBAL or DT_REBATCH_EVEN", (int)o->rebatch);
+        return dt_fail(DT_E_SHARD, NULL, "rebatch must be DT_REBATCH_GLOBAL or DT_REBATCH_EVEN, got %d", (int)o->rebatch);
     return NULL;
 }
 
@@ -69,10 +69,10 @@ static void tell(dt_dist_pipes *d, const dt_input_options *o, dt_auto_shard_poli
 
     dt_str_puts(&d->decision, names[policy]);
     if (files >= 0)
-        dt_str_printf(&d->decision, ": %lld file%s for %d workers, so each reads all of it and keeps its part", (long long)files,
+        dt_str_printf(&d->decision, ": %lld file%s for %d workers, so each reads everything and keeps its share", (long long)files,
                       files == 1 ? "" : "s", d->workers);
     else if (o->auto_shard_policy == DT_AUTO_SHARD_AUTO)
-        dt_str_puts(&d->decision, policy == DT_AUTO_SHARD_FILE ? ": the data set reads files" : ": the data set is not made of files alone");
+        dt_str_puts(&d->decision, policy == DT_AUTO_SHARD_FILE ? ": the data set reads files" : ": not all of the data set comes from files");
 }
 
 dt_status *dt_dist_pipes_create(dt_dist_pipes **out, dt_strategy *s, const dt_pipe *p, const dt_input_options *o)
@@ -109,9 +109,9 @@ static dt_status *call(dt_dist_pipes *d, int worker, dt_dataset_fn fn, void *use
     dt_status *s = fn(&c, user, &made);
 
     if (!s && !made)
-        s = dt_fail(DT_E_PIPELINE, NULL, "the function made no data set for input pipeline %d", worker);
+        s = dt_fail(DT_E_PIPELINE, NULL, "the function returned no data set for input pipeline %d", worker);
     if (!s && !dt_dataset_pipe(made))
-        s = dt_fail(DT_E_PIPELINE, NULL, "the function made a data set in a job file's words; it must be a pipeline (dt_dataset_range, ...)");
+        s = dt_fail(DT_E_PIPELINE, NULL, "the function must return a pipeline (dt_dataset_range, ...), not a data set of dt_dataset_open");
     if (!s)
         d->pipe[worker] = dt_pipe_ref(dt_dataset_pipe(made));
     dt_dataset_unref(made);
@@ -142,7 +142,7 @@ dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn
     if (dt_input_workers(s, o) != s->hosts)
         DT_TRY(dt_check_even_workers(s, dt_input_workers(s, o)));
     if (!fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "there is no function to make data sets");
+        return dt_fail(DT_E_PIPELINE, NULL, "no function was given to create data sets");
     if (each && strcmp(s->row->kind.name, "tpu") == 0)
         return dt_fail(DT_E_INPUT_MODE, NULL, "a tpu strategy feeds its replicas by host: DT_PER_REPLICA is not supported");
     dt_dist_pipes *d = allocate(s, each ? s->replicas : dt_input_workers(s, o));
@@ -162,7 +162,7 @@ dt_status *dt_input_context_per_replica_batch_size(const dt_input_context *c, in
 {
     DT_TRY(dt_status_kept());
     if (!c || !out || global_batch_size < 0)
-        return dt_fail(DT_E_GLOBAL_BATCH, NULL, "no input context, no place for the result, or a negative global batch size");
+        return dt_fail(DT_E_GLOBAL_BATCH, NULL, "an input context, a pointer for the result and a global batch size of at least 0 are needed");
     if (c->num_replicas_in_sync < 1 || global_batch_size % c->num_replicas_in_sync)
         return dt_fail(DT_E_GLOBAL_BATCH, NULL, "the global batch size %lld is not divisible by num_replicas_in_sync %d",
                        (long long)global_batch_size, c->num_replicas_in_sync);

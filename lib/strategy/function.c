@@ -157,7 +157,7 @@ static dt_status *run_function(dt_function *f, dt_step_call *c, dt_values **resu
 
     DT_TRY(dt_step_check(c));
     if (c->sizing == DT_SIZES_EXACT && !c->even)
-        return dt_fail(DT_E_ARGUMENT, NULL, "a fixed batch size was asked for, and the replicas' arguments differ in their rows");
+        return dt_fail(DT_E_ARGUMENT, NULL, "fixed_batch_size needs arguments with the same number of rows on every replica");
     DT_TRY(find_step(f, c, &t));
     const dt_graph *step = dt_compiled_step(t->compiled);
     running run = { .call = c, .t = t, .step = step };

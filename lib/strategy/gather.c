@@ -16,9 +16,9 @@ static dt_status *find_axis(gathering *g, const dt_type *type, int axis)
     g->to = *type;
     g->axis = axis < 0 ? axis + type->rank : axis;
     if (type->rank == 0)
-        return dt_fail(DT_E_REDUCE, NULL, "axis %d is outside '%s', which has 0 dimensions: scalars cannot be gathered", axis, g->name);
+        return dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for '%s', which has 0 dimensions: scalars cannot be gathered", axis, g->name);
     if (g->axis < 0 || g->axis >= type->rank)
-        return dt_fail(DT_E_REDUCE, NULL, "axis %d is outside '%s', which has %d dimension%s", axis, g->name, type->rank, type->rank == 1 ? "" : "s");
+        return dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for '%s', which has %d dimension%s", axis, g->name, type->rank, type->rank == 1 ? "" : "s");
     return NULL;
 }
 
@@ -35,7 +35,7 @@ static dt_status *count_part(gathering *g, const dt_value_entry *e, int replica)
         return NULL;
     dt_type_print(first, &was);
     dt_type_print(part, &is);
-    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d: joined along axis %d they must agree elsewhere", g->name,
+    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d: to gather along axis %d, dtype and other dimensions must match", g->name,
                            dt_str_text(&was), dt_str_text(&is), replica, g->axis);
     dt_str_release(&was);
     dt_str_release(&is);
@@ -76,9 +76,9 @@ static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entr
 {
     DT_TRY(dt_status_kept()); /* of another strategy's scope */
     if (!e)
-        return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to gather", g->name);
+        return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to gather", g->name);
     if (e->per_replica && e->n != s->replicas)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", g->name, e->n, s->replicas);
+        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, but the strategy has %d", g->name, e->n, s->replicas);
     DT_TRY(find_axis(g, &dt_entry_local(e, 0)->type, axis));
     return join(g, e, out);
 }

@@ -16,9 +16,9 @@
 static dt_status *check_strategy(const dt_strategy *s)
 {
     if (!s)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no strategy on whose logical devices the value could lie");
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "cannot place a value on logical devices: no strategy was given");
     if (!s->assignment)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "a %s strategy has no logical devices; only tpu has", s->row->kind.name);
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "a %s strategy has no logical devices; use a tpu strategy", s->row->kind.name);
     return dt_scope_fits(s);
 }
 
@@ -26,7 +26,7 @@ static dt_status *check_strategy(const dt_strategy *s)
 static bool is_usable(const dt_strategy *s, dt_value x)
 {
     if (!x.trace && dt_context_now() == DT_OUTSIDE)
-        dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL, "values are split, replicated and assigned in step functions only: outside there is no "
+        dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL, "values can be split, replicated or assigned only in a step function: outside there is no "
                                "graph to annotate"));
     if (!x.trace)
         return false;
@@ -60,9 +60,9 @@ static dt_status *check_split(const dt_strategy *s, const dt_type *t, const char
 static dt_status *check_device(const dt_strategy *s, int logical_device_id)
 {
     if (s->spmd)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "with SPMD partitioning no value is assigned to a single logical device; split or replicate it");
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "a value cannot be assigned to a single logical device with SPMD partitioning; split or replicate it");
     if (logical_device_id < 0 || logical_device_id >= s->logical)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no logical device %d to assign a value to: a replica has %d", logical_device_id, s->logical);
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "no logical device %d to assign a value to: a replica has %d", logical_device_id, s->logical);
     return NULL;
 }
 

@@ -11,7 +11,7 @@ static const dt_value none = { 0 };
 static dt_status *check_call(const dt_merge *m, bool has_function)
 {
     if (dt_context_now() == DT_IN_MERGE)
-        return dt_fail(DT_E_SCOPE, NULL, "dt_merge_call is for replica context, and this function runs in cross-replica context already");
+        return dt_fail(DT_E_SCOPE, NULL, "dt_merge_call must be called in replica context, but this function runs in cross-replica context");
     if (!has_function)
         return dt_want(NULL, "dt_merge_call", "function");
     if (m->n_in < 0 || m->n_out < 0)
@@ -34,7 +34,7 @@ void dt_merge_call(const dt_merge *m, void (*fn)(const dt_merge *m))
     for (int i = 0; m && m->out && i < m->n_out; i++)
         m->out[i] = none;
     if (!m || !dt_trace_lives(m->trace)) {
-        dt_status_keep(dt_fail(DT_E_SCOPE, NULL, "dt_merge_call is for the replica context that is running: its trace is none, or that of a step that has ended"));
+        dt_status_keep(dt_fail(DT_E_SCOPE, NULL, "dt_merge_call needs the trace of the step that is running; it got none, or that of a step that has ended"));
         return;
     }
     if (dt_trace_error(m->trace))
@@ -66,7 +66,7 @@ dt_value dt_merge_reduce(dt_reduce_op op, dt_value x, int axis)
     if (!dt_trace_is_live(x.trace) || dt_trace_error(x.trace))
         return none;
     if (dt_context_now() != DT_IN_MERGE) {
-        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "dt_merge_reduce is for functions called by dt_merge_call; dt_all_reduce is for replica context"));
+        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "dt_merge_reduce can only be called in a function that dt_merge_call runs; in replica context, use dt_all_reduce"));
         return none;
     }
     if (axis == DT_NO_AXIS)

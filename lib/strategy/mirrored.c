@@ -19,7 +19,7 @@ static const dt_field fields[] = {
     DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
-    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted, without effect: replicas of one process are summed in one order"),
+    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted but ignored: replicas in one process are always summed in the same order"),
     DT_END
 };
 

@@ -17,8 +17,8 @@ static const dt_field fields[] = {
     DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "number of CPU devices on each worker, instead of devices"),
-    DT_INSTEAD("cluster_resolver", "workers in processes of their own are not implemented yet; 'workers: 2' are virtual ones"),
-    DT_INSTEAD("communication", "workers in processes of their own are not implemented yet; virtual ones share their memory"),
+    DT_INSTEAD("cluster_resolver", "workers in separate processes are not implemented yet; 'workers: 2' simulates two in this process"),
+    DT_INSTEAD("communication", "workers in separate processes are not implemented yet; virtual workers share memory"),
     DT_END
 };
 

@@ -46,9 +46,9 @@ static dt_status *array_of_value(const dt_values *v, const char *name, dt_array 
     const dt_tensor *t = dt_values_local(v, name, 0);
 
     if (!t)
-        return dt_fail(DT_E_PIPELINE, NULL, "an element lacks the component '%s'", name);
+        return dt_fail(DT_E_PIPELINE, NULL, "the element has no component '%s'", name);
     if (dt_values_is_per_replica(v, name))
-        return dt_fail(DT_E_PIPELINE, NULL, "'%s' has a value per replica; elements of a data set have one", name);
+        return dt_fail(DT_E_PIPELINE, NULL, "'%s' has a value per replica; a component of an element is one tensor", name);
     DT_TRY(dt_array_new(out, &t->type));
     memcpy((*out)->data, t->data, (size_t)dt_type_bytes(&t->type));
     return NULL;
@@ -59,7 +59,7 @@ static dt_status *item_of_values(const dt_item_spec *spec, const dt_values *v, d
     dt_status *s = NULL;
 
     if (dt_values_count(v) != spec->n)
-        return dt_fail(DT_E_PIPELINE, NULL, "an element of %d components was made; there should be %d", dt_values_count(v), spec->n);
+        return dt_fail(DT_E_PIPELINE, NULL, "the element has %d components, expected %d", dt_values_count(v), spec->n);
     *out = dt_item_make(spec->n);
     for (int i = 0; i < spec->n && !s; i++)
         s = array_of_value(v, spec->c[i].name, &out->array[i]);
@@ -97,7 +97,7 @@ static dt_status *check_spec(const dt_spec *s)
 static dt_status *read_specs(const dt_spec *spec, int n, dt_item_spec *out)
 {
     if (!spec || n < 1 || n > 4096)
-        return dt_fail(DT_E_PIPELINE, NULL, "1 to 4096 components are to be specified, got %d", n);
+        return dt_fail(DT_E_PIPELINE, NULL, "a spec must have 1 to 4096 components, got %d", n);
     for (int i = 0; i < n; i++)
         DT_TRY(check_spec(&spec[i]));
     *out = dt_spec_make(n);
@@ -201,7 +201,7 @@ static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out)
     if (!s)
         s = dt_pipeline_input(d, "interleave");
     if (!s && dt_dataset_pipe(d)->spec.n != c->out.n)
-        s = dt_fail(DT_E_PIPELINE, NULL, "interleave: a data set of %d components was made; the spec says %d", dt_dataset_pipe(d)->spec.n, c->out.n);
+        s = dt_fail(DT_E_PIPELINE, NULL, "interleave: the function's data set has %d components, but the spec has %d", dt_dataset_pipe(d)->spec.n, c->out.n);
     if (!s)
         *out = dt_pipe_ref(dt_dataset_pipe(d));
     dt_dataset_unref(d);
@@ -213,7 +213,7 @@ dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_f
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "filter"));
     if (!fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "filter: there is no function");
+        return dt_fail(DT_E_PIPELINE, NULL, "filter: no function was given");
     caller *c = caller_of(in, user);
     c->filter = fn;
     return dt_dataset_build_filter(out, in, &(dt_item_function){ .filter = call_filter, .user = c, .release = release_caller });
@@ -226,7 +226,7 @@ dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_o
 
     DT_TRY(dt_pipeline_input(in, "map"));
     if (!options || !options->fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "map: there is no function");
+        return dt_fail(DT_E_PIPELINE, NULL, "map: no function was given");
     if (options->spec)
         DT_TRY(read_specs(options->spec, options->n_spec, &spec));
     else
@@ -244,7 +244,7 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in, const d
 
     DT_TRY(dt_pipeline_input(in, "interleave"));
     if (!options || !options->fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "interleave: there is no function");
+        return dt_fail(DT_E_PIPELINE, NULL, "interleave: no function was given");
     DT_TRY(read_specs(options->spec, options->n_spec, &spec));
     caller *c = caller_of(in, options->user);
     c->expand = options->fn;
@@ -276,7 +276,7 @@ static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_item
     dt_status *s = NULL;
 
     if (items->n == 0)
-        s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline gives no element");
+        s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
     if (!s)
         s = dt_items_join(items->v, items->n, &all);
     for (int i = 0; i < spec->n && !s; i++)
@@ -299,7 +299,7 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     DT_TRY(dt_pipeline_input(in, "collect"));
     DT_TRY(dt_spec_rows(&dt_dataset_pipe(in)->spec, &rows));
     if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)
-        return dt_fail(DT_E_PIPELINE, NULL, "collect: the pipeline is endless; dt_dataset_take gives it an end");
+        return dt_fail(DT_E_PIPELINE, NULL, "collect: the pipeline is endless; limit it with dt_dataset_take");
     dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in)); /* *out may be the input's handle */
     va_start(args, format);
     dt_status *s = read_all(in, &items);

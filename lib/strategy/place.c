@@ -58,7 +58,7 @@ static dt_status *count_workers(const dt_strategy_spec *spec, int *workers, int 
     int64_t w = spec->workers ? spec->workers : 1, r = spec->n_devices ? spec->n_devices : spec->replicas ? spec->replicas : 1;
 
     if (w < 1 || r < 1)
-        return dt_fail(DT_E_RANGE, NULL, "there is at least one worker and one device on each, got %lld and %lld", (long long)w, (long long)r);
+        return dt_fail(DT_E_RANGE, NULL, "a strategy needs at least one worker with one device, got %lld workers with %lld each", (long long)w, (long long)r);
     if (r > DT_MAX_REPLICAS || w > DT_MAX_REPLICAS / r)
         return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "%lld workers with %lld replicas each are more than %d replicas",
                        (long long)w, (long long)r, DT_MAX_REPLICAS);

@@ -19,7 +19,7 @@ dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_sp
 dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
 {
     if (!c->folded.graph)
-        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica: there is no program to price");
+        return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica, so it has no program to price");
     for (int i = 0; i < c->n_priced; i++)
         if (c->priced[i].rows == rows) {
             *out = c->priced[i].spmd;
@@ -85,7 +85,7 @@ dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_de
     s = try_dividing(c, rows, d, s);
     for (int64_t less = rows / 2; less >= c->strategy->replicas; less /= 2)
         if (fits(c, less, d))
-            return dt_note(s, "a global batch of %lld in place of %lld would fit", (long long)less, (long long)rows);
+            return dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)less, (long long)rows);
     return s;
 }
 

@@ -11,7 +11,7 @@
 static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e)
 {
     if (c->sizing == DT_SIZES_EXACT && e->per_replica && dt_step_type(c, e).rank == DT_MAX_RANK)
-        return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has %d dimensions, no room for the replicas", e->name, DT_MAX_RANK);
+        return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has %d dimensions, too many to add one for the replicas", e->name, DT_MAX_RANK);
     return NULL;
 }
 

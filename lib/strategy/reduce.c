@@ -24,7 +24,7 @@ typedef struct reduction {
 
 static dt_status *check_op(dt_reduce_op op)
 {
-    return (unsigned)op <= DT_MEAN ? NULL : dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: there are DT_SUM and DT_MEAN", (int)op);
+    return (unsigned)op <= DT_MEAN ? NULL : dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp; use DT_SUM or DT_MEAN", (int)op);
 }
 
 /* ---- what is reduced to what ---- */
@@ -41,7 +41,7 @@ static dt_status *find_axis(reduction *r, int axis)
     int d = axis < 0 ? axis + r->from.rank : axis;
 
     if (d < 0 || d >= r->from.rank)
-        return dt_fail(DT_E_REDUCE, NULL, "axis %d is outside '%s', which has %d dimension%s", axis, r->name, r->from.rank,
+        return dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for '%s', which has %d dimension%s", axis, r->name, r->from.rank,
                        r->from.rank == 1 ? "" : "s");
     if (r->along >> d & 1)
         return dt_fail(DT_E_REDUCE, NULL, "axis %d of '%s' is given twice", axis, r->name);
@@ -53,8 +53,8 @@ static dt_status *plan(reduction *r, const dt_tensor *first)
 {
     r->from = first->type;
     if (r->from.dtype == DT_BOOL)
-        return dt_suggest(dt_fail(r->axes ? DT_E_REDUCE_BOOL : DT_E_REDUCE_TYPE, NULL, "'%s' is of bool: truth values cannot be summed", r->name),
-                          "dt_convert makes numbers of them in the step function");
+        return dt_suggest(dt_fail(r->axes ? DT_E_REDUCE_BOOL : DT_E_REDUCE_TYPE, NULL, "'%s' is bool, which cannot be summed", r->name),
+                          "convert it to numbers with dt_convert in the step function");
     for (int i = 0; r->axes && i < r->axes->n; i++)
         DT_TRY(find_axis(r, r->axes->axis[i]));
     r->to = dt_scalar_type(result_dtype(r->from.dtype, r->op));
@@ -167,7 +167,7 @@ static dt_status *reduce_shared_along(const dt_strategy *s, reduction *r, dt_ten
 static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value_entry *e, dt_tensor **out)
 {
     if (e->n != s->replicas)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, the strategy has %d", r->name, e->n, s->replicas);
+        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, but the strategy has %d", r->name, e->n, s->replicas);
     if (e->n == 1 && !r->axes)
         return reduce_shared(s, r, dt_entry_local(e, 0), out);
     DT_TRY(plan(r, dt_entry_local(e, 0)));
@@ -183,9 +183,9 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
     DT_TRY(dt_status_kept()); /* of another strategy's scope */
     DT_TRY(check_op(r->op));
     if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
-        return dt_fail(DT_E_REDUCE, NULL, "%d axes cannot be: a tensor has up to %d", r->axes->n, DT_MAX_RANK);
+        return dt_fail(DT_E_REDUCE, NULL, "cannot reduce along %d axes: a tensor has at most %d", r->axes->n, DT_MAX_RANK);
     if (!e)
-        return dt_fail(DT_E_REDUCE, NULL, "there is no value '%s' to reduce", r->name);
+        return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to reduce", r->name);
     if (e->per_replica)
         return reduce_each(s, r, e, out);
     dt_tensor *t = dt_entry_local(e, 0);

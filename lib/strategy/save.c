@@ -64,7 +64,7 @@ dt_status *dt_tensor_save(const dt_tensor *t, const char *path)
 
     DT_TRY(dt_status_kept());
     if (!t || !path || !*path)
-        return dt_fail(DT_E_ARGUMENT, NULL, "a tensor is saved to a path: %s is missing", t ? "the path" : "the tensor");
+        return dt_fail(DT_E_ARGUMENT, NULL, "dt_tensor_save needs a tensor and a path: %s is missing", t ? "the path" : "the tensor");
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_beside(t, temporary.data, path);
     dt_str_release(&temporary);

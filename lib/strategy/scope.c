@@ -116,7 +116,7 @@ dt_status *dt_set_strategy(dt_strategy *s)
     DT_LIVE(s);
     DT_TRY(dt_status_kept());
     if (current.depth > 0 || current.where != DT_OUTSIDE)
-        return dt_fail(DT_E_SCOPE, NULL, "dt_set_strategy must not be called inside a scope, nor in a step function");
+        return dt_fail(DT_E_SCOPE, NULL, "dt_set_strategy must not be called inside a scope or a step function");
     forget_at_end();
     if (s && s->row != &dt_strategy_default_)
         dt_strategy_ref(s);
@@ -137,15 +137,15 @@ dt_status *dt_scope_fits(const dt_strategy *s)
     if (!outer || outer == s || outer->row == &dt_strategy_default_)
         return NULL;
     if (s->row == &dt_strategy_default_)
-        return dt_fail(DT_E_SCOPE, NULL, "the default strategy's scope must not be entered within that of a %s strategy", outer->row->kind.name);
-    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a %s strategy's scope is open (%s), a %s strategy's is entered or used (%s)",
+        return dt_fail(DT_E_SCOPE, NULL, "cannot enter the default strategy's scope inside the scope of a %s strategy", outer->row->kind.name);
+    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: the scope of a %s strategy is open (%s), but a different %s strategy is entered or used (%s)",
                    outer->row->kind.name, outer->what, s->row->kind.name, s->what);
 }
 
 static dt_status *check_entering(const dt_strategy *s)
 {
     if (current.where == DT_IN_REPLICA)
-        return dt_fail(DT_E_SCOPE, NULL, "a scope, run and reduce are for outside of step functions; dt_all_reduce sums within one, dt_merge_call leads out");
+        return dt_fail(DT_E_SCOPE, NULL, "scopes, run and reduce cannot be used in a step function; use dt_all_reduce to sum, or dt_merge_call to leave replica context");
     if (current.depth == MAX_DEPTH)
         return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
     return dt_scope_fits(s);
@@ -154,7 +154,7 @@ static dt_status *check_entering(const dt_strategy *s)
 dt_scope dt_scope_enter(dt_strategy *strategy)
 {
     DT_LIVE(strategy);
-    dt_status *s = strategy ? check_entering(strategy) : dt_fail(DT_E_SCOPE, NULL, "there is no strategy to enter the scope of");
+    dt_status *s = strategy ? check_entering(strategy) : dt_fail(DT_E_SCOPE, NULL, "cannot enter a scope: no strategy was given");
 
     if (s) {
         keep_error(s);

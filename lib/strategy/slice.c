@@ -48,7 +48,7 @@ static bool same_topology(const dt_topology *a, const dt_topology *b)
 static dt_status *check_assignment(const dt_assignment *a, const dt_topology *t)
 {
     if (!same_topology(a->topology, t))
-        return dt_fail(DT_E_REPLICAS, NULL, "the device assignment was built for another topology than the resolver's (%s, %s)",
+        return dt_fail(DT_E_REPLICAS, NULL, "the device assignment was built for a different topology than the resolver's (%s, %s)",
                        dt_topology_name(a->topology), dt_topology_name(t));
     if (a->logical < 1)
         return dt_fail(DT_E_REPLICAS, NULL, "the replicas of the device assignment have no logical devices");
@@ -68,7 +68,7 @@ dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec)
     s->assigned = spec->assignment != NULL;
     s->assignment = s->assigned ? dt_assignment_ref(spec->assignment) : dt_assignment_each_core(t);
     if (s->assignment->replicas < 1 || s->assignment->replicas > DT_MAX_REPLICAS)
-        return dt_fail(DT_E_REPLICAS, NULL, "a TPU strategy has 1 to %d replicas, the %s %d", DT_MAX_REPLICAS,
+        return dt_fail(DT_E_REPLICAS, NULL, "a TPU strategy can have 1 to %d replicas, but the %s %d", DT_MAX_REPLICAS,
                        s->assigned ? "device assignment has" : "topology has cores for", s->assignment->replicas);
     s->replicas = s->assignment->replicas;
     s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *s->device_name));
@@ -133,16 +133,16 @@ dt_status *dt_strategy_logical_device(const dt_strategy *s, int replica, int log
     DT_LIVE(s);
     DT_TRY(dt_status_kept());
     if (!s)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no strategy to ask for a logical device");
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "cannot look up a logical device: no strategy was given");
     DT_TRY(dt_want(name, "dt_strategy_logical_device", "place for the name"));
     if (!dt_strategy_has_devices(s))
-        return dt_fail(DT_E_NO_WORKER_DEVICES, NULL, "the default strategy has no devices; dt_one_device_strategy and others have");
+        return dt_fail(DT_E_NO_WORKER_DEVICES, NULL, "the default strategy has no devices; use another one, such as dt_one_device_strategy");
     if (replica < 0 || replica >= s->replicas)
-        return dt_fail(DT_E_COORDINATES, NULL, "there is no replica %d: the strategy has %d", replica, s->replicas);
+        return dt_fail(DT_E_COORDINATES, NULL, "no replica %d: the strategy has %d", replica, s->replicas);
     if (logical >= s->logical)
-        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "there is no logical device %d: a replica has %d", logical, s->logical);
+        return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "no logical device %d: a replica has %d", logical, s->logical);
     if (logical < -s->logical)
-        return dt_fail(DT_E_COORDINATES, NULL, "there is no logical device %d: of [replica][logical device], axis 1 has size %d", logical,
+        return dt_fail(DT_E_COORDINATES, NULL, "no logical device %d: axis 1 of [replica][logical device] has size %d", logical,
                        s->logical);
     int l = logical < 0 ? logical + s->logical : logical;
     *name = s->logical_name ? s->logical_name[replica * s->logical + l] : s->device_name[replica];

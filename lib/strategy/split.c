@@ -87,12 +87,12 @@ void dt_split_ways(const dt_type *type, int64_t rows, int logical, dt_str *out)
     }
     if (w.n == 0) {
         print_shape(type, rows, out);
-        dt_str_printf(out, " cannot be split in %d; replicate it", logical);
+        dt_str_printf(out, " cannot be split into %d parts; replicate it", logical);
         return;
     }
     dt_str_printf(out, "%d way%s to split ", w.n, w.n == 1 ? "" : "s");
     print_shape(type, rows, out);
-    dt_str_printf(out, " in %d: ", logical);
+    dt_str_printf(out, " into %d: ", logical);
     for (int i = 0; i < w.kept; i++) {
         dt_str_puts(out, i ? ", " : "");
         dt_list_print(out, w.best[i].parts, type->rank);

@@ -40,11 +40,11 @@ dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape)
     int64_t elements = 1;
 
     if (!dt_dtype_is_known(dtype))
-        return dt_fail(DT_E_TENSOR, NULL, "%d is no dtype", (int)dtype);
+        return dt_fail(DT_E_TENSOR, NULL, "%d is not a dtype", (int)dtype);
     if (rank < 0 || rank > DT_MAX_RANK)
-        return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, not %d", DT_MAX_RANK, rank);
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor can have 0 to %d dimensions, got %d", DT_MAX_RANK, rank);
     if (rank > 0 && !shape)
-        return dt_fail(DT_E_TENSOR, NULL, "a tensor of %d dimensions needs their sizes", rank);
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor with %d dimensions needs a shape", rank);
     for (int d = 0; d < rank; d++)
         if (shape[d] < 0 || !dt_mul_fits(elements, shape[d], &elements))
             return dt_fail(DT_E_TENSOR, NULL, "dimension %d of a tensor cannot be %lld", d, (long long)shape[d]);
@@ -240,7 +240,7 @@ dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *
     DT_TRY(check_entry(v, name, "dt_values_set_per_replica"));
     DT_TRY(dt_want(t, "dt_values_set_per_replica", "tensors"));
     if (n < 1 || n > DT_MAX_REPLICAS)
-        return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; there are 1 to %d", name, n, DT_MAX_REPLICAS);
+        return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; expected 1 to %d", name, n, DT_MAX_REPLICAS);
     for (int i = 0; i < n; i++)
         if (!dt_live(t[i]))
             return dt_fail(DT_E_MISUSE, NULL, "dt_values_set_per_replica got no tensor for replica %d", i);

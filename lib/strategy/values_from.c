@@ -30,11 +30,11 @@ static dt_status *same_paths(const making *m, int replica)
     const dt_values *first = m->of[0], *v = m->of[replica];
 
     if (v->n != first->n)
-        return dt_fail(DT_E_STRUCTURE, NULL, "the function made %d value%s for replica %d and %d for replica 0", v->n, v->n == 1 ? "" : "s", replica,
+        return dt_fail(DT_E_STRUCTURE, NULL, "the function set %d value%s for replica %d, but %d for replica 0", v->n, v->n == 1 ? "" : "s", replica,
                        first->n);
     for (int i = 0; i < v->n; i++)
         if (!dt_values_find(first, v->entry[i].name))
-            return dt_fail(DT_E_STRUCTURE, NULL, "the function made a value '%s' for replica %d and none of that name for replica 0", v->entry[i].name,
+            return dt_fail(DT_E_STRUCTURE, NULL, "the function set '%s' for replica %d, but not for replica 0", v->entry[i].name,
                            replica);
     return NULL;
 }
@@ -48,7 +48,7 @@ static dt_status *regroup(const making *m, const char *name, dt_values *out)
         const dt_value_entry *e = dt_values_find(m->of[r], name);
         t[r] = dt_entry_local(e, 0);
         if (e->per_replica)
-            s = dt_fail(DT_E_STRUCTURE, NULL, "the function made '%s' for replica %d with a value per replica: one was meant", name, r);
+            s = dt_fail(DT_E_STRUCTURE, NULL, "the function set '%s' for replica %d to a value per replica; set a single tensor", name, r);
     }
     if (!s)
         s = m->strategy->row->plain ? dt_values_set(out, name, t[0]) : dt_values_set_per_replica(out, name, t, m->n);

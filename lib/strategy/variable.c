@@ -24,18 +24,18 @@ const char *dt_aggregation_name(int aggregation)
 static dt_status *check_options(const dt_strategy *s, const dt_variable_options *o, dt_dtype dtype)
 {
     if ((unsigned)o->synchronization > DT_SYNC_ON_READ)
-        return dt_fail(DT_E_VARIABLE, NULL, "%d is no synchronization", (int)o->synchronization);
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_synchronization", (int)o->synchronization);
     if ((unsigned)o->aggregation > DT_AGGREGATE_ONLY_FIRST_REPLICA)
-        return dt_fail(DT_E_VARIABLE, NULL, "%d is no aggregation", (int)o->aggregation);
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_aggregation", (int)o->aggregation);
     if ((unsigned)o->trainable > DT_TRAINABLE_NO)
-        return dt_fail(DT_E_VARIABLE, NULL, "%d says nothing about being trainable", (int)o->trainable);
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_trainable", (int)o->trainable);
     if (s->row->plain)
         return NULL;
     if (o->synchronization == DT_SYNC_NONE)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot have synchronization NONE in the scope of a %s strategy: ON_WRITE, ON_READ and AUTO can",
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot have synchronization NONE in the scope of a %s strategy; use ON_WRITE, ON_READ or AUTO",
                        o->name ? o->name : "Variable", s->row->kind.name);
     if (o->aggregation == DT_AGGREGATE_MEAN && !dt_dtype_is_float(dtype))
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of %s, whose mean is a fraction: aggregation MEAN needs floats",
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is %s, but aggregation MEAN needs a floating-point dtype",
                        o->name ? o->name : "Variable", dt_dtype_name(dtype));
     return NULL;
 }
@@ -83,7 +83,7 @@ static dt_status *draw(dt_variable *v, const dt_variable_options *o)
     if (!o->initializer)
         return NULL;
     if (!dt_dtype_is_float(v->type.dtype))
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of %s, and initializers draw floats: give its initial value", v->path,
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is %s, but initializers generate floats; give an initial value", v->path,
                        dt_dtype_name(v->type.dtype));
     arena = dt_arena_create();
     dt_status *s = read_initializer(arena, &initializer, "%s", o->initializer);
@@ -241,7 +241,7 @@ char *dt_variable_text(const dt_variable *v)
 static dt_status *check_list(dt_variable *const *v, int n)
 {
     if (n < 0 || (n > 0 && !v))
-        return dt_fail(DT_E_VARIABLE, NULL, "a list of %d variables cannot be made", n);
+        return dt_fail(DT_E_VARIABLE, NULL, "cannot create a list of %d variables", n);
     for (int i = 0; i < n; i++)
         DT_TRY(dt_want_variable(dt_live(v[i]), "dt_variables_create"));
     return NULL;

@@ -8,7 +8,7 @@ static const char *const names[] = { "scatter_update", "scatter_add", "scatter_s
 static dt_status *check_kind(const dt_variable *v, dt_scatter how)
 {
     if ((unsigned)how > DT_SCATTER_MAX)
-        return dt_fail(DT_E_VARIABLE, NULL, "%d is no way to scatter", (int)how);
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_scatter", (int)how);
     if (dt_variable_is_on_read(v))
         return dt_fail(DT_E_SCATTER, NULL, "variable '%s' has synchronization ON_READ, which does not support %s", v->path, names[how]);
     if (v->strategy && (v->aggregation == DT_AGGREGATE_SUM || v->aggregation == DT_AGGREGATE_MEAN))
@@ -24,7 +24,7 @@ static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index, con
     bool fits = v->type.rank > 0 && u->dtype == v->type.dtype && u->rank == i->rank + v->type.rank - 1;
 
     if (dt_dtype_is_float(i->dtype) || i->dtype == DT_BOOL)
-        return dt_fail(DT_E_VARIABLE, NULL, "rows to scatter to are numbered by integers, got %s", dt_dtype_name(i->dtype));
+        return dt_fail(DT_E_VARIABLE, NULL, "row numbers must be integers, got %s", dt_dtype_name(i->dtype));
     for (int d = 0; fits && d < u->rank; d++)
         fits = u->dim[d] == (d < i->rank ? i->dim[d] : v->type.dim[d - i->rank + 1]);
     if (!fits)
@@ -33,7 +33,7 @@ static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index, con
     for (int64_t k = 0; k < dt_type_elements(i); k++) {
         int64_t row = dt_cell_int(&(dt_view){ *i, index->data }, k);
         if (row < 0 || row >= v->type.dim[0])
-            return dt_fail(DT_E_VARIABLE, NULL, "row %lld is outside the variable '%s', which has %lld", (long long)row, v->path, (long long)v->type.dim[0]);
+            return dt_fail(DT_E_VARIABLE, NULL, "row %lld is out of range for variable '%s', which has %lld", (long long)row, v->path, (long long)v->type.dim[0]);
     }
     return NULL;
 }

@@ -25,7 +25,7 @@ static bool usable(dt_trace *t, const dt_variable *v, const char *call)
         return false;
     dt_status *s = dt_want_variable(v, call);
     if (!s && v->strategy && v->strategy != dt_get_strategy())
-        s = dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: variable '%s' belongs to another %s strategy than the one that runs", v->path,
+        s = dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: variable '%s' belongs to a different %s strategy than the one that runs", v->path,
                     v->strategy->row->kind.name);
     if (s)
         dt_trace_fail(t, s);
@@ -78,7 +78,7 @@ static dt_value read_merged(dt_trace *t, dt_variable *v)
     if (!dt_variable_is_on_read(v))
         return v->stack ? from_replica(own, 0) : own;
     if (v->aggregation == DT_AGGREGATE_NONE)
-        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is read from outside by its aggregation, which is NONE", v->path));
+        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot be read in cross-replica context: its aggregation is NONE", v->path));
     return v->aggregation == DT_AGGREGATE_ONLY_FIRST_REPLICA ? from_replica(own, 0)
                                                              : dt_reduce_replicas(v->aggregation == DT_AGGREGATE_MEAN ? DT_MEAN : DT_SUM, own, true);
 }
@@ -97,12 +97,12 @@ dt_value dt_variable_read(dt_trace *t, dt_variable *v)
 static dt_value merged(const dt_variable *v, dt_write how, dt_value x)
 {
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_NONE)
-        return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is assigned from outside by its aggregation, which is NONE", v->path));
+        return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot be assigned in cross-replica context: its aggregation is NONE", v->path));
     if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_SUM)
         return x;
     if (how == DT_ASSIGN)
         return dt_divide(x, dt_like(x, dt_variable_copies(v)));
-    return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: nothing can be added to it from outside", v->path,
+    return fail(x.trace, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: in cross-replica context it can only be assigned", v->path,
                                  dt_variable_copies(v)));
 }
 
@@ -148,14 +148,14 @@ dt_value dt_variable_write_number(dt_trace *t, dt_variable *v, dt_write how, dou
     if (!usable(t, v, "dt_variable_write_number"))
         return none;
     if ((unsigned)how > DT_ASSIGN_SUB)
-        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "%d is no way to write to a variable", (int)how));
+        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_write", (int)how));
     dt_value x = dt_splat(t, &v->type, number);
     if (dt_context_now() == DT_IN_MERGE)
         return assign(t, v, how, merged(v, how, x));
     if (!v->strategy)
         return assign(t, v, how, aggregated(v, how, x));
     if (!dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && v->strategy->replicas > 1)
-        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' sums what %d replicas assign: %g is one number for all of them, a tensor was meant", v->path,
+        return fail(t, dt_fail(DT_E_VARIABLE, NULL, "variable '%s' sums the values that %d replicas assign: %g is one number for all; assign a tensor", v->path,
                                v->strategy->replicas, number));
     return assign(t, v, how, x);
 }

@@ -15,7 +15,7 @@ dt_status *dt_variable_outside(const dt_variable *v, const char *call)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, call));
     if (dt_context_now() != DT_OUTSIDE)
-        return dt_fail(DT_E_SCOPE, NULL, "%s is for outside of step functions; dt_variable_read, dt_variable_assign are for within", call);
+        return dt_fail(DT_E_SCOPE, NULL, "%s cannot be called in a step function; use dt_variable_read or dt_variable_assign there", call);
     return v->strategy ? dt_scope_fits(v->strategy) : NULL;
 }
 
@@ -48,7 +48,7 @@ static dt_status *check_readable(const dt_variable *v)
 {
     if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_NONE)
         return NULL;
-    return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is read from outside by its aggregation, which is NONE: dt_variable_local reads one replica's copy",
+    return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot be read here: its aggregation is NONE; read one replica's copy with dt_variable_local",
                    v->path);
 }
 
@@ -61,7 +61,7 @@ dt_status *dt_variable_value(dt_variable *v, dt_tensor **out)
     DT_TRY(dt_want(out, "dt_variable_value", "handle to fill"));
     DT_TRY(check_readable(v));
     if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of bool: its copies cannot be summed", v->path);
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: its copies cannot be summed", v->path);
     DT_TRY(dt_tensor_new(&t, &v->type));
     if (dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
         aggregate(v, &(dt_view){ t->type, t->data });
@@ -127,12 +127,12 @@ static dt_status *check_write(const writing *w)
     const dt_variable *v = w->v;
 
     if ((unsigned)w->how > DT_ASSIGN_SUB)
-        return dt_fail(DT_E_VARIABLE, NULL, "%d is no way to write to a variable", (int)w->how);
+        return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_write", (int)w->how);
     if (w->how != DT_ASSIGN && v->type.dtype == DT_BOOL)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is of bool: nothing can be added to it", v->path);
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: nothing can be added to it", v->path);
     DT_TRY(check_readable(v));
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && w->how != DT_ASSIGN)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: %s from outside would not say which to change; assign it", v->path,
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: %s is only possible in a step function; assign it", v->path,
                        dt_variable_copies(v), verbs[w->how]);
     return NULL;
 }
@@ -205,7 +205,7 @@ static dt_status *write_each(writing *w, const dt_value_entry *e)
 {
     DT_TRY(check_write(w));
     if (e->n != dt_variable_copies(w->v))
-        return dt_fail(DT_E_VARIABLE, NULL, "'%s' has values for %d replicas, the variable '%s' has %d copies", e->name, e->n, w->v->path,
+        return dt_fail(DT_E_VARIABLE, NULL, "'%s' has values for %d replicas, but variable '%s' has %d copies", e->name, e->n, w->v->path,
                        dt_variable_copies(w->v));
     for (int r = 0; r < e->n; r++)
         DT_TRY(check_value(w->v, dt_entry_local(e, r)));
@@ -227,6 +227,6 @@ dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *v
     writing w = begin(v, how);
 
     if (!e)
-        return dt_fail(DT_E_VARIABLE, NULL, "there is no value '%s' to assign to the variable '%s'", name, v->path);
+        return dt_fail(DT_E_VARIABLE, NULL, "no value '%s' to assign to the variable '%s'", name, v->path);
     return e->per_replica ? write_each(&w, e) : write_single(&w, dt_entry_local(e, 0));
 }

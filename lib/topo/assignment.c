@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which cores a replica gets: tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow, because users compare
- * coordinates.
+ * Chooses the cores of each replica: tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow,
+ * because users compare coordinates.
  *
- * A replica is a block of computation_shape cores, computation_stride apart. Blocks are laid over the mesh; a grid of replicas as near
- * to a cube as possible is taken of them, so that replicas lie close together. Where a replica takes whole chips and the
- * replicas fill the mesh, both the chips in a block and the blocks in the mesh follow rings (ring.c):
+ * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided into such blocks,
+ * and the replicas get a grid of them that is as close to a cube as possible, so that they are near each other. If
+ * replicas use whole chips and fill the mesh, both the chips in a block and the blocks in the mesh follow rings
+ * (ring.c):
  *
  *     v3-8, computation_shape [1,1,1,2], 4 replicas         r0 -- r1
  *                                                            |     |
@@ -74,7 +75,7 @@ static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4]
     return false;
 }
 
-/* "take tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips (NULL: of any) with room for so many blocks;
+/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips (NULL: of any) with room for so many blocks;
  * nothing where there is none. */
 static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4], int64_t blocks)
 {
@@ -82,7 +83,7 @@ static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footpri
     int devices;
     if (!dt_slice_with_room(chip, footprint, blocks, &s, &devices))
         return;
-    dt_str_printf(text, "take tpu: sim:%s", s.name);
+    dt_str_printf(text, "use tpu: sim:%s", s.name);
     if (devices != s.chip->devices)
         dt_str_printf(text, " with cores_per_chip: %d", devices);
     dt_str_puts(text, ", mesh ");
@@ -289,10 +290,10 @@ static dt_status *place_in_task_order(const plan *p, dt_assignment *a)
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)
         if (p->stride[k] != 1)
-            return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d places of the mesh have no device, so every computation_stride must be 1", t->missing);
+            return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d positions of the mesh have no device; every computation_stride must be 1", t->missing);
     int64_t needed = (int64_t)p->replicas * p->logical, there = (int64_t)t->tasks * t->devices;
     if (needed > there)
-        return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d replicas of %d logical devices need %lld devices, %lld are there", p->replicas,
+        return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d replicas with %d logical devices each need %lld devices, but the topology has %lld", p->replicas,
                        p->logical, (long long)needed, (long long)there);
     memcpy(a->core, t->coordinates, (size_t)needed * sizeof *a->core);
     return NULL;
@@ -304,8 +305,8 @@ static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a)
         return place_in_task_order(p, a);
     bool rings = rings_fit(p);
     if (order == DT_ORDER_RING && !rings)
-        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring: these replicas do not tile all 3 axes of %s with whole chips at stride 1; "
-                                                "try auto", dt_topology_name(p->topology));
+        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring is not possible: the replicas do not fill all 3 axes of %s with whole chips at stride 1; "
+                                                "use auto", dt_topology_name(p->topology));
     if (p->replicas == 0)
         return NULL;
     int grid[4];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assignments that are not built but given: core by core, or one replica on each core. And their life: an assignment keeps its topology.
+ * Assignments that are given core by core or put one replica on each core, and the reference counts of all
+ * assignments. An assignment keeps its topology alive.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ DT_API void dt_device_assignment_unref(dt_device_assignment *a)
 dt_status *dt_topology_given(const dt_topology *t)
 {
     if (!t)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "no topology was given; dt_tpu_initialize lends that of a slice, dt_topology_create makes one");
+        return dt_fail(DT_E_TOPOLOGY, NULL, "no topology was given; get one from dt_tpu_initialize or dt_topology_create");
     return NULL;
 }
 
@@ -60,9 +61,9 @@ static dt_status *check_core_shape(const int64_t *shape, int rank)
         s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have the 3 dimensions [replicas, logical devices, 4], got %d: %s", rank,
                     dt_str_text(&text));
     else if (shape[2] != 4)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have 4 coordinates in its last dimension (-1), got the shape %s", dt_str_text(&text));
+        s = dt_fail(DT_E_TOPOLOGY, NULL, "the last dimension (-1) of core_assignment must be the 4 coordinates, got shape %s", dt_str_text(&text));
     else if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &n) || n > MOST_CORES)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment has 0 to %d logical devices, got the shape %s", MOST_CORES, dt_str_text(&text));
+        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment can have 0 to %d logical devices, got shape %s", MOST_CORES, dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
@@ -78,7 +79,7 @@ static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t 
     dt_str text = {0}, mesh = {0};
     dt_list_print(&text, at, 4);
     dt_list_print_4(&mesh, t->mesh);
-    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: there is no core at %s in %s", (long long)replica,
+    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: no core at %s in %s", (long long)replica,
                            (long long)logical, dt_str_text(&text), dt_topology_name(t));
     for (int k = 0; k < 4 && !inside; k++)
         if (at[k] < 0 || at[k] >= t->mesh[k]) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking an assignment: where a replica is, who is on a host, and in which order a collective should go round. Counting up is a bad
- * ring where hosts are numbered in blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips
- * (ring.c) meets the replicas in a better order.
+ * Queries on an assignment: where a replica is, which replicas a host has, and the order in which a ring
+ * collective should visit them. Counting up makes a bad ring where hosts are numbered in blocks: on v3-8 with a
+ * replica per core it crosses the square twice. The ring through all chips (ring.c) visits the replicas in a
+ * better order.
  *
  *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
  *       |        |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sheet of characters: what planes of chips and their links are drawn on. */
+/* A sheet of characters on which planes of chips and their links are drawn. */
 #include <stdlib.h>
 #include <string.h>
 

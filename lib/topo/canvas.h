@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sheet of characters to draw on, in any order; printed line by line without blanks at their ends. */
+/* A sheet of characters: draw on it in any order, then print it line by line without trailing blanks. */
 #ifndef DT_TOPO_CANVAS_H
 #define DT_TOPO_CANVAS_H
 

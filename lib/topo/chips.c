@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of chips: rows in topo/chips.h, one object each. */
+/* The table of chips: makes one object of each row in topo/chips.h. */
 #include <strings.h>
 
 #include "topo/topo.h"

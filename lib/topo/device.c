@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of devices: short ones for people, full ones everywhere inside, so that two names of one device are equal. */
+/*
+ * Device names. Users may write short ones; inside, all names are full, so that two names of the same device are
+ * equal.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +24,7 @@ typedef struct reader {
 
 static dt_status *malformed(const reader *r, const char *why)
 {
-    return dt_fail(DT_E_DEVICE_NAME, r->at, "'%.80s' is no device: %s", r->text, why);
+    return dt_fail(DT_E_DEVICE_NAME, r->at, "'%.80s' is not a device name: %s", r->text, why);
 }
 
 static dt_status *read_number(const reader *r, const char *digits, int *out)
@@ -42,7 +45,7 @@ static dt_status *read_type(const reader *r, const char *name, size_t length)
             r->out->type = (dt_device_type)i;
             return NULL;
         }
-    return malformed(r, "types of devices are CPU, GPU and TPU");
+    return malformed(r, "the device type must be CPU, GPU or TPU");
 }
 
 /* "CPU:0" */
@@ -82,7 +85,7 @@ dt_status *dt_job_name_parse(const char *job, const dt_place *at, char out[DT_JO
 static dt_status *read_job(reader *r, const char *job)
 {
     if (r->job)
-        return malformed(r, "it has two jobs");
+        return malformed(r, "it names two jobs");
     r->job = true;
     const char *fault = job_fault(job);
     if (fault)
@@ -114,7 +117,7 @@ static dt_status *read_part(reader *r, const char *part)
 dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out)
 {
     if (!text)
-        return dt_fail(DT_E_DEVICE_NAME, at, "a device without a name: write CPU:0");
+        return dt_fail(DT_E_DEVICE_NAME, at, "empty device name; write CPU:0");
     *out = (dt_device_name){.job = "localhost"};
     reader r = {.text = text, .at = at, .out = out};
     char part[64];
@@ -129,7 +132,7 @@ dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_
         more = rest[length] == '/';
         rest += length + more;
     }
-    return r.device ? NULL : malformed(&r, "it ends before the device, as in /device:CPU:0");
+    return r.device ? NULL : malformed(&r, "the device is missing; add it, as in /device:CPU:0");
 }
 
 void dt_device_name_print(const dt_device_name *d, dt_str *out)
@@ -148,7 +151,7 @@ static dt_status *check_here(const char *name, const dt_place *at, const dt_devi
 {
     bool here = strcmp(d->job, "localhost") == 0 && d->replica == 0 && d->task == 0;
     if (!here || d->type != DT_DEVICE_CPU)
-        return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; this machine has CPU:0 and as many more CPU devices as are named", name);
+        return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; this machine has only CPU devices: CPU:0, CPU:1, ...", name);
     if (d->index >= DT_MAX_CPU_DEVICES)
         return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; the last CPU device is CPU:%d", name, DT_MAX_CPU_DEVICES - 1);
     return NULL;

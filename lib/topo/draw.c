@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice as text: one plane of chips for each z, rows y, columns x; each chip shows its cores.
+ * A slice as text: one plane of chips for each z, with rows y and columns x; each chip shows its cores.
  *
  *     v3-8   4 chips (2x2)   8 cores   16 GiB HBM per core   1 host   mesh [x 2, y 2, z 1, core 2]
  *
@@ -9,15 +9,15 @@
  *                   |                    |              ...
  *      y=1  [ r3.L0 | r3.L1 ] -- [ r2.L0 | r2.L1 ]
  *
- * Links inside a host are double; links that lead round to the other end are stubs at the edges:
+ * Links inside a host are double; wraparound links are stubs at the edges:
  *
  *              :   :   :   :          z=0 of v4-128, tightly
  *      y=0    ~0===1---2===3~
  *              ||  ||  ||  ||
  *      y=1    ~4===5---6===7~
  *
- * Every label has the width of the longest, so cells and links line up; the legend stands beside a single plane where there is room,
- * else below.
+ * All labels are as wide as the longest, so that cells and links line up. The legend stands beside a single plane
+ * if there is room, otherwise below.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a slice's picture: what is said (legend, words below) and how much of the slice is shown. */
+/* The parts of a slice's picture: its text (header, legend, lines below) and how much of the slice is shown. */
 #ifndef DT_TOPO_DRAW_H
 #define DT_TOPO_DRAW_H
 

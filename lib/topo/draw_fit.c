@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of a slice is shown, and how. Small ones are drawn with room; larger ones tightly, their planes side by side and in bands below
- * each other; where even that is too large, each axis that is longer than a limit is folded: its first chips, "...", its last one. The
- * largest limit that fits is taken, an odd one: hosts have two chips a side and are not cut in half.
+ * Decides how much of a slice is shown, and how. Small slices are drawn with space around the chips. Larger ones
+ * are drawn tightly, with their planes side by side and in bands below each other. If even that is too large, each
+ * axis longer than a limit is folded to its first chips, "...", and its last one. The limit is the largest that
+ * fits, and it is odd: hosts have two chips a side and should not be cut in half.
  */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a slice's picture: its header, the legend, and lines broken where the page ends. */
+/* The text of a slice's picture: its header, its legend, and lines wrapped to the page. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static void tell_wraps(const dt_sketch *k, dt_str *line)
 {
     const bool wrap[3] = {dt_topology_wraps(k->t, 0), dt_topology_wraps(k->t, 1), dt_topology_wraps(k->t, 2)};
     if (wrap[0] || wrap[1])
-        dt_str_puts(line, k->p->utf8 ? "\u2504 \u250a lead round to the other end: " : "~ : lead round to the other end: ");
+        dt_str_puts(line, k->p->utf8 ? "\u2504 \u250a link to the opposite edge: " : "~ : link to the opposite edge: ");
     if (wrap[0] || wrap[1] || wrap[2]) {
         print_axes(wrap, line);
         dt_str_puts(line, wrap[0] + wrap[1] + wrap[2] > 1 ? " wrap around" : " wraps around");
@@ -103,7 +103,7 @@ static void tell_wraps(const dt_sketch *k, dt_str *line)
     }
 }
 
-/* "twisted: once round x or y comes back 4 further on z; no two chips are more than 6 links apart, without the twist 8" */
+/* "twisted: a full turn around x or y ends 4 chips further along z; no two chips are more than 6 links apart (8 without the twist)" */
 static void tell_twist(const dt_sketch *k, dt_str *line)
 {
     dt_str shorts = {0};
@@ -121,7 +121,7 @@ static void tell_twist(const dt_sketch *k, dt_str *line)
             dt_str_printf(&shorts, "%s%s", shorts.size ? " or " : "", axis_name[axis]);
         plain += k->t->mesh[axis] / 2;
     }
-    dt_str_printf(line, "twisted: once round %s comes back %d further on ", dt_str_text(&shorts), by);
+    dt_str_printf(line, "twisted: a full turn around %s ends %d chips further along ", dt_str_text(&shorts), by);
     print_axes(along, line);
     dt_str_printf(line, "; no two chips are more than %d links apart (%d without the twist)", dt_topology_diameter(k->t), plain);
     dt_str_release(&shorts);
@@ -143,7 +143,7 @@ static void tell_others(const dt_sketch *k, dt_str *line)
         const dt_slice *s = &all[i];
         bool sorted = s->chips[0] <= s->chips[1] && s->chips[1] <= s->chips[2];
         if (dt_slice_chips(s) == chips && sorted && !is_same(s, k->t->slice) && others++ < OTHERS)
-            dt_str_printf(line, "%s%s", line->size ? ", " : "other slices of as many chips: ", s->name);
+            dt_str_printf(line, "%s%s", line->size ? ", " : "other slices with this number of chips: ", s->name);
     }
     if (others > OTHERS)
         dt_str_printf(line, " and %d more", others - OTHERS);
@@ -161,7 +161,7 @@ int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND])
     if (t->tasks > 1)
         tell_hosts(k, next++);
     if (t->mesh[2] > 1)
-        dt_str_puts(next++, "a chip is also linked to the same place of the next z");
+        dt_str_puts(next++, "each chip is also linked to the same position in the next z plane");
     if (t->mesh[0] > 2 || t->mesh[1] > 2 || t->mesh[2] > 2)
         tell_wraps(k, next++);
     if (t->slice->twisted)

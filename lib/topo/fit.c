@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block of logical devices fits: on a given slice, all blocks of as many devices, sorted into those that fit and those that do
- * not, by the axis that is too short; and for each generation its smallest slices with room.
+ * Where a block of logical devices fits. On a given slice, all blocks with that number of devices are sorted into
+ * those that fit and those that do not, by the axis that is too short. For each generation, the smallest slices
+ * with room are listed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void tell_fits(const blocks *all, const int64_t want[4], dt_str *out)
             dt_list_print(out, all->at[i].side, 4);
             dt_str_puts(out, "   ");
             print_replicas(out, all->at[i].replicas);
-            dt_str_printf(out, "%s\n", memcmp(all->at[i].side, want, sizeof all->at[i].side) == 0 ? "   (as asked)" : "");
+            dt_str_printf(out, "%s\n", memcmp(all->at[i].side, want, sizeof all->at[i].side) == 0 ? "   (requested)" : "");
         }
 }
 
@@ -84,7 +85,7 @@ static void tell_misfits(const blocks *all, const int mesh[4], int axis, int col
         dt_str_printf(&words, " and %d more", n - MOST_MISFITS);
     if (words.size) {
         dt_str whole = {0};
-        dt_str_printf(&whole, "  does not fit  %s is more than the slice's %d: %s", axis_name[axis], mesh[axis], dt_str_text(&words));
+        dt_str_printf(&whole, "  does not fit  %s is larger than the slice's %d: %s", axis_name[axis], mesh[axis], dt_str_text(&words));
         dt_draw_prose(out, dt_str_text(&whole), columns, INDENT);
         dt_str_release(&whole);
     }

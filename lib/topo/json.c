@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slice for programs: `dtrain topology --json`. Devices stand by hosts, in each by their ids, as in the compiler's list. */
+/*
+ * A slice as JSON for programs: `dtrain topology --json`. Devices are ordered by host and, within a host, by id,
+ * as in the compiler's list.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One spelling of lists of sizes, as in a job file. */
+/* Prints lists of sizes the way a job file writes them. */
 #include "topo/list.h"
 
 void dt_list_print(dt_str *out, const int64_t *v, int n)

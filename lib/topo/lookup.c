@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to topologies and assignments in the words of tf.tpu.experimental: ordinals, coordinates, names of devices. */
+/* Queries on topologies and assignments, named as in tf.tpu.experimental: ordinals, coordinates, device names. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static dt_status *check_at(const dt_topology *t, const int at[4])
         return NULL;
     dt_str text = {0};
     dt_list_print_4(&text, at);
-    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "there is no device at %s: it is missing", dt_str_text(&text));
+    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "no device at %s: it is missing from the topology", dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
@@ -129,7 +129,7 @@ DT_API dt_status *dt_topology_cpu_device(const dt_topology *t, const int coordin
 
 static dt_status *no_assignment(void)
 {
-    return dt_fail(DT_E_TOPOLOGY, NULL, "no device assignment was given; dt_device_assignment_build makes one");
+    return dt_fail(DT_E_TOPOLOGY, NULL, "no device assignment was given; make one with dt_device_assignment_build");
 }
 
 /* Coordinates of a logical device that there is. */
@@ -139,9 +139,9 @@ static dt_status *find(const dt_device_assignment *a, int replica, int logical, 
     if (!a)
         return no_assignment();
     if (replica < 0 || replica >= a->replicas)
-        return dt_fail(DT_E_COORDINATES, NULL, "there is no replica %d: the assignment has %d", replica, a->replicas);
+        return dt_fail(DT_E_COORDINATES, NULL, "no replica %d: the assignment has %d", replica, a->replicas);
     if (logical < 0 || logical >= a->logical)
-        return dt_fail(DT_E_COORDINATES, NULL, "there is no logical device %d: a replica has %d", logical, a->logical);
+        return dt_fail(DT_E_COORDINATES, NULL, "no logical device %d: a replica has %d", logical, a->logical);
     *at = dt_assignment_at(a, replica, logical);
     return NULL;
 }

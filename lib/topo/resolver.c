@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPUClusterResolver: from a name to a slice. "" asks for this machine's own TPU, which on Google Cloud two variables of the
- * environment describe. There is no back end for real TPUs yet, so the slice is simulated in every case; the resolver keeps a
- * sentence that says so wherever the user did not ask for it.
+ * TPUClusterResolver: from a name to a slice. "" means this machine's own TPU, which two environment variables
+ * describe on Google Cloud. There is no back end for real TPUs yet, so the slice is always simulated; the resolver
+ * keeps a sentence that says so, unless the user asked for a simulated slice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
     dt_str why = {0};
     dt_status *s = dt_slice_find(type, how->unknown, how->at, out);
     if (s)
-        return dt_note(s, "%s in the environment names it; 'sim:%s' simulates another one", variable, fallback);
+        return dt_note(s, "the slice is named by the environment variable %s; to simulate another, use 'sim:%s'", variable, fallback);
     dt_str_printf(&why, "simulated: %s is %s, but dtrain has no back end for real TPUs yet", variable, out->name);
     r->why = dt_str_take(&why);
     return NULL;
@@ -50,7 +50,7 @@ static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type,
         s = dt_fail(how->unknown, how->at, "TPU_ACCELERATOR_TYPE %.80s has %d chips, but TPU_TOPOLOGY %.80s has %d", type, dt_slice_chips(out),
                     shape, dt_slice_chips(&whole));
     else if (s)
-        s = dt_note(s, "TPU_ACCELERATOR_TYPE and TPU_TOPOLOGY in the environment name it; 'sim:%s' simulates another one", fallback);
+        s = dt_note(s, "the slice is named by the environment variables TPU_ACCELERATOR_TYPE and TPU_TOPOLOGY; to simulate another, use 'sim:%s'", fallback);
     dt_str_release(&name);
     if (!s)
         *out = whole;
@@ -78,7 +78,7 @@ static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out)
     if (name) {
         dt_str_puts(&why, "TPU_NAME is ");
         dt_str_escaped(&why, name, strlen(name), 60);
-        dt_str_puts(&why, ", but TPU_ACCELERATOR_TYPE does not say of which type it is");
+        dt_str_puts(&why, ", but TPU_ACCELERATOR_TYPE, which gives its type, is not set");
     } else {
         dt_str_puts(&why, "this machine has no TPU (neither TPU_NAME nor TPU_ACCELERATOR_TYPE is set)");
     }
@@ -118,7 +118,7 @@ dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place 
     bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);
     if (!can)
         return dt_fail(DT_E_RANGE, at, "cores_per_chip must be %d%s, got %lld: %s", c->devices, c->devices < c->cores ? " or 2" : "", (long long)cores,
-                       c->devices < c->cores ? "a chip shows its cores as one device, or each" : "each core of these chips is a device");
+                       c->devices < c->cores ? "a chip is one device, or one per core" : "each core of these chips is a device");
     dt_topology *shown = dt_topology_of_cores(r->slice, (int)cores);
     dt_topology_unref(r->topology);
     r->topology = shown;

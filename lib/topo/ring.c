@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings through blocks of chips: tf.tpu's, so that replicas stand where TensorFlow puts them. A flat ring goes out and back along
- * pairs of rows and returns through column 0, so that every step is one link, the closing one too:
+ * Rings through blocks of chips, the same as tf.tpu's, so that replicas get the coordinates that TensorFlow gives
+ * them. A flat ring goes out and back along pairs of rows and returns through column 0, so that every step is one
+ * link, including the last one back to the start:
  *
  *     0 - 1 - 2 - 3
  *     |           |        4 x 4
@@ -11,8 +12,9 @@
  *     |           |
  *    13 -12 -11 -10
  *
- * In three dimensions each layer is a flat ring without its corner (0,0), forwards on even layers and backwards on odd ones, and the
- * corners lead back. That needs even sizes; a block with an odd one is visited row by row, which is no ring of neighbours.
+ * In three dimensions each layer is a flat ring without its corner (0,0), forwards on even layers and backwards on
+ * odd ones, and the corners lead back. That needs even sizes; a block with an odd size is visited row by row, which
+ * is not a ring of neighbours.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which a ring visits a block of chips. */
+/* The order in which a ring visits the chips of a block. */
 #ifndef DT_TOPO_RING_H
 #define DT_TOPO_RING_H
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which slices there are: a rule for each generation, whose numbers stand in its row (topo/chips.h). Small ones are listed there. A pod
- * of optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any box, in any order of its sides or from short to long, up
- * to so many cubes:
+ * Which slices exist: one rule for all generations, with numbers from each one's row in topo/chips.h. Small slices
+ * are listed in the row. A pod with optical switches (v4, v5p, tpu7x) joins whole cubes of 4x4x4 chips into any
+ * box up to a number of cubes, either with its sides in any order or only from short to long:
  *
  *     4x4x4   4x4x8   4x4x12 ... 4x8x8 ... 12x16x16 ... 16x16x24
  *
- * Of the boxes of as many chips Cloud TPU hands out the one most like a cube [docs: "the default topology associated with a given
- * quantity of chips is the one that's most similar to a cube"]; it alone has a name that counts, "v4-512". Boxes of k x k x 2k and
- * k x 2k x 2k can be wired with a twist (topo/wiring.c); on tpu7x k x 2k x 4k and longer ones, too [lib: its list of slices].
+ * Of the boxes with the same number of chips, Cloud TPU uses the one closest to a cube by default [docs: "the
+ * default topology associated with a given quantity of chips is the one that's most similar to a cube"]; only that
+ * box has a name that counts, such as "v4-512". Boxes of k x k x 2k and k x 2k x 2k can be wired with a twist
+ * (topo/wiring.c); on tpu7x, so can k x 2k x 4k and longer ones [lib: its list of slices].
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How slices are told from each other, for those who find and list them. */
+/* Finding and listing slices: what this room's files share. */
 #ifndef DT_TOPO_SLICE_H
 #define DT_TOPO_SLICE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How slices are spelled: "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives the grid of chips, "_twisted" behind a grid its
- * wiring, "sim:" before either says that it is simulated. Which ones there are, topo/shapes.c knows. A name that is none is answered with
- * the nearest: next below and next above by chips, and for a grid the likest of them.
+ * Names of slices. "v3-8" counts cores (chips on v5e and v6e), "v4:2x2x2" gives the grid of chips, "_twisted"
+ * after a grid selects its wiring, and the prefix "sim:" says that the slice is simulated. topo/shapes.c lists the
+ * slices that exist. For an unknown name the error suggests the nearest ones: the next smaller and next larger by
+ * chips and, for a grid, the most similar of these.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,10 +91,10 @@ static void print_generations(dt_str *text)
 {
     int n;
     const dt_chip *const *chip = dt_chips(&n);
-    dt_str_puts(text, "there are slices of ");
+    dt_str_puts(text, "generations are ");
     for (int i = 0; i < n; i++)
         dt_str_printf(text, "%s%s", i == 0 ? "" : i == n - 1 ? " and " : ", ", chip[i]->generation);
-    dt_str_puts(text, ", as v3-8 or v4:2x2x2");
+    dt_str_puts(text, "; write v3-8 or v4:2x2x2");
 }
 
 static dt_status *unknown(const wanted *w)
@@ -214,7 +215,7 @@ dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_place 
         return find_count(&w, name + length + 1, out);
     if (*name && strspn(name, "+-0123456789xX") == strlen(name)) {
         DT_TRY(read_grid(&w, name, strlen(name)));
-        return dt_fail(w.row, at, "'%.80s' does not say which chips; write v3:2x2 or v3-8", w.name);
+        return dt_fail(w.row, at, "'%.80s' names no chip generation; write v3:2x2 or v3-8", w.name);
     }
     return unknown(&w);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice as an SVG file of its own: a panel of chips for each z, links, ways round the end, hosts as tiles behind their chips, cores in
- * the colour of their replica, a legend. Nothing is folded: a picture can be made larger.
+ * A slice as a standalone SVG file: a panel of chips for each z, with links, wraparound links, hosts as tiles
+ * behind their chips, cores in the colour of their replica, and a legend. Nothing is folded, since a picture can
+ * be enlarged.
  *
- * The way round an axis goes back in the gap beside its row or column. In a twisted slice those of short axes end in another panel and
- * are stubs that say which.
+ * The wraparound link of an axis runs back in the gap beside its row or column. In a twisted slice those of the
+ * short axes end in another panel, so they are drawn as stubs with a label.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -279,14 +280,14 @@ static int put_words(sheet *s, const char *text, int line)
 static void legend(const sheet *s, int columns, dt_str *out)
 {
     dt_str words = {0};
-    dt_str_puts(&words, "grey tile: a host. line: a link, both ways. ");
+    dt_str_puts(&words, "grey tile: a host. line: a link in both directions. ");
     if (dt_topology_wraps(s->t, 0) || dt_topology_wraps(s->t, 1))
-        dt_str_puts(&words, s->t->slice->twisted ? "dashed: round the end, to another plane. " : "dashed: round the end. ");
+        dt_str_puts(&words, s->t->slice->twisted ? "dashed: a wraparound link to another plane. " : "dashed: a wraparound link. ");
     if (s->t->mesh[2] > 1)
-        dt_str_printf(&words, "ticks at the corners: links to the planes before and behind%s. ",
+        dt_str_printf(&words, "ticks at the corners: links to the previous and next plane%s. ",
                       dt_topology_wraps(s->t, 2) ? ", the last to the first" : "");
     if (s->p->assignment)
-        dt_str_puts(&words, "rN: replica N, a colour each. ");
+        dt_str_puts(&words, "rN: replica N, each in its own colour. ");
     dt_str_putc(&words, '\n');
     dt_draw_traffic(s->p, &words);
     dt_draw_prose(out, dt_str_text(&words), columns, 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where things are: chips, slices of a pod, the topology of a slice as tf.tpu has it, the assignment of replicas to its cores,
- * names of devices. Pure data: nothing here computes, sends or knows a strategy.
+ * Where things are: chips, slices of a pod, the topology of a slice (as in tf.tpu), the assignment of replicas to
+ * its cores, and device names. Pure data: nothing here computes, sends or depends on a strategy.
  *
  *     chip       one generation's numbers                      topo/chips.h
  *     slice      "v3-8": chips in a grid, wrapped or not        topo/slices.c
  *     topology   mesh_shape, tasks, coordinates of devices
  *     assignment replica, logical device -> coordinates
  *
- * Coordinates are (x, y, z, core). In a task, devices stand core fastest, then x, then y; the id of a core in its slice is
- * core + C * (x + X * (y + Y * z)).
+ * Coordinates are (x, y, z, core). Within a task, devices are ordered with core varying fastest, then x, then y.
+ * The id of a core in its slice is core + C * (x + X * (y + Y * z)).
  */
 #ifndef DT_TOPO_TOPO_H
 #define DT_TOPO_TOPO_H

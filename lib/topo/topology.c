@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The topology of a slice: which coordinates the devices of each host have. Hosts hold a block of neighbouring chips and are
- * numbered x fastest, then y, then z, as are the chips in them; so on v3-32 (4 x 4 chips) host 0 has the chips
+ * The topology of a slice: the coordinates of each host's devices. A host has a block of neighbouring chips. Hosts
+ * are numbered along x first, then y, then z, and so are the chips of a host. On v3-32 (4 x 4 chips), host 0 has
+ * the chips
  *
  *     (0,0) (1,0) (0,1) (1,1)        host 1 starts at (2,0), host 2 at (0,2)
  */
@@ -77,7 +78,7 @@ static dt_status *check_shape(const dt_topology_options *o)
         return s;
     }
     if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &devices) || devices > MOST_PLACES)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "a topology has 0 to %d devices, got %lld tasks of %lld", MOST_PLACES, (long long)shape[0],
+        return dt_fail(DT_E_TOPOLOGY, NULL, "a topology can have 0 to %d devices, got %lld tasks with %lld each", MOST_PLACES, (long long)shape[0],
                        (long long)shape[1]);
     return NULL;
 }

@@ -7,9 +7,9 @@
  *     field 3  num_tpu_devices_per_task  int32
  *     field 4  device_coordinates        repeated int32     [task][device][4], flat
  *
- * A message is a row of fields, each a key (number * 8 + wire type) and a value; fields of other numbers are skipped. Numbers are base-128,
- * low digits first, the highest bit of a byte set when more follow. Nothing is allocated by what the bytes claim: every element of a list
- * takes at least one of them.
+ * A message is a sequence of fields, each a key (number * 8 + wire type) and a value; unknown fields are skipped.
+ * Integers are varints: base 128, low digits first, with the highest bit of a byte set if more follow. Memory is
+ * never allocated for counts that the bytes merely claim: every element of a list needs at least one byte.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -205,7 +205,7 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     message m = {0};
     DT_TRY(dt_status_kept());
     if (!serialized && size > 0)
-        return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no bytes were given, but %lld of them", (long long)size);
+        return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: got NULL with a size of %lld bytes", (long long)size);
     dt_status *s = read_message(serialized, size, &m);
     if (!s)
         s = check_message(&m);

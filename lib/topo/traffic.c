@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words under a drawing: how far the logical devices of a replica are from each other, and the ring on which gradients travel.
+ * The text below a drawing: how far apart the logical devices of a replica are, and the ring on which gradients
+ * travel.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static void tell_logical(const dt_topology *t, const dt_assignment *a, dt_str *o
     else if (far == 0)
         dt_str_printf(out, "L0..L%d share a chip (no link crossed). ", a->logical - 1);
     else
-        dt_str_printf(out, "L0..L%d lie on %d chips, neighbours at most %d link%s apart. ", a->logical - 1, chips, far, far == 1 ? "" : "s");
+        dt_str_printf(out, "L0..L%d span %d chips; neighbours are at most %d link%s apart. ", a->logical - 1, chips, far, far == 1 ? "" : "s");
 }
 
 /* ---- gradients ---- */
@@ -119,7 +120,7 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out)
     if (a && a->replicas > 1)
         tell_gradients(t, a, out);
     else if (a)
-        dt_str_puts(out, "Gradients: one replica, nothing to add up.");
+        dt_str_puts(out, "Gradients: one replica, so nothing to sum.");
     else
         dt_str_printf(out, "%d links, %g GB/s each way.", dt_topology_links(t), link_GBps(t));
 }

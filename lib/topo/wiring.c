@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which chips are linked, how far they are apart, and which way messages go. dt_topology_neighbour is the one place that knows
- * wraparound and twist; the rest asks it.
+ * Which chips are linked, how many links apart they are, and the route of a message. dt_topology_neighbour is the
+ * only function that knows wraparound and twist; everything else asks it.
  *
- * A link that wraps leads from the last chip of an axis to the first one. In a twisted slice (k x k x 2k, k x 2k x 2k) those of the
- * short axes do not come back where they started, but k further on every long axis:
+ * A wraparound link leads from the last chip of an axis to the first one. In a twisted slice (k x k x 2k, k x 2k x
+ * 2k) the wraparound links of the short axes do not end in the row where they started, but k further on every long
+ * axis:
  *
  *     k = 4, sizes 4 x 8:   (3,0) is linked to (0,4), (3,1) to (0,5), ... (3,7) to (0,3)
  *
- * So a chip of 4x4x8 is at most 6 links from any other, not 8, and every axis is alike (a face-centred cubic lattice; k x 2k x 2k a
- * body-centred one [Camara et al., Twisted Torus Topologies for Enhanced Interconnection Networks, 2010, which the TPU v4 paper names]).
- * All chips of a torus see the same picture, twisted or not: distances from chip 0 say all of them.
+ * So a chip of 4x4x8 is at most 6 links from any other instead of 8, and all axes are equivalent (a face-centred
+ * cubic lattice; k x 2k x 2k is a body-centred one [Camara et al., Twisted Torus Topologies for Enhanced
+ * Interconnection Networks, 2010, cited by the TPU v4 paper]). A torus, twisted or not, looks the same from every
+ * chip, so distances from chip 0 are enough.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -125,7 +125,7 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s)
     for (int64_t rows = r->batch / 2; !bad && rows >= least; rows /= 2) {
         bad = with(r, rows, false, &bytes);
         if (!bad && bytes <= limit) {
-            s = dt_note(s, "a global batch of %lld in place of %lld would fit", (long long)rows, (long long)r->batch);
+            s = dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)rows, (long long)r->batch);
             break;
         }
     }

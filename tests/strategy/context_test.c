@@ -133,7 +133,7 @@ static void test_vectors_are_added_when_they_are_alike(void **state)
     give_rows(x.args, "x", SHAPE(2, 1), 2);
     x.op = "sum";
     fails(run(&x, sums, NULL), DT_E_MODEL_SHAPE, "differ in size");
-    fails(run(&x, sums, &(dt_step_options){ .fixed_batch_size = true }), DT_E_ARGUMENT, "differ in their rows");
+    fails(run(&x, sums, &(dt_step_options){ .fixed_batch_size = true }), DT_E_ARGUMENT, "same number of rows");
     end(&x);
 }
 

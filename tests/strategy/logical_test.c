@@ -93,10 +93,10 @@ static void test_strategies_made_wrongly(void **state)
     OK(dt_tpu_resolver(&r, "v3-8"));
     OK(dt_tpu_initialize(r, &lent));
     OK(dt_device_assignment_build(&a, lent, &(dt_device_assignment_options){ .num_replicas = 0 }));
-    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "1 to 65536 replicas, the device assignment has 0");
+    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "1 to 65536 replicas, but the device assignment has 0");
     OK(dt_topology_create(&t, &(dt_topology_options){ (int64_t[]){ 1, 1, 1, 1 }, 4, (int64_t[4]){ 0 }, (int64_t[]){ 1, 1, 4 }, 3 }));
     OK(dt_device_assignment_build(&a, t, NULL));
-    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "built for another topology");
+    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "built for a different topology");
     fails(dt_tpu_resolver_of_topology(&r, "no/job", t), DT_E_DEVICE_NAME, "no/job");
     fails(dt_tpu_resolver_of_topology(&r, "", t), DT_E_DEVICE_NAME, "1 to 31 characters");
     /* Parts of a device's name, which a name of a job must not bring along: this one has a job of 31 characters. */
@@ -223,7 +223,7 @@ static void test_annotations_that_are_refused(void **state)
         { { .parts = { 4 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "[4] makes 4 parts, but a replica has 2 logical devices: the value is of shape (4)" },
         { { .parts = { 0 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "must be at least 1, got 0" },
         { { .device = 2 }, false, DT_E_LOGICAL_DEVICE, "no logical device 2 to assign a value to: a replica has 2" },
-        { { .device = 2 }, true, DT_E_LOGICAL_DEVICE, "with SPMD partitioning no value is assigned" },
+        { { .device = 2 }, true, DT_E_LOGICAL_DEVICE, "a value cannot be assigned to a single logical device with SPMD partitioning" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -250,7 +250,7 @@ static void test_annotations_out_of_place(void **state)
     dt_strategy *other = a.s;
     a.s = NULL;
     assert_null(annotate(&a, (dt_value){ 0 }).trace);
-    fails(dt_values_create(&next), DT_E_TRACE_VALUE, "in step functions only");
+    fails(dt_values_create(&next), DT_E_TRACE_VALUE, "only in a step function");
     assert_false(dt_sharding_of((dt_value){ 0 }, &seen));
     assert_false(dt_tile_of((dt_value){ 0 }, 0, begin, size));
     dt_values_unref(args);
@@ -406,10 +406,10 @@ static void test_splits_of_variables_that_are_refused(void **state)
     fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 3 }, 1), DT_E_SPLIT,
           "partition_dimensions [3] makes 3 parts, but a replica has 2 logical devices: variable 'w' is of shape (6)");
     fails(dt_strategy_split_variable(s, v, NULL, 1), DT_E_SPLIT, "must be given, 1 numbers of at least 1");
-    fails(dt_strategy_assign_variable(s, v, 0), DT_E_LOGICAL_DEVICE, "with SPMD partitioning no value is assigned");
+    fails(dt_strategy_assign_variable(s, v, 0), DT_E_LOGICAL_DEVICE, "a value cannot be assigned to a single logical device with SPMD partitioning");
     fails(dt_strategy_replicate_variable(other, v), DT_E_LOGICAL_DEVICE, "variable 'w' was made in the scope of another strategy (sim:v3-8)");
     fails(dt_strategy_replicate_variable(cpus, v), DT_E_LOGICAL_DEVICE, "a mirrored strategy has no logical devices");
-    fails(dt_strategy_replicate_variable(NULL, v), DT_E_LOGICAL_DEVICE, "there is no strategy");
+    fails(dt_strategy_replicate_variable(NULL, v), DT_E_LOGICAL_DEVICE, "no strategy was given");
     fails(dt_strategy_replicate_variable(s, NULL), DT_E_MISUSE, "dt_strategy_replicate_variable got no variable");
     assert_int_equal(count_notes(v, 2), 0);
     dt_variable_unref(v);
@@ -428,17 +428,17 @@ static void test_ways_to_split(void **state)
         int rank, logical, rows;
         const char *text;
     } rows[] = {
-        { { 32, 64, 64, 3 }, 4, 8, 0, "10 ways to split (32, 64, 64, 3) in 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
-        { { DT_BATCH, 64, 64, 3 }, 4, 8, 32, "4 ways to split (32, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
-        { { DT_BATCH, 64, 64, 3 }, 4, 8, 0, "4 ways to split (B, 64, 64, 3) in 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
-        { { 384, 6, 64 }, 3, 2, 0, "3 ways to split (384, 6, 64) in 2: [1,1,2], [1,2,1], [2,1,1]" },
-        { { 65, 384 }, 2, 2, 0, "1 way to split (65, 384) in 2: [1,2]" },
-        { { 65 }, 1, 2, 0, "(65) cannot be split in 2; replicate it" },
-        { { DT_BATCH }, 1, 2, 0, "1 way to split (B) in 2: [2]" },
-        { { DT_BATCH, 3 }, 2, 2, 4, "1 way to split (4, 3) in 2: [2,1]" },
-        { { DT_BATCH, 3 }, 2, 2, 5, "(5, 3) cannot be split in 2; replicate it" },
-        { { 0 }, 0, 2, 0, "() cannot be split in 2; replicate it" },
-        { { 12 }, 1, 12, 0, "1 way to split (12) in 12: [12]" },
+        { { 32, 64, 64, 3 }, 4, 8, 0, "10 ways to split (32, 64, 64, 3) into 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
+        { { DT_BATCH, 64, 64, 3 }, 4, 8, 32, "4 ways to split (32, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
+        { { DT_BATCH, 64, 64, 3 }, 4, 8, 0, "4 ways to split (B, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
+        { { 384, 6, 64 }, 3, 2, 0, "3 ways to split (384, 6, 64) into 2: [1,1,2], [1,2,1], [2,1,1]" },
+        { { 65, 384 }, 2, 2, 0, "1 way to split (65, 384) into 2: [1,2]" },
+        { { 65 }, 1, 2, 0, "(65) cannot be split into 2 parts; replicate it" },
+        { { DT_BATCH }, 1, 2, 0, "1 way to split (B) into 2: [2]" },
+        { { DT_BATCH, 3 }, 2, 2, 4, "1 way to split (4, 3) into 2: [2,1]" },
+        { { DT_BATCH, 3 }, 2, 2, 5, "(5, 3) cannot be split into 2 parts; replicate it" },
+        { { 0 }, 0, 2, 0, "() cannot be split into 2 parts; replicate it" },
+        { { 12 }, 1, 12, 0, "1 way to split (12) into 12: [12]" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -363,9 +363,9 @@ static void test_things_of_another_strategy_are_refused(void **state)
     OK(dt_function_create(&f, reads, x));
     fails(dt_strategy_run(three, f, NULL, NULL), DT_E_SCOPE, "mixing different strategies");
     give_each(v, "x", t, 2);
-    fails(dt_strategy_run(three, f, v, NULL), DT_E_ARGUMENT, "2 replicas, the strategy has 3");
-    fails(dt_strategy_reduce(three, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_REDUCE, "2 replicas, the strategy has 3");
-    fails(dt_strategy_gather(three, v, "x", 0, &out), DT_E_REDUCE, "2 replicas, the strategy has 3");
+    fails(dt_strategy_run(three, f, v, NULL), DT_E_ARGUMENT, "2 replicas, but the strategy has 3");
+    fails(dt_strategy_reduce(three, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_REDUCE, "2 replicas, but the strategy has 3");
+    fails(dt_strategy_gather(three, v, "x", 0, &out), DT_E_REDUCE, "2 replicas, but the strategy has 3");
     DT_SCOPE(three) {
         fails(dt_variable_value(x, &out), DT_E_SCOPE, "mixing different strategies");
         fails(dt_strategy_reduce(two, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_SCOPE, "mixing different strategies");

@@ -229,8 +229,8 @@ static void test_what_is_refused(void **state)
     fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .workers = 4, .auto_shard_policy = DT_AUTO_SHARD_FILE }, &d), DT_E_TOO_FEW_FILES,
           "3 files cannot be shared by 4 workers");
     fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .workers = 4, .no_fallback = true }, &d), DT_E_TOO_FEW_FILES, "3 files");
-    fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .auto_shard_policy = (dt_auto_shard_policy)9 }, &d), DT_E_SHARD, "9 is no auto-shard");
-    fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .rebatch = (dt_rebatch)9 }, &d), DT_E_SHARD, "9 is no way to cut");
+    fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .auto_shard_policy = (dt_auto_shard_policy)9 }, &d), DT_E_SHARD, "9 is not an auto-shard");
+    fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .rebatch = (dt_rebatch)9 }, &d), DT_E_SHARD, "DT_REBATCH_EVEN, got 9");
     fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .replication_mode = DT_PER_REPLICA }, &d), DT_E_INPUT_MODE, "DT_PER_REPLICA");
     assert_null(d);
     OK(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .workers = 2, .auto_shard_policy = DT_AUTO_SHARD_OFF }, &d));

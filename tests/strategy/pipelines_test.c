@@ -156,7 +156,7 @@ static void test_a_partial_batch_is_cut_as_documented(void **state)
     rows_are(it, (const int64_t[]){ 4, 2 }, 2);
     rows_are(it, NULL, 2);
     rows_are(it, NULL, 2);
-    assert_string_equal(dt_dist_dataset_sharding(dist), "data: the data set is not made of files alone");
+    assert_string_equal(dt_dist_dataset_sharding(dist), "data: not all of the data set comes from files");
     OK(dt_strategy_distribute_dataset(s, d, &(dt_input_options){ .rebatch = DT_REBATCH_EVEN }, &dist));
     OK(dt_iterator_create(&it, dist));
     rows_are(it, (const int64_t[]){ 3, 3 }, 2);
@@ -227,7 +227,7 @@ static void test_functions_make_one_data_set_per_pipeline(void **state)
     OK(dt_strategy_distribute_datasets_from_function(s, make, &n, &(dt_input_options){ .replication_mode = DT_PER_REPLICA }, &dist));
     assert_int_equal(n.calls, 6);
     assert_int_equal(n.ids, 1 + 6);
-    fails(dt_strategy_distribute_datasets_from_function(s, make_none, NULL, NULL, &dist), DT_E_PIPELINE, "made no data set");
+    fails(dt_strategy_distribute_datasets_from_function(s, make_none, NULL, NULL, &dist), DT_E_PIPELINE, "returned no data set");
     fails(dt_strategy_distribute_datasets_from_function(s, NULL, NULL, NULL, &dist), DT_E_PIPELINE, "no function");
     fails(dt_input_context_per_replica_batch_size(&(dt_input_context){ 1, 0, 2 }, 13, &(int64_t){ 0 }), DT_E_GLOBAL_BATCH, "13 is not divisible");
     dt_dist_dataset_unref(dist);
@@ -350,7 +350,7 @@ static void test_wrong_use_is_answered(void **state)
     fails(dt_strategy_distribute_dataset(s, NULL, NULL, &dist), DT_E_PIPELINE, "no data set");
     fails(dt_strategy_distribute_dataset(NULL, d, NULL, &dist), DT_E_PIPELINE, "no strategy");
     fails(dt_strategy_distribute_dataset(s, d, &(dt_input_options){ .replication_mode = DT_PER_REPLICA }, &dist), DT_E_INPUT_MODE, "only");
-    fails(dt_strategy_distribute_dataset(s, d, &(dt_input_options){ .auto_shard_policy = 9 }, &dist), DT_E_SHARD, "9 is no auto-shard policy");
+    fails(dt_strategy_distribute_dataset(s, d, &(dt_input_options){ .auto_shard_policy = 9 }, &dist), DT_E_SHARD, "9 is not an auto-shard policy");
     fails(dt_iterator_create(&it, NULL), DT_E_PIPELINE, "no distributed data set");
     fails(dt_dataset_iterate(&it, NULL), DT_E_PIPELINE, "no data set");
     fails(dt_iterator_next(NULL, &v), DT_E_PIPELINE, "no iterator");
@@ -359,10 +359,10 @@ static void test_wrong_use_is_answered(void **state)
     within = it;
     OK(dt_function_create(&f, ask_within, &inside));
     OK(dt_strategy_run(s, f, NULL, NULL));
-    fails(inside, DT_E_NEXT_IN_REPLICA, "outside of step functions");
+    fails(inside, DT_E_NEXT_IN_REPLICA, "cannot be called in a step function");
     OK(dt_dataset_open(&job, "{format: synthetic, examples: 8, element: {x: {shape: [2]}, y: {num_classes: 2}}, global_batch_size: 4}"));
     fails(dt_dataset_batch(&scalars, job, 2, false), DT_E_PIPELINE, "job file's words");
-    fails(dt_dataset_iterate(&it, job), DT_E_PIPELINE, "when it is distributed");
+    fails(dt_dataset_iterate(&it, job), DT_E_PIPELINE, "must be distributed before it is iterated");
     dt_function_unref(f);
     dt_iterator_unref(it);
     dt_dist_dataset_unref(dist);

@@ -311,7 +311,7 @@ static void test_axes_of_uneven_parts(void **state)
     }
     fails(dt_strategy_reduce(s, DT_SUM, v, "x", 1, &out), DT_E_REDUCE_TYPE, "'x' is f64[4,2] on replica 0 and f64[0,2] on replica 1");
     fails(dt_strategy_reduce(s, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_REDUCE_TYPE, "on replica 1");
-    fails(dt_strategy_reduce(s, DT_SUM, v, "x", 2, &out), DT_E_REDUCE, "axis 2 is outside 'x', which has 2 dimensions");
+    fails(dt_strategy_reduce(s, DT_SUM, v, "x", 2, &out), DT_E_REDUCE, "axis 2 is out of range for 'x', which has 2 dimensions");
     fails(dt_strategy_reduce(s, DT_SUM, v, "x", -3, &out), DT_E_REDUCE, "axis -3");
     fails(dt_strategy_reduce(s, DT_SUM, v, "y", 0, &out), DT_E_REDUCE, "no value 'y'");
     fails(dt_strategy_reduce(s, DT_SUM, NULL, "x", 0, &out), DT_E_MISUSE, "no values");
@@ -330,7 +330,7 @@ static void test_values_of_another_strategy_are_refused(void **state)
     dt_tensor *out = NULL;
 
     give_rows(v, "x", (const int64_t[]){ 1, 1, 1 }, 3);
-    fails(dt_strategy_reduce(s, DT_SUM, v, "x", 0, &out), DT_E_REDUCE, "'x' has values for 3 replicas, the strategy has 2");
+    fails(dt_strategy_reduce(s, DT_SUM, v, "x", 0, &out), DT_E_REDUCE, "'x' has values for 3 replicas, but the strategy has 2");
     assert_null(out);
     dt_values_unref(v);
     dt_strategy_unref(s);

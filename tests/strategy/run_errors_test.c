@@ -118,7 +118,7 @@ static void test_one_value_for_each_replica(void **state)
         char text[96];
         setting_make(&x, 2, add_x_and_y);
         give_rows(x.args, "x", (const int64_t[]){ 1, 1, 1 }, n);
-        snprintf(text, sizeof text, "argument 'x' has values for %d replicas, the strategy has 2", n);
+        snprintf(text, sizeof text, "argument 'x' has values for %d replicas, but the strategy has 2", n);
         fails(run(&x), DT_E_ARGUMENT, text);
         setting_free(&x);
     }

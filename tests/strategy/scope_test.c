@@ -250,7 +250,7 @@ static void test_run_and_reduce_of_another_strategy_are_refused(void **state)
 
     things_make(&x, b);
     DT_SCOPE(a) {
-        fails(run(&x), DT_E_SCOPE, "a mirrored strategy's scope is open");
+        fails(run(&x), DT_E_SCOPE, "the scope of a mirrored strategy is open");
         fails(reduce(&x), DT_E_SCOPE, "mixing");
         assert_ptr_equal(dt_get_strategy(), a);
     }
@@ -270,7 +270,7 @@ static void test_default_strategy_nests_outside_only(void **state)
             OK(dt_status_kept());
     DT_SCOPE(*state)
         DT_SCOPE(d)
-            fails(dt_status_kept(), DT_E_SCOPE, "default strategy's scope must not be entered");
+            fails(dt_status_kept(), DT_E_SCOPE, "cannot enter the default strategy's scope");
     dt_strategy_unref(d);
 }
 
@@ -301,8 +301,8 @@ static void step_with_a_run(dt_trace *t, void *user)
 {
     thing *x = user;
 
-    fails(run(x), DT_E_SCOPE, "outside of step functions");
-    fails(reduce(x), DT_E_SCOPE, "outside of step functions");
+    fails(run(x), DT_E_SCOPE, "cannot be used in a step function");
+    fails(reduce(x), DT_E_SCOPE, "cannot be used in a step function");
     dt_return(t, "one", dt_constant(t, 1));
 }
 
@@ -314,7 +314,7 @@ static void test_step_functions_enter_no_scope(void **state)
     things_make(&x, *state);
     OK(dt_function_create(&scoped, step_with_a_scope, *state));
     OK(dt_function_create(&nested, step_with_a_run, &x));
-    fails(dt_strategy_run(*state, scoped, NULL, NULL), DT_E_SCOPE, "outside of step functions");
+    fails(dt_strategy_run(*state, scoped, NULL, NULL), DT_E_SCOPE, "cannot be used in a step function");
     OK(dt_strategy_run(*state, nested, NULL, NULL));
     OK(run(&x)); /* and afterwards they can be entered again */
     dt_function_unref(scoped);

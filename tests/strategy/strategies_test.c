@@ -142,7 +142,7 @@ static void test_bad_devices_are_refused(void **state)
     dt_strategy *s = NULL;
 
     fails(dt_mirrored_strategy(&s, twice, 3), DT_E_DEVICE_TWICE, "'cpu:0' is listed twice");
-    fails(dt_mirrored_strategy(&s, none, 1), DT_E_DEVICE_NAME, "without a name");
+    fails(dt_mirrored_strategy(&s, none, 1), DT_E_DEVICE_NAME, "empty device name");
     fails(dt_mirrored_strategy(&s, wrong, 1), DT_E_DEVICE_NAME, "CPU");
     fails(dt_mirrored_strategy(&s, twice, -1), DT_E_RANGE, "at least 0, got -1");
     fails(dt_one_device_strategy(&s, NULL), DT_E_DEVICE_NAME, "");

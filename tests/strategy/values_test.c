@@ -57,9 +57,9 @@ static void test_impossible_tensors_are_refused(void **state)
     fails(dt_tensor_create(&t, DT_FLOAT32, 2, huge, NULL), DT_E_TENSOR, "dimension 1");
     fails(dt_tensor_create(&t, DT_FLOAT32, 2, negative, NULL), DT_E_TENSOR, "cannot be -1");
     fails(dt_tensor_create(&t, DT_FLOAT64, 1, large, NULL), DT_E_TENSOR, "too large");
-    fails(dt_tensor_create(&t, DT_FLOAT32, 9, nine, NULL), DT_E_TENSOR, "0 to 8 dimensions, not 9");
-    fails(dt_tensor_create(&t, DT_FLOAT32, -1, nine, NULL), DT_E_TENSOR, "not -1");
-    fails(dt_tensor_create(&t, (dt_dtype)99, 0, NULL, NULL), DT_E_TENSOR, "99 is no dtype");
+    fails(dt_tensor_create(&t, DT_FLOAT32, 9, nine, NULL), DT_E_TENSOR, "0 to 8 dimensions, got 9");
+    fails(dt_tensor_create(&t, DT_FLOAT32, -1, nine, NULL), DT_E_TENSOR, "got -1");
+    fails(dt_tensor_create(&t, (dt_dtype)99, 0, NULL, NULL), DT_E_TENSOR, "99 is not a dtype");
     fails(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){ INT64_C(1) << 55 }, NULL), DT_E_NO_MEMORY, "out of memory");
     assert_null(t);
 }

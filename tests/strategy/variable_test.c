@@ -127,7 +127,7 @@ static void test_on_read_from_outside(void **state)
         assert_float_equal(copy(my.v, 1), a == DT_AGGREGATE_SUM ? 3 : 6, 0);
         assert_float_equal(value(my.v), 6, 0);
         if (a == DT_AGGREGATE_SUM)
-            fails(dt_variable_set(my.v, DT_ASSIGN_ADD, six), DT_E_VARIABLE, "assign_add from outside");
+            fails(dt_variable_set(my.v, DT_ASSIGN_ADD, six), DT_E_VARIABLE, "assign_add is only possible in a step function");
         else
             OK(dt_variable_set(my.v, DT_ASSIGN_ADD, six));
         dt_variable_unref(my.v);

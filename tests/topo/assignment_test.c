@@ -209,7 +209,7 @@ static void test_one_replica_per_core_in_task_order(void **state)
     for (int r = 0; r < 8; r++)
         assert_int_equal(dt_topology_device(t, dt_assignment_at(a, r, 0)), r);
     int order[8];
-    assert_int_equal(dt_assignment_lookup(a, t, 0, 1, (int[8]){0}), 0); /* there is no logical device 1 */
+    assert_int_equal(dt_assignment_lookup(a, t, 0, 1, (int[8]){0}), 0); /* no logical device 1 */
     static const int round_the_chips[8] = {0, 1, 2, 3, 6, 7, 4, 5};
     dt_assignment_ring(a, t, order);
     assert_memory_equal(order, round_the_chips, sizeof order);
@@ -285,7 +285,7 @@ static void test_errors_say_what_would_fit(void **state)
 /* Builds what a hint says: a block on the same slice, and the same block on another one. Gives how many hints there were. */
 static int follow(const char *text, const char *slice, const dt_device_assignment_options *asked)
 {
-    const char *block = strstr(text, "logical devices that fit: ["), *take = strstr(text, "take tpu: sim:");
+    const char *block = strstr(text, "logical devices that fit: ["), *take = strstr(text, "use tpu: sim:");
     dt_device_assignment_options options = *asked;
     dt_assignment *a = NULL;
     dt_topology *t = NULL;
@@ -300,7 +300,7 @@ static int follow(const char *text, const char *slice, const dt_device_assignmen
         dt_topology_unref(t);
     }
     if (take) {
-        int n = sscanf(take, "take tpu: sim:%63[^ ,] with cores_per_chip: %d", name, &devices);
+        int n = sscanf(take, "use tpu: sim:%63[^ ,] with cores_per_chip: %d", name, &devices);
         dt_slice other;
         assert_null(dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &other));
         t = dt_topology_of_cores(&other, n == 2 ? devices : other.chip->devices);
@@ -340,7 +340,7 @@ static void test_cores_that_are_not_there_are_refused(void **state)
     dt_assignment *a = NULL;
     const int64_t core[] = {0, 0, 0, 0, 0, 0, 1, 0};
     dt_status *s = dt_device_assignment_create(&a, t, core, (int64_t[]){2, 1, 4}, 3);
-    assert_string_equal(dt_status_text(s), "replica 1, logical device 0: there is no core at [0,0,1,0] in v2-8");
+    assert_string_equal(dt_status_text(s), "replica 1, logical device 0: no core at [0,0,1,0] in v2-8");
     dt_status_free(s);
     dt_topology_unref(t);
 }

@@ -46,18 +46,18 @@ static void test_malformed_names_are_refused(void **state)
         {"CPU:-1", "write TYPE:NUMBER, as in CPU:0"}, {"CPU:+1", "write TYPE:NUMBER, as in CPU:0"},
         {"CPU:0x1", "write TYPE:NUMBER, as in CPU:0"}, {"CPU:0 ", "write TYPE:NUMBER, as in CPU:0"}, {"CPU:*", "write TYPE:NUMBER, as in CPU:0"},
         {"CPU:2147483648", "its number is out of range"}, {"CPU:99999999999999999999", "its number is out of range"},
-        {"XPU:0", "types of devices are CPU, GPU and TPU"}, {":0", "types of devices are CPU, GPU and TPU"},
+        {"XPU:0", "the device type must be CPU, GPU or TPU"}, {":0", "the device type must be CPU, GPU or TPU"},
         {"/job:/cpu:0", "the job's name must have 1 to 31 characters"}, {"/job:a b/cpu:0", "the job's name may have letters, digits and _"},
-        {"/job:a/job:b/cpu:0", "it has two jobs"}, {"/task:0/task:0/cpu:0", "a part is given twice"},
+        {"/job:a/job:b/cpu:0", "it names two jobs"}, {"/task:0/task:0/cpu:0", "a part is given twice"},
         {"/replica:0/replica:1/cpu:0", "a part is given twice"}, {"/cpu:0/cpu:1", "it names two devices"},
-        {"/job:localhost", "it ends before the device, as in /device:CPU:0"}, {"/cpu:0/", "it names two devices"},
+        {"/job:localhost", "the device is missing; add it, as in /device:CPU:0"}, {"/cpu:0/", "it names two devices"},
         {"//cpu:0", "write TYPE:NUMBER, as in CPU:0"},
         {"/job:localhost/device:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:0", "it is too long"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_device_name d;
         char want[256];
-        snprintf(want, sizeof want, "'%.80s' is no device: %s", rows[i].text, rows[i].why);
+        snprintf(want, sizeof want, "'%.80s' is not a device name: %s", rows[i].text, rows[i].why);
         dt_status *s = dt_device_name_parse(rows[i].text, NULL, &d);
         assert_non_null(s);
         assert_string_equal(dt_status_text(s), want);
@@ -74,11 +74,11 @@ static void test_devices_of_this_machine(void **state)
         {{"CPU:65535", "CPU:0"}, 0, 0, NULL},
         {{"CPU:1", "cpu:1"}, 50, 78, "'cpu:1' is listed twice"},
         {{"CPU:0", "/job:localhost/replica:0/task:0/device:CPU:0"}, 50, 78, "'/job:localhost/replica:0/task:0/device:CPU:0' is listed twice"},
-        {{"CPU:0", "gpu:99"}, 51, 69, "no device 'gpu:99'; this machine has CPU:0 and as many more CPU devices as are named"},
-        {{"CPU:0", "TPU:0"}, 51, 69, "no device 'TPU:0'; this machine has CPU:0 and as many more CPU devices as are named"},
-        {{"/job:worker/cpu:0", "CPU:0"}, 51, 69, "no device '/job:worker/cpu:0'; this machine has CPU:0 and as many more CPU devices as are named"},
+        {{"CPU:0", "gpu:99"}, 51, 69, "no device 'gpu:99'; this machine has only CPU devices: CPU:0, CPU:1, ..."},
+        {{"CPU:0", "TPU:0"}, 51, 69, "no device 'TPU:0'; this machine has only CPU devices: CPU:0, CPU:1, ..."},
+        {{"/job:worker/cpu:0", "CPU:0"}, 51, 69, "no device '/job:worker/cpu:0'; this machine has only CPU devices: CPU:0, CPU:1, ..."},
         {{"CPU:65536", "CPU:0"}, 51, 69, "no device 'CPU:65536'; the last CPU device is CPU:65535"},
-        {{"CPU:0", "pony"}, 49, 78, "'pony' is no device: write TYPE:NUMBER, as in CPU:0"},
+        {{"CPU:0", "pony"}, 49, 78, "'pony' is not a device name: write TYPE:NUMBER, as in CPU:0"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_device_name d[2];

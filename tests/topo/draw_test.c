@@ -86,7 +86,7 @@ static const scene scenes[] = {
         "               |                    |              computation_shape [2,1,1,1]   num_replicas 1\n"
         " y=1   [ -     | -     ] -- [ -     | -     ]      2 of 8 cores used, - is idle\n"
         "\n"
-        "L0..L1 lie on 2 chips, neighbours at most 1 link apart. Gradients: one replica, nothing to add up.\n"},
+        "L0..L1 span 2 chips; neighbours are at most 1 link apart. Gradients: one replica, so nothing to sum.\n"},
     {.name = "one chip, a legend longer than the plane", .chips = {1, 1, 1}, .each_core = true, .drawing =
         "test   1 chip (1x1)   2 cores   16 GiB HBM per core   1 host   mesh [x 1, y 1, z 1, core 2]\n"
         "\n"
@@ -115,10 +115,10 @@ static const scene scenes[] = {
         "computation_shape [2,2,1,2]   num_replicas 4\n"
         "all 32 cores used\n"
         "= || inside a host of 2x2 chips   - | between hosts\n"
-        "a chip is also linked to the same place of the next z\n"
-        "~ : lead round to the other end: x wraps around\n"
+        "each chip is also linked to the same position in the next z plane\n"
+        "~ : link to the opposite edge: x wraps around\n"
         "\n"
-        "L0..L7 lie on 4 chips, neighbours at most 1 link apart. Gradients: ring r0-r1-r2-r3, hops of up to 2 links (20 of 32 links, 82 GB/s each "
+        "L0..L7 span 4 chips; neighbours are at most 1 link apart. Gradients: ring r0-r1-r2-r3, hops of up to 2 links (20 of 32 links, 82 GB/s each "
         "way).\n"},
     {.name = "a folded torus", .slice = "v3-2048", .utf8 = true, .drawing =
         "v3-2048   1024 chips (32x32)   2048 cores   16 GiB HBM per core   256 hosts   mesh [x 32, y 32, z 1, core 2]\n"
@@ -138,7 +138,7 @@ static const scene scenes[] = {
         "\n"
         "N = id of a core\n"
         "═ ║ inside a host of 2x2 chips   ─ │ between hosts\n"
-        "┄ ┊ lead round to the other end: x and y wrap around\n"
+        "┄ ┊ link to the opposite edge: x and y wrap around\n"
         "\n"
         "2048 links, 82 GB/s each way.\n"},
 };

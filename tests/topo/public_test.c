@@ -98,7 +98,7 @@ static void test_bytes_that_are_no_topology(void **state)
         assert_null(t);
     }
     dt_topology *t = NULL;
-    fails(dt_topology_parse(&t, NULL, 7), "DecodeError", "no bytes");
+    fails(dt_topology_parse(&t, NULL, 7), "DecodeError", "got NULL");
     fails(dt_topology_parse(&t, NULL, 0), "ValueError", "mesh_shape");
 }
 
@@ -195,7 +195,7 @@ static void test_assignments_used_wrongly(void **state)
     fails(dt_device_assignment_build(&a, NULL, NULL), "ValueError", "no topology");
     fails(dt_device_assignment_create(&a, NULL, core, (int64_t[]){1, 2, 4}, 3), "ValueError", "no topology");
     fails(dt_device_assignment_create(&a, t, NULL, NULL, 3), "ValueError", "core_assignment must be given");
-    fails(dt_device_assignment_create(&a, t, core, (int64_t[]){1, 2, 3}, 3), "ValueError", "got the shape [1,2,3]");
+    fails(dt_device_assignment_create(&a, t, core, (int64_t[]){1, 2, 3}, 3), "ValueError", "got shape [1,2,3]");
     fails(dt_device_assignment_create(&a, t, core, (int64_t[]){2, 4}, 2), "ValueError", "3 dimensions");
     fails(dt_device_assignment_create(&a, t, core, (int64_t[]){INT64_MAX, 1 << 20, 4}, 3), "ValueError", "0 to 16777216");
     fails(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){.computation_shape = big, .shape_rank = 4, .num_replicas = 1}),
@@ -208,8 +208,8 @@ static void test_assignments_used_wrongly(void **state)
     assert_int_equal(dt_device_assignment_replicas(a), 1);
     assert_int_equal(dt_device_assignment_logical_devices(a), 1);
     assert_int_equal(dt_topology_tpus_per_task(dt_device_assignment_topology(a)), 8);
-    fails(dt_device_assignment_coordinates(a, 1, 0, out), "IndexError", "there is no replica 1: the assignment has 1");
-    fails(dt_device_assignment_tpu_device(a, 0, 1, NULL, &name), "IndexError", "there is no logical device 1: a replica has 1");
+    fails(dt_device_assignment_coordinates(a, 1, 0, out), "IndexError", "no replica 1: the assignment has 1");
+    fails(dt_device_assignment_tpu_device(a, 0, 1, NULL, &name), "IndexError", "no logical device 1: a replica has 1");
     fails(dt_device_assignment_lookup_replicas(a, 4, 0, out, &n), "ValueError", "no replica has its logical device 0 in task 4");
     assert_null(dt_device_assignment_host_device(a, 0, 0, NULL, &name));
     assert_string_equal(name, "/task:0/device:CPU:0");

@@ -30,7 +30,7 @@ static void test_the_slice_and_why(void **state)
         {"", "v2-8", NULL, "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8, but dtrain has no back end for real TPUs yet"},
         {"", "V2-8", "v3-8", "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8, but dtrain has no back end for real TPUs yet"},
         {"", NULL, "v2-8", "v2-8", "simulated: TPU_NAME is v2-8, but dtrain has no back end for real TPUs yet"},
-        {"", NULL, "my\ttpu", "v3-8", "simulated: TPU_NAME is my\\x09tpu, but TPU_ACCELERATOR_TYPE does not say of which type it is"},
+        {"", NULL, "my\ttpu", "v3-8", "simulated: TPU_NAME is my\\x09tpu, but TPU_ACCELERATOR_TYPE, which gives its type, is not set"},
     };
     dt_resolver *r = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -66,7 +66,7 @@ static void test_a_failed_resolver_leaves_the_old_one(void **state)
     s = dt_tpu_resolver(&r, "");
     char *text = dt_status_format(s);
     assert_non_null(strstr(text, "unknown slice 'v9-8'"));
-    assert_non_null(strstr(text, "TPU_ACCELERATOR_TYPE in the environment names it"));
+    assert_non_null(strstr(text, "the slice is named by the environment variable TPU_ACCELERATOR_TYPE"));
     free(text);
     dt_status_free(s);
     set("TPU_ACCELERATOR_TYPE", NULL);

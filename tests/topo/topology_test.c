@@ -133,8 +133,8 @@ static void test_malformed_topologies_are_refused(void **state)
         {{2, -1, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape must be 4 positive numbers, got [2,-1,1,2]"},
         {{INT64_MAX, INT64_MAX, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape is too large, got [9223372036854775807,9223372036854775807,1,2]"},
         {{4096, 4096, 1, 2}, 4, 1, 1, {0}, 47, "mesh_shape is too large, got [4096,4096,1,2]"},
-        {{2, 2, 1, 2}, 4, -1, 1, {0}, 47, "a topology has 0 to 16777216 devices, got -1 tasks of 1"},
-        {{2, 2, 1, 2}, 4, 1 << 30, 1 << 30, {0}, 47, "a topology has 0 to 16777216 devices, got 1073741824 tasks of 1073741824"},
+        {{2, 2, 1, 2}, 4, -1, 1, {0}, 47, "a topology can have 0 to 16777216 devices, got -1 tasks with 1 each"},
+        {{2, 2, 1, 2}, 4, 1 << 30, 1 << 30, {0}, 47, "a topology can have 0 to 16777216 devices, got 1073741824 tasks with 1073741824 each"},
         {{2, 2, 1, 2}, 4, 1, 1, {0, 0, 1, 0}, 48, "device 0 of task 0: z 1 is outside the mesh, where axis 2 has size 1"},
         {{2, 2, 1, 2}, 4, 1, 1, {-1, 0, 0, 0}, 48, "device 0 of task 0: x -1 is outside the mesh, where axis 0 has size 2"},
     };

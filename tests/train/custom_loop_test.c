@@ -604,10 +604,10 @@ static void test_labels_that_are_floats(void **state)
         const char *text;
     } rows[] = {
         { { 0, 2, 1 }, NULL },
-        { { 0, 1.5F, 1 }, "label 1.5 is no whole number in [0, 3), the classes that have a score; labels are 0 1.5 1" },
+        { { 0, 1.5F, 1 }, "label 1.5 is not a whole number in [0, 3), the classes that have a score; labels are 0 1.5 1" },
         { { 0, 3, 1 }, "label 3 is outside of [0, 3)" },
         { { 0, -1, 1 }, "label -1 is outside of [0, 3)" },
-        { { 0, NAN, 1 }, "label nan is no whole number" },
+        { { 0, NAN, 1 }, "label nan is not a whole number" },
     };
     const float scores[9] = { 2, 1, -1, 0, 0.5F, 1, 1, 1, 1 };
     dt_tensor *p = NULL, *y = NULL;

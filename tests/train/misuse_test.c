@@ -249,7 +249,7 @@ static void test_models_of_another_strategy(void **state)
 
 /* ---- an error that waits ---- */
 
-#define RETURNS_WAITING(call) (dt_scope_enter(NULL), fails((call), DT_E_SCOPE, "no strategy to enter"))
+#define RETURNS_WAITING(call) (dt_scope_enter(NULL), fails((call), DT_E_SCOPE, "no strategy was given"))
 
 static void test_waiting_errors_come_first(void **state)
 {

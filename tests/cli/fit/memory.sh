@@ -16,5 +16,5 @@ exits 78 fit "$tiny" -q "$wide" dataset.examples=2500000 dataset.global_batch_si
 "$DTRAIN" fit "$tiny" -n 'model.layers=[Input: {name: image, shape: [8]}, Dense: {units: 90000, name: first}, Repeat: {for: {i: 300}, layers: [Dense: {units: 90000, name: "wide_{i}"}]}, Dense: {units: 3}]' 2>&1 |
     sed 's/[0-9.]* [KMGTP]iB/N/g; s/ on this machine//; s/ (\/[^)]*)//'
 # The batch that is said to fit does.
-rows=$(sed -n 's/.*global batch of \([0-9]*\) in place.*/\1/p' "$TEST_DIR/err")
+rows=$(sed -n 's/.*global batch of \([0-9]*\) instead.*/\1/p' "$TEST_DIR/err")
 exits 0 fit "$tiny" -n "$wide" dataset.examples=2500000 "dataset.global_batch_size=$rows"

@@ -4,7 +4,7 @@
 . tests/cli/setup.sh
 write_tiny
 on() {
-    "$DTRAIN" topology "$@" 2>&1 | hide | sed -n '/^v/p; /error/p; /logical/p; /used/p; /Gradients/p; /= take/p'
+    "$DTRAIN" topology "$@" 2>&1 | hide | sed -n '/^v/p; /error/p; /logical/p; /used/p; /Gradients/p; /= use/p'
     echo
 }
 pairs='device_assignment: {computation_shape: [1, 1, 1, 2], num_replicas: 4}'
