@@ -187,17 +187,18 @@ static void put_words(const column *c, const dt_guessing *g)
     for (int i = 0; i < c->words; i++)
         dt_json_string(g->j, NULL, c->word[i]);
     dt_json_close(g->j, ']');
-    dt_str_printf(g->notes, "'%s': texts are their places in", c->name);
+    dt_str_printf(g->notes, "'%s': mapped to class indices:", c->name);
     for (int i = 0; i < c->words && i < TOLD; i++) {
         dt_str_puts(g->notes, i ? ", " : " ");
         dt_str_escaped(g->notes, c->word[i], strlen(c->word[i]), 40);
+        dt_str_printf(g->notes, "=%d", i);
     }
     dt_str_puts(g->notes, c->words > TOLD ? ", ...\n" : "\n");
     if (c->texts == c->fields)
         return;
-    dt_str_printf(g->notes, "'%s': %lld of %lld fields are no numbers, '", c->name, (long long)c->texts, (long long)c->fields);
+    dt_str_printf(g->notes, "'%s': %lld of %lld fields are not numbers (such as '", c->name, (long long)c->texts, (long long)c->fields);
     dt_str_escaped(g->notes, c->text, strlen(c->text), 40);
-    dt_str_puts(g->notes, "' for one, so numbers are taken as texts, too\n");
+    dt_str_puts(g->notes, "'), so all of them are read as text\n");
 }
 
 /* pandas writes its index without a name. */

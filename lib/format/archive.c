@@ -81,7 +81,7 @@ dt_status *dt_archive_has_room(const dt_archive *a, int64_t bytes)
 {
     if (bytes <= (int64_t)UINT32_MAX - MARGIN - a->at)
         return NULL;
-    return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a ZIP archive, as NPZ files are, holds 4 GiB at most", a->file->path);
+    return dt_fail(DT_E_TOO_LARGE, NULL, "%s: an NPZ file (a ZIP archive) holds at most 4 GiB", a->file->path);
 }
 
 dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc, int64_t size)

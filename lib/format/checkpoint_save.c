@@ -87,7 +87,7 @@ static dt_status *read_back(const saving *v)
         dt_checkpoint_release(&c);
     if (!s || !dt_state_is_damage(s))
         return s;
-    dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: does not read back as it was written: %s", v->temporary, dt_status_text(s));
+    dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary, dt_status_text(s));
     dt_status_free(s);
     return unlike;
 }
@@ -187,7 +187,7 @@ static dt_status *check_lock(const saving *v)
     if (fstat(v->run->lock.fd, &ours) != 0)
         return dt_fail_errno(DT_E_IO, path);
     if (stat(dt_arena_printf(v->arena, "%s/.lock", path), &there) == 0 && (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev))
-        return dt_fail(DT_E_IN_USE, NULL, "%s: was replaced while in use; its lock is another job's now", path);
+        return dt_fail(DT_E_IN_USE, NULL, "%s: was replaced while in use; another job now holds its lock", path);
     return NULL;
 }
 
@@ -242,7 +242,7 @@ static dt_status *check_place(const saving *v)
 {
     if (!exists(v->final) || exists(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->final)))
         return NULL;
-    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is no checkpoint; not replaced", v->final);
+    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a checkpoint; not replaced", v->final);
 }
 
 /* Without the slashes at its end. */

@@ -98,7 +98,7 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
         return explain(t, &error);
     if (!json_is_object(root)) {
         json_decref(root);
-        return dt_fail(t->fault, NULL, "%s: %s is JSON, but no object", t->path, t->part);
+        return dt_fail(t->fault, NULL, "%s: %s is JSON but not an object", t->path, t->part);
     }
     *out = root;
     return NULL;

@@ -22,7 +22,7 @@ static uint32_t crc_of(const dt_str *header, const dt_named_array *a)
 static dt_status *check_room(const dt_archive *a, const dt_named_array *x)
 {
     dt_status *s = dt_archive_has_room(a, dt_type_bytes(&x->type));
-    return s ? dt_note(s, "'%.80s' does not go into it; safetensors has no such limit", x->name) : NULL;
+    return s ? dt_note(s, "'%.80s' does not fit; safetensors has no such limit", x->name) : NULL;
 }
 
 static dt_status *put_member(dt_archive *a, const dt_named_array *x)

@@ -31,7 +31,7 @@ static dt_status *check_mode(const char *path)
     if (stat(path, &st) != 0)
         return dt_fail_errno(DT_E_CANT_CREATE, path);
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-        return dt_fail(DT_E_PERMISSION, NULL, "%s: is world-writable without sticky bit; 'chmod o-w' makes it safe", path);
+        return dt_fail(DT_E_PERMISSION, NULL, "%s: is world-writable without the sticky bit; run 'chmod o-w' on it", path);
     return NULL;
 }
 

@@ -214,7 +214,7 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
         if (k < 0 && (r->some || (r->weights && dt_noise_is_counter(t->name))))
             continue;
         if (k < 0) {
-            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is extra: the model has none of that name", path,
+            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is unknown to the model", path,
                                               t->name));
             continue;
         }

@@ -70,7 +70,7 @@ static dt_status *refuse_length(const char *path, const char *bytes, uint64_t le
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (length > LONGEST_HEADER && memcmp(bytes, others[i].bytes, others[i].n) == 0)
-            return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what), "weights are read from safetensors only");
+            return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what), "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
     if (length > (uint64_t)size - LENGTH_BYTES)
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, file has %" PRId64, path, length, size);
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, the limit is %d", path, length, LONGEST_HEADER);

@@ -195,7 +195,7 @@ static dt_status *read_files(const source *f, dt_state_read *r)
         if (strchr(name, '/'))
             return bad(f, "'%.80s' leaves the checkpoint directory", name);
         if (strcmp(name, DT_MODEL_FILE) != 0 && strcmp(name, DT_OPTIMIZER_FILE) != 0 && strcmp(name, DT_CALLBACKS_FILE) != 0)
-            return bad(f, "'%.80s' is no file of a checkpoint", name);
+            return bad(f, "'%.80s' is not a file of a checkpoint", name);
     }
     DT_TRY(read_digest(f, files, DT_MODEL_FILE, r->model_sha256));
     DT_TRY(read_digest(f, files, DT_OPTIMIZER_FILE, r->optimizer_sha256));

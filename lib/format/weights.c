@@ -76,7 +76,7 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     }
     for (int i = 0; i < s->n; i++)
         if (!s->array[i].named && !dt_noise_is_counter(s->array[i].name))
-            dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is no weight of the model", path, s->array[i].name));
+            dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is not a weight of the model", path, s->array[i].name));
     return differences;
 }
 

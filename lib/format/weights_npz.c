@@ -61,7 +61,7 @@ static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a
     int64_t bytes = dt_type_bytes(&a->type);
     if (bytes <= m->size && m->size / 1100 <= m->packed)
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' cannot hold the %lld bytes that its header names", s->path, a->name, (long long)bytes);
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' cannot hold the %lld bytes that its header declares", s->path, a->name, (long long)bytes);
 }
 
 /* Members that lie in each other would be unpacked again and again. */

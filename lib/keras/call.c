@@ -40,11 +40,11 @@ static bool is_zero(const dt_tree *t)
 dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name)
 {
     if (history->kind != DT_TREE_LIST || history->n != 3 || history->item[0]->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_KERAS_MODEL, &history->at, "expected [LAYER, 0, 0], as Keras 3 writes where a value comes from");
+        return dt_fail(DT_E_KERAS_MODEL, &history->at, "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
     *name = history->item[0];
     if (!is_zero(history->item[1]))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at, "takes from a later call of layer '%.80s'; layers are called once here",
-                                  (*name)->text), "give each place a layer of its own");
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at, "uses a later call of layer '%.80s'; dtrain calls each layer once",
+                                  (*name)->text), "use a separate layer for each call");
     if (!is_zero(history->item[2]))
         return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at, "takes the second of what layer '%.80s' gives; layers give one value here",
                        (*name)->text);
@@ -64,7 +64,7 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out)
             dt_status_append(&faults, dt_keras_tensors_in(value->item[i], out));
     } else if (value->kind != DT_TREE_NULL) {
         return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &value->at,
-                                  "a layer is called with what is no layer's output; layers take from layers alone here"),
+                                  "a layer is called with a value that is not the output of a layer"),
                           "Rescaling multiplies by a number and adds one");
     }
     return faults;
@@ -187,7 +187,7 @@ static dt_status *check_sources(const call *c)
         const dt_tree *name = c->from.name[k];
         const dt_keras_layer *source = dt_keras_find(c->m, c->m->n, name->text);
         if (source && source->is_mask)
-            dt_status_append(&faults, dt_fail(DT_E_KERAS_MODEL, &name->at, "layer '%.80s' takes from operation '%.80s', which has no layer here",
+            dt_status_append(&faults, dt_fail(DT_E_KERAS_MODEL, &name->at, "layer '%.80s' uses operation '%.80s', which has no equivalent layer",
                                               c->layer->name, source->class_name->text));
     }
     return faults;
@@ -197,7 +197,7 @@ static dt_status *read_call(call *c, int i, const dt_tree *node)
 {
     DT_TRY(take_arguments(c, node));
     if (c->from.n == 0)
-        return dt_fail(DT_E_KERAS_MODEL, &node->at, "layer '%.80s' takes from no layer", c->layer->name);
+        return dt_fail(DT_E_KERAS_MODEL, &node->at, "layer '%.80s' has no input", c->layer->name);
     DT_TRY(check_sources(c));
     if (c->mask)
         DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
@@ -215,11 +215,11 @@ dt_status *dt_keras_call_read(const dt_keras_model *m, int i)
     if (c.layer->row == &dt_layer_input)
         return NULL;
     if (nodes->n > 1)
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' is called %d times; layers are called once here",
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' is called %d times; dtrain calls each layer once",
                                   c.layer->name, nodes->n),
-                          "give each place a layer of its own; weights of an embedding can be shared with Tied");
+                          "use a separate layer for each call; weights of an embedding can be shared with Tied");
     if (nodes->n == 0)
-        return dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' takes from no layer", c.layer->name);
+        return dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' has no input", c.layer->name);
     dt_status *s = read_call(&c, i, nodes->item[0]);
     free(c.from.name);
     return s;

@@ -124,7 +124,7 @@ static dt_status *read_outputs(const dt_keras_model *m, const dt_tree *config, d
 {
     const dt_tree *written = dt_tree_get(config, "output_layers");
     if (!written)
-        return dt_fail(DT_E_KERAS_MODEL, &config->at, "there is no 'output_layers', as Keras 3 writes it");
+        return dt_fail(DT_E_KERAS_MODEL, &config->at, "missing key 'output_layers' (Keras 3 always writes it)");
     dt_tree *list = dt_arena_new(m->arena, dt_tree);
     *list = (dt_tree){ .kind = DT_TREE_LIST, .at = written->at, .item = dt_arena_array(m->arena, dt_tree *, m->n + 1) };
     DT_TRY(add_outputs(m, written, list));
@@ -138,7 +138,7 @@ static dt_status *check_built(const dt_keras_model *m)
 {
     if (m->n == 0 || m->layer[0].row == &dt_layer_input)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &m->layer[0].raw->at, "the model does not say what it is fed: its first layer is no InputLayer"),
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &m->layer[0].raw->at, "the model has no input: its first layer is not an InputLayer"),
                       "begin it with keras.Input(...), or call model.build((None, ...)) before it is written");
 }
 
@@ -183,8 +183,8 @@ static dt_status *check_alone(const dt_tree *model)
         const dt_tree *t = dt_tree_get(model, told[i]);
         if (!t || t->kind == DT_TREE_NULL)
             continue;
-        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at, "model.%s stands beside keras_config, whose file says it", told[i]);
-        dt_status_append(&faults, dt_suggest(s, "of a base, a key is taken away by 'null'"));
+        dt_status *s = dt_fail(DT_E_KERAS_MODEL, &t->at, "model.%s conflicts with keras_config, which defines it", told[i]);
+        dt_status_append(&faults, dt_suggest(s, "to remove a key of the base, set it to null"));
     }
     return faults;
 }

@@ -30,10 +30,10 @@ static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape)
 {
     DT_TRY(dt_tree_expect(shape, DT_TREE_LIST, "batch_shape"));
     if (shape->n == 0)
-        return dt_fail(DT_E_KERAS_MODEL, &shape->at, "batch_shape is empty: not even the batch is there");
+        return dt_fail(DT_E_KERAS_MODEL, &shape->at, "batch_shape is empty; expected at least the batch dimension");
     if (shape->item[0]->kind != DT_TREE_NULL)
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &shape->item[0]->at, "the Input is for batches of one size; here batches may be of any"),
-                          "write null; dataset.global_batch_size says how large they are");
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &shape->item[0]->at, "the Input fixes the batch size, which the job decides here"),
+                          "write null; dataset.global_batch_size sets the batch size");
     dt_tree *t = dt_arena_copy(arena, shape, sizeof *shape);
     t->item++;
     t->n--;
@@ -94,8 +94,8 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
     dt_tree *plain = dt_tree_copy(arena, forward);
     dt_keras_drop(plain->entry[0].value, "go_backwards");
     if (!mirrored || !dt_tree_same(plain, backward))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer is another one than the forward layer"),
-                          "dtrain's Bidirectional runs one layer both ways");
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer differs from the forward layer"),
+                          "dtrain's Bidirectional runs one layer in both directions");
     if (!reversed)
         *forward = *plain;
     dt_keras_drop(l->arguments, "backward_layer");
@@ -118,9 +118,9 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
     if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP || !l->row)
         return NULL; /* what is no name either, the table refuses */
     if (!ends_with_activation(l))
-        return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; dtrain takes the name of one there", l->class_name->text);
+        return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; expected the name of an activation", l->class_name->text);
     if (dt_tree_get(l->arguments, "activity_regularizer"))
-        return dt_fail(DT_E_KERAS_MODEL, &t->at, "activity_regularizer beside an activation that is a layer: each would be another layer's here");
+        return dt_fail(DT_E_KERAS_MODEL, &t->at, "activity_regularizer cannot be combined with an activation that is a layer");
     dt_keras_put(t->entry[0].value, "name", &t->at, dt_keras_scalar(arena, &t->at, dt_arena_printf(arena, "%s_activation", l->name)));
     dt_keras_drop(l->arguments, "activation");
     if (l->row == &dt_layer_activation)
@@ -143,8 +143,8 @@ static dt_status *check_operation(const dt_keras_layer *l)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], l->class_name->text) == 0)
             return NULL;
-    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &l->class_name->at, "operation '%.80s' of Keras has no layer here", l->class_name->text);
-    return dt_suggest(s, "of operations there are those of +, -, *, maximum and minimum on layers; use a layer of keras.layers");
+    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &l->class_name->at, "operation '%.80s' of Keras has no equivalent layer", l->class_name->text);
+    return dt_suggest(s, "+, -, *, maximum and minimum of layers are supported; otherwise use a layer of keras.layers");
 }
 
 /* ---- the layer ---- */
@@ -158,7 +158,7 @@ static dt_status *find_row(dt_keras_layer *l)
     l->row = (const dt_layer *)dt_keras_find_row(rows, n, input ? dt_layer_input.kind.name : name);
     if (strcmp(name, "Sequential") != 0 && strcmp(name, "Functional") != 0)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model within the model: layers stand in one list here"),
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model inside the model is not supported"),
                       "in Keras, call the layers of the inner model one by one");
 }
 
@@ -167,7 +167,7 @@ static dt_status *find_name(dt_keras_layer *l, const dt_tree *config)
 {
     const dt_tree *name = dt_tree_get(config, "name");
     if (!name)
-        return dt_fail(DT_E_KERAS_MODEL, &config->at, "there is no 'name', as Keras 3 writes it");
+        return dt_fail(DT_E_KERAS_MODEL, &config->at, "missing key 'name' (Keras 3 always writes it)");
     return dt_tree_text(name, "name", &l->name);
 }
 

@@ -89,7 +89,7 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask)
     const dt_tree *nodes = dt_tree_get(l->raw, "inbound_nodes"), *name = dt_tree_get(dt_tree_get(l->raw, "config"), "name");
     const dt_tree *args = nodes && nodes->kind == DT_TREE_LIST && nodes->n == 1 ? dt_tree_get(nodes->item[0], "args") : NULL;
     if (!name)
-        return dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "there is no 'name', as Keras 3 writes it");
+        return dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "missing key 'name' (Keras 3 always writes it)");
     DT_TRY(dt_tree_text(name, "name", &l->name));
     l->is_mask = true;
     l->mask = args && args->kind == DT_TREE_LIST ? mask_of_operation(m, i, args) : NULL;
@@ -124,8 +124,8 @@ dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_ten
     for (int k = 0; k < from->n && dt_keras_is_operation(l->raw); k++)
         if (mask_at(m, i, from->name[k]))
             return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &from->name[k]->at,
-                                      "operation '%.80s' loses the mask of '%.80s' in Keras; layers here pass it on", l->class_name->text,
-                                      from->name[k]->text), "use keras.layers.Add, Multiply, ..., which pass it on there, too");
+                                      "operation '%.80s' loses the mask of '%.80s' in Keras; dtrain's layers pass it on", l->class_name->text,
+                                      from->name[k]->text), "use keras.layers.Add, Multiply, ..., which pass it on in Keras as well");
     return NULL;
 }
 
@@ -160,6 +160,6 @@ dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *ma
         as_passed = is_as_passed(m, i, list ? mask->item[k] : mask, from->name[k]);
     if (as_passed)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &mask->at, "layer '%.80s' is called with a mask that does not come with what it takes from", l->name),
-                      "masks of Embedding and Masking go along by themselves; others cannot stand in a job");
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &mask->at, "layer '%.80s' is called with a mask that does not belong to its input", l->name),
+                      "masks of Embedding and Masking are passed on automatically; other masks are not supported");
 }

@@ -59,7 +59,7 @@ dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind 
 {
     *out = dt_tree_get(object, key);
     if (!*out)
-        return dt_fail(DT_E_KERAS_MODEL, &object->at, "there is no '%s', as Keras 3 writes it", key);
+        return dt_fail(DT_E_KERAS_MODEL, &object->at, "missing key '%s' (Keras 3 always writes it)", key);
     return dt_tree_expect(*out, kind, key);
 }
 
@@ -81,12 +81,12 @@ dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name)
     DT_TRY(dt_keras_member(thing, "class_name", DT_TREE_SCALAR, &class_name));
     *name = class_name;
     if (!dt_tree_get(thing, "module"))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' comes without its module, which Keras 3 writes", class_name->text),
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' has no module, which Keras 3 always writes", class_name->text),
                           "load a model of Keras 2 with Keras 3, and write it again");
     if (is_of_keras(dt_tree_get(thing, "module")))
         return NULL;
-    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is not of Keras but of a program: dtrain has no code of it", class_name->text);
-    return dt_suggest(s, "what it does can stand in a job if layers of Keras do it");
+    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is custom code, which dtrain does not have", class_name->text);
+    return dt_suggest(s, "use layers of Keras that compute the same");
 }
 
 bool dt_keras_is_operation(const dt_tree *thing)
@@ -265,7 +265,7 @@ static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt
     const dt_field *f = find_field(fields, e->key);
     dt_tree *value;
     if (e->value->kind == DT_TREE_NULL && null_means_other(f, e->key))
-        return dt_fail(DT_E_KERAS_MODEL, &e->value->at, "'%.80s' is null, which is not what leaving it out means here; write what is meant", e->key);
+        return dt_fail(DT_E_KERAS_MODEL, &e->value->at, "'%.80s' is null, which differs from the default here; write the value", e->key);
     if (e->value->kind == DT_TREE_NULL && !(f && f->required))
         return NULL;
     DT_TRY(dt_keras_value(arena, e->value, &value));

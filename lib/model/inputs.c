@@ -44,9 +44,9 @@ static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot take from itself", t->text);
     for (int k = i + 1; k < r->list->n; k++)
         if (has_name(r, k, t->text))
-            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' takes from '%s', which stands below it", r->name[i], t->text),
-                              "inputs are layers above, so that no circle arises: move it");
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' takes from '%.80s', and there is no such layer above it", r->name[i], t->text);
+            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%s', which is defined later", r->name[i], t->text),
+                              "list inputs first");
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], t->text);
     const char *near = dt_nearest(t->text, r->name, i);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }

@@ -65,8 +65,8 @@ static dt_status *unused(const dt_reader *r, const found *f, int i)
 {
     const dt_place *at = &r->named[i].at;
     if (f->n == 1)
-        return dt_fail(DT_E_MODEL_INPUTS, at, "no layer takes from '%s', and the output is '%s'", r->name[i], r->name[f->layer[0]]);
-    return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "no layer takes from '%s', and it is none of the outputs", r->name[i]),
+        return dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and the output is '%s'", r->name[i], r->name[f->layer[0]]);
+    return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and it is not an output", r->name[i]),
                       "add it to model.outputs, or leave it out");
 }
 

@@ -118,7 +118,7 @@ static void test_world_writable_needs_the_sticky_bit(void **state)
     assert_int_equal(chmod(RUN, 0777), 0);
     dt_status *s = open_and_close(RUN, 1000);
     assert_int_equal(dt_status_code(s), 77);
-    assert_fails(s, DT_E_PERMISSION, RUN ": is world-writable without sticky bit");
+    assert_fails(s, DT_E_PERMISSION, RUN ": is world-writable without the sticky bit");
     assert_int_equal(chmod(RUN, 01777), 0);
     assert_ok(open_and_close(RUN, 1000));
     assert_int_equal(chmod(RUN "/ckpt", 0777), 0);

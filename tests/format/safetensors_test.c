@@ -109,11 +109,11 @@ static void test_differences_name_the_tensor(void **state)
     t.array[0].name = "dense/weight"; /* two errors at once */
     dt_status *s = dt_safetensors_read(PATH, &t.model, NULL);
     assert_int_equal(dt_status_count(s), 2);
-    assert_string_equal(dt_status_text(s), PATH ": tensor 'dense/kernel' is extra: the model has none of that name");
+    assert_string_equal(dt_status_text(s), PATH ": tensor 'dense/kernel' is unknown to the model");
     assert_string_equal(dt_status_text(dt_status_next(s)), PATH ": tensor 'dense/weight' is missing");
     dt_status_free(s);
     t.model.n = 2;
-    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'norm/seen' is extra");
+    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'norm/seen' is unknown");
     assert_true(toy_is(&t, 1)); /* nothing was touched */
 }
 
@@ -129,7 +129,7 @@ static void test_counters_of_draws_are_no_weights(void **state)
     toy_fill(&t, 1);
 
     t.array[2].name = "noise/seed_generator/step";
-    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'dropout/seed_generator/step' is extra");
+    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'dropout/seed_generator/step' is unknown");
     assert_true(toy_is(&t, 1));
     assert_ok(dt_safetensors_read_weights(PATH, &t.model, digest.hex));
     assert_true(t.kernel[1] == 5.0625F && t.bias[0] == 15 && t.seen == 1000);
@@ -206,7 +206,7 @@ static void test_malformed_headers_are_named(void **state)
         {"C20", "{\"w\": {\"dtype\": \"U8\", \"dtype\": \"I8\", \"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "key 'dtype' appears twice"},
         {"C20", "{\"a\\\"b\": 1, \"a\\\"b\": 1}", 0, "tensor 'a\\\"b' appears twice"},
         {"C21", "{\"w\": {\"dtype\": \"Q7\", \"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "tensor 'w': unknown dtype 'Q7'"},
-        {"C22", "{\"../../outside/pwn\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "'../../outside/pwn' is extra"},
+        {"C22", "{\"../../outside/pwn\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "'../../outside/pwn' is unknown"},
         {"form", "{\"w\": [1]}", 0, "tensor 'w': must be an object"},
         {"form", "{\"w\": {\"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "tensor 'w': has no 'dtype'"},
         {"form", "{\"w\": {\"dtype\": 4, \"shape\": [1], \"data_offsets\": [0, 1]}}", 1, "'dtype' must be a string"},
@@ -329,7 +329,7 @@ static void test_100000_empty_tensors_take_less_than_two_seconds(void **state)
     assert_int_equal(h.n, 100000);
     dt_header_release(&h);
     close(fd);
-    assert_fails(read_into_nothing(), DT_E_CHECKPOINT_MODEL, "is extra");
+    assert_fails(read_into_nothing(), DT_E_CHECKPOINT_MODEL, "is unknown");
 }
 
 /* Without a checksum a changed byte may pass as data, never as trouble: the program neither crashes nor reads beyond its arrays. */

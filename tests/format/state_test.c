@@ -189,7 +189,7 @@ static void test_faults_are_named_even_under_a_right_checksum(void **state)
         {DT_E_CHECKPOINT_VERSION, "{\"format\": 99, " FILES, ": format version 99; this dtrain reads 1"},
         {DT_E_CHECKPOINT, "{\"format\": \"1\", " FILES, ": has no format version"},
         {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"../../outside/x\": \"" M "\"}", ": '../../outside/x' leaves the checkpoint directory"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"x.bin\": \"" M "\"}", ": 'x.bin' is no file of a checkpoint"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"x.bin\": \"" M "\"}", ": 'x.bin' is not a file of a checkpoint"},
         {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"model.safetensors\": \"AB\"}", ": has no checksum of 'model.safetensors'"},
         {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": [1]", ": has no checksum of 'model.safetensors'"},
         {DT_E_CHECKPOINT, "{\"format\": 1, \"format\": 1", ": key 'format' appears twice"},
@@ -225,7 +225,7 @@ static void test_other_files_are_refused(void **state)
     assert_fails(load_only(), DT_E_CHECKPOINT, PATH ": is not a regular file");
     assert_int_equal(unlink(PATH), 0);
     write_file(PATH, "[1, 2]\n", 7);
-    assert_fails(load_only(), DT_E_CHECKPOINT, PATH ": the file is JSON, but no object");
+    assert_fails(load_only(), DT_E_CHECKPOINT, PATH ": the file is JSON but not an object");
     write_file(PATH, "1", 1);
     assert_int_equal(truncate(PATH, (64 << 20) + 1), 0); /* sparse */
     assert_fails(load_only(), DT_E_TOO_LARGE, PATH ": larger than the limit of 64.0 MiB");

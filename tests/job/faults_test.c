@@ -157,7 +157,7 @@ static const fault_case model_cases[] = {
     {"", 12, "  type: functionl", 78, 12, 9, "unknown type of model 'functionl'", "functional"},
     {"", 12, "  init_from: [runs/a]", 78, 12, 14, "init_from: expected", NULL},
     {"", 12, "  init_from: {skip_mismatch: true}", 78, 12, 14, "required key 'path' is missing in init_from", NULL},
-    {"", 12, "  keras_config: model.json", 78, 14, 5, "model.layers stands beside keras_config, whose file says it", "of a base, a key is taken away by 'null'"},
+    {"", 12, "  keras_config: model.json", 78, 14, 5, "model.layers conflicts with keras_config, which defines it", "to remove a key of the base, set it to null"},
     {"", 12, "  keras_config: \"{name}.json\"", 78, 12, 17, "nothing is substituted in keras_config, got '{name}.json'", "model.keras_config=FILE"},
     {"", 12, "  keras_config: [model.json]", 78, 12, 17, "keras_config: expected a string, got a list", NULL},
 };

@@ -21,7 +21,7 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
     if (p->n_outputs != 1)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl", p->n_outputs);
     if (p->of < 0 && !w->temporary)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "NPY begins with the number of rows, which nobody knows before the end: write it to a file, "
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file begins with the number of rows, which is not known in advance: write to a file, "
                        "or csv or jsonl");
     w->type = type_of(w, p);
     w->type.dim[0] = p->of >= 0 ? p->of : MOST_ROWS;

@@ -182,7 +182,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     DT_TRY(find_kind(o, &kind));
     if (kind->only_files && strcmp(o->path, "-") == 0)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s goes to files only: its head is known at the end; standard output takes csv, jsonl or npy", kind->name);
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s can only be written to a file; for standard output, use csv, jsonl or npy", kind->name);
     if (o->top < 0 || o->top > MOST_TOP)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP, (long long)o->top);
     dt_row_writer *w = dt_alloc(sizeof *w);

@@ -36,7 +36,7 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     DT_TRY(dt_check_same_shape(args, target, prediction));
     for (int i = 0; o->has_axis && i < o->axis.n; i++)
         if (o->axis.v[i] < -prediction->rank || o->axis.v[i] >= prediction->rank)
-            return dt_fail(DT_E_LABELS, NULL, "axis %lld is none of predictions with %d dimensions", (long long)o->axis.v[i], prediction->rank);
+            return dt_fail(DT_E_LABELS, NULL, "axis %lld is out of range for predictions of rank %d", (long long)o->axis.v[i], prediction->rank);
     return NULL;
 }
 
