@@ -223,7 +223,7 @@ static bool are_values(const dt_value *inputs, int n)
     bool are = inputs && n > 0;
 
     for (int i = 0; are && i < n; i++)
-        are = inputs[i].trace != NULL;
+        are = dt_trace_has(inputs[i], "dt_model_call");
     return are;
 }
 
