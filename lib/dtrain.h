@@ -2,25 +2,28 @@
 /*
  * libdtrain: train models on one core or on a simulated pod, with the contract of tf.distribute, from C.
  *
- * A program makes a strategy, creates models and optimizers in its scope, and either calls dt_model_fit or writes its own
- * loop around dt_strategy_run. Two whole programs: examples/mirrored_mlp.c and examples/tpu_loop.c.
+ * A program creates a strategy, creates models and optimizers in its scope, and then either calls dt_model_fit or writes its own
+ * loop around dt_strategy_run. examples/mirrored_mlp.c and examples/tpu_loop.c are complete programs.
  *
  * Conventions
  *
- *   Errors     Functions that can fail return `dt_status *`; NULL is success. DT_GO(s, call) leaves to the label `out` on
- *              failure; dt_report prints, frees and gives the exit code.
- *   Handles    are opaque and counted. Out-parameters follow getline(3): pass the address of NULL or of a handle of your own,
- *              which is replaced. dt_x_unref takes NULL. A handle whose last reference was released counts as NULL in every call, and
- *              releasing it again does nothing, as long as it is among the last 4,096 that were released; after that, and where
- *              the library or another holder still has a reference, nothing can be promised. Handles keep alive what they need. `const` returns are lent.
- *   Tracing    dt_strategy_run records the step function once per input signature; there is no second, eager path. Calls on
- *              dt_value never fail at once: the trace keeps its first error and dt_strategy_run returns it.
- *   Fragments  Layers, losses, optimizers, data sets are written as in the job file; `format` arguments are printf's.
- *   Threads    A handle may be used by one thread at a time. The current strategy is per thread.
+ *   Errors     Functions that can fail return `dt_status *`; NULL is success. DT_GO(s, call) jumps to the label `out` on
+ *              failure. dt_report prints the error, frees it and returns the exit code.
+ *   Handles    are opaque and reference-counted, and keep alive what they need. Out-parameters follow getline(3): pass the
+ *              address of a pointer that is NULL or holds a handle you own, which is replaced. Every dt_x_unref accepts NULL.
+ *              After its last reference is released, a handle counts as NULL in every call and releasing it again does
+ *              nothing, as long as it is among the last 4,096 handles released. This is not guaranteed for older handles, or
+ *              while the library or another owner still holds a reference.
+ *   Pointers   Returned `const` pointers are lent: they belong to the object that they come from, so do not free them. Text that
+ *              a function creates is a `char *`; free it with free().
+ *   Tracing    dt_strategy_run records the step function once per input signature; there is no eager mode. Calls on a dt_value
+ *              do not fail immediately: the trace keeps the first error and dt_strategy_run returns it.
+ *   Fragments  Layers, losses, optimizers and data sets are written as in the job file. `format` arguments are printf formats.
+ *   Threads    A handle may be used by only one thread at a time. The current strategy is per thread.
  *
- * Shapes are written (B, 784): B is the batch dimension, whose size differs between the batches of one trace.
+ * In shapes such as (B, 784), B is the batch dimension; its size may change between the batches that share a trace.
  *
- * Programs include this file alone; its parts come in the order of the reference pages.
+ * Include only this file. Its parts are in the order of the reference pages.
  */
 #ifndef DTRAIN_H
 #define DTRAIN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data sets: of files or of memory, as a job has them; cut for replicas by distribution; and as pipelines of transformations.
+ * Data sets: from files or memory, as in a job; distributed to replicas; and as pipelines of transformations.
  */
 #ifndef DTRAIN_DATA_H
 #define DTRAIN_DATA_H
@@ -13,10 +13,10 @@ DT_BEGIN_C
 
 typedef struct dt_dataset dt_dataset;
 
-/* "{format: npy, train: {image: x.npy, label: y.npy}, global_batch_size: 64}", keys as in the job file's `dataset`. */
+/* Opens a job's data set, with keys as in the job file's `dataset`: "{format: npy, train: {image: x.npy, label: y.npy}, global_batch_size: 64}". */
 DT_API dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) DT_CHECKED DT_FORMAT(2, 3);
-/* The same for examples in memory: single tensors (examples, ...), which are copied. "{global_batch_size: 64, shuffle: true}", keys as above
- * without `format` and the parts; validation_split divides. InvalidArgumentError where the numbers of examples differ. */
+/* The same for examples in memory: single tensors of shape (examples, ...), which are copied. Keys as above without `format` and the parts:
+ * "{global_batch_size: 64, shuffle: true}"; validation_split sets examples aside. InvalidArgumentError: the tensors differ in their number of examples. */
 DT_API dt_status *dt_dataset_from_values(dt_dataset **out, const dt_values *examples, const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
 DT_API void dt_dataset_unref(dt_dataset *d);
 DT_API int64_t dt_dataset_examples(const dt_dataset *d); /* of the training part */
@@ -25,178 +25,183 @@ DT_API int64_t dt_dataset_batch_size(const dt_dataset *d); /* global */
 typedef struct dt_dist_dataset dt_dist_dataset;
 typedef struct dt_iterator dt_iterator;
 
-/* How workers share what is read. AUTO: FILE where files are read, else DATA. */
+/* How the data is divided among workers. AUTO: FILE if the pipeline reads files, otherwise DATA. */
 typedef enum dt_auto_shard_policy {
     DT_AUTO_SHARD_AUTO, DT_AUTO_SHARD_FILE, DT_AUTO_SHARD_DATA, DT_AUTO_SHARD_OFF, DT_AUTO_SHARD_HINT
 } dt_auto_shard_policy;
 /*
- * How batches are cut. GLOBAL: by the global batch size, each replica's part as large as in a full batch until the rows are used up (6
- * rows of 8 on 2 replicas: 4 and 2), as documented. EVEN: under AUTO and DATA each batch into equal parts (3 and 3), as the original does.
+ * How batches are divided among replicas. GLOBAL: each replica gets as many rows as in a full batch until the rows run out, as TensorFlow documents
+ * it: a last batch of 6 rows with batch size 8 on 2 replicas gives 4 and 2. EVEN: with AUTO and DATA, each batch is divided into equal parts (3 and
+ * 3), as TensorFlow does it.
  */
 typedef enum dt_rebatch { DT_REBATCH_GLOBAL, DT_REBATCH_EVEN } dt_rebatch;
 typedef enum dt_replication_mode { DT_PER_WORKER, DT_PER_REPLICA } dt_replication_mode;
-/* tf.distribute.InputOptions and the auto-shard options; all 0 is the default. */
+/* tf.distribute.InputOptions and the auto-shard options. All fields 0: the defaults. */
 typedef struct dt_input_options {
     dt_auto_shard_policy auto_shard_policy;
     dt_rebatch rebatch;
-    dt_replication_mode replication_mode; /* DT_PER_REPLICA: of dt_strategy_distribute_datasets_from_function only */
-    int workers;      /* virtual workers that the replicas are divided among, evenly; 0: as many as the strategy has */
-    bool no_fallback; /* AUTO with fewer files than workers is an error, as FILE is; else it becomes DATA */
+    dt_replication_mode replication_mode; /* DT_PER_REPLICA: for dt_strategy_distribute_datasets_from_function only */
+    int workers;      /* virtual workers, among which the replicas are divided evenly; 0: the strategy's own */
+    bool no_fallback; /* AUTO with fewer files than workers is an error, as with FILE; otherwise it falls back to DATA */
 } dt_input_options;
 /*
- * Batches of a data set, cut for the replicas. Each step takes a piece for every replica from its worker's share; a replica for which
- * there is none gets no rows, except where all shapes are known or the data is endless: then only full steps are given. An element
- * without batch dimension is an error on more than one replica. What comes out is no data set: transformations stand before the
- * distribution. Options may be NULL.
+ * Distributes the batches of a data set to the replicas. In each step, every replica gets a tile of a batch from its worker's share. If no tile
+ * is left for a replica, it gets no rows. If all shapes are known or the data is endless, only full steps are returned. With more than one replica,
+ * elements without a batch dimension are an error. The result cannot be transformed further, so apply transformations before you distribute.
+ * options may be NULL.
  *
- * The options hold for a job's data set (dt_dataset_open), too, with two differences: AUTO is what its own auto_shard_policy says, and that is the
- * order of one process however many workers there are, with every batch cut among all replicas; HINT shares nothing, since there is no place for a
- * hint. Its `prefetch` says how much is read ahead.
+ * The options also apply to a job's data set (dt_dataset_open), with two differences. AUTO follows the data set's own auto_shard_policy, which by
+ * default reads in the order of a single process for any number of workers and divides every batch among all replicas. HINT divides nothing, because a
+ * job has no position for the hint. The data set's `prefetch` sets how much is read ahead.
  */
 DT_API dt_status *dt_strategy_distribute_dataset(dt_strategy *s, dt_dataset *data, const dt_input_options *options,
                                                  dt_dist_dataset **out) DT_CHECKED;
-/* Which input pipeline a function makes. */
+/* The input pipeline that a function is called for. */
 typedef struct dt_input_context {
-    int num_input_pipelines, input_pipeline_id; /* workers (or replicas), counted from 0 */
+    int num_input_pipelines, input_pipeline_id; /* the number of workers (or replicas), and which one this is, from 0 */
     int num_replicas_in_sync;
 } dt_input_context;
-/* global / num_replicas_in_sync; an error when that leaves a rest. */
+/* global_batch_size / num_replicas_in_sync; an error if it does not divide evenly. */
 DT_API dt_status *dt_input_context_per_replica_batch_size(const dt_input_context *c, int64_t global_batch_size, int64_t *out) DT_CHECKED;
-/* "tf.distribute.InputContext(input pipeline id 0, total: 1)" into text[size]; returns text. */
+/* Writes "tf.distribute.InputContext(input pipeline id 0, total: 1)" to text[size]; returns `text`. */
 DT_API char *dt_input_context_text(const dt_input_context *c, char *text, size_t size);
 /*
- * Calls fn once per worker (per replica with DT_PER_REPLICA) for a data set of its own, batched per replica and sharded by fn: nothing
- * is cut or shared. Each step takes one element per replica. *out of fn is NULL at first; the data set becomes the library's.
+ * Calls fn once per worker (with DT_PER_REPLICA, once per replica) to create that worker's data set. fn must shard it and batch it by the per-replica
+ * batch size: each step takes one element per replica and divides nothing. fn gets *out as NULL and sets it; the library takes ownership.
  */
 typedef dt_status *(*dt_dataset_fn)(const dt_input_context *c, void *user, dt_dataset **out);
 DT_API dt_status *dt_strategy_distribute_datasets_from_function(dt_strategy *s, dt_dataset_fn fn, void *user,
                                                                 const dt_input_options *options, dt_dist_dataset **out) DT_CHECKED;
 DT_API void dt_dist_dataset_unref(dt_dist_dataset *d);
-/* What was decided: "data: 1 file for 2 workers, so each reads all of it and keeps its part"; lent. */
+/* How the data is sharded: "data: 1 file for 2 workers, so each reads everything and keeps its share"; lent. */
 DT_API const char *dt_dist_dataset_sharding(const dt_dist_dataset *d);
-/* Each iterator made from a data set is one epoch further (the shuffle differs, as with reshuffle_each_iteration). */
+/* Each new iterator of a data set is the next epoch, with a different shuffle, as with reshuffle_each_iteration. */
 DT_API dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data) DT_CHECKED;
-/* The next batch, one value per replica and element; *batch becomes NULL at the end, which is no error. Not within a step function. */
+/* The next batch: an entry per component, with a value per replica. At the end *batch becomes NULL, which is not an error. Not in a step function. */
 DT_API dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch) DT_CHECKED;
 DT_API void dt_iterator_unref(dt_iterator *it);
 
 /* ---- pipelines ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Data sets in tf.data's words: each function describes a transformation of another data set and reads nothing yet. Descriptions are
- * never changed; they may be built upon and iterated any number of times. The new handle replaces *out, which may be the input's own:
+ * Data sets as in tf.data. Each function describes a transformation of another data set and reads nothing yet. Descriptions are
+ * immutable; you can build on them and iterate them any number of times. The new handle replaces *out, which may be the input's own:
  *
  *     DT_GO(s, dt_dataset_range(&d, 0, 8, 1));
  *     DT_GO(s, dt_dataset_batch(&d, d, 4, false));
  *
- * An element has named components, each a tensor: "value" where there is one without a name, "0", "1", ... in tuples.
+ * An element has named components, each a tensor. A single unnamed component is called "value"; those of tuples are "0", "1", ...
  */
 
-/* What is known of a component of all elements. */
+/* What is known about one component in all elements. */
 typedef struct dt_spec {
     const char *name;  /* lent by the data set */
     dt_dtype dtype;
     int rank;
-    int64_t shape[8];  /* -1: unknown, or not the same in all elements */
+    int64_t shape[8];  /* -1: unknown, or different between elements */
 } dt_spec;
 DT_API int dt_dataset_components(const dt_dataset *d);
-/* element_spec: component i, false when there is none. Of a distributed data set: what each replica gets. */
+/* element_spec: component i; false: no such component. For a distributed data set, the components that each replica gets. */
 DT_API bool dt_dataset_element_spec(const dt_dataset *d, int i, dt_spec *out);
 DT_API int dt_dist_dataset_components(const dt_dist_dataset *d);
 DT_API bool dt_dist_dataset_element_spec(const dt_dist_dataset *d, int i, dt_spec *out);
 #define DT_INFINITE_CARDINALITY (-1)
 #define DT_UNKNOWN_CARDINALITY (-2)
 DT_API int64_t dt_dataset_cardinality(const dt_dataset *d);
-/* Rows of each element as far as they are known without reading: -1 when not; an error when elements are scalars. */
+/* The number of rows of each element if it is known without reading, otherwise -1. An error if elements are scalars. */
 DT_API dt_status *dt_dataset_static_batch_size(const dt_dataset *d, int64_t *size) DT_CHECKED;
-/* Elements of the data set itself, each component one tensor. */
+/* Iterates a data set that is not distributed; each component is a single tensor. */
 DT_API dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d) DT_CHECKED;
 
-/* Sources. */
-DT_API dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64_t step) DT_CHECKED; /* int64 scalars */
-DT_API dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) DT_CHECKED;        /* one element */
-DT_API dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) DT_CHECKED;  /* one per row */
-/* Names of files, sorted: names and patterns of the shell; one that matches nothing is an error, an incomplete set of shards too. */
+/* A data set of int64 scalars from start up to stop (excluded) in steps of `step`; of a single element; or of one element per row of the given tensors. */
+DT_API dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64_t step) DT_CHECKED;
+DT_API dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) DT_CHECKED;
+DT_API dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) DT_CHECKED;
+/* File names, sorted, from names and shell patterns. An error: a pattern that matches nothing, or an incomplete set of shards. */
 DT_API dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, int n) DT_CHECKED;
-/* Records of the files that `names` gives, each a vector of bytes (uint8). TFRecords are checked, and may be compressed by gzip or zlib. */
+/* The records of the files listed by `names`, each a vector of bytes (uint8). The checksums of TFRecords are verified; files may be compressed with gzip or
+ * zlib. */
 typedef enum dt_file_kind { DT_TFRECORD, DT_TEXT_LINES, DT_FIXED_LENGTH } dt_file_kind;
 typedef struct dt_file_options {
     dt_file_kind kind;
-    int64_t record_bytes, header_bytes, footer_bytes; /* DT_FIXED_LENGTH */
-    int64_t cycle_length, block_length;               /* files read in turn, records of each; 0: 1 */
+    int64_t record_bytes, header_bytes, footer_bytes; /* for DT_FIXED_LENGTH */
+    int64_t cycle_length, block_length;               /* files that are read in turn, and records from each at a time; 0: 1 */
 } dt_file_options;
 DT_API dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names, const dt_file_options *options) DT_CHECKED;
-/* list_files and read_files in one. */
+/* dt_dataset_list_files and dt_dataset_read_files in one call. */
 DT_API dt_status *dt_dataset_tfrecord(dt_dataset **out, const char *const *files, int n) DT_CHECKED;
 DT_API dt_status *dt_dataset_text_lines(dt_dataset **out, const char *const *files, int n) DT_CHECKED;
 
-/* Records that are tf.Examples: the named features' values. int64_list goes with integer dtypes, float_list with floats, bytes_list (one
- * string) with uint8; a shape (-1) takes as many values as come. */
+/* Parses records that are tf.Examples into the given features[n]. int64_list requires an integer dtype, float_list a float, and bytes_list (a single
+ * string) uint8. Shape (-1) accepts any number of values. */
 DT_API dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features, int n) DT_CHECKED;
 
-/* Batches. */
+/* Groups `size` consecutive elements of the same shape into a batch. drop_remainder leaves out a final, incomplete batch. */
 DT_API dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size, bool drop_remainder) DT_CHECKED;
-/* Elements of different sizes are filled up with zeros to the largest of the batch. */
+/* Pads elements of different sizes with zeros to the largest of the batch. */
 DT_API dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in, int64_t size, bool drop_remainder) DT_CHECKED;
 DT_API dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) DT_CHECKED;
-/* The rows of all elements cut anew by sizes[n] in turn; or each element into n parts, the first ones ceil(rows / n) long. */
+/* Regroups the rows of all elements into batches of sizes[0], sizes[1], ..., sizes[n - 1] rows, repeatedly; or (even) divides each element into n parts,
+ * the first ones with ceil(rows / n) rows. */
 DT_API dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes, int n, bool drop_remainder) DT_CHECKED;
 DT_API dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) DT_CHECKED;
 
-/* Which elements, in which order. A count of -1: for ever, all. */
+/* Repeats all elements `count` times (-1: forever), keeps only the first `count` elements (-1: all), or skips them (-1: all). */
 DT_API dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t count) DT_CHECKED;
 DT_API dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) DT_CHECKED;
 DT_API dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) DT_CHECKED;
-/* Draws from a buffer of buffer_size elements, by (seed, iteration) alone. */
+/* Takes elements at random from a buffer of buffer_size elements. The order depends only on the seed and, with reshuffle_each_iteration, the iteration. */
 DT_API dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size, uint64_t seed,
                                      bool reshuffle_each_iteration) DT_CHECKED;
-/* num_shards: where the auto-shard policy HINT puts the worker's share. */
+/* As num_shards: the position at which the auto-shard policy HINT applies the worker's share. */
 #define DT_SHARD_HINT (-1)
 DT_API dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards, int64_t index) DT_CHECKED;
 DT_API dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first, const dt_dataset *second) DT_CHECKED;
-/* Side by side, as long as all last; components "0", "1", ..., or "0/name". enumerate: "0" counts. */
+/* Combines elements side by side, until the shortest data set ends. Components are "0", "1", ..., or "0/name". For enumerate, "0" is the counter. */
 DT_API dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) DT_CHECKED;
 DT_API dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start) DT_CHECKED;
 DT_API dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size) DT_CHECKED;
 
-/* C functions of the caller's; `user` must outlive the data set and its iterators. The first error ends the iteration. */
+/* Keeps the elements for which fn sets *keep. Here and below, fn is your C function; `user` must outlive the data set and its iterators, and the first
+ * error from fn ends the iteration. */
 typedef dt_status *(*dt_filter_fn)(const dt_values *element, void *user, bool *keep);
 DT_API dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user) DT_CHECKED;
-/* fn sets the components of `result`, which is empty at first. */
+/* Replaces each element by the result of fn, which sets the components of `result`, empty at first. */
 typedef dt_status *(*dt_map_fn)(const dt_values *element, void *user, dt_values *result);
 typedef struct dt_map_options {
     dt_map_fn fn;
     void *user;
-    const dt_spec *spec; /* (n_spec) of the results; NULL: as the input's */
+    const dt_spec *spec; /* [n_spec] of the results; NULL: the same as the input's */
     int n_spec;
 } dt_map_options;
 DT_API dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options) DT_CHECKED;
-/* fn makes a data set of each element; their elements follow each other, cycle_length of them open at a time. */
+/* fn turns each element into a data set. The elements of these data sets are interleaved: cycle_length of them are read in turn, block_length elements
+ * from each at a time. */
 typedef dt_status *(*dt_expand_fn)(const dt_values *element, void *user, dt_dataset **result);
 typedef struct dt_interleave_options {
     dt_expand_fn fn;
     void *user;
-    const dt_spec *spec; /* (n_spec) of the elements of those data sets */
+    const dt_spec *spec; /* [n_spec] of the elements of these data sets */
     int n_spec;
-    int64_t cycle_length, block_length; /* 0: 1, which is flat_map */
+    int64_t cycle_length, block_length; /* 0 means 1, which is flat_map */
 } dt_interleave_options;
 DT_API dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in, const dt_interleave_options *options) DT_CHECKED;
 
 /*
- * The rows of all elements of a pipeline, read once into memory: a data set for dt_model_fit, evaluate and predict, which cut and shuffle it
- * themselves. Keys as in dt_dataset_from_values: "{global_batch_size: 64, shuffle: true}".
+ * Reads the rows of all elements of a pipeline into memory, as a data set for dt_model_fit, dt_model_evaluate and dt_model_predict, which batch and
+ * shuffle it themselves. Keys as in dt_dataset_from_values: "{global_batch_size: 64, shuffle: true}".
  */
 DT_API dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...) DT_CHECKED DT_FORMAT(3, 4);
 
-/* One worker's share, as distribution makes it. */
+/* One worker's share of a data set. */
 typedef struct dt_input_share {
-    int workers, replicas, worker; /* replicas: of each worker; worker: which, from 0 */
-    dt_input_options options;      /* auto_shard_policy, rebatch, no_fallback */
+    int workers, replicas, worker; /* workers in all, replicas of each, and which worker, from 0 */
+    dt_input_options options;      /* auto_shard_policy, rebatch and no_fallback are used */
 } dt_input_share;
-/* Only shared (replicas is not looked at); or also cut for the replicas. */
+/* The worker's share of the elements (auto_shard, which ignores `replicas`), or that share also divided for its replicas (for_worker). */
 DT_API dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in, const dt_input_share *share) DT_CHECKED;
 DT_API dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in, const dt_input_share *share) DT_CHECKED;
-/* sizes[workers * replicas]: the rows of its pieces in turn, for a global batch. */
+/* Fills sizes[workers * replicas] with the rows of a worker's successive tiles for this global batch size. */
 DT_API dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share, int64_t *sizes) DT_CHECKED;
 
 DT_END_C

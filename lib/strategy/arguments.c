@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of a step: how a value per replica looks to one of them, and how all lie one after the other for the compiled step. */
+/*
+ * The arguments of a step: what one replica sees of a value per replica, and all replicas' values one after the
+ * other, as the compiled step takes them.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled steps. What depends on the number of rows (pieces, memory, matrix products) is made once for each size of batch; a handful
- * of sizes is kept: a full batch, the last one, evaluation's.
+ * Compiled steps. The parts that depend on the number of rows (tiles, memory, matrix products) are compiled once for each batch size.
+ * A few sizes are kept: a full batch, the last batch, those of evaluation.
  *
  *     traced step -> simplify (-> remat) -> fold -> shards -> simplify          once
  *                    (-> spmd -> expand, on several logical devices as the chip computes) (-> wide) -> partition -> compile   per size
  *
- * Placement is not meaning: what a replica cuts over its logical devices is computed here in one piece, with the bits of one device, and the
- * program of a device is made for its price. Only numerics: chip asks for sums in the parts that devices make.
+ * Placement does not change results: a value that a replica splits over its logical devices is computed here as a whole, with the same
+ * bits as on one device, and the program of a single device is built only to estimate its cost. The exception is numerics: chip, which
+ * sums the parts that the devices compute.
  */
 #include "strategy/compiled.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiled step from the inside: shared by the folded way (compiled.c) and the one replica by replica (unfolded.c). */
+/*
+ * Internals of a compiled step, shared by the folded form (compiled.c) and the one that runs replica by replica
+ * (unfolded.c).
+ */
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The strategy in force where none was asked for: one replica, nothing distributed. */
+/* The default strategy, which applies where no other was chosen: one replica, nothing distributed. */
 #include "strategy/place.h"
 
 const dt_strategy_row dt_strategy_default_ = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * distribute_dataset. The batches of a job's data set, also those of several workers, stay together in memory, a replica's part is a view, and
- * every iterator is one epoch, the next in the data set's order. A pipeline is distributed in distribute_pipes.c. The handles here serve
- * both, and a pipeline iterated by itself.
+ * distribute_dataset for a job's data set. The batches stay whole in memory, also those of several workers, and a
+ * replica's part is a view. Every iterator is one epoch, the next one in the data set's order. distribute_pipes.c
+ * distributes pipelines. The handles here serve both, and also a pipeline that is iterated directly.
  */
 #include <stdlib.h>
 #include <string.h>

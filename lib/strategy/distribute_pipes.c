@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributed pipelines: a description for each worker, and steps over them.
+ * Distributed pipelines: one description for each worker, and steps across all of them.
  *
  *     worker 0:  p0 p1 | p2 p3 | ...        a step takes R pieces of every worker (here 2 and 2);
  *     worker 1:  p0 p1 | p2                 replicas are counted worker by worker
  *
- * A replica without a piece gets no rows, so that all replicas take part in every step. Where all shapes are known there can be no
- * piece without rows, and the step is not given; endless data has none that lack. What is known is asked of the data set as it was given.
+ * A replica without a tile gets no rows, so that all replicas take part in every step. If all shapes are known,
+ * there cannot be a tile without rows, so incomplete steps are left out; endless data has no incomplete steps.
+ * Whether shapes are known is decided by the data set as the caller passed it.
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data sets of a program's own tensors. */
+/* Data sets of tensors that a program provides. */
 #include <stdlib.h>
 
 #include "strategy/values.h"

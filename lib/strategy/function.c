@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run: a step function on every replica. The function is called once per signature, to record it; what it recorded is compiled and run
- * with each replica's own arguments.
+ * run: a step function on every replica. The function is called once per signature to record it; the recording is
+ * compiled and run with each replica's own arguments.
  *
- * A signature is the names, dtypes and sizes of the arguments, and which of them have a value per replica. The first dimension of
- * distributed arguments is B: the rows of one replica, which may differ between replicas and from run to run. A step that cannot be recorded so,
- * because it joins replicas' values as they are, is recorded once more for the sizes at hand.
+ * A signature consists of the names, dtypes and sizes of the arguments, and of which of them have a value per
+ * replica. The first dimension of distributed arguments is B: the rows of one replica, which may differ between
+ * replicas and between runs. A step that cannot be recorded this way, because it joins replicas' values directly,
+ * is recorded again for the current sizes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather: the replicas' tensors of one entry joined along an axis, in replica order. They may differ in size along it. */
+/*
+ * gather: concatenates the replicas' tensors of one entry along an axis, in replica order. Their sizes may differ
+ * along that axis.
+ */
 #include <string.h>
 
 #include "op/cells.h"

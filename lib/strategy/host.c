@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of this machine's memory that a step takes: it is cut and compiled as for a run, and the executable is asked, which allocates
- * nothing before it runs. No device is opened, so no chip's memory is a ceiling and nothing is priced.
+ * How much of this machine's memory a step needs. The step is prepared and compiled as for a run, and the
+ * executable, which allocates nothing before it runs, is asked for its size. No device is opened, so no chip's
+ * memory limit applies and nothing is priced.
  */
 #include "strategy/compiled.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels that a step is fed: class numbers for which the scores have no place are an error before the step runs, as in the original.
- * (Data sets are checked when a job opens; these come from loops of one's own.)
+ * Checks the labels that are passed to a step: a class number without a score is an error before the step runs, as
+ * in TensorFlow. Labels of data sets are checked when a job opens; these come from custom loops.
  */
 #include <math.h>
 

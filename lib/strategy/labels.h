@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels that a step is fed: see labels.c. */
+/* Checks the labels that are passed to a step; see labels.c. */
 #ifndef DT_STRATEGY_LABELS_H
 #define DT_STRATEGY_LABELS_H
 

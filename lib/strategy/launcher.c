@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launchers start several processes for one job and tell each by its environment. No strategy spans processes yet, so each of
- * them would train the whole job by itself, N times in all, and nobody would notice. So such a process is refused.
+ * Detects launchers, which start several processes for one job and describe each in its environment. No strategy
+ * spans processes yet, so every process would train the whole job by itself without anybody noticing. Such a
+ * process is therefore refused.
  */
 #include <jansson.h>
 #include <stdlib.h>

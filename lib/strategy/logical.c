@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * split, replicate and assign: how a value lies on the logical devices of a replica. The calls check what they are told and leave a note in the
- * graph (op/sharding.c); the value itself does not change. Of a variable it is said once: the note is made wherever a step reads it (op/state.c).
+ * split, replicate and assign: the placement of a value on the logical devices of a replica. The calls check their
+ * arguments and add an annotation to the graph (op/sharding.c); the value itself does not change. A variable's
+ * placement is set once, and the annotation is added wherever a step reads the variable (op/state.c).
  *
  *     split [1, 2, 2]   of (16, 4, 6) over 4 devices: tile (16, 2, 3) on each, device 1 begins at (0, 0, 3)
  */

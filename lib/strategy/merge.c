@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * merge_call: a function in cross-replica context in the middle of a step. All replicas are traced as one, so they reach it together, and the values
- * of the trace are already "what each replica gave": nothing is copied, only what may be said changes.
+ * merge_call: a function in cross-replica context in the middle of a step. All replicas are traced as one, so they
+ * reach it together, and the values of the trace already stand for what each replica passed. Nothing is copied;
+ * only the set of allowed calls changes.
  */
 #include "op/op.h"
 #include "strategy/values.h"

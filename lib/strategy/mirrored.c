@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MirroredStrategy: a replica on each of some devices of this machine, all with the same weights. CPU devices are virtual, so
- * `replicas: 4` is short for CPU:0 to CPU:3; with neither, there is one for each core.
+ * MirroredStrategy: one replica on each of several devices of this machine, all with the same weights. CPU devices
+ * are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without `replicas` and `devices` there is one for
+ * each core.
  */
 #include "strategy/read.h"
 
@@ -19,7 +20,7 @@ static const dt_field fields[] = {
     DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
-    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted but ignored: replicas in one process are always summed in the same order"),
+    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted but ignored, since replicas in one process are always summed in the same order"),
     DT_END
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiWorkerMirroredStrategy: the devices of several workers, a replica on each, all with the same weights. The workers are virtual: one
- * process computes for all of them, so the numbers are those of a mirrored strategy with as many replicas. What differs is the input:
- * every worker reads its own part of the data.
+ * MultiWorkerMirroredStrategy: one replica on each device of several workers, all with the same weights. The
+ * workers are virtual: one process computes for all of them, so the numbers equal those of a mirrored strategy
+ * with the same number of replicas. The difference is the input: every worker reads its own part of the data.
  */
 #include "strategy/read.h"
 

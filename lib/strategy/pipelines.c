@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines and values: items of the data room are lists of arrays, here they become tensors with names, and back. Functions of the
- * caller's (filter, map, interleave) see elements in that form only. Each conversion copies, so that a tensor is its holder's alone.
+ * Converts between pipelines and values: an item in the data room is a list of arrays, and here it becomes a list
+ * of named tensors, and back. The caller's functions (filter, map, interleave) only see elements in that form.
+ * Each conversion copies, so that a tensor belongs to its holder alone.
  */
 #include "strategy/pipelines.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices of replicas. CPU devices are virtual: as many as asked for, on the real cores. */
+/* The devices of replicas. CPU devices are virtual: any number of them can share the real cores. */
 #include "strategy/place.h"
 
 #include <stdlib.h>

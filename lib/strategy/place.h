@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How rows find their replicas and devices. */
+/* Finds the replicas and devices of each strategy row. */
 #ifndef DT_STRATEGY_PLACE_H
 #define DT_STRATEGY_PLACE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is priced: what one core of a pod does in a step. Here all replicas share a memory and are folded into one program; there each computes its own rows, so
- * the step is cut over logical devices and replicas alike, at a batch that divides evenly. Nobody runs it here.
+ * The program whose price is estimated: what one core of a pod does in a step. Here all replicas share one memory
+ * and are folded into one program. On a pod each replica computes its own rows, so the step is divided over
+ * logical devices and replicas alike, for a batch that divides evenly. This program is never run.
  */
 #include "strategy/compiled.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a job's `strategy` mapping. `type` names a row; the row's own keys stand beside it, so its table is joined with the
- * common one before the mapping is read. A key that only another strategy has is refused with the type that it belongs to: who
- * switches from one strategy to another should not have to guess what became of it.
+ * Reads a job's `strategy` mapping. `type` selects a row of the table of strategies. The row's keys appear next to
+ * it, so its fields are joined with the common ones before the mapping is read. A key that belongs only to another
+ * strategy is refused with the name of that type, so that somebody who switches strategies knows what happened to
+ * the key.
  */
 #include "strategy/read.h"
 

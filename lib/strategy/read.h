@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rows of this room share in reading their part of a job's `strategy` mapping; for them only. */
+/* What the rows of this room share for reading their part of a job's `strategy` mapping. */
 #ifndef DT_STRATEGY_READ_H
 #define DT_STRATEGY_READ_H
 

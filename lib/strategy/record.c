@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording a step function: it is called once, in replica context, with the trace of one replica; what it says is compiled for all. */
+/*
+ * Records a step function: calls it once, in replica context, with the trace of one replica. The recording is
+ * compiled for all replicas.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: the replicas' values of one entry as one tensor. Sums run in replica order, in double for floats and in 64 bits for integers; a mean
- * of integers is a fraction (float64 for 32- and 64-bit integers, float32 for smaller ones), as in TensorFlow.
+ * reduce: combines the replicas' values of one entry into one tensor. Sums run in replica order, in double for
+ * floats and in 64 bits for integers. A mean of integers is a fraction, as in TensorFlow: float64 for 32- and
+ * 64-bit integers, float32 for smaller ones.
  *
- * Along axes each replica's tensor is summed first, then the replicas; a mean divides by all that was summed, however unevenly it lay.
+ * Along axes, each replica's tensor is summed first, then the replicas are. A mean divides by the number of all
+ * summed values, however unevenly replicas share them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The current strategy. It is a property of the thread, as in tf.distribute: a stack of entered scopes above the default strategy.
- * This, the error of a scope that was not entered (base/kept.c), and the key by which a thread's end frees both, are the only mutable state
- * in the library that no handle owns.
+ * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes above the default
+ * strategy. This stack, the error of a scope that could not be entered (base/kept.c), and the key that frees both
+ * when a thread ends are the only mutable state in the library that no handle owns.
  */
 #include "strategy/place.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step for one number of rows: cut into what this machine runs. Nothing is compiled and no device asked, so that the same program is run
- * (compiled.c) and looked at (host.c).
+ * Prepares a step for one number of rows: turns it into the program that this machine runs. Nothing is compiled
+ * here and no device is needed, so that running (compiled.c) and measuring (host.c) use the same program.
  */
 #include "strategy/compiled.h"
 

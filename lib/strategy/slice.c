@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPU strategies as handles: replicas on the cores of a slice, and what they answer about devices and hosts.
+ * Handles of TPU strategies: replicas on the cores of a slice, and queries about their devices and hosts.
  *
  *     replica r, logical device l  --assignment-->  coordinates  --topology-->  /job:worker/replica:0/task:T/device:TPU:D
  *
- * A replica is known by its logical device 0: that is its worker device, and the host of that device feeds it.
+ * A replica is represented by its logical device 0: that is its worker device, and the host of that device feeds
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>

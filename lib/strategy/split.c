@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a split must be like, and which would do. Ways to split are all the products of the number of devices over the dimensions
- * that divide, so few that they can be walked.
+ * Checks a split and lists the possible ones. These are all the ways to distribute the number of devices as
+ * factors over the dimensions that they divide, few enough to enumerate.
  */
 #include "strategy/split.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits before they are recorded: what can be cut how, in the words of whoever asked. */
+/* Splits before they are recorded: what can be split how. Messages use the caller's own name for the value. */
 #ifndef DT_STRATEGY_SPLIT_H
 #define DT_STRATEGY_SPLIT_H
 

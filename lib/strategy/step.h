@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step function's call from the inside: what its arguments look like, and the traces that were recorded of it. */
+/* Internals of a step function's call: what its arguments look like, and its recorded traces. */
 #ifndef DT_STRATEGY_STEP_H
 #define DT_STRATEGY_STEP_H
 

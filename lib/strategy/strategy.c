@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strategies as handles: making them, and what they answer. */
+/* Handles of strategies: creation and queries. */
 #include "strategy/place.h"
 
 #include <stdlib.h>

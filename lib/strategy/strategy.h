@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strategies: how many replicas, on which devices, computed by which back end. A strategy is a row in strategies.h; everything
- * else (scope, run, reduce, distribute_dataset) is shared, because replicas are folded into one program and variables are kept once per memory
- * space.
+ * Strategies: the number of replicas, their devices and the back end that computes. A strategy is a row in strategies.h; everything
+ * else (scope, run, reduce, distribute_dataset) is shared, because replicas are folded into one program and variables are kept once
+ * per memory space.
  *
  *     row             replicas                       devices             back end
  *     default         1                              CPU:0               cpu
- *     one_device      1                              as told             cpu
- *     mirrored        as many as devices             virtual CPUs        cpu
+ *     one_device      1                              as given            cpu
+ *     mirrored        one per device                 virtual CPUs        cpu
  *     multi_worker_mirrored  devices of all workers  virtual CPUs        cpu
  *     tpu             one per core of the slice      TPU:0 ...           sim
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays in NumPy's notation: numbers of one array are aligned at their points, columns under each other, and of more than a thousand only
- * the first and last three along each axis are shown.
+ * Prints arrays as NumPy does. The numbers of an array are aligned at their decimal points, columns are aligned
+ * below each other, and arrays of more than a thousand values show only the first and last three along each axis.
  *
  *     array([[1.  , 2.25],
  *            [3.5 , 4.  ]], dtype=float32)
  *
- * Two liberties: long rows are not broken, and no blank line stands between planes.
+ * Two differences from NumPy: long rows are not wrapped, and there is no blank line between planes.
  */
 #include "strategy/text.h"
 

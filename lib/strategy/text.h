@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays in NumPy's and TensorFlow's notation, as the documents print them. */
+/* Arrays in NumPy's and TensorFlow's notation, as in TensorFlow's documentation. */
 #ifndef DT_STRATEGY_TEXT_H
 #define DT_STRATEGY_TEXT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPUStrategy: one replica on each core of a slice. What the job says about the slice is looked up and its replicas are
- * placed while reading, so that a block that does not fit is an error with a place in the job file.
+ * TPUStrategy: one replica on each core of a slice. The slice is looked up and replicas are placed while the job
+ * is read, so that an error such as a block that does not fit has a source location in the job file.
  */
 #include "strategy/read.h"
 

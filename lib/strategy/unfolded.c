@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replica by replica: the interpreter runs the step as it was traced, each replica with its own rows, and what comes back is laid out as
- * the folded way does. For steps that have no folded form.
+ * Runs a step replica by replica: the interpreter executes the step as traced, with each replica's own rows, and
+ * the results are laid out as in the folded form. For steps that cannot be folded.
  */
 #include "strategy/compiled.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors and named values from the inside. A tensor is a view of a counted buffer. What a step takes and gives stays whole: all
- * replicas' rows lie one after the other, and single replicas' tensors are views made when somebody asks.
+ * Internals of tensors and named values. A tensor is a view of a reference-counted buffer. A step's arguments and
+ * results stay whole, with all replicas' rows one after the other; the tensor of a single replica is a view,
+ * created on demand.
  */
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values made by a function, one call per replica, and put together as run puts results together: by path. A strategy that distributes
- * nothing calls it once and keeps the value single.
+ * Values from a function that is called once per replica. They are combined by path, as run combines results. A
+ * strategy that distributes nothing calls the function once and keeps a single value.
  */
 #include <stdlib.h>
 #include <string.h>

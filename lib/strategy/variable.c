@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables as handles: making them in the current scope, and what they answer. A mirrored variable is one array for all replicas as long as its
- * copies are equal, which is nearly always; a SyncOnReadVariable has one for each from the start (graph.h's `stack`).
+ * Handles of variables: creation in the current scope, and queries. A mirrored variable is one array for all
+ * replicas as long as its copies are equal, which is nearly always. A SyncOnReadVariable has one array per replica
+ * from the start (graph.h's `stack`).
  */
 #include "strategy/text.h"
 #include "strategy/variable.h"

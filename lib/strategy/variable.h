@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables from the inside: what their files share. The handle itself is graph.h's dt_variable. */
+/* Internals that the files on variables share. The handle itself is graph.h's dt_variable. */
 #ifndef DT_STRATEGY_VARIABLE_H
 #define DT_STRATEGY_VARIABLE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatter: rows of a variable changed by number, in each copy by itself. So only where copies need not agree on what is written. */
+/*
+ * Scatter: changes numbered rows of a variable in each copy separately. It is therefore only supported where
+ * copies need not agree on what is written.
+ */
 #include "op/cells.h"
 #include "strategy/variable.h"
 

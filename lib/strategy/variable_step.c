@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables within step functions. Rules of aggregation become graph here:
+ * Variables in step functions. The rules of aggregation become part of the graph:
  *
  *     MirroredVariable, SUM or MEAN      v := how(v, all_reduce(x))           one for all replicas
  *     ONLY_FIRST_REPLICA                 v := how(v, first(x))                first(x) = all_reduce(SUM, id = 0 ? x : 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables from outside of step functions: reading, assigning, adding. What is told to a variable is told to each of its copies; what a
- * SyncOnReadVariable holds is put together when it is read.
+ * Variables outside of step functions: reading, assigning and adding. Writes apply to each copy; the copies of a
+ * SyncOnReadVariable are combined when it is read.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
