@@ -73,13 +73,13 @@ dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out)
     int t = query->rank - 3;
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (key->dtype != query->dtype || value->dtype != query->dtype || dt_dtype_is_float(at->dtype) || at->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) wants floats of one dtype and integers, got %s, %s, %s and %s", dt_text_of(query).s, dt_text_of(key).s,
+        return dt_bad_shape(q, "(C1) expected floats of one dtype and integers, got %s, %s, %s and %s", dt_text_of(query).s, dt_text_of(key).s,
                             dt_text_of(value).s, dt_text_of(at).s);
     if (!agree(query, key, value, at) || !has_fixed_rest(query, t) || !has_fixed_rest(key, t) || !has_fixed_rest(value, t))
         return dt_bad_shape(q, "(C2) cannot join queries %s, keys %s, values %s and positions %s", dt_text_of(query).s, dt_text_of(key).s,
                             dt_text_of(value).s, dt_text_of(at).s);
     if (key->dim[t] < 1)
-        return dt_bad_shape(q, "(C3) wants keys to look at, got %s", dt_text_of(key).s);
+        return dt_bad_shape(q, "(C3) expected keys to look at, got %s", dt_text_of(key).s);
     *out = *query;
     out->dim[t + 2] = value->dim[t + 2];
     return NULL;
@@ -246,7 +246,7 @@ void dt_attention_print(const void *attr, dt_str *out)
 }
 
 const dt_op dt_op_attention = {
-    .name = "attention", .about = "queries take from values by their keys", .n_in = 4, .attr_size = sizeof(dt_attention_attr), .linear = 4,
+    .name = "attention", .about = "scaled dot-product attention", .n_in = 4, .attr_size = sizeof(dt_attention_attr), .linear = 4,
     .multiplied = 7, .rounds_inside = 1 + offsetof(dt_attention_attr, rounded),
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_attention_print, .stack = dt_stack_same,
     .decompose = dt_attention_decompose,

@@ -33,7 +33,7 @@ static dt_status *infer(dt_infer *q)
     dt_type y;
     DT_TRY(dt_attention_check(q, POSITION, &y));
     if (!dt_type_equal(&q->in[DY], &y) || a->of < OF_QUERY || a->of > OF_VALUE)
-        return dt_bad_shape(q, "(C4) wants dy %s, got %s", dt_text_of(&y).s, dt_text_of(&q->in[DY]).s);
+        return dt_bad_shape(q, "(C4) expected dy %s, got %s", dt_text_of(&y).s, dt_text_of(&q->in[DY]).s);
     q->out = q->in[a->of];
     return NULL;
 }

@@ -35,7 +35,7 @@ static dt_status *infer(dt_infer *q)
     const dt_broadcast_attr *a = q->attr;
     q->out = a->type;
     if (q->out.dtype != q->in[0].dtype)
-        return dt_bad_shape(q, "(C1) cannot make %s of %s", dt_text_of(&q->out).s, dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "(C1) cannot make %s from %s", dt_text_of(&q->out).s, dt_text_of(&q->in[0]).s);
     DT_TRY(dt_check_result(q, 1));
     return check_dims(q);
 }

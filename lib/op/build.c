@@ -40,7 +40,7 @@ dt_value dt_splat(dt_trace *t, const dt_type *type, double value)
 dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value)
 {
     if (!dt_dtype_is_known(dtype))
-        return fail(t, dt_fail(DT_E_MISUSE, NULL, "dt_scalar knows no dtype %d", (int)dtype));
+        return fail(t, dt_fail(DT_E_MISUSE, NULL, "dt_scalar: unknown dtype %d", (int)dtype));
     dt_type type = dt_scalar_type(dtype);
     return dt_splat(t, &type, value);
 }
@@ -157,7 +157,7 @@ static int find_axis(dt_value x, int axis)
     int found = axis < 0 ? axis + type.rank : axis;
     if (found >= 0 && found < type.rank)
         return found;
-    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "no axis %d in a value of type %s", axis, dt_text_of(&type).s));
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "axis %d is out of range for a value of type %s", axis, dt_text_of(&type).s));
     return -1;
 }
 
@@ -207,7 +207,7 @@ static bool join_shapes(const dt_type *a, const dt_type *b, dt_type *out)
 static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b)
 {
     const char *why = a->dtype != b->dtype ? "different dtypes; convert one" : "shapes that do not broadcast";
-    return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot join %s and %s: %s", op, dt_text_of(a).s, dt_text_of(b).s, why);
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot combine %s and %s: %s", op, dt_text_of(a).s, dt_text_of(b).s, why);
 }
 
 static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b)

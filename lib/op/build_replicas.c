@@ -36,7 +36,7 @@ dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op)
     for (int i = 0; i < 2; i++)
         if (strcmp(dt_str_text(&upper), names[i]) == 0)
             found = i;
-    dt_status *s = found >= 0 ? NULL : dt_fail(DT_E_REDUCE, NULL, "'%s' is not a valid ReduceOp: there are SUM and MEAN, in any letter case", dt_str_text(&upper));
+    dt_status *s = found >= 0 ? NULL : dt_fail(DT_E_REDUCE, NULL, "'%s' is not a valid ReduceOp: use SUM or MEAN, in any letter case", dt_str_text(&upper));
     dt_str_release(&upper);
     if (!s)
         *op = (dt_reduce_op)found;
@@ -50,7 +50,7 @@ dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged)
     dt_all_reduce_attr attr = { op, merged };
 
     if ((unsigned)op > DT_MEAN)
-        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: there are DT_SUM and DT_MEAN", (int)op));
+        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: use DT_SUM or DT_MEAN", (int)op));
     if (op == DT_MEAN)
         x = dt_as_float(x);
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
@@ -62,7 +62,7 @@ static bool in_replica(dt_value x, const char *call)
     if (!dt_trace_has(x, call))
         return false;
     if (x.trace->merging)
-        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "%s is for replica context, and this function runs in cross-replica context: dt_merge_reduce", call));
+        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "%s needs replica context, but this function runs in cross-replica context; use dt_merge_reduce", call));
     return !dt_trace_error(x.trace);
 }
 
@@ -127,7 +127,7 @@ dt_value dt_all_gather(dt_value x, int axis)
     if (!in_replica(x, "dt_all_gather"))
         return none;
     if (at < 0 || at >= type.rank)
-        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "axis %d is outside a value of type %s, which has %d dimension%s", axis, dt_text_of(&type).s, type.rank,
+        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for a value of type %s, which has %d dimension%s", axis, dt_text_of(&type).s, type.rank,
                                      type.rank == 1 ? "" : "s"));
     dt_value number = type.dtype == DT_BOOL ? dt_convert(x, DT_INT32) : x;
     dt_value all = rotate(join_rows(rotate(number, at, false)), at, true);

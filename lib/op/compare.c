@@ -14,7 +14,7 @@ static dt_status *infer(dt_infer *q)
     const dt_compare_attr *a = q->attr;
     DT_TRY(dt_infer_any(q));
     if (a->direction < DT_EQ || a->direction > DT_GE)
-        return dt_bad_shape(q, "(C2) knows no direction %lld", (long long)a->direction);
+        return dt_bad_shape(q, "(C2) unknown direction %lld", (long long)a->direction);
     q->out.dtype = DT_BOOL;
     return NULL;
 }

@@ -20,7 +20,7 @@ static dt_status *infer(dt_infer *q)
 {
     const dt_convert_attr *a = q->attr;
     if (!dt_dtype_is_known(a->dtype))
-        return dt_bad_shape(q, "(C1) knows no dtype %lld", (long long)a->dtype);
+        return dt_bad_shape(q, "(C1) unknown dtype %lld", (long long)a->dtype);
     q->out = q->in[0];
     q->out.dtype = (dt_dtype)a->dtype;
     return NULL;

@@ -55,7 +55,7 @@ static dt_status *check_operands(const dt_infer *q, const dt_convolution_attr *a
         return dt_bad_shape(q, "(C1) cannot go over %s with %s in %d spatial dimensions", dt_text_of(x).s, dt_text_of(w).s, a->n_spatial);
     if (!numbers_all(rank, a->lhs_batch, a->lhs_feature, a->lhs_spatial) || !numbers_all(rank, a->rhs_in, a->rhs_out, a->rhs_spatial) ||
         !numbers_all(rank, a->out_batch, a->out_feature, a->out_spatial))
-        return dt_bad_shape(q, "(C2) wants every dimension of %s and %s numbered once", dt_text_of(x).s, dt_text_of(w).s);
+        return dt_bad_shape(q, "(C2) expected every dimension of %s and %s numbered once", dt_text_of(x).s, dt_text_of(w).s);
     return NULL;
 }
 
@@ -347,7 +347,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_convolution = {
-    .name = "convolution", .about = "a kernel that goes as a window over spatial dimensions", .n_in = 2,
+    .name = "convolution", .about = "a kernel moved over spatial dimensions", .n_in = 2,
     .attr_size = sizeof(dt_convolution_attr), .linear = 3,
     .multiplied = 3,
     .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,

@@ -78,7 +78,7 @@ dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out)
 {
     const dt_type *a = &q->in[0], *b = &q->in[1];
     if (a->dtype != b->dtype || a->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) wants numbers of one dtype, got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
+        return dt_bad_shape(q, "(C1) expected numbers of one dtype, got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
     DT_TRY(check_lists(q, d));
     DT_TRY(check_pairs(q, d->lhs_batch, d->rhs_batch, d->n_batch));
     DT_TRY(check_pairs(q, d->lhs_contract, d->rhs_contract, d->n_contract));

@@ -9,9 +9,9 @@ dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted)
 {
     dt_dtype d = q->in[i].dtype;
     if (wanted == DT_WANT_NUMBERS && d == DT_BOOL)
-        return dt_bad_shape(q, "(C%d) wants numbers, got %s", c, dt_text_of(&q->in[i]).s);
+        return dt_bad_shape(q, "(C%d) expected numbers, got %s", c, dt_text_of(&q->in[i]).s);
     if (wanted == DT_WANT_FLOATS && !dt_dtype_is_float(d))
-        return dt_bad_shape(q, "(C%d) wants floats, got %s", c, dt_text_of(&q->in[i]).s);
+        return dt_bad_shape(q, "(C%d) expected floats, got %s", c, dt_text_of(&q->in[i]).s);
     return NULL;
 }
 
@@ -19,7 +19,7 @@ dt_status *dt_infer_elementwise(dt_infer *q, dt_wanted wanted)
 {
     for (int i = 1; i < q->n_in; i++)
         if (!dt_type_equal(&q->in[0], &q->in[i]))
-            return dt_bad_shape(q, "(C1) wants two values of one type, got %s and %s", dt_text_of(&q->in[0]).s,
+            return dt_bad_shape(q, "(C1) expected two values of one type, got %s and %s", dt_text_of(&q->in[0]).s,
                                 dt_text_of(&q->in[i]).s);
     DT_TRY(dt_want_dtype(q, 0, q->n_in > 1 ? 2 : 1, wanted));
     q->out = q->in[0];

@@ -25,9 +25,9 @@ dt_status *dt_gather_infer(const dt_infer *q, dt_type *out)
 {
     const dt_type *table = &q->in[0], *index = &q->in[1];
     if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) wants row numbers of integers, got %s", dt_text_of(index).s);
+        return dt_bad_shape(q, "(C1) expected row numbers of integers, got %s", dt_text_of(index).s);
     if (table->rank < 1 || dt_type_has_batch(table))
-        return dt_bad_shape(q, "(C2) wants a table with a fixed number of rows, got %s", dt_text_of(table).s);
+        return dt_bad_shape(q, "(C2) expected a table with a fixed number of rows, got %s", dt_text_of(table).s);
     *out = dt_type_of(table->dtype, index->rank, index->dim);
     if (index->rank + table->rank - 1 <= DT_MAX_RANK)
         memcpy(out->dim + index->rank, table->dim + 1, (size_t)(table->rank - 1) * sizeof *table->dim);
@@ -143,7 +143,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_gather = {
-    .name = "gather", .exact = true, .about = "rows of a table by number", .n_in = 2, .linear = 1,
+    .name = "gather", .exact = true, .about = "looks up rows of a table by index", .n_in = 2, .linear = 1,
     .infer = infer, .grad = grad, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -22,7 +22,7 @@ static dt_status *infer(dt_infer *q)
     if (a->axis < 0 || a->axis >= a->type.rank)
         return dt_bad_shape(q, "(C2) cannot count along dimension %lld of %s", (long long)a->axis, dt_text_of(&a->type).s);
     if (a->type.dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C3) wants numbers, got %s", dt_text_of(&a->type).s);
+        return dt_bad_shape(q, "(C3) expected numbers, got %s", dt_text_of(&a->type).s);
     return NULL;
 }
 

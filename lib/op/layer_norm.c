@@ -24,10 +24,10 @@ dt_status *dt_norm_check(const dt_infer *q, int vector)
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (x->rank < 1 || x->dim[x->rank - 1] < 1)
-        return dt_bad_shape(q, "(C1) wants features in the last dimension, got %s", dt_text_of(x).s);
+        return dt_bad_shape(q, "(C1) expected features in the last dimension, got %s", dt_text_of(x).s);
     dt_type features = dt_type_of(x->dtype, 1, &x->dim[x->rank - 1]);
     if (vector >= 0 && !dt_type_equal(&q->in[vector], &features))
-        return dt_bad_shape(q, "(C2) wants a vector %s, got %s", dt_text_of(&features).s, dt_text_of(&q->in[vector]).s);
+        return dt_bad_shape(q, "(C2) expected a vector %s, got %s", dt_text_of(&features).s, dt_text_of(&q->in[vector]).s);
     return NULL;
 }
 
@@ -123,7 +123,7 @@ void dt_norm_print(const void *attr, dt_str *out)
 }
 
 const dt_op dt_op_layer_norm = {
-    .name = "layer_norm", .about = "rows to mean 0 and deviation 1, scaled and moved", .n_in = 3, .attr_size = sizeof(dt_norm_attr),
+    .name = "layer_norm", .about = "rows normalized to mean 0 and deviation 1, scaled and shifted", .n_in = 3, .attr_size = sizeof(dt_norm_attr),
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_norm_print, .stack = stack,
     .over_devices = &dt_norm_over_devices, .decompose = dt_norm_decompose,
 };

@@ -16,7 +16,7 @@ static dt_status *infer(dt_infer *q)
 {
     DT_TRY(dt_norm_check(q, 1));
     if (!dt_type_equal(&q->in[2], &q->in[0]))
-        return dt_bad_shape(q, "(C3) wants dy %s, got %s", dt_text_of(&q->in[0]).s, dt_text_of(&q->in[2]).s);
+        return dt_bad_shape(q, "(C3) expected dy %s, got %s", dt_text_of(&q->in[0]).s, dt_text_of(&q->in[2]).s);
     q->out = q->in[0];
     return NULL;
 }

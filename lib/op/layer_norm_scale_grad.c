@@ -19,7 +19,7 @@ static dt_status *infer(dt_infer *q)
     const dt_type *x = &q->in[0];
     DT_TRY(dt_norm_check(q, -1));
     if (!dt_type_equal(&q->in[1], x))
-        return dt_bad_shape(q, "(C2) wants dy %s, got %s", dt_text_of(x).s, dt_text_of(&q->in[1]).s);
+        return dt_bad_shape(q, "(C2) expected dy %s, got %s", dt_text_of(x).s, dt_text_of(&q->in[1]).s);
     q->out = dt_type_of(x->dtype, 1, &x->dim[x->rank - 1]);
     return NULL;
 }

@@ -190,6 +190,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_pad = {
-    .name = "pad", .exact = true, .about = "room around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
+    .name = "pad", .exact = true, .about = "padding around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
     .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -24,7 +24,7 @@ static dt_status *infer(dt_infer *q)
     const dt_type *step = &q->in[0], *example = &q->in[1];
     bool numbers = !dt_dtype_is_float(example->dtype) && example->dtype != DT_BOOL && example->rank == 1;
     if (step->rank != 0 || step->dtype != DT_INT64 || !numbers)
-        return dt_bad_shape(q, "(C1) wants one int64 and a vector of integers, got %s and %s", dt_text_of(step).s, dt_text_of(example).s);
+        return dt_bad_shape(q, "(C1) expected one int64 and a vector of integers, got %s and %s", dt_text_of(step).s, dt_text_of(example).s);
     q->out = a->type;
     DT_TRY(dt_check_result(q, 2));
     if (!dt_dtype_is_float(a->type.dtype) || a->type.rank < 1 || a->type.dim[0] != example->dim[0])

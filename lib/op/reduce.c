@@ -27,9 +27,9 @@ dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
     if (a->kind < DT_REDUCE_SUM || a->kind > DT_REDUCE_MIN)
-        return dt_bad_shape(q, "(C2) knows no kind %d", (int)a->kind);
+        return dt_bad_shape(q, "(C2) unknown kind %d", (int)a->kind);
     if (a->dims & ~dt_all_dims(x->rank))
-        return dt_bad_shape(q, "(C2) wants dimensions of %s, got the set 0x%x", dt_text_of(x).s, (unsigned)a->dims);
+        return dt_bad_shape(q, "(C2) expected dimensions of %s, got the set 0x%x", dt_text_of(x).s, (unsigned)a->dims);
     *out = dt_scalar_type(x->dtype);
     for (int d = 0; d < x->rank; d++)
         if (!(a->dims >> d & 1))

@@ -26,7 +26,7 @@ static dt_status *infer(dt_infer *q)
     if (a->mantissa_bits < 1 || a->mantissa_bits > 23)
         return dt_bad_shape(q, "(C2) cannot leave %lld digits of 23", (long long)a->mantissa_bits);
     if (a->exponent_bits != 0 && !(a->exponent_bits == 5 && a->mantissa_bits == 10))
-        return dt_bad_shape(q, "(C3) knows no floats of %lld and %lld digits", (long long)a->exponent_bits, (long long)a->mantissa_bits);
+        return dt_bad_shape(q, "(C3) unknown floats of %lld and %lld digits", (long long)a->exponent_bits, (long long)a->mantissa_bits);
     q->out = q->in[0];
     return NULL;
 }
@@ -72,7 +72,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_reduce_precision = {
-    .name = "reduce_precision", .about = "x with fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
+    .name = "reduce_precision", .about = "x rounded to fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
     .infer = infer, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = print,
     .stablehlo = stablehlo,
 };

@@ -20,10 +20,10 @@ static dt_status *infer(dt_infer *q)
     const dt_type *x = &q->in[0];
     q->out = a->type;
     if (q->out.dtype != x->dtype)
-        return dt_bad_shape(q, "(C1) cannot make %s of %s", dt_text_of(&q->out).s, dt_text_of(x).s);
+        return dt_bad_shape(q, "(C1) cannot make %s from %s", dt_text_of(&q->out).s, dt_text_of(x).s);
     DT_TRY(dt_check_result(q, 1));
     if (dt_type_has_batch(x) != dt_type_has_batch(&q->out) || dt_type_elements(x) != dt_type_elements(&q->out))
-        return dt_bad_shape(q, "(C2) cannot make %s of %s, which has not as many elements", dt_text_of(&q->out).s,
+        return dt_bad_shape(q, "(C2) cannot make %s from %s, which has a different number of elements", dt_text_of(&q->out).s,
                             dt_text_of(x).s);
     return NULL;
 }
@@ -85,7 +85,7 @@ static dt_value stack(const dt_fold_call *c)
 }
 
 const dt_op dt_op_reshape = {
-    .name = "reshape", .exact = true, .about = "the same elements under other sizes", .n_in = 1, .attr_size = sizeof(dt_reshape_attr),
+    .name = "reshape", .exact = true, .about = "the same elements in another shape", .n_in = 1, .attr_size = sizeof(dt_reshape_attr),
     .linear = 1, .result_type = 1 + offsetof(dt_reshape_attr, type), .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval, .stack = stack,
     .stablehlo = dt_hlo_same,
 };

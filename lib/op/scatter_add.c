@@ -25,12 +25,12 @@ static dt_status *infer(dt_infer *q)
     const dt_rows_attr *a = q->attr;
     const dt_type *x = &q->in[0], *index = &q->in[1];
     if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) wants row numbers of integers, got %s", dt_text_of(index).s);
+        return dt_bad_shape(q, "(C1) expected row numbers of integers, got %s", dt_text_of(index).s);
     bool begins = index->rank <= x->rank && x->dtype != DT_BOOL;
     for (int d = 0; begins && d < index->rank; d++)
         begins = x->dim[d] == index->dim[d];
     if (!begins)
-        return dt_bad_shape(q, "(C2) wants numbers for each of %s, got %s", dt_text_of(index).s, dt_text_of(x).s);
+        return dt_bad_shape(q, "(C2) expected numbers for each of %s, got %s", dt_text_of(index).s, dt_text_of(x).s);
     if (a->rows < 1)
         return dt_bad_shape(q, "(C3) cannot make %lld rows", (long long)a->rows);
     q->out = (dt_type){ .dtype = x->dtype, .rank = 1 + x->rank - index->rank, .dim = { a->rows } };
@@ -176,7 +176,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_scatter_add = {
-    .name = "scatter_add", .about = "sums by row number, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
+    .name = "scatter_add", .about = "sums by row index, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

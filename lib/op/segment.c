@@ -11,14 +11,14 @@ dt_status *dt_segment_check(const dt_infer *q, int c)
 {
     const dt_segment_attr *a = q->attr;
     if (a->cut < DT_CUT_REPLICAS || a->cut > DT_CUT_PIECES || a->count < 1)
-        return dt_bad_shape(q, "(C%d) knows no cut %d into %d segments", c, (int)a->cut, (int)a->count);
+        return dt_bad_shape(q, "(C%d) unknown cut %d into %d segments", c, (int)a->cut, (int)a->count);
     return NULL;
 }
 
 dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c)
 {
     if (t->rank < 1 || !dt_is_batch(t, 0))
-        return dt_bad_shape(q, "(C%d) wants the batch as dimension 0, got %s", c, dt_text_of(t).s);
+        return dt_bad_shape(q, "(C%d) expected the batch as dimension 0, got %s", c, dt_text_of(t).s);
     return NULL;
 }
 

@@ -24,7 +24,7 @@ static dt_status *infer(dt_infer *q)
     dt_type wanted = q->out;
     wanted.dim[0] = a->count;
     if (!dt_type_equal(&q->in[0], &wanted))
-        return dt_bad_shape(q, "(C3) wants %s to make %s, got %s", dt_text_of(&wanted).s, dt_text_of(&q->out).s,
+        return dt_bad_shape(q, "(C3) expected %s to make %s, got %s", dt_text_of(&wanted).s, dt_text_of(&q->out).s,
                             dt_text_of(&q->in[0]).s);
     return NULL;
 }
@@ -73,7 +73,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_segment_broadcast = {
-    .name = "segment_broadcast", .exact = true, .about = "to every row the entry of its segment", .n_in = 1,
+    .name = "segment_broadcast", .exact = true, .about = "gives every row the entry of its segment", .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .result_type = 1 + offsetof(dt_segment_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
     .over_devices = &over_devices, .stablehlo = stablehlo,

@@ -16,9 +16,9 @@ static dt_status *infer(dt_infer *q)
     dt_type wanted = *a;
     wanted.dtype = DT_BOOL;
     if (!dt_type_equal(pred, &wanted))
-        return dt_bad_shape(q, "(C1) wants a predicate %s, got %s", dt_text_of(&wanted).s, dt_text_of(pred).s);
+        return dt_bad_shape(q, "(C1) expected a predicate %s, got %s", dt_text_of(&wanted).s, dt_text_of(pred).s);
     if (!dt_type_equal(a, b))
-        return dt_bad_shape(q, "(C2) wants two values of one type, got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
+        return dt_bad_shape(q, "(C2) expected two values of one type, got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
     q->out = *a;
     return NULL;
 }

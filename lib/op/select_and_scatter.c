@@ -26,7 +26,7 @@ static dt_status *infer(dt_infer *q)
     if (a->kind == DT_REDUCE_SUM)
         return dt_bad_shape(q, "(C1) cannot select by a sum");
     if (!dt_type_equal(&y, &q->in[1]))
-        return dt_bad_shape(q, "(C4) wants dy %s, got %s", dt_text_of(&y).s, dt_text_of(&q->in[1]).s);
+        return dt_bad_shape(q, "(C4) expected dy %s, got %s", dt_text_of(&y).s, dt_text_of(&q->in[1]).s);
     q->out = q->in[0];
     return NULL;
 }

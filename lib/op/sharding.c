@@ -21,13 +21,13 @@ static dt_status *infer(dt_infer *q)
     const dt_sharding_attr *a = q->attr;
     q->out = q->in[0];
     if (a->kind == DT_SHARDING_OTHER && a->rank != q->in[0].rank)
-        return dt_bad_shape(q, "(C1) wants a number of parts for each of the %d dimensions of %s, got %d", q->in[0].rank,
+        return dt_bad_shape(q, "(C1) expected a number of parts for each of the %d dimensions of %s, got %d", q->in[0].rank,
                             dt_text_of(&q->in[0]).s, a->rank);
     for (int d = 0; d < a->rank; d++)
         if (a->parts[d] < 1)
             return dt_bad_shape(q, "(C1) cannot cut dimension %d into %lld parts", d, (long long)a->parts[d]);
     if (a->device < 0)
-        return dt_bad_shape(q, "(C2) knows no device %lld", (long long)a->device);
+        return dt_bad_shape(q, "(C2) unknown device %lld", (long long)a->device);
     return NULL;
 }
 
@@ -91,7 +91,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_sharding = {
-    .name = "custom_call", .exact = true, .about = "x, with a note how it lies on the logical devices of a replica", .n_in = 1,
+    .name = "custom_call", .exact = true, .about = "x, with its layout over the logical devices of a replica", .n_in = 1,
     .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
     .print = print, .stack = stack, .stablehlo = stablehlo,
 };

@@ -20,7 +20,7 @@ static dt_status *infer(dt_infer *q)
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (x->rank < 1 || x->dim[x->rank - 1] < 1)
-        return dt_bad_shape(q, "(C2) wants classes in the last dimension, got %s", dt_text_of(x).s);
+        return dt_bad_shape(q, "(C2) expected classes in the last dimension, got %s", dt_text_of(x).s);
     q->out = *x;
     return NULL;
 }

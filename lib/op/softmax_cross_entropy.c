@@ -32,7 +32,7 @@ dt_status *dt_xent_infer(const dt_infer *q, dt_type *row)
     const dt_type *z = &q->in[0], *target = &q->in[1];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (z->rank < 1 || z->dim[z->rank - 1] < 1)
-        return dt_bad_shape(q, "(C2) wants classes in the last dimension of the logits, got %s", dt_text_of(z).s);
+        return dt_bad_shape(q, "(C2) expected classes in the last dimension of the logits, got %s", dt_text_of(z).s);
     *row = dt_type_of(z->dtype, z->rank - 1, z->dim);
     dt_type numbers = *row;
     numbers.dtype = target->dtype;

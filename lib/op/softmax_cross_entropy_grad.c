@@ -22,7 +22,7 @@ static dt_status *infer(dt_infer *q)
     dt_type row;
     DT_TRY(dt_xent_infer(q, &row));
     if (!dt_type_equal(&q->in[2], &row))
-        return dt_bad_shape(q, "(C4) wants dy %s, got %s", dt_text_of(&row).s, dt_text_of(&q->in[2]).s);
+        return dt_bad_shape(q, "(C4) expected dy %s, got %s", dt_text_of(&row).s, dt_text_of(&q->in[2]).s);
     q->out = q->in[0];
     return NULL;
 }

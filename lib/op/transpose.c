@@ -18,7 +18,7 @@ static dt_status *infer(dt_infer *q)
     for (int d = 0; d < x->rank; d++) {
         int from = a->perm[d];
         if (from < 0 || from >= x->rank || seen >> from & 1)
-            return dt_bad_shape(q, "(C1) wants a permutation of the %d dimensions of %s, got %d at %d", x->rank,
+            return dt_bad_shape(q, "(C1) expected a permutation of the %d dimensions of %s, got %d at %d", x->rank,
                                 dt_text_of(x).s, from, d);
         seen |= 1u << from;
         q->out.dim[d] = x->dim[from];

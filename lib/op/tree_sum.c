@@ -28,7 +28,7 @@ static dt_status *infer(dt_infer *q)
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
     if (x->rank < 1 || x->dim[0] < 1)
-        return dt_bad_shape(q, "(C2) wants a number of entries as dimension 0, got %s", dt_text_of(x).s);
+        return dt_bad_shape(q, "(C2) expected a number of entries as dimension 0, got %s", dt_text_of(x).s);
     q->out = dt_type_of(x->dtype, x->rank - 1, x->dim + 1);
     return NULL;
 }

@@ -13,7 +13,7 @@ static dt_status *infer(dt_infer *q)
     const dt_index_attr *a = q->attr;
     q->out = a->type;
     if (dt_type_has_batch(&a->type))
-        return dt_bad_shape(q, "(C1) wants a shape without the batch, got %s", dt_text_of(&a->type).s);
+        return dt_bad_shape(q, "(C1) expected a shape without the batch, got %s", dt_text_of(&a->type).s);
     return dt_check_result(q, 1);
 }
 

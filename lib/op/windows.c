@@ -13,7 +13,7 @@ dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, d
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (a->kind < DT_REDUCE_SUM || a->kind > DT_REDUCE_MIN)
-        return dt_bad_shape(q, "(C1) knows no kind %d", (int)a->kind);
+        return dt_bad_shape(q, "(C1) unknown kind %d", (int)a->kind);
     *out = *x;
     for (int d = 0; d < x->rank; d++) {
         if (dt_window_is_one(&a->window[d], a->size[d]))

@@ -115,19 +115,19 @@ static void test_elementwise_constraints(void **state)
     dt_compare_attr bad_direction = { 6 };
     dt_convert_attr bad_dtype = { 13 };
     const infer_case cases[] = {
-        { &dt_op_add, NULL, { "f32[B,3]", "f32[B,4]" }, "(C1) wants two values of one type, got f32[B,3] and f32[B,4]" },
-        { &dt_op_add, NULL, { "f32[B]", "f32[B*2]" }, "(C1) wants two values of one type, got f32[B] and f32[B*2]" },
+        { &dt_op_add, NULL, { "f32[B,3]", "f32[B,4]" }, "(C1) expected two values of one type, got f32[B,3] and f32[B,4]" },
+        { &dt_op_add, NULL, { "f32[B]", "f32[B*2]" }, "(C1) expected two values of one type, got f32[B] and f32[B*2]" },
         { &dt_op_add, NULL, { "f32[3]", "i32[3]" }, "(C1)" },
-        { &dt_op_subtract, NULL, { "i1[3]", "i1[3]" }, "(C2) wants numbers, got i1[3]" },
-        { &dt_op_power, NULL, { "i32[3]", "i32[3]" }, "(C2) wants floats, got i32[3]" },
-        { &dt_op_exponential, NULL, { "i32[3]" }, "(C1) wants floats, got i32[3]" },
-        { &dt_op_negate, NULL, { "i1[]" }, "(C1) wants numbers, got i1[]" },
+        { &dt_op_subtract, NULL, { "i1[3]", "i1[3]" }, "(C2) expected numbers, got i1[3]" },
+        { &dt_op_power, NULL, { "i32[3]", "i32[3]" }, "(C2) expected floats, got i32[3]" },
+        { &dt_op_exponential, NULL, { "i32[3]" }, "(C1) expected floats, got i32[3]" },
+        { &dt_op_negate, NULL, { "i1[]" }, "(C1) expected numbers, got i1[]" },
         { &dt_op_maximum, NULL, { "f32[]", "f32[1]" }, "(C1)" },
-        { &dt_op_compare, &bad_direction, { "f32[]", "f32[]" }, "(C2) knows no direction 6" },
-        { &dt_op_select, NULL, { "f32[3]", "f32[3]", "f32[3]" }, "(C1) wants a predicate i1[3], got f32[3]" },
+        { &dt_op_compare, &bad_direction, { "f32[]", "f32[]" }, "(C2) unknown direction 6" },
+        { &dt_op_select, NULL, { "f32[3]", "f32[3]", "f32[3]" }, "(C1) expected a predicate i1[3], got f32[3]" },
         { &dt_op_select, NULL, { "i1[]", "f32[3]", "f32[3]" }, "(C1)" },
-        { &dt_op_select, NULL, { "i1[3]", "f32[3]", "f64[3]" }, "(C2) wants two values of one type, got f32[3] and f64[3]" },
-        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) knows no dtype 13" },
+        { &dt_op_select, NULL, { "i1[3]", "f32[3]", "f64[3]" }, "(C2) expected two values of one type, got f32[3] and f64[3]" },
+        { &dt_op_convert, &bad_dtype, { "f32[3]" }, "(C1) unknown dtype 13" },
     };
     ALL(cases, expect_error);
 }
@@ -141,14 +141,14 @@ static void test_source_constraints(void **state)
     dt_iota_attr axis = { type_of("i32[3]"), 1 }, bools = { type_of("i1[3]"), 0 };
     const infer_case cases[] = {
         { &dt_op_parameter, &late, { 0 }, "(C1) makes f32[3,B] with the batch at dimension 1; it can only be dimension 0" },
-        { &dt_op_variable, &state_type, { 0 }, "(C1) wants a shape without the batch, got f32[B]" },
+        { &dt_op_variable, &state_type, { 0 }, "(C1) expected a shape without the batch, got f32[B]" },
         { &dt_op_constant, &half, { 0 }, "(C2) cannot hold 0.5 in int32" },
         { &dt_op_constant, &large, { 0 }, "(C2) cannot hold 256 in uint8" },
         { &dt_op_constant, &nan, { 0 }, "(C2) cannot hold nan in int64" },
         { &dt_op_constant, &two, { 0 }, "(C2)" },
         { &dt_op_constant, &edge, { 0 }, "(C2)" },
         { &dt_op_iota, &axis, { 0 }, "(C2) cannot count along dimension 1 of i32[3]" },
-        { &dt_op_iota, &bools, { 0 }, "(C3) wants numbers, got i1[3]" },
+        { &dt_op_iota, &bools, { 0 }, "(C3) expected numbers, got i1[3]" },
     };
     ALL(cases, expect_error);
 }
@@ -165,25 +165,25 @@ static void test_movement_constraints(void **state)
     dt_reduce_attr kind = { 3, 1 }, dims = { DT_REDUCE_SUM, 4 }, sum = { DT_REDUCE_SUM, 1 };
     dt_axis_attr two = { 2 };
     const infer_case cases[] = {
-        { &dt_op_broadcast_in_dim, &other, { "f32[3]" }, "(C1) cannot make f64[B,3] of f32[3]" },
+        { &dt_op_broadcast_in_dim, &other, { "f32[3]" }, "(C1) cannot make f64[B,3] from f32[3]" },
         { &dt_op_broadcast_in_dim, &late, { "f32[3]" }, "(C1) makes f32[3,B] with the batch at dimension 1" },
         { &dt_op_broadcast_in_dim, &twice, { "f32[3,3]" }, "(C2) cannot put dimension 1 of f32[3,3] at dimension 1" },
         { &dt_op_broadcast_in_dim, &beyond, { "f32[3]" }, "(C2)" },
         { &dt_op_broadcast_in_dim, &wide, { "f32[3]" }, "(C3) cannot stretch dimension 0 of f32[3] to dimension 0 of f32[2,3]" },
         { &dt_op_broadcast_in_dim, &rows, { "f32[5]" }, "(C3)" },
-        { &dt_op_reshape, &count, { "f32[4]" }, "(C2) cannot make f32[5] of f32[4], which has not as many elements" },
+        { &dt_op_reshape, &count, { "f32[4]" }, "(C2) cannot make f32[5] from f32[4], which has a different number of elements" },
         { &dt_op_reshape, &no_batch, { "f32[B,32]" }, "(C2)" },
         { &dt_op_reshape, &more_rows, { "f32[B,4]" }, "(C2)" },
         { &dt_op_reshape, &moved, { "f32[B,4]" }, "(C1) makes f32[4,B] with the batch at dimension 1" },
-        { &dt_op_reshape, &ints, { "f32[4]" }, "(C1) cannot make i32[4] of f32[4]" },
+        { &dt_op_reshape, &ints, { "f32[4]" }, "(C1) cannot make i32[4] from f32[4]" },
         { &dt_op_transpose, &swap, { "f32[B,3]" }, "(C2) makes f32[3,B] with the batch at dimension 1; it can only be dimension 0" },
-        { &dt_op_transpose, &repeated, { "f32[2,3]" }, "(C1) wants a permutation of the 2 dimensions of f32[2,3], got 1 at 1" },
+        { &dt_op_transpose, &repeated, { "f32[2,3]" }, "(C1) expected a permutation of the 2 dimensions of f32[2,3], got 1 at 1" },
         { &dt_op_transpose, &negative, { "f32[2,3]" }, "(C1)" },
-        { &dt_op_reduce, &sum, { "i1[3]" }, "(C1) wants numbers" },
-        { &dt_op_reduce, &kind, { "f32[3]" }, "(C2) knows no kind 3" },
-        { &dt_op_reduce, &dims, { "f32[3,3]" }, "(C2) wants dimensions of f32[3,3], got the set 0x4" },
+        { &dt_op_reduce, &sum, { "i1[3]" }, "(C1) expected numbers" },
+        { &dt_op_reduce, &kind, { "f32[3]" }, "(C2) unknown kind 3" },
+        { &dt_op_reduce, &dims, { "f32[3,3]" }, "(C2) expected dimensions of f32[3,3], got the set 0x4" },
         { &dt_op_argmax, &two, { "f32[3,3]" }, "(C1) cannot look along dimension 2 of f32[3,3]" },
-        { &dt_op_argmax, &(dt_axis_attr){ 0 }, { "i1[3]" }, "(C2) wants numbers" },
+        { &dt_op_argmax, &(dt_axis_attr){ 0 }, { "i1[3]" }, "(C2) expected numbers" },
         { &dt_op_get_dimension_size, &two, { "f32[3,3]" }, "(C1) cannot measure dimension 2 of f32[3,3]" },
         { &dt_op_get_dimension_size, &(dt_axis_attr){ 0 }, { "f32[3000000000]" }, "(C2)" },
     };
@@ -196,15 +196,15 @@ static void test_row_number_constraints(void **state)
     dt_rows_attr three = { 3 }, none = { 0 };
     dt_random_attr fixed = { .type = type_of("f32[4]") }, ints = { .type = type_of("i32[B]") };
     const infer_case cases[] = {
-        { &dt_op_gather, NULL, { "f32[3,2]", "f32[2]" }, "(C1) wants row numbers of integers, got f32[2]" },
-        { &dt_op_gather, NULL, { "f32[]", "i32[2]" }, "(C2) wants a table with a fixed number of rows, got f32[]" },
+        { &dt_op_gather, NULL, { "f32[3,2]", "f32[2]" }, "(C1) expected row numbers of integers, got f32[2]" },
+        { &dt_op_gather, NULL, { "f32[]", "i32[2]" }, "(C2) expected a table with a fixed number of rows, got f32[]" },
         { &dt_op_gather, NULL, { "f32[B,2]", "i32[2]" }, "(C2)" },
         { &dt_op_gather, NULL, { "f32[3,2,2,2,2]", "i32[2,2,2,2,2]" }, "(C3)" },
         { &dt_op_scatter_add, &three, { "f32[2]", "i1[2]" }, "(C1)" },
-        { &dt_op_scatter_add, &three, { "f32[2]", "i32[3]" }, "(C2) wants numbers for each of i32[3], got f32[2]" },
+        { &dt_op_scatter_add, &three, { "f32[2]", "i32[3]" }, "(C2) expected numbers for each of i32[3], got f32[2]" },
         { &dt_op_scatter_add, &three, { "f32[B]", "i32[B,2]" }, "(C2)" },
         { &dt_op_scatter_add, &none, { "f32[2]", "i32[2]" }, "(C3) cannot make 0 rows" },
-        { &dt_op_random, &fixed, { "i32[]", "i32[4]" }, "(C1) wants one int64 and a vector of integers, got i32[] and i32[4]" },
+        { &dt_op_random, &fixed, { "i32[]", "i32[4]" }, "(C1) expected one int64 and a vector of integers, got i32[] and i32[4]" },
         { &dt_op_random, &fixed, { "i64[]", "i32[B]" }, "(C2) cannot draw f32[4] for i32[B]" },
         { &dt_op_random, &ints, { "i64[]", "i32[B]" }, "(C2)" },
     };
@@ -219,7 +219,7 @@ static void test_dot_general_constraints(void **state)
     dt_dot_attr behind = { .n_batch = 1, .n_contract = 1, .lhs_batch = { 1 }, .rhs_batch = { 1 }, .lhs_contract = { 2 },
                            .rhs_contract = { 2 } };
     const infer_case cases[] = {
-        { &dt_op_dot_general, &dense, { "f32[2,3]", "f64[3,2]" }, "(C1) wants numbers of one dtype, got f32[2,3] and f64[3,2]" },
+        { &dt_op_dot_general, &dense, { "f32[2,3]", "f64[3,2]" }, "(C1) expected numbers of one dtype, got f32[2,3] and f64[3,2]" },
         { &dt_op_dot_general, &dense, { "i1[2,3]", "i1[3,2]" }, "(C1)" },
         { &dt_op_dot_general, &twice, { "f32[2,3]", "f32[2,3]" }, "(C2) cannot take dimension 0 of f32[2,3], or not again" },
         { &dt_op_dot_general, &beyond, { "f32[2,3]", "f32[2,3]" }, "(C2) cannot take dimension 2 of f32[2,3]" },
@@ -244,8 +244,8 @@ static void test_composite_constraints(void **state)
     dt_attention_attr looking = { .scale = 1 }, no_input = { .scale = 1, .of = 3 };
     dt_norm_attr norm = { 1e-3 };
     const infer_case cases[] = {
-        { &dt_op_softmax, NULL, { "i32[B,3]" }, "(C1) wants floats" },
-        { &dt_op_softmax, NULL, { "f32[B]" }, "(C2) wants classes in the last dimension, got f32[B]" },
+        { &dt_op_softmax, NULL, { "i32[B,3]" }, "(C1) expected floats" },
+        { &dt_op_softmax, NULL, { "f32[B]" }, "(C2) expected classes in the last dimension, got f32[B]" },
         { &dt_op_softmax, NULL, { "f32[]" }, "(C2)" },
         { &dt_op_softmax, NULL, { "f32[B,0]" }, "(C2)" },
         { &dt_op_softmax_cross_entropy, NULL, { "i32[B,3]", "i32[B]" }, "(C1)" },
@@ -254,9 +254,9 @@ static void test_composite_constraints(void **state)
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,3]", "f64[B,3]" }, "(C3)" },
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,3]", "f32[B]" }, "(C3)" },
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,3]", "i1[B]" }, "(C3)" },
-        { &dt_op_softmax_cross_entropy_grad, NULL, { "f32[B,3]", "i32[B]", "f32[]" }, "(C4) wants dy f32[B], got f32[]" },
+        { &dt_op_softmax_cross_entropy_grad, NULL, { "f32[B,3]", "i32[B]", "f32[]" }, "(C4) expected dy f32[B], got f32[]" },
         { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,4]", "f32[B,5]" },
-          "(C1) wants floats of one dtype and integers, got f32[B,5,2,3], f32[B,6,2,3], f32[B,6,2,4] and f32[B,5]" },
+          "(C1) expected floats of one dtype and integers, got f32[B,5,2,3], f32[B,6,2,3], f32[B,6,2,4] and f32[B,5]" },
         { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f64[B,6,2,3]", "f32[B,6,2,4]", "i32[B,5]" }, "(C1)" },
         { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,4]", "f32[B,6,2,4]", "i32[B,5]" },
           "(C2) cannot join queries f32[B,5,2,3], keys f32[B,6,2,4], values f32[B,6,2,4] and positions i32[B,5]" },
@@ -268,19 +268,19 @@ static void test_composite_constraints(void **state)
         { &dt_op_attention, &looking, { "f32[B,5,2,3]", "f32[B,6,2,3]", "f32[B,6,2,3]", "i32[B,6]" }, "(C2)" },
         { &dt_op_attention, &looking, { "f32[B,2,3]", "f32[B,2,3]", "f32[B,2,3]", "i32[B]" }, "(C2)" },
         { &dt_op_attention, &looking, { "f32[5,3]", "f32[5,3]", "f32[5,3]", "i32[5]" }, "(C2)" },
-        { &dt_op_attention, &looking, { "f32[5,2,3]", "f32[0,2,3]", "f32[0,2,3]", "i32[5]" }, "(C3) wants keys to look at" },
-        { &dt_op_attention_grad, &looking, { "f32[5,2,3]", "f32[6,2,3]", "f32[6,2,4]", "f32[5,2,3]", "i32[5]" }, "(C4) wants dy f32[5,2,4], got f32[5,2,3]" },
+        { &dt_op_attention, &looking, { "f32[5,2,3]", "f32[0,2,3]", "f32[0,2,3]", "i32[5]" }, "(C3) expected keys to look at" },
+        { &dt_op_attention_grad, &looking, { "f32[5,2,3]", "f32[6,2,3]", "f32[6,2,4]", "f32[5,2,3]", "i32[5]" }, "(C4) expected dy f32[5,2,4], got f32[5,2,3]" },
         { &dt_op_attention_grad, &no_input, { "f32[5,2,3]", "f32[6,2,3]", "f32[6,2,4]", "f32[5,2,4]", "i32[5]" }, "(C4)" },
-        { &dt_op_layer_norm, &norm, { "i32[B,3]", "i32[3]", "i32[3]" }, "(C1) wants floats" },
-        { &dt_op_layer_norm, &norm, { "f32[B]", "f32[3]", "f32[3]" }, "(C1) wants features in the last dimension, got f32[B]" },
-        { &dt_op_layer_norm, &norm, { "f32[B,3]", "f32[3]", "f32[2]" }, "(C2) wants a vector f32[3], got f32[2]" },
+        { &dt_op_layer_norm, &norm, { "i32[B,3]", "i32[3]", "i32[3]" }, "(C1) expected floats" },
+        { &dt_op_layer_norm, &norm, { "f32[B]", "f32[3]", "f32[3]" }, "(C1) expected features in the last dimension, got f32[B]" },
+        { &dt_op_layer_norm, &norm, { "f32[B,3]", "f32[3]", "f32[2]" }, "(C2) expected a vector f32[3], got f32[2]" },
         { &dt_op_layer_norm_grad, &norm, { "f32[B,3]", "f32[2]", "f32[B,3]" }, "(C2)" },
-        { &dt_op_layer_norm_grad, &norm, { "f32[B,3]", "f32[3]", "f32[B,2]" }, "(C3) wants dy f32[B,3], got f32[B,2]" },
-        { &dt_op_layer_norm_scale_grad, &norm, { "f32[B,3]", "f32[3]" }, "(C2) wants dy f32[B,3], got f32[3]" },
-        { &dt_op_gelu, &(dt_gelu_attr){ 0 }, { "i32[3]" }, "(C1) wants floats" },
+        { &dt_op_layer_norm_grad, &norm, { "f32[B,3]", "f32[3]", "f32[B,2]" }, "(C3) expected dy f32[B,3], got f32[B,2]" },
+        { &dt_op_layer_norm_scale_grad, &norm, { "f32[B,3]", "f32[3]" }, "(C2) expected dy f32[B,3], got f32[3]" },
+        { &dt_op_gelu, &(dt_gelu_attr){ 0 }, { "i32[3]" }, "(C1) expected floats" },
         { &dt_op_all_reduce, &sum, { "f32[B,3]" }, "(C1) cannot add f32[B,3] over replicas, whose batches differ in size" },
-        { &dt_op_all_reduce, &sum, { "i1[]" }, "(C2) wants numbers" },
-        { &dt_op_all_reduce, &mean, { "i32[]" }, "(C2) wants floats" },
+        { &dt_op_all_reduce, &sum, { "i1[]" }, "(C2) expected numbers" },
+        { &dt_op_all_reduce, &mean, { "i32[]" }, "(C2) expected floats" },
     };
     ALL(cases, expect_error);
 }
@@ -293,20 +293,20 @@ static void test_segment_constraints(void **state)
     dt_segment_attr columns = { .count = 2, .dot = { .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } } };
     dt_segment_attr fixed = { .count = 2, .type = type_of("f32[4,3]") };
     const infer_case cases[] = {
-        { &dt_op_segment_sizes, &none, { 0 }, "(C1) knows no cut 0 into 0 segments" },
-        { &dt_op_segment_sizes, &strange, { 0 }, "(C1) knows no cut 3 into 2 segments" },
-        { &dt_op_segment_reduce, &none, { "f32[B,3]" }, "(C3) knows no cut" },
-        { &dt_op_segment_reduce, &sum, { "f32[4,3]" }, "(C4) wants the batch as dimension 0, got f32[4,3]" },
+        { &dt_op_segment_sizes, &none, { 0 }, "(C1) unknown cut 0 into 0 segments" },
+        { &dt_op_segment_sizes, &strange, { 0 }, "(C1) unknown cut 3 into 2 segments" },
+        { &dt_op_segment_reduce, &none, { "f32[B,3]" }, "(C3) unknown cut" },
+        { &dt_op_segment_reduce, &sum, { "f32[4,3]" }, "(C4) expected the batch as dimension 0, got f32[4,3]" },
         { &dt_op_segment_reduce, &kept, { "f32[B,3]" }, "(C4) must reduce dimension 0 of f32[B,3]" },
-        { &dt_op_segment_reduce, &sum, { "f32[B,3]" }, "(C2) wants dimensions of f32[B,3], got the set 0x5" },
+        { &dt_op_segment_reduce, &sum, { "f32[B,3]" }, "(C2) expected dimensions of f32[B,3], got the set 0x5" },
         { &dt_op_segment_dot_general, &columns, { "f32[B,3]", "f32[B,3]" }, "(C6) must contract dimension 0 of f32[B,3] and f32[B,3]" },
-        { &dt_op_segment_dot_general, &sum, { "f32[B,3]", "f32[4,3]" }, "(C6) wants the batch as dimension 0, got f32[4,3]" },
+        { &dt_op_segment_dot_general, &sum, { "f32[B,3]", "f32[4,3]" }, "(C6) expected the batch as dimension 0, got f32[4,3]" },
         { &dt_op_segment_dot_general, &sum, { "f32[B,3]", "f32[B*2,3]" }, "(C3)" },
         { &dt_op_segment_dot_general, &sum, { "f32[B,1,1,1,1,1]", "f32[B,1,1,1]" }, "(C4) makes 9 dimensions" },
-        { &dt_op_segment_broadcast, &fixed, { "f32[2,3]" }, "(C2) wants the batch as dimension 0, got f32[4,3]" },
-        { &dt_op_segment_broadcast, &sum, { "f32[3,3]" }, "(C3) wants f32[2,3] to make f32[B,3], got f32[3,3]" },
+        { &dt_op_segment_broadcast, &fixed, { "f32[2,3]" }, "(C2) expected the batch as dimension 0, got f32[4,3]" },
+        { &dt_op_segment_broadcast, &sum, { "f32[3,3]" }, "(C3) expected f32[2,3] to make f32[B,3], got f32[3,3]" },
         { &dt_op_tree_sum, NULL, { "i1[3]" }, "(C1)" },
-        { &dt_op_tree_sum, NULL, { "f32[]" }, "(C2) wants a number of entries as dimension 0, got f32[]" },
+        { &dt_op_tree_sum, NULL, { "f32[]" }, "(C2) expected a number of entries as dimension 0, got f32[]" },
         { &dt_op_tree_sum, NULL, { "f32[B,3]" }, "(C2)" },
     };
     ALL(cases, expect_error);

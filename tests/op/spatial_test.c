@@ -98,11 +98,11 @@ static void test_convolution_constraints(void **state)
     huge.window[0].low = INT64_MAX;
     flat.n_spatial = 4;
     const application cases[] = {
-        { &dt_op_convolution, &plain, { "i32[B,5,5,1]", "i32[3,3,1,8]" }, "(C1) wants floats" },
+        { &dt_op_convolution, &plain, { "i32[B,5,5,1]", "i32[3,3,1,8]" }, "(C1) expected floats" },
         { &dt_op_convolution, &plain, { "f32[B,5,5,1]", "f64[3,3,1,8]" }, "(C1) cannot go over f32[B,5,5,1] with f64[3,3,1,8]" },
         { &dt_op_convolution, &plain, { "f32[B,5,5]", "f32[3,3,1,8]" }, "(C1)" },
         { &dt_op_convolution, &flat, { "f32[B,5,5,1]", "f32[3,3,1,8]" }, "(C1)" },
-        { &dt_op_convolution, &twice, { "f32[B,5,5,1]", "f32[3,3,1,8]" }, "(C2) wants every dimension" },
+        { &dt_op_convolution, &twice, { "f32[B,5,5,1]", "f32[3,3,1,8]" }, "(C2) expected every dimension" },
         { &dt_op_convolution, &plain, { "f32[B,5,5,2]", "f32[3,3,1,8]" }, "(C3) cannot give the features of f32[B,5,5,2], in 1 groups, to f32[3,3,1,8]" },
         { &dt_op_convolution, &groups, { "f32[B,5,5,3]", "f32[3,3,1,8]" }, "(C3) cannot divide f32[B,5,5,3] and f32[3,3,1,8] into 3 groups" },
         { &dt_op_convolution, &both, { "f32[4,5,5,2]", "f32[3,3,1,8]" }, "(C3) cannot make 2 groups of features and 2 of the batch" },
@@ -131,13 +131,13 @@ static void test_window_constraints(void **state)
         { &dt_op_select_and_scatter, &plain, { "f32[B,5]", "f32[B,4]" }, "f32[B,5]" },
     };
     const application refusals[] = {
-        { &dt_op_reduce_window, &plain, { "i32[B,5]" }, "(C1) wants floats" },
-        { &dt_op_reduce_window, &kind, { "f32[B,5]" }, "(C1) knows no kind 3" },
+        { &dt_op_reduce_window, &plain, { "i32[B,5]" }, "(C1) expected floats" },
+        { &dt_op_reduce_window, &kind, { "f32[B,5]" }, "(C1) unknown kind 3" },
         { &dt_op_reduce_window, &wide, { "f32[B,5]" }, "(C2) has no place for a window of 9 on dimension 1 of f32[B,5]" },
         { &dt_op_reduce_window, &plain, { "f32[B,5,5]" }, "(C2)" },
         { &dt_op_reduce_window, &batch, { "f32[B,5]" }, "(C3) cannot go over the batch of f32[B,5]" },
         { &dt_op_select_and_scatter, &sum, { "f32[B,5]", "f32[B,5]" }, "(C1) cannot select by a sum" },
-        { &dt_op_select_and_scatter, &plain, { "f32[B,5]", "f32[B,5]" }, "(C4) wants dy f32[B,4], got f32[B,5]" },
+        { &dt_op_select_and_scatter, &plain, { "f32[B,5]", "f32[B,5]" }, "(C4) expected dy f32[B,4], got f32[B,5]" },
     };
     expect_types(types, N(types));
     expect_refusals(refusals, N(refusals));
@@ -159,7 +159,7 @@ static void test_movement_constraints(void **state)
         { &dt_op_reverse, &columns, { "i8[B,5]" }, "i8[B,5]" },
     };
     const application refusals[] = {
-        { &dt_op_pad, &pad, { "i32[B,5]" }, "(C1) wants floats" },
+        { &dt_op_pad, &pad, { "i32[B,5]" }, "(C1) expected floats" },
         { &dt_op_pad, &batch, { "f32[B,5]" }, "(C2) cannot pad the batch of f32[B,5]" },
         { &dt_op_pad, &cut, { "f32[B,5]" }, "(C3) cannot put -3 before, -3 behind and 0 between the elements of dimension 1 of f32[B,5]" },
         { &dt_op_pad, &holes, { "f32[B,5]" }, "(C3)" },

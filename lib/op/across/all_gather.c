@@ -58,6 +58,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_across_all_gather = {
-    .name = "all_gather", .about = "what all devices hold, joined along a dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr),
+    .name = "all_gather", .about = "the parts of all devices, joined along a dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr),
     .collective = true, .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

@@ -23,7 +23,7 @@ static void eval(const dt_call *c)
 static void print(const void *attr, dt_str *out)
 {
     (void)attr;
-    dt_str_puts(out, "one behind the other");
+    dt_str_puts(out, "joined one after the other");
 }
 
 const dt_op dt_op_across_rows_join = {
