@@ -35,8 +35,8 @@ dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads)
     free(at);
     if (n == threads)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL, "%s wants %zu MiB of address space in each of %d threads, and there is room for %d", l->name,
-                              l->room >> 20, threads, n), "raise 'ulimit -v', or take fewer threads: --threads 1");
+    return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL, "%s needs %zu MiB of address space for each of %d threads, but there is room for only %d", l->name,
+                              l->room >> 20, threads, n), "raise 'ulimit -v', or use fewer threads: --threads 1");
 }
 
 static void enter_lane(int lane, void *user)

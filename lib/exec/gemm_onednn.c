@@ -103,7 +103,7 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     free(md);
     if (!ok) {
         release(p);
-        return dt_fail(DT_E_KERNELS, NULL, "oneDNN refuses the matrix product %lld x %lld x %lld", (long long)g->m, (long long)g->n,
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects the matrix product %lld x %lld x %lld", (long long)g->m, (long long)g->n,
                        (long long)g->k);
     }
     *out = p;

@@ -92,7 +92,7 @@ static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
     const int64_t size[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i] > INT32_MAX)
-            return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS counts in 32 bits and cannot make the matrix product %lld x %lld x %lld", (long long)g->m,
+            return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS uses 32-bit sizes and cannot compute the matrix product %lld x %lld x %lld", (long long)g->m,
                            (long long)g->n, (long long)g->k);
     product *p = dt_alloc(sizeof *p);
     *p = (product){ .g = *g, .blas = l->state };
@@ -146,7 +146,7 @@ dt_status *dt_gemm_open_openblas(dt_gemm_library *l)
     if (!library)
         return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS cannot be loaded: %s", why);
     if (!bind(&found, library))
-        return dt_fail(DT_E_KERNELS, NULL, "this OpenBLAS lacks a function that is needed: %s", dlerror());
+        return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS lacks a required function: %s", dlerror());
     found.set_num_threads(1);
     *l = (dt_gemm_library){ .name = "openblas", .about = describe(&found), .state = dt_alloc(sizeof found), .plan = plan, .run = run,
                             .release = free, .room = BUFFER_BYTES, .enter_thread = enter_thread, .close = close_library };

@@ -37,7 +37,7 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out)
     const char *name = wanted ? wanted : dt_isa_said();
     dt_isa isa = dt_isa_find(name);
     if (isa == DT_ISAS)
-        return dt_fail(DT_E_KERNELS, NULL, "%sno loops for the instruction set '%.40s' on this processor; the best is %s",
+        return dt_fail(DT_E_KERNELS, NULL, "%sinstruction set '%.40s' is unknown or not supported on this processor; the best is %s",
                        wanted ? "" : DT_INSTRUCTIONS_ENV ": ", name, dt_isa_name(dt_isa_find(NULL)));
     *out = sets[isa].loops;
     return NULL;

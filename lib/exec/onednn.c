@@ -131,7 +131,7 @@ dt_status *dt_dnnl_open(dt_dnnl_api **out)
     }
     if (!start(a)) {
         free(a);
-        return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but has not the functions that are needed");
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but lacks required functions");
     }
     *out = a;
     return NULL;

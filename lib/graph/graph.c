@@ -85,9 +85,9 @@ static dt_status *verify_state(const dt_graph *g, const dt_state *s)
 {
     const dt_type *type = &s->variable->type;
     if (s->node < 0 || s->node >= g->n_nodes || s->update >= g->n_nodes)
-        return dt_fail(DT_E_INTERNAL, NULL, "variable '%s' of graph '%s' has a node that is not there", s->variable->path, g->name);
+        return dt_fail(DT_E_INTERNAL, NULL, "variable '%s' of graph '%s' refers to a node that does not exist", s->variable->path, g->name);
     if (!dt_type_equal(&g->node[s->node].type, type))
-        return dt_fail(DT_E_INTERNAL, NULL, "node %%%d of graph '%s' has not the type of its variable '%s'", s->node, g->name,
+        return dt_fail(DT_E_INTERNAL, NULL, "the type of node %%%d of graph '%s' differs from that of its variable '%s'", s->node, g->name,
                        s->variable->path);
     if (s->update >= 0 && !dt_type_equal(&g->node[s->update].type, type))
         return dt_fail(DT_E_INTERNAL, NULL, "node %%%d of graph '%s' cannot update '%s', whose type differs", s->update, g->name,

@@ -208,7 +208,7 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
     else if (v.trace)
         dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')", user, v.trace->name));
     else
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it gave none", user));
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it failed", user));
     return false;
 }
 
@@ -317,7 +317,7 @@ static dt_status *infer_type(const dt_trace *t, dt_node *n)
     DT_TRY(n->op->infer(&q));
     dt_type largest = dt_type_at(&q.out, largest_batch);
     if (dt_type_bytes(&largest) == INT64_MAX)
-        return dt_bad_shape(&q, "makes a value of more bytes than can be counted");
+        return dt_bad_shape(&q, "makes a value that is too large: its size in bytes overflows");
     n->type = q.out;
     return NULL;
 }

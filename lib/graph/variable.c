@@ -47,7 +47,7 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas)
     if (v->stack)
         return NULL;
     if (v->type.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the variable '%s' has %d dimensions, no room for one value per replica", v->path, DT_MAX_RANK);
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the variable '%s' has %d dimensions: too many to hold one value per replica", v->path, DT_MAX_RANK);
     dt_type type = stacked_type(&v->type, replicas);
     size_t bytes = (size_t)dt_type_bytes(&v->type);
     DT_TRY(dt_variable_alloc(&v->stack, v->path, &type, v->trainable));

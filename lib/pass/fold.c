@@ -148,7 +148,7 @@ static void declare_arguments(dt_folder *f)
         const dt_type *own = &f->g->node[node].type;
         dt_type type = f->spread[node] == DT_STACKED ? dt_stack_type(f->replicas, own) : *own;
         if (type.rank > DT_MAX_RANK)
-            dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "the argument '%s' has no room for one more dimension", f->g->arg[i].name));
+            dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "the argument '%s' has too many dimensions to add one for replicas", f->g->arg[i].name));
         f->value[node] = dt_trace_declare(f->t, f->g->arg[i].name, &type);
     }
     for (int i = 0; i < f->g->n_states; i++)

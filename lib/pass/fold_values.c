@@ -59,7 +59,7 @@ static bool is_row_wise(const dt_folder *f, const dt_node *n)
 
 static dt_value refuse(dt_folder *f, const dt_node *n)
 {
-    dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "%s has no folded form here", n->op->name));
+    dt_trace_fail(f->t, dt_fail(DT_E_CANNOT_FOLD, NULL, "%s cannot be folded over replicas here", n->op->name));
     return (dt_value){ 0 };
 }
 

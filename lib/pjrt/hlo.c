@@ -235,7 +235,7 @@ dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out)
         if (f.number == 1 && f.wire == BYTES)
             computations += read_module(f.bytes, out, &bad);
     if (bad || computations == 0)
-        return dt_fail(DT_E_COMPILER, NULL, "the optimized program cannot be read: %s", bad ? "malformed HLO" : "no HLO module in it");
+        return dt_fail(DT_E_COMPILER, NULL, "the optimized program cannot be read: %s", bad ? "malformed HLO" : "it contains no HLO module");
     return NULL;
 }
 

@@ -92,12 +92,12 @@ static dt_status *load(dt_pjrt *p)
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the compiler plug-in: %s", dlerror());
     *(void **)&get = dlsym(library, "GetPjrtApi");
     if (!get)
-        return dt_fail(DT_E_PLUGIN, NULL, "%s is no PJRT plug-in: it has no GetPjrtApi", p->path);
+        return dt_fail(DT_E_PLUGIN, NULL, "%s is not a PJRT plug-in: it does not export GetPjrtApi", p->path);
     p->api = get();
     if (!p->api || p->api->head.size < offsetof(dt_pjrt_api, function))
-        return dt_fail(DT_E_PLUGIN, NULL, "%s: GetPjrtApi gives no table of functions", p->path);
+        return dt_fail(DT_E_PLUGIN, NULL, "%s: GetPjrtApi returns no function table", p->path);
     if (p->api->version.major != MAJOR)
-        return dt_fail(DT_E_PLUGIN, NULL, "%s speaks PJRT %d.%d; dtrain knows %d.x", p->path, p->api->version.major, p->api->version.minor, MAJOR);
+        return dt_fail(DT_E_PLUGIN, NULL, "%s uses PJRT %d.%d; dtrain supports %d.x", p->path, p->api->version.major, p->api->version.minor, MAJOR);
     return NULL;
 }
 
@@ -236,7 +236,7 @@ static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_repor
     program.code = dt_alloc(asked + 1);
     dt_status *bad = call(p, &optimized, &q);
     if (!bad && program.code_size > asked)
-        bad = dt_fail(DT_E_COMPILER, NULL, "%s: the optimized program has grown since its size was asked for", p->path);
+        bad = dt_fail(DT_E_COMPILER, NULL, "%s: the optimized program grew while it was read", p->path);
     if (!bad)
         bad = dt_pjrt_read_hlo(program.code, program.code_size, out);
     free(program.code);

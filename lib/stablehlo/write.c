@@ -72,7 +72,7 @@ static dt_type type_of(const writing *w, int node)
 static dt_status *no_form(const dt_node *n)
 {
     const char *path = n->path[0] ? n->path : "the step";
-    return dt_fail(DT_E_NO_STABLEHLO, NULL, "op %s in %s has no form in StableHLO", n->op->name, path);
+    return dt_fail(DT_E_NO_STABLEHLO, NULL, "op %s in %s cannot be written as StableHLO", n->op->name, path);
 }
 
 static dt_status *write_node(writing *w, int i)
@@ -180,10 +180,10 @@ dt_status *dt_stablehlo_write(const dt_graph *g, int64_t batch, int replicas, dt
 static dt_status *check_places(const dt_spmd *s)
 {
     if (s->mesh.time)
-        return dt_fail(DT_E_NO_STABLEHLO, NULL, "a pipeline of micro-batches is not one program for all devices");
+        return dt_fail(DT_E_NO_STABLEHLO, NULL, "a pipeline of micro-batches cannot be written as one program for all devices");
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->layout[i].on)
-            return dt_fail(DT_E_NO_STABLEHLO, NULL, "ops with places are not one program for all devices: %s is on logical device %d",
+            return dt_fail(DT_E_NO_STABLEHLO, NULL, "ops placed on single devices cannot be written as one program for all devices: %s is on logical device %d",
                            s->local->node[i].op->name, s->layout[i].on - 1);
     return NULL;
 }

@@ -144,8 +144,8 @@ static void test_verifier_names_the_first_bad_node(void **state)
         { returns_no_node, "result 'sum' of graph 'step' is %6 of 6 nodes" },
         { takes_no_node, "argument 'image' of graph 'step' is %-1 of 6 nodes" },
         { updates_another_type, "node %4 of graph 'step' cannot update 'dense/kernel'" },
-        { updates_no_node, "variable 'dense/kernel' of graph 'step' has a node that is not there" },
-        { reads_another_type, "node %0 of graph 'step' has not the type of its variable 'sgd/momentum'" },
+        { updates_no_node, "variable 'dense/kernel' of graph 'step' refers to a node that does not exist" },
+        { reads_another_type, "the type of node %0 of graph 'step' differs from that of its variable 'sgd/momentum'" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sample s;

@@ -88,9 +88,9 @@ static void test_misbehaviour_is_named(void **state)
 {
     (void)state;
     static const struct { const char *mode, *slice, *says; } cases[] = {
-        { "major", "v3:2x2", "speaks PJRT 1.99; dtrain knows 0.x" },
-        { "no_table", "v3:2x2", "GetPjrtApi gives no table of functions" },
-        { "short", "v3:2x2", "GetPjrtApi gives no table of functions" },
+        { "major", "v3:2x2", "uses PJRT 1.99; dtrain supports 0.x" },
+        { "no_table", "v3:2x2", "GetPjrtApi returns no function table" },
+        { "short", "v3:2x2", "GetPjrtApi returns no function table" },
         { "old", "v3:2x2", "has no PJRT_Compile (PJRT 0.99)" },
         { "no_memory", "v3:2x2", "has no PJRT_Executable_GetCompiledMemoryStats" },
         { "initialize", "v3:2x2", "initialize: no chip\\x0afound" },
@@ -99,8 +99,8 @@ static void test_misbehaviour_is_named(void **state)
         { "refuse", "v3:2x2", "compile: RESOURCE_EXHAUSTED: Ran out of memory on HBM" },
         { "silent", "v9:2x2", "topology: an error without a message" },
         { "garbage", "v3:2x2", "malformed HLO" },
-        { "no_module", "v3:2x2", "no HLO module in it" },
-        { "grows", "v3:2x2", "has grown since its size was asked for" },
+        { "no_module", "v3:2x2", "it contains no HLO module" },
+        { "grows", "v3:2x2", "grew while it was read" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_pjrt_report r;
@@ -120,7 +120,7 @@ static void test_what_is_no_plugin(void **state)
     assert_non_null(strstr(dt_status_text(bad), "cannot open the compiler plug-in"));
     dt_status_free(bad);
     bad = dt_pjrt_open(&p, "libm.so.6");
-    assert_non_null(strstr(dt_status_text(bad), "it has no GetPjrtApi"));
+    assert_non_null(strstr(dt_status_text(bad), "does not export GetPjrtApi"));
     dt_status_free(bad);
 }
 
