@@ -41,7 +41,7 @@ static dt_value call_named(dt_value x, const dt_named *named)
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))
         return ((const dt_activation *)named->kind)->call(named->args, x);
-    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "%s wants floats, got %s", named->kind->name, dt_dtype_name(type.dtype)));
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "%s needs floating-point values, got %s", named->kind->name, dt_dtype_name(type.dtype)));
     return (dt_value){ 0 };
 }
 

@@ -76,7 +76,7 @@ static dt_status *unknown_precision(const dt_tree *t, const char *word)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(word, others[i].is) == 0)
             return dt_suggest(s, "write '%s'", others[i].ought);
-    return dt_suggest(s, "it is float32, mixed_bfloat16 or mixed_float16");
+    return dt_suggest(s, "use float32, mixed_bfloat16 or mixed_float16");
 }
 
 static dt_status *read_precision(const dt_tree *t, dt_compile_spec *out)
@@ -103,7 +103,7 @@ static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out)
     if (!(scale > 0))
         return dt_fail(DT_E_RANGE, &t->at, "loss_scale must be greater than 0, got %s", t->text);
     if (head && head->has_scale)
-        return dt_fail(DT_E_RANGE, &t->at, "the optimizer has a loss_scale_factor: only one of both can be set");
+        return dt_fail(DT_E_RANGE, &t->at, "the optimizer has a loss_scale_factor: set only one of the two");
     if (head) {
         head->loss_scale_factor = scale;
         head->has_scale = true;
@@ -122,7 +122,7 @@ static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, cons
     DT_TRY(dt_fields_read(arena, loss_scale_fields, t, t ? &t->at : at, "loss_scale", &s));
     bool fixed = head && head->has_scale;
     if (t && (fixed || !c->auto_scale_loss))
-        return dt_fail(DT_E_RANGE, &t->at, "loss_scale moves: %s", fixed ? "the optimizer's loss_scale_factor does not" : "auto_scale_loss must not be false");
+        return dt_fail(DT_E_RANGE, &t->at, "%s", fixed ? "loss_scale is dynamic, but the optimizer has a fixed loss_scale_factor: set only one of the two" : "loss_scale needs auto_scale_loss: true");
     if (t || (out->precision == DT_POLICY_MIXED_FLOAT16 && c->auto_scale_loss && !fixed))
         out->scaling = (dt_loss_scale){ s.initial_scale, s.dynamic_growth_steps };
     return NULL;
@@ -148,7 +148,7 @@ static dt_status *check_excluded(const dt_compile_spec *c, const dt_model_spec *
     for (int i = 0; m && list && i < head->exclude_from_weight_decay.n; i++)
         if (!is_in_model(m, head->exclude_from_weight_decay.v[i]))
             return dt_suggest(dt_fail(DT_E_WEIGHT, &list->at, "exclude_from_weight_decay: no weight has '%.80s' in its name",
-                                      head->exclude_from_weight_decay.v[i]), "weights are called kernel, bias, gamma, ...; with a / it is a part of a path");
+                                      head->exclude_from_weight_decay.v[i]), "use a weight's name (kernel, bias, gamma, ...) or, with a /, part of its path");
     return NULL;
 }
 

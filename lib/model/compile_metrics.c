@@ -43,7 +43,7 @@ static dt_status *check_row(const dt_named *named)
 {
     const dt_metric_row *row = (const dt_metric_row *)named->kind;
     if (row->alone)
-        return dt_fail(DT_E_METRICS, &named->at, "%s has nothing to compare: it is for loops of your own", named->kind->name);
+        return dt_fail(DT_E_METRICS, &named->at, "%s does not compare predictions with targets: use it in custom training loops", named->kind->name);
     return NULL;
 }
 
@@ -141,7 +141,7 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
     char *word = dt_arena_strdup(arena, key);
     for (size_t i = bad; word[i]; i += 1 + strcspn(word + i + 1, " \t\r\n,<>=!"))
         word[i] = '_';
-    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "a metric cannot be named '%.80s': --expect and logs need a word", key), "write '%.80s'", word);
+    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "invalid metric name '%.80s': --expect and logs need a single word", key), "write '%.80s'", word);
 }
 
 /*
@@ -168,9 +168,9 @@ static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, 
     if (other >= 0)
         return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", key, other);
     if (is_loss_key(c, key) || strncmp(key, "val_", 4) == 0 || !*key)
-        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': the history has that word already", key);
+        return dt_fail(DT_E_METRICS, &use[i].at, "metric name '%s' is reserved: the history uses it", key);
     if (is_field(key))
-        return dt_fail(DT_E_METRICS, &use[i].at, "a metric cannot be named '%s': lines of a run have a field of that name", key);
+        return dt_fail(DT_E_METRICS, &use[i].at, "metric name '%s' is reserved: a field of the run's log has that name", key);
     return NULL;
 }
 
@@ -178,8 +178,8 @@ static dt_status *check_numbers(const dt_metric_use *use, int before)
 {
     if (before + use->n <= DT_MAX_NUMBERS)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "%s gives %d numbers; there is room for %d of all metrics", use->row->kind.name, use->n, DT_MAX_NUMBERS),
-                      "give it one threshold, or a mean over classes");
+    return dt_suggest(dt_fail(DT_E_METRICS, &use->at, "%s returns %d numbers; all metrics together may return at most %d", use->row->kind.name, use->n, DT_MAX_NUMBERS),
+                      "use a single threshold, or average over classes");
 }
 
 /* ---- lists ---- */

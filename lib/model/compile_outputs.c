@@ -76,8 +76,8 @@ dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
     if (t->kind != DT_TREE_LIST)
         return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s of a model of %d outputs: expected {OUTPUT: ...} or a list, got '%.80s'", what, o->n, t->text);
     if (t->n != o->n)
-        return dt_suggest(dt_fail(DT_E_RANGE, &t->at, "%s is a list of %d, and the model has %d output%s", what, t->n, o->n, o->n == 1 ? "" : "s"),
-                          "write one for each, in the order of model.outputs, or a mapping by their names");
+        return dt_suggest(dt_fail(DT_E_RANGE, &t->at, "%s has %d entries, but the model has %d output%s", what, t->n, o->n, o->n == 1 ? "" : "s"),
+                          "list one per output, in the order of model.outputs, or map them by output name");
     for (int i = 0; i < o->n; i++)
         of[i] = t->item[i];
     return NULL;
@@ -90,7 +90,7 @@ static dt_status *check_loss(const dt_named *loss)
 {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit divides by the number of examples: reduction '%s' is for loops of your own",
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit averages over examples: reduction '%s' works only in custom training loops",
                                   dt_reductions[reduction]), "leave it out");
     return NULL;
 }
@@ -130,8 +130,8 @@ static dt_status *read_each_loss(dt_arena *arena, const dt_tree *t, const dt_out
         if (dt_given(of[i]))
             dt_status_append(&faults, read_loss(arena, of[i], &out->output[i].loss));
         else if (!of[i])
-            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_MISSING_KEY, &t->at, "loss says nothing of output '%s'", o->v[i].name),
-                                                 "'%s: null' trains it towards nothing", o->v[i].name));
+            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_MISSING_KEY, &t->at, "no loss for output '%s'", o->v[i].name),
+                                                 "add one, or write '%s: null' to leave the output out of the loss", o->v[i].name));
     if (!faults && !has_loss(out))
         return dt_fail(DT_E_RANGE, &t->at, "no output has a loss: there is nothing to train");
     return faults;

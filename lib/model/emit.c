@@ -17,7 +17,7 @@ static dt_status *bad_input(const dt_input_spec *input, const dt_type *given)
     dt_str is = { 0 }, ought = { 0 };
     dt_shape_print(given, &is);
     dt_shape_print(&input->type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, the model takes %s", input->name, dt_str_text(&is), dt_str_text(&ought));
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, but the model expects %s", input->name, dt_str_text(&is), dt_str_text(&ought));
     dt_str_release(&is);
     dt_str_release(&ought);
     return s;
@@ -27,7 +27,7 @@ static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n)
 {
     dt_status *faults = NULL;
     if (n != m->spec.n_inputs)
-        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the model takes %d inputs, got %d", m->spec.n_inputs, n);
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the model expects %d inputs, got %d", m->spec.n_inputs, n);
     for (int i = 0; i < n; i++) {
         dt_type given = dt_type_of_value(input[i]);
         if (!fits_input(&given, &m->spec.input[i].type))
@@ -125,7 +125,7 @@ dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, b
 {
     dt_value output[DT_MAX_OUTPUTS];
     if (m->spec.n_outputs > 1) {
-        dt_trace_fail(input[0].trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "the model has %d outputs, and one is asked for", m->spec.n_outputs));
+        dt_trace_fail(input[0].trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "the model has %d outputs; expected one", m->spec.n_outputs));
         return (dt_value){ 0 };
     }
     dt_model_emit_outputs(m, input, n, training, output);
@@ -150,8 +150,8 @@ void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
     if (n > 0 && of && out)
         dt_gradients_of(loss, of, n, out);
     else if (loss.trace && n != 0)
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "gradients with respect to %d values were asked for, %s", n,
-                                          of ? out ? "which is no number of them" : "and no place for them given" : "and none given"));
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "cannot compute gradients with respect to %d values: %s", n,
+                                          of ? out ? "the number must not be negative" : "no array for the gradients was passed" : "no values were passed"));
 }
 
 /* A loss computed before an update of the variable depends on the value that it read: the first. */
@@ -174,7 +174,7 @@ dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
     if (!dt_trace_has(loss, "dt_gradient"))
         return nothing;
     if (!variables) {
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "a gradient was asked for with respect to no variables"));
+        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "no variables to compute a gradient for"));
         return nothing;
     }
     dt_value *g = dt_arena_array(dt_trace_arena(loss.trace), dt_value, variables->n);

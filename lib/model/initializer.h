@@ -64,7 +64,7 @@ extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], 
 dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
 /* What the row's check says of a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
-/* MODEL_SHAPE: "Identity makes matrices, of 2 dimensions; shape (3) has 1", for checks. */
+/* MODEL_SHAPE: "Identity needs exactly 2 dimensions; shape (3) has 1", for checks. */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
 /* Fans by the rule of convolutions, and limits or deviations of what is drawn, as entries of JSON. */
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);

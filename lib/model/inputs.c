@@ -41,7 +41,7 @@ static bool has_name(const dt_reader *r, int i, const char *name)
 static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t)
 {
     if (strcmp(r->name[i], t->text) == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot take from itself", t->text);
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
     for (int k = i + 1; k < r->list->n; k++)
         if (has_name(r, k, t->text))
             return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%s', which is defined later", r->name[i], t->text),
@@ -73,7 +73,7 @@ static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t)
     bool known = true;
     dt_status *faults = NULL;
     if (n == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "the inputs of layer '%s' are an empty list", r->name[i]);
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' has an empty list of inputs", r->name[i]);
     for (int k = 0; k < n; k++) {
         from[k] = -1;
         dt_status_append(&faults, find_input(r, i, written(t, k), &from[k]));
@@ -93,9 +93,9 @@ static dt_status *check_number(const dt_reader *r, int i)
     if (n == 0 || (n >= least && n <= most))
         return NULL;
     if (most == 1)
-        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes from one layer, got %d", row->kind.name, n),
-                          "Add, Concatenate and others join layers");
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s joins %s%d layers, got %d", row->kind.name, least < most ? "at least " : "", least, n);
+        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes one input, got %d", row->kind.name, n),
+                          "combine layers with Add, Concatenate or another merging layer");
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s needs %s%d inputs, got %d", row->kind.name, least < most ? "at least " : "", least, n);
     return dt_suggest(s, r->functional ? "inputs: [FIRST, SECOND] names them" : "in a model of 'type: functional' layers name their inputs");
 }
 
@@ -114,7 +114,7 @@ dt_status *dt_read_inputs(dt_reader *r, int i)
         return NULL;
     const dt_tree *t = dt_reader_head(r, i)->inputs;
     if (t && !r->functional)
-        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "a layer of a sequential model takes from the one before it"),
+        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layers of a sequential model have no 'inputs': each uses the layer before it"),
                           "in a model of 'type: functional' layers name their inputs");
     dt_status *s = t ? find_inputs(r, i, t) : take_the_one_before(r, i);
     if (!s)

@@ -122,10 +122,10 @@ dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank)
     dt_status *s = NULL;
     dt_shape_print(&b->in, &in);
     if (b->in.rank < rank)
-        s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s wants %s or more dimensions, got %s", kind, shapes[rank], dt_str_text(&in));
+        s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs %s or more dimensions, got %s", kind, shapes[rank], dt_str_text(&in));
     else if (!dt_dtype_is_float(b->in.dtype))
-        s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s wants floats, got %s", kind, dt_dtype_name(b->in.dtype)),
-                       "say 'dtype: float32' in the Input: values are converted");
+        s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs floating-point values, got %s", kind, dt_dtype_name(b->in.dtype)),
+                       "set 'dtype: float32' on the Input to convert the values");
     dt_str_release(&in);
     return s;
 }
@@ -137,7 +137,7 @@ dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int
     if (b->in.rank == rank)
         return dt_layer_wants(b, kind, 1);
     dt_shape_print(&b->in, &in);
-    s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; it takes %d, %s", kind, b->in.rank, dt_str_text(&in), rank, shape);
+    s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; expected %d, %s", kind, b->in.rank, dt_str_text(&in), rank, shape);
     dt_str_release(&in);
     return s;
 }
@@ -147,7 +147,7 @@ dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i
     dt_str one = { 0 }, other = { 0 };
     dt_type_print(&b->ins[i], &one);
     dt_type_print(&b->ins[k], &other);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot join '%s', %s, and '%s', %s", kind, b->from[i], dt_str_text(&one), b->from[k],
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot combine '%s', %s, and '%s', %s", kind, b->from[i], dt_str_text(&one), b->from[k],
                            dt_str_text(&other));
     dt_str_release(&one);
     dt_str_release(&other);

@@ -125,10 +125,10 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
     DT_TRY(check_classes(target, prediction));
     bool numbers = are_numbers(target, prediction);
     if (same_shape(target, prediction) && !numbers)
-        return misfit(target, prediction, "labels are one-hot; class numbers are wanted, of 1 dimension less",
-                      "use the categorical form: it is the one without 'Sparse'");
+        return misfit(target, prediction, "labels are one-hot; expected class indices, with 1 dimension less",
+                      "use the form without 'Sparse' in its name");
     if (!numbers)
-        return misfit(target, prediction, "labels must be one class number per sample, of 1 dimension less than predictions", NULL);
+        return misfit(target, prediction, "labels must be one class index per example, with 1 dimension less than predictions", NULL);
     if (target->dtype == DT_BOOL)
         return misfit(target, prediction, "labels must be numbers", "cast them: 'map: {label: [cast: int32]}'");
     return NULL;
@@ -141,7 +141,7 @@ dt_status *dt_check_one_hot(const void *args, const dt_type *target, const dt_ty
     if (same_shape(target, prediction))
         return NULL;
     if (are_numbers(target, prediction))
-        return misfit(target, prediction, "labels are class numbers, one-hot vectors are wanted",
+        return misfit(target, prediction, "labels are class indices; expected one-hot vectors",
                       "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
     return misfit(target, prediction, "labels must have the predictions' shape", NULL);
 }

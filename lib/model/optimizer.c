@@ -277,7 +277,7 @@ static dt_status *check_room(const dt_optimizer *o, const dt_variables *v)
         for (int own, k = v->v[i]->data && !dt_optimizer_find(o, v->v[i]) ? list_slots(o, &v->v[i]->type, &own, spec) : 0; k-- > 0;)
             all = dt_add_fits(all, dt_type_bytes(&spec[k].type), &all) ? all : INT64_MAX;
     dt_status *s = all ? dt_memory_check_room(all, "the state of the optimizer needs") : NULL;
-    return s ? dt_note(s, "%s keeps it beside the weights; SGD without momentum keeps none", o->named.kind->name) : NULL;
+    return s ? dt_note(s, "%s keeps state for every weight; SGD without momentum keeps none", o->named.kind->name) : NULL;
 }
 
 static dt_status *create_scale(dt_optimizer *o)
@@ -298,7 +298,7 @@ static dt_status *prepare_accumulation(dt_optimizer *o)
     if (head->gradient_accumulation_steps)
         return dt_fail(DT_E_RANGE, &o->named.at, "gradients are accumulated by the optimizer's gradient_accumulation_steps and by fit's: only one can be set");
     if (o->n > 0)
-        return dt_fail(DT_E_RANGE, &o->named.at, "the optimizer has state without accumulated gradients: compile the model anew");
+        return dt_fail(DT_E_RANGE, &o->named.at, "the optimizer has state without accumulated gradients: compile the model again");
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 

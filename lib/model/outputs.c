@@ -26,7 +26,7 @@ static bool is_output(const found *f, int layer)
 
 static dt_status *no_layer(const dt_reader *r, const dt_tree *t, const char *name)
 {
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "the output is '%.80s', and there is no such layer", name);
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "unknown output layer '%.80s'", name);
     const char *near = dt_nearest(name, r->name, r->list->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
@@ -39,7 +39,7 @@ static dt_status *add_output(const dt_reader *r, const dt_tree *t, found *f)
     if (layer < 0)
         return no_layer(r, t, name);
     if (is_output(f, layer))
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs names '%s' twice", name);
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs lists '%s' twice", name);
     f->layer[f->n++] = layer;
     return NULL;
 }
@@ -51,7 +51,7 @@ static dt_status *find_outputs(const dt_reader *r, found *f)
     int n = is_list ? t->n : 1;
     dt_status *faults = NULL;
     if (n == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs names a layer, got an empty list");
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs must list at least one layer");
     if (n > DT_MAX_OUTPUTS)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "a model has at most %d outputs, got %d", DT_MAX_OUTPUTS, n);
     for (int i = 0; i < n; i++)

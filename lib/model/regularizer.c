@@ -30,7 +30,7 @@ dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named
     const dt_regularizer *row = (const dt_regularizer *)out->kind;
     if (!row || row->each)
         return NULL;
-    return dt_fail(DT_E_RANGE, &out->at, "%s is for weights; what a layer gives can have L1, L2 or both", out->kind->name);
+    return dt_fail(DT_E_RANGE, &out->at, "%s applies to weights only; a layer's output can have L1, L2 or both", out->kind->name);
 }
 
 /* ---- graph ---- */

@@ -79,7 +79,7 @@ static const dt_tree *value_at(const turn *t, const char *p, size_t n)
 static dt_status *put_value(const dt_tree *value, const char *word, size_t n, dt_str *out)
 {
     if (value->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_WRONG_TYPE, &value->at, "%.*s stands within a text: expected a number or a word, got %s", (int)n, word,
+        return dt_fail(DT_E_WRONG_TYPE, &value->at, "%.*s is used within a text: expected a number or a word, got %s", (int)n, word,
                        dt_tree_kind_name(value->kind));
     dt_str_puts(out, value->text);
     return NULL;
@@ -178,12 +178,12 @@ static dt_status *check_variable(const dt_tree *variables, int i, const turn *ou
 {
     const dt_entry *e = &variables->entry[i], *first = &variables->entry[0];
     if (is_taken(e->key, outer))
-        return dt_fail(DT_E_MODEL_LAYERS, &e->key_at, "'{%.80s}' has a meaning already; give the variable another name", e->key);
+        return dt_fail(DT_E_MODEL_LAYERS, &e->key_at, "'{%.80s}' already has a meaning; rename the variable", e->key);
     DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
     if (e->value->n == 0)
-        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "the list of '%.80s' is empty: Repeat needs a value for each turn", e->key);
+        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "the list of '%.80s' is empty: Repeat needs at least one value", e->key);
     if (first->value->kind == DT_TREE_LIST && e->value->n != first->value->n)
-        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "'%.80s' has %d values, '%.80s' has %d; the lists of a Repeat are of one length", e->key,
+        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "'%.80s' has %d values, '%.80s' has %d; the lists of a Repeat must have the same length", e->key,
                        e->value->n, first->key, first->value->n);
     return NULL;
 }
@@ -249,7 +249,7 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
 
 const dt_kind *const *dt_repeats(int *n)
 {
-    static const dt_kind repeat = { "Repeat", "layers that are written once and stand many times", fields, sizeof(struct repeat), NULL };
+    static const dt_kind repeat = { "Repeat", "layers that are written once and repeated", fields, sizeof(struct repeat), NULL };
     static const dt_kind *const rows[] = { &repeat };
     *n = 1;
     return rows;

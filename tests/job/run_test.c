@@ -389,7 +389,7 @@ static void test_data_against_model(void **state)
     } cases[] = {
         {"model.layers.0.Input.shape=[5]", 78, "the model takes 'x' as (B, 5), the data set has (B, 6)"},
         {"model.layers.2.Dense.units=2", 65, "synthetic data: label 2 at row 3 is outside [0, 2)"},
-        {"compile.loss=CategoricalCrossentropy", 78, "labels are class numbers, one-hot vectors are wanted"},
+        {"compile.loss=CategoricalCrossentropy", 78, "labels are class indices; expected one-hot vectors"},
         {"dataset.map={y: [cast: float32]}", 0, NULL},
         {"dataset.map={y: [cast: bool]}", 78, "labels must be numbers"},
         {"seed=12", 0, NULL},

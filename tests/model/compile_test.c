@@ -113,12 +113,12 @@ static void test_bad_compiles_are_refused(void **state)
         { "{optimizer: adam, loss: mse, metrics: {accuracy: {}}}", DT_E_WRONG_TYPE, 39, "metrics: expected a list, got a mapping", NULL },
         { "{optimizer: adam, loss: mse, metrics: [acc, acc]}", DT_E_METRICS, 45, "'acc' is already the name of metrics[0]", NULL },
         { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: loss}}]}", DT_E_METRICS, 41,
-          "a metric cannot be named 'loss': the history has that word already", NULL },
+          "metric name 'loss' is reserved: the history uses it", NULL },
         { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: 'my share, now'}}]}", DT_E_METRICS, 41,
-          "a metric cannot be named 'my share, now': --expect and logs need a word", "write 'my_share__now'" },
+          "invalid metric name 'my share, now': --expect and logs need a single word", "write 'my_share__now'" },
         { "{optimizer: adam, loss: mse, metrics: [F1Score, {AUC: {name: f1_score_9}}]}", DT_E_METRICS, 50, "'f1_score_9' is already the name of metrics[0]", NULL },
         { "{optimizer: adam, loss: mse, precision: bf16-mixed}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'bf16-mixed'", NULL },
-        { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "it is float32, mixed_bfloat16 or mixed_float16" },
+        { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "use float32, mixed_bfloat16 or mixed_float16" },
         { "{optimizer: adam, loss: mse, run_eagerly: true}", DT_E_UNKNOWN_KEY, 30, "unknown key 'run_eagerly' in compile", "not implemented yet" },
         { "{optimizer: adam, loss: mse, metric: [acc]}", DT_E_UNKNOWN_KEY, 30, "unknown key 'metric' in compile", "did you mean 'metrics'?" },
         { "[adam]", DT_E_WRONG_TYPE, 1, "compile: expected a mapping, got a list", NULL },
@@ -153,7 +153,7 @@ static void test_no_metric_has_the_name_of_a_field(void **state)
         if (!s)
             fail_msg("taken: %s", names[i]);
         assert_int_equal(dt_status_number(s), DT_E_METRICS);
-        assert_non_null(strstr(dt_status_text(s), "lines of a run have a field of that name"));
+        assert_non_null(strstr(dt_status_text(s), "a field of the run's log has that name"));
         dt_status_free(s);
         ok(read_compile(arena, dt_arena_printf(arena, form, names[i], "_"), 10, &c));
         dt_arena_destroy(arena);
@@ -192,7 +192,7 @@ static void test_history_has_so_much_room(void **state)
         dt_status *s = read_compile(arena, "{optimizer: adam, loss: mse, metrics: [accuracy, F1Score]}", classes[i], &c);
         assert_int_equal(dt_status_number(s), i ? DT_E_METRICS : 0);
         if (s)
-            assert_string_equal(dt_status_text(s), "F1Score gives 256 numbers; there is room for 256 of all metrics");
+            assert_string_equal(dt_status_text(s), "F1Score returns 256 numbers; all metrics together may return at most 256");
         dt_status_free(s);
         dt_arena_destroy(arena);
     }

@@ -83,36 +83,36 @@ static const struct bad {
       "did you mean 'hidden'?" },
     { HEAD "- Dense: {name: a, units: 3, inputs: b}\n- Dense: {name: b, units: 3, inputs: a}", DT_E_MODEL_INPUTS, 5, 38,
       "layer 'a' uses 'b', which is defined later", "list inputs first" },
-    { HEAD "- Dense: {name: a, units: 3, inputs: a}", DT_E_MODEL_INPUTS, 5, 38, "layer 'a' cannot take from itself", NULL },
-    { HEAD "- Dense: {name: a, units: 3, inputs: []}", DT_E_MODEL_INPUTS, 5, 38, "the inputs of layer 'a' are an empty list", NULL },
+    { HEAD "- Dense: {name: a, units: 3, inputs: a}", DT_E_MODEL_INPUTS, 5, 38, "layer 'a' cannot be its own input", NULL },
+    { HEAD "- Dense: {name: a, units: 3, inputs: []}", DT_E_MODEL_INPUTS, 5, 38, "layer 'a' has an empty list of inputs", NULL },
     { HEAD "- Dense: {name: a, units: 3, inputs: {x: 1}}", DT_E_WRONG_TYPE, 5, 38, "inputs: expected a string, got a mapping", NULL },
-    { HEAD "- Dense: {name: a, units: 3, inputs: [image, hidden]}", DT_E_MODEL_INPUTS, 5, 38, "Dense takes from one layer, got 2",
-      "Add, Concatenate and others join layers" },
-    { HEAD "- Add: {inputs: image}", DT_E_MODEL_INPUTS, 5, 17, "Add joins at least 2 layers, got 1", "inputs: [FIRST, SECOND] names them" },
-    { HEAD "- Subtract: {inputs: [image, image, hidden]}", DT_E_MODEL_INPUTS, 5, 22, "Subtract joins 2 layers, got 3", NULL },
+    { HEAD "- Dense: {name: a, units: 3, inputs: [image, hidden]}", DT_E_MODEL_INPUTS, 5, 38, "Dense takes one input, got 2",
+      "combine layers with Add, Concatenate or another merging layer" },
+    { HEAD "- Add: {inputs: image}", DT_E_MODEL_INPUTS, 5, 17, "Add needs at least 2 inputs, got 1", "inputs: [FIRST, SECOND] names them" },
+    { HEAD "- Subtract: {inputs: [image, image, hidden]}", DT_E_MODEL_INPUTS, 5, 22, "Subtract needs 2 inputs, got 3", NULL },
     { HEAD "- Dense: {name: a, units: 3, inputs: image}", DT_E_MODEL_INPUTS, 4, 3, "no layer uses 'hidden', and the output is 'a'", NULL },
     { HEAD "outputs: image", DT_E_MODEL_INPUTS, 4, 3, "no layer uses 'hidden', and the output is 'image'", NULL },
-    { HEAD "outputs: hiden", DT_E_MODEL_INPUTS, 5, 10, "the output is 'hiden', and there is no such layer", "did you mean 'hidden'?" },
-    { HEAD "outputs: [hidden, hidden]", DT_E_MODEL_INPUTS, 5, 19, "outputs names 'hidden' twice", NULL },
-    { HEAD "outputs: [image, hiden]", DT_E_MODEL_INPUTS, 5, 18, "the output is 'hiden', and there is no such layer", "did you mean 'hidden'?" },
+    { HEAD "outputs: hiden", DT_E_MODEL_INPUTS, 5, 10, "unknown output layer 'hiden'", "did you mean 'hidden'?" },
+    { HEAD "outputs: [hidden, hidden]", DT_E_MODEL_INPUTS, 5, 19, "outputs lists 'hidden' twice", NULL },
+    { HEAD "outputs: [image, hiden]", DT_E_MODEL_INPUTS, 5, 18, "unknown output layer 'hiden'", "did you mean 'hidden'?" },
     { HEAD "- Dense: {name: a, units: 3, inputs: image}\noutputs: [image, a]", DT_E_MODEL_INPUTS, 4, 3,
       "no layer uses 'hidden', and it is not an output", "add it to model.outputs, or leave it out" },
-    { HEAD "outputs: []", DT_E_MODEL_INPUTS, 5, 10, "outputs names a layer, got an empty list", NULL },
-    { HEAD "- Add: {inputs: [image, hidden]}", DT_E_MODEL_SHAPE, 5, 3, "Add cannot join 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
+    { HEAD "outputs: []", DT_E_MODEL_INPUTS, 5, 10, "outputs must list at least one layer", NULL },
+    { HEAD "- Add: {inputs: [image, hidden]}", DT_E_MODEL_SHAPE, 5, 3, "Add cannot combine 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
     { HEAD "- Reshape: {target_shape: [3, 1]}\n- Concatenate: {inputs: [image, reshape]}", DT_E_MODEL_SHAPE, 6, 3,
-      "Concatenate cannot join 'image', f32[B,4], and 'reshape', f32[B,3,1]", NULL },
-    { HEAD "- Concatenate: {inputs: [image, hidden], axis: 0}", DT_E_MODEL_SHAPE, 5, 3, "axis 0 is none of the 1 dimensions behind the batch", NULL },
+      "Concatenate cannot combine 'image', f32[B,4], and 'reshape', f32[B,3,1]", NULL },
+    { HEAD "- Concatenate: {inputs: [image, hidden], axis: 0}", DT_E_MODEL_SHAPE, 5, 3, "axis 0 is out of range for the 1 dimensions after the batch", NULL },
     { HEAD "- Concatenate: {inputs: [image, hidden], axis: -3}", DT_E_MODEL_SHAPE, 5, 3,
-      "axis -3 is none of the 1 dimensions behind the batch", NULL },
+      "axis -3 is out of range for the 1 dimensions after the batch", NULL },
     { HEAD "- Concatenate: {inputs: [image, hidden], axis: 4294967297}", DT_E_MODEL_SHAPE, 5, 3,
-      "axis 4294967297 is none of the 1 dimensions behind the batch", NULL },
-    { HEAD "- Dot: {inputs: [image, hidden], axes: 1}", DT_E_MODEL_SHAPE, 5, 3, "Dot cannot join 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
+      "axis 4294967297 is out of range for the 1 dimensions after the batch", NULL },
+    { HEAD "- Dot: {inputs: [image, hidden], axes: 1}", DT_E_MODEL_SHAPE, 5, 3, "Dot cannot combine 'image', f32[B,4], and 'hidden', f32[B,3]", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: [1, 2]}", DT_E_MODEL_SHAPE, 5, 44,
-      "axis 2 is none of the 1 dimensions behind the batch of 'hidden'", NULL },
+      "axis 2 is out of range for the 1 dimensions after the batch of 'hidden'", NULL },
     { HEAD "- Dot: {inputs: [image, hidden], axes: [1]}", DT_E_WRONG_TYPE, 5, 40, "axes: expected a number, or two, got a list of 1", NULL },
     { "- Input: {name: x, shape: [4]}\n- Dense: {units: 3, inputs: x}", DT_E_MODEL_INPUTS, 2, 29,
-      "a layer of a sequential model takes from the one before it", "in a model of 'type: functional' layers name their inputs" },
-    { "- Input: {name: x, shape: [4]}\n- Add", DT_E_MODEL_INPUTS, 2, 3, "Add joins at least 2 layers, got 1",
+      "layers of a sequential model have no 'inputs': each uses the layer before it", "in a model of 'type: functional' layers name their inputs" },
+    { "- Input: {name: x, shape: [4]}\n- Add", DT_E_MODEL_INPUTS, 2, 3, "Add needs at least 2 inputs, got 1",
       "in a model of 'type: functional' layers name their inputs" },
     { "layers:\n- Input: {name: x, shape: [4]}\n- Input: {name: y, shape: [4]}", DT_E_MODEL_LAYERS, 3, 3,
       "layers[1] is an Input; a sequential model has one, as its first layer", "models of 'type: functional' may have several" },
@@ -121,7 +121,7 @@ static const struct bad {
     { "type: functional\nlayers: []", DT_E_MODEL_LAYERS, 2, 9, "the model has no layers", NULL },
     { "{type: functional}", DT_E_MODEL_LAYERS, 1, 1, "the model has no layers", NULL },
     { "- Input: {name: x, shape: [4, 2]}\n- Bidirectional: {layer: {LSTM: {units: 3, inputs: x}}}", DT_E_MODEL_INPUTS, 2, 52,
-      "what is within Bidirectional takes what that takes", NULL },
+      "the layer inside Bidirectional has no 'inputs': set them on Bidirectional", NULL },
 };
 
 static void test_bad_models_are_refused(void **state)
@@ -281,7 +281,7 @@ static void test_wrong_inputs_are_refused(void **state)
         dt_return(t, "z", dt_model_emit_inputs(m, in, wrong ? 1 : 2, DT_INFERENCE));
         dt_graph *g = NULL;
         dt_status *s = dt_trace_end(t, &g);
-        assert_string_equal(dt_status_text(s), wrong ? "the model takes 2 inputs, got 1" : "input 'y' is (B, 3), the model takes (B, 2)");
+        assert_string_equal(dt_status_text(s), wrong ? "the model expects 2 inputs, got 1" : "input 'y' is (B, 3), but the model expects (B, 2)");
         dt_status_free(s);
     }
     model_free(m);

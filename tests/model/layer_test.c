@@ -81,7 +81,7 @@ static void test_model_refuses_another_shape(void **state)
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 784 });
     dt_value y = dt_model_emit(m, dt_trace_declare(t, "x", &type), DT_TRAINING);
     assert_null(y.trace);
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "input 'image' is (B, 784), the model takes (B, 28, 28)");
+    assert_string_equal(dt_status_text(dt_trace_error(t)), "input 'image' is (B, 784), but the model expects (B, 28, 28)");
     dt_trace_destroy(t);
     model_free(m);
 }

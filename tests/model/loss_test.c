@@ -263,20 +263,20 @@ static void test_labels_that_do_not_fit_are_refused(void **state)
     dt_type bytes = dt_type_of(DT_UINT8, 2, (int64_t[]){ DT_BATCH, 1 }), truths = dt_type_of(DT_BOOL, 1, (int64_t[]){ DT_BATCH });
     dt_type three = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 }), images = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 4, 4 });
     assert_refused("CategoricalCrossentropy", numbers, p,
-                   "labels are class numbers, one-hot vectors are wanted: targets are i32[B], predictions f32[B,10]",
+                   "labels are class indices; expected one-hot vectors: targets are i32[B], predictions f32[B,10]",
                    "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
     assert_refused("CategoricalCrossentropy", bytes, p,
-                   "labels are class numbers, one-hot vectors are wanted: targets are ui8[B,1], predictions f32[B,10]",
+                   "labels are class indices; expected one-hot vectors: targets are ui8[B,1], predictions f32[B,10]",
                    "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
     assert_refused("SparseCategoricalCrossentropy", p, p,
-                   "labels are one-hot; class numbers are wanted, of 1 dimension less: targets are f32[B,10], predictions f32[B,10]",
-                   "use the categorical form: it is the one without 'Sparse'");
+                   "labels are one-hot; expected class indices, with 1 dimension less: targets are f32[B,10], predictions f32[B,10]",
+                   "use the form without 'Sparse' in its name");
     assert_refused("SparseCategoricalCrossentropy", truths, p, "labels must be numbers: targets are i1[B], predictions f32[B,10]",
                    "cast them: 'map: {label: [cast: int32]}'");
     assert_refused("CategoricalCrossentropy", three, p,
                    "labels must have the predictions' shape: targets are f32[B,3], predictions f32[B,10]", NULL);
     assert_refused("SparseCategoricalCrossentropy", numbers, images,
-                   "labels must be one class number per sample, of 1 dimension less than predictions: targets are i32[B], predictions f32[B,4,4]", NULL);
+                   "labels must be one class index per example, with 1 dimension less than predictions: targets are i32[B], predictions f32[B,4,4]", NULL);
     assert_refused("mse", three, p, "targets must have the predictions' shape: targets are f32[B,3], predictions f32[B,10]", NULL);
 }
 
@@ -301,7 +301,7 @@ static void test_alpha_is_one_number_or_one_for_each_class(void **state)
         dt_loss_unref(l);
     }
     assert_refused("CategoricalFocalCrossentropy: {alpha: [1, 2]}", p, p,
-                   "alpha has 2 numbers for 3 classes: 1 is for all of them, else each has its own", NULL);
+                   "alpha has 2 numbers for 3 classes: give one number, or one per class", NULL);
 }
 
 static void test_fragments_that_are_refused(void **state)

@@ -114,7 +114,7 @@ static const struct bad {
     { INPUT "- Dense: {units: 3, bias_regularizer: orthogonal_regularizer}", DT_E_MODEL_SHAPE, 2, 39,
       "OrthogonalRegularizer is for matrices, got a weight of 1 dimensions", NULL },
     { INPUT "- Dense: {units: 3, activity_regularizer: {OrthogonalRegularizer: {factor: 1}}}", DT_E_RANGE, 2, 44,
-      "OrthogonalRegularizer is for weights; what a layer gives can have L1, L2 or both", NULL },
+      "OrthogonalRegularizer applies to weights only; a layer's output can have L1, L2 or both", NULL },
     { INPUT "- Dense: {units: 3, kernel_constraint: nonneg}", DT_E_UNKNOWN_NAME, 2, 40, "unknown constraint 'nonneg'", "did you mean 'NonNeg'?" },
     { INPUT "- Dense: {units: 3, bias_constraint: {UnitNorm: {axis: 1}}}", DT_E_MODEL_SHAPE, 2, 39,
       "UnitNorm: axis 1 is out of bounds for the weight 'dense/bias' of shape (3)", NULL },
@@ -136,9 +136,9 @@ static const struct bad {
     { "- Input: {shape: [1, 1, 1, 1, 1, 1, 1, 1]}", DT_E_MODEL_SHAPE, 1, 3, "shape has 8 dimensions; at most 7 are possible", NULL },
     { "- Input: {shape: [4], dtype: float16}", DT_E_UNKNOWN_NAME, 1, 30, "unknown dtype 'float16'", NULL },
     { "- Input: {}\n- Flatten", DT_E_MISSING_KEY, 1, 10, "required key 'shape' is missing in Input", NULL },
-    { "- Input: {shape: [4], dtype: int32}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense wants floats, got int32",
-      "say 'dtype: float32' in the Input: values are converted" },
-    { "- Input: {shape: []}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense wants (B, features) or more dimensions, got (B)", NULL },
+    { "- Input: {shape: [4], dtype: int32}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense needs floating-point values, got int32",
+      "set 'dtype: float32' on the Input to convert the values" },
+    { "- Input: {shape: []}\n- Dense: {units: 3}", DT_E_MODEL_SHAPE, 2, 3, "Dense needs (B, features) or more dimensions, got (B)", NULL },
     { INPUT "- Softmax: {axis: 0}", DT_E_MODEL_SHAPE, 2, 3, "axis 0 is the batch, which has no fixed size, for input shape (B, 4)", NULL },
     { INPUT "- Dense: {units: 3, name: ../../x}", DT_E_LAYER_NAME, 2, 27, "layer name '../../x' contains '/' or '..', which are not allowed", NULL },
     { INPUT "- Dense: {units: 3, name: ''}", DT_E_LAYER_NAME, 2, 27, "the name of layers[1] is empty", NULL },
@@ -197,7 +197,7 @@ static void test_all_faults_come_at_once(void **state)
         "job.yaml:5:27: error: 'a' is already the name of layers[1] [DT066]\n"
         "    5 | - Dense: {units: 3, name: a}\n"
         "      |                           ^\n"
-        "job.yaml:2:3: error: Dense wants (B, features) or more dimensions, got (B) [DT060]\n"
+        "job.yaml:2:3: error: Dense needs (B, features) or more dimensions, got (B) [DT060]\n"
         "    2 | - Dense: {units: 3, name: a}\n"
         "      |   ^^^^^\n"
         "    in layer 'a' on f32[B]\n"

@@ -406,7 +406,7 @@ static void test_one_function_without_arguments_or_results(void **state)
     dt_values *args = one_argument("x", DT_INT32, 0, NULL, 0), *out = NULL;
 
     OK(dt_strategy_run(s, f, args, NULL));
-    fails(dt_strategy_run(s, f, NULL, &out), DT_E_NO_ARGUMENT, "no argument 'x'; there are none");
+    fails(dt_strategy_run(s, f, NULL, &out), DT_E_NO_ARGUMENT, "no argument 'x'; the step takes no arguments");
     assert_null(out);
     dt_values_unref(args);
     dt_function_unref(f);

@@ -39,7 +39,7 @@ static dt_value elu(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_elu = {
-    .kind = { "elu", "x, below 0 alpha (exp x - 1)", elu_fields, sizeof(struct elu), NULL },
+    .kind = { "elu", "x; below 0, alpha (exp x - 1)", elu_fields, sizeof(struct elu), NULL },
     .call = elu,
 };
 
@@ -66,6 +66,6 @@ static dt_value celu(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_celu = {
-    .kind = { "celu", "x, below 0 alpha (exp(x / alpha) - 1)", elu_fields, sizeof(struct elu), NULL },
+    .kind = { "celu", "x; below 0, alpha (exp(x / alpha) - 1)", elu_fields, sizeof(struct elu), NULL },
     .call = celu,
 };

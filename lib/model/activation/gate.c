@@ -41,7 +41,7 @@ static dt_value gelu(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_gelu = {
-    .kind = { "gelu", "x times the share of a normal distribution below x", gelu_fields, sizeof(struct gelu), NULL },
+    .kind = { "gelu", "x times the standard normal distribution function of x", gelu_fields, sizeof(struct gelu), NULL },
     .call = gelu,
 };
 
@@ -73,7 +73,7 @@ static dt_value glu(const void *args, dt_value x)
         return (dt_value){ 0 };
     int64_t n = type.dim[axis];
     if (n < 2 || n % 2) {
-        dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "glu cuts axis %d in two halves, but its size is %lld", axis, (long long)n));
+        dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "glu needs an even size to split axis %d in half, got %lld", axis, (long long)n));
         return (dt_value){ 0 };
     }
     dt_value last = dt_swap_last(x, axis);

@@ -83,7 +83,7 @@ static dt_value relu6(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_relu6 = {
-    .kind = { .name = "relu6", .about = "x cut to [0, 6]" },
+    .kind = { .name = "relu6", .about = "x clipped to [0, 6]" },
     .call = relu6,
 };
 
@@ -104,7 +104,7 @@ static dt_value leaky_relu(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_leaky_relu = {
-    .kind = { "leaky_relu", "x, below 0 of another slope", leaky_fields, sizeof(struct leaky), NULL },
+    .kind = { "leaky_relu", "x, with another slope below 0", leaky_fields, sizeof(struct leaky), NULL },
     .call = leaky_relu,
 };
 
@@ -116,7 +116,7 @@ struct threshold {
 
 static const dt_field threshold_fields[] = {
     DT_REAL(struct threshold, threshold, .required = true, .help = "threshold above which inputs pass"),
-    DT_REAL(struct threshold, default_value, .required = true, .help = "in place of all others"),
+    DT_REAL(struct threshold, default_value, .required = true, .help = "output for all other inputs"),
     DT_END
 };
 
@@ -127,6 +127,6 @@ static dt_value threshold(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_threshold = {
-    .kind = { "threshold", "x above a threshold, else one value", threshold_fields, sizeof(struct threshold), NULL },
+    .kind = { "threshold", "x above a threshold, else a fixed value", threshold_fields, sizeof(struct threshold), NULL },
     .call = threshold,
 };

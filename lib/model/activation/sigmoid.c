@@ -25,7 +25,7 @@ static dt_value hard_sigmoid(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_hard_sigmoid = {
-    .kind = { .name = "hard_sigmoid", .about = "x / 6 + 1/2, cut to [0, 1]" },
+    .kind = { .name = "hard_sigmoid", .about = "x / 6 + 1/2, clipped to [0, 1]" },
     .call = hard_sigmoid,
 };
 
@@ -37,7 +37,7 @@ static dt_value sparse_sigmoid(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_sparse_sigmoid = {
-    .kind = { .name = "sparse_sigmoid", .about = "(x + 1) / 2, cut to [0, 1]" },
+    .kind = { .name = "sparse_sigmoid", .about = "(x + 1) / 2, clipped to [0, 1]" },
     .call = sparse_sigmoid,
 };
 
@@ -59,7 +59,7 @@ static dt_value hard_tanh(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_hard_tanh = {
-    .kind = { .name = "hard_tanh", .about = "x cut to [-1, 1]" },
+    .kind = { .name = "hard_tanh", .about = "x clipped to [-1, 1]" },
     .call = hard_tanh,
 };
 

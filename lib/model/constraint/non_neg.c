@@ -11,6 +11,6 @@ static dt_value project(const void *args, dt_value w)
 }
 
 const dt_constraint dt_constraint_non_neg = {
-    .kind = { "NonNeg", "no element below 0", fields, sizeof(dt_constraint_head), (const char *const[]){ "non_neg", NULL } },
+    .kind = { "NonNeg", "elements of at least 0", fields, sizeof(dt_constraint_head), (const char *const[]){ "non_neg", NULL } },
     .project = project,
 };

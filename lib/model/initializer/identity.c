@@ -13,7 +13,7 @@ static const dt_field fields[] = {
 
 static dt_status *check(const dt_type *type)
 {
-    return type->rank == 2 ? NULL : dt_initializer_refuse("Identity makes matrices, of 2 dimensions", type);
+    return type->rank == 2 ? NULL : dt_initializer_refuse("Identity needs exactly 2 dimensions", type);
 }
 
 static void fill(const void *args, const dt_draw *d, double *out)

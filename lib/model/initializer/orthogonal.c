@@ -57,7 +57,7 @@ static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vec
 
 static dt_status *check(const dt_type *type)
 {
-    return type->rank >= 2 ? NULL : dt_initializer_refuse("Orthogonal makes matrices, of 2 dimensions and more", type);
+    return type->rank >= 2 ? NULL : dt_initializer_refuse("Orthogonal needs 2 or more dimensions", type);
 }
 
 static void fill(const void *args, const dt_draw *d, double *out)
@@ -75,7 +75,7 @@ static void fill(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_orthogonal = {
-    .kind = { "Orthogonal", "vectors at right angles", fields, sizeof(struct orthogonal),
+    .kind = { "Orthogonal", "an orthogonal matrix", fields, sizeof(struct orthogonal),
               (const char *const[]){ "orthogonal", "OrthogonalInitializer", NULL } },
     .fill = fill, .whole = true, .draws = true, .check = check,
 };

@@ -56,7 +56,7 @@ static void truncated(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_truncated_normal = {
-    .kind = { "TruncatedNormal", "normal, cut at 2 deviations", normal_fields, sizeof(struct normal),
+    .kind = { "TruncatedNormal", "normal, truncated at 2 standard deviations", normal_fields, sizeof(struct normal),
               (const char *const[]){ "truncated_normal", NULL } },
     .fill = truncated, .draws = true,
 };

@@ -118,7 +118,7 @@ const dt_initializer dt_initializer_glorot_uniform = {
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_AVG, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_glorot_normal = {
-    .kind = PRESET_KIND("GlorotNormal", "glorot_normal", "cut normal of variance 1 / mean fan"),
+    .kind = PRESET_KIND("GlorotNormal", "glorot_normal", "truncated normal of variance 1 / mean fan"),
     .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_AVG, .distribution = TRUNCATED_NORMAL },
@@ -130,7 +130,7 @@ const dt_initializer dt_initializer_he_uniform = {
     .preset = &(const struct scaling){ .scale = 2, .mode = FAN_IN, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_he_normal = {
-    .kind = PRESET_KIND("HeNormal", "he_normal", "cut normal of variance 2 / fan in"),
+    .kind = PRESET_KIND("HeNormal", "he_normal", "truncated normal of variance 2 / fan in"),
     .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 2, .mode = FAN_IN, .distribution = TRUNCATED_NORMAL },
@@ -142,7 +142,7 @@ const dt_initializer dt_initializer_lecun_uniform = {
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_IN, .distribution = UNIFORM },
 };
 const dt_initializer dt_initializer_lecun_normal = {
-    .kind = PRESET_KIND("LecunNormal", "lecun_normal", "cut normal of variance 1 / fan in"),
+    .kind = PRESET_KIND("LecunNormal", "lecun_normal", "truncated normal of variance 1 / fan in"),
     .fill = preset, .draws = true,
     .facts = preset_facts,
     .preset = &(const struct scaling){ .scale = 1, .mode = FAN_IN, .distribution = TRUNCATED_NORMAL },

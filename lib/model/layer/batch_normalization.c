@@ -66,7 +66,7 @@ static dt_status *build(dt_layer_build *b)
     DT_TRY(dt_layer_wants(b, "BatchNormalization", 2));
     int64_t axis = n->axis < 0 ? n->axis + b->in.rank : n->axis;
     if (axis < 1 || axis >= b->in.rank)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds for %d dimensions, of which the first is the batch",
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of range for %d dimensions (0 is the batch)",
                        (long long)n->axis, b->in.rank);
     b->out = b->in;
     return add_weights(b, 1u << axis);
@@ -212,7 +212,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_batch_normalization = {
-    .kind = { "BatchNormalization", "each channel to mean 0 and deviation 1 over the batch", fields, sizeof(struct batch_normalization), NULL },
+    .kind = { "BatchNormalization", "normalizes each channel over the batch", fields, sizeof(struct batch_normalization), NULL },
     .precision = DT_LAYER_WIDE,
     .supports_masking = true,
     .build = build,

@@ -26,7 +26,7 @@ static dt_status *build(dt_layer_build *b)
     const struct concatenate *c = b->args;
     int axis = dt_axis_in(b->in.rank, c->axis);
     if (axis < 1)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is none of the %d dimensions behind the batch", (long long)c->axis, b->in.rank - 1);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of range for the %d dimensions after the batch", (long long)c->axis, b->in.rank - 1);
     b->out = b->in;
     for (int k = 1; k < b->n_in; k++)
         b->out_mask |= b->masks[k];
@@ -69,7 +69,7 @@ static dt_value mask(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_concatenate = {
-    .kind = { "Concatenate", "layers one after the other along an axis", fields, sizeof(struct concatenate), NULL },
+    .kind = { "Concatenate", "joins layers along an axis", fields, sizeof(struct concatenate), NULL },
     .least = 2,
     .most = DT_MANY_LAYERS,
     .supports_masking = true,

@@ -70,7 +70,7 @@ static dt_status *find_places(dt_layer_build *b, const char *kind, const dt_spac
     b->out = b->in;
     for (int i = 0; i < s->n; i++) {
         if (s->size[i] > most || s->dilation[i] > most || s->stride[i] > most || b->in.dim[i + 1] > most)
-            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s takes sizes up to %lld", kind, (long long)most);
+            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s supports sizes up to %lld", kind, (long long)most);
         DT_TRY(check_output(b, kind, s, i));
         b->out.dim[i + 1] = output_size(b->args, s, i, b->in.dim[i + 1]);
     }
@@ -127,11 +127,11 @@ static dt_status *build3(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = { "Conv1DTranspose", "a convolution over steps, backwards", fields, sizeof(dt_conv), NULL }, .build = build1, .call = call,
+    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), NULL }, .build = build1, .call = call,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = { "Conv2DTranspose", "a convolution over images, backwards", fields, sizeof(dt_conv), NULL }, .build = build2, .call = call,
+    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), NULL }, .build = build2, .call = call,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = { "Conv3DTranspose", "a convolution over volumes, backwards", fields, sizeof(dt_conv), NULL }, .build = build3, .call = call,
+    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), NULL }, .build = build3, .call = call,
 };

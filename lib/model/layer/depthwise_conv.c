@@ -77,11 +77,11 @@ static dt_status *build2(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_depthwise_conv1d = {
-    .kind = { "DepthwiseConv1D", "a window of its own over the steps of each channel", depthwise_fields, sizeof(dt_conv), NULL },
+    .kind = { "DepthwiseConv1D", "convolution over steps, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
     .build = build1, .call = call,
 };
 const dt_layer dt_layer_depthwise_conv2d = {
-    .kind = { "DepthwiseConv2D", "a window of its own over the image of each channel", depthwise_fields, sizeof(dt_conv), NULL },
+    .kind = { "DepthwiseConv2D", "convolution over images, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
     .build = build2, .call = call,
 };
 
@@ -117,10 +117,10 @@ static dt_status *build_separable2(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_separable_conv1d = {
-    .kind = { "SeparableConv1D", "channels by themselves, then all of each step", separable_fields, sizeof(dt_conv), NULL },
+    .kind = { "SeparableConv1D", "depthwise convolution over steps, then one over channels", separable_fields, sizeof(dt_conv), NULL },
     .build = build_separable1, .call = call_separable,
 };
 const dt_layer dt_layer_separable_conv2d = {
-    .kind = { "SeparableConv2D", "channels by themselves, then all of each pixel", separable_fields, sizeof(dt_conv), NULL },
+    .kind = { "SeparableConv2D", "depthwise convolution over images, then one over channels", separable_fields, sizeof(dt_conv), NULL },
     .build = build_separable2, .call = call_separable,
 };

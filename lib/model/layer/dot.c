@@ -35,7 +35,7 @@ static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k,
     *out = dt_axis_in(rank, axis);
     if (*out >= 1)
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is none of the %d dimensions behind the batch of '%s'", (long long)axis, rank - 1,
+    return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is out of range for the %d dimensions after the batch of '%s'", (long long)axis, rank - 1,
                    b->from[k]);
 }
 
@@ -101,7 +101,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_dot = {
-    .kind = { "Dot", "products of two layers, summed over an axis of each", fields, sizeof(struct dot), NULL },
+    .kind = { "Dot", "dot product of two layers over an axis of each", fields, sizeof(struct dot), NULL },
     .least = 2,
     .most = 2,
     .supports_masking = true,

@@ -46,7 +46,7 @@ static dt_status *read_mask(const dt_layer_build *b, const dt_tree *shape, dt_ty
     if (!shape)
         return NULL;
     if (shape->n != b->in.rank)
-        return dt_fail(DT_E_MODEL_SHAPE, &shape->at, "noise_shape has %d sizes, the input %d", shape->n, b->in.rank);
+        return dt_fail(DT_E_MODEL_SHAPE, &shape->at, "noise_shape has %d sizes, but the input has %d", shape->n, b->in.rank);
     for (int d = 0; d < shape->n; d++)
         DT_TRY(read_size(b, shape->item[d], d, mask));
     return NULL;
@@ -79,7 +79,7 @@ static dt_status *build(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_dropout = {
-    .kind = { "Dropout", "elements at random become 0 while training", dropout_fields, sizeof(struct dropout), NULL },
+    .kind = { "Dropout", "sets random elements to 0 during training", dropout_fields, sizeof(struct dropout), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
@@ -102,7 +102,7 @@ static dt_status *build_spatial(dt_layer_build *b, const char *kind, int rank, c
         return build_spatial(b, "SpatialDropout" #n "D", rank, shape);                                                     \
     }                                                                                                                      \
     const dt_layer dt_layer_spatial_dropout_##n##d = {                                                                     \
-        .kind = { "SpatialDropout" #n "D", "channels at random become 0 while training", fields, sizeof(struct dropout), NULL }, \
+        .kind = { "SpatialDropout" #n "D", "sets random channels to 0 during training", fields, sizeof(struct dropout), NULL }, \
         .supports_masking = true,                                                                                          \
         .build = build_spatial_##n##d,                                                                                     \
         .call = call,                                                                                                      \

@@ -16,7 +16,7 @@ static const dt_field fields[] = {
     DT_TREE(struct embedding, embeddings_initializer, .forms = dt_initializer_forms, .help = "initializer; default: uniform in [-0.05, 0.05]"),
     DT_FLAG(struct embedding, mask_zero, .help = "treat 0 as padding; later layers skip masked steps"),
     DT_LAYER_FIELDS(struct embedding),
-    DT_INSTEAD("input_length", "leave it out: the Input's shape says it"),
+    DT_INSTEAD("input_length", "leave it out: the Input's shape sets it"),
     DT_REGULARIZER(struct embedding, EMBEDDINGS, "embeddings_regularizer"),
     DT_CONSTRAINT(struct embedding, EMBEDDINGS, "embeddings_constraint"), DT_NOT_YET("weights"), DT_NOT_YET("lora_rank"),
     DT_NOT_YET("lora_alpha"), DT_NOT_YET("quantization_config"),
@@ -27,7 +27,7 @@ static dt_status *build(dt_layer_build *b)
 {
     const struct embedding *e = b->args;
     if (b->in.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "Embedding adds a dimension; an input of %d has no room for it", DT_MAX_RANK);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "Embedding adds a dimension: an input of %d already has the maximum", DT_MAX_RANK);
     DT_TRY(dt_layer_weight(b, &(dt_weight_request){
         .name = "embeddings", .dtype = b->in.dtype == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32, .rank = 2, .dim = { e->input_dim, e->output_dim },
         .initializer = e->embeddings_initializer, .preset = "random_uniform",
@@ -59,7 +59,7 @@ static dt_value mask(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_embedding = {
-    .kind = { "Embedding", "rows of a table by number", fields, sizeof(struct embedding), NULL },
+    .kind = { "Embedding", "looks up rows of a table by index", fields, sizeof(struct embedding), NULL },
     .precision = DT_LAYER_WIDE,
     .supports_masking = true,
     .mask = mask,

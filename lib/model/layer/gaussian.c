@@ -52,13 +52,13 @@ static dt_value call_dropout(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_gaussian_noise = {
-    .kind = { "GaussianNoise", "adds normal noise while training", noise_fields, sizeof(struct gaussian), NULL },
+    .kind = { "GaussianNoise", "adds normal noise during training", noise_fields, sizeof(struct gaussian), NULL },
     .supports_masking = true,
     .build = build,
     .call = call_noise,
 };
 const dt_layer dt_layer_gaussian_dropout = {
-    .kind = { "GaussianDropout", "multiplies by normal noise around 1 while training", dropout_fields, sizeof(struct gaussian), NULL },
+    .kind = { "GaussianDropout", "multiplies by normal noise around 1 during training", dropout_fields, sizeof(struct gaussian), NULL },
     .supports_masking = true,
     .build = build,
     .call = call_dropout,

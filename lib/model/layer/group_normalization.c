@@ -41,7 +41,7 @@ static dt_status *check_groups(const dt_layer_build *b, int64_t groups, int64_t 
     if (groups > channels)
         return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld groups are more than the %lld channels", (long long)groups, (long long)channels);
     if (channels % groups)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld channels do not divide into %lld groups", (long long)channels, (long long)groups);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld channels are not divisible into %lld groups", (long long)channels, (long long)groups);
     return NULL;
 }
 
@@ -51,7 +51,7 @@ static dt_status *build(dt_layer_build *b)
     int axis = dt_axis_in(b->in.rank, g->axis);
     DT_TRY(dt_layer_wants(b, "GroupNormalization", 2));
     if (axis < 1 || b->in.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds, or an input of %d dimensions too deep", (long long)g->axis, b->in.rank);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of range, or an input of %d dimensions has too many", (long long)g->axis, b->in.rank);
     DT_TRY(check_groups(b, g->groups < 0 ? b->in.dim[axis] : g->groups, b->in.dim[axis]));
     uint32_t dims = 1u << axis;
     if (g->scale)
@@ -78,7 +78,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_group_normalization = {
-    .kind = { "GroupNormalization", "groups of channels to mean 0 and deviation 1", fields, sizeof(struct group_normalization), NULL },
+    .kind = { "GroupNormalization", "normalizes groups of channels of each example", fields, sizeof(struct group_normalization), NULL },
     .precision = DT_LAYER_WIDE,
     .supports_masking = true,
     .build = build,

@@ -50,7 +50,7 @@ static dt_status *build(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_group_query_attention = {
-    .kind = { "GroupQueryAttention", "attention whose heads share keys and values in groups", fields, sizeof(struct attention), NULL },
+    .kind = { "GroupQueryAttention", "attention in which groups of heads share keys and values", fields, sizeof(struct attention), NULL },
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,

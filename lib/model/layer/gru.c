@@ -45,7 +45,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_gru = {
-    .kind = { "GRU", "a recurrent layer that mixes its state with a candidate", fields, sizeof(dt_recurrent), NULL },
+    .kind = { "GRU", "gated recurrent unit", fields, sizeof(dt_recurrent), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

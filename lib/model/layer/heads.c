@@ -47,7 +47,7 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_heads *h)
 {
     if (h->query_heads % h->key_heads == 0)
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld heads of queries do not divide into %lld groups that share keys", (long long)h->query_heads,
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "the number of query heads must be divisible by that of key and value heads, got %lld and %lld", (long long)h->query_heads,
                    (long long)h->key_heads);
 }
 

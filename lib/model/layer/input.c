@@ -44,7 +44,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_input = {
-    .kind = { "Input", "what the model is fed: one data element", fields, sizeof(struct input), NULL },
+    .kind = { "Input", "an input of the model: one data element", fields, sizeof(struct input), NULL },
     .precision = DT_LAYER_AS_IT_IS,
     .build = build,
     .call = call,

@@ -65,7 +65,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_layer_normalization = {
-    .kind = { "LayerNormalization", "each example to mean 0 and deviation 1", fields, sizeof(struct layer_normalization), NULL },
+    .kind = { "LayerNormalization", "normalizes each example to mean 0 and deviation 1", fields, sizeof(struct layer_normalization), NULL },
     .precision = DT_LAYER_WIDE,
     .supports_masking = true,
     .build = build,

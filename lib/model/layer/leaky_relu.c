@@ -29,7 +29,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_leaky_relu = {
-    .kind = { "LeakyReLU", "x, or a small share of it below 0", fields, sizeof(struct leaky_relu), NULL },
+    .kind = { "LeakyReLU", "x, with a small slope below 0", fields, sizeof(struct leaky_relu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -54,8 +54,8 @@ static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r)
 {
     int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) + (r->high_freq_factor > 0) + (r->pretraining_sequence_length > 0);
     if (given != 0 && given != 4)
-        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%d of the four arguments that make long waves slower are given", given),
-                          "rope_frequency_adjustment_factor, rope_low_freq_factor, rope_high_freq_factor, rope_pretraining_sequence_length");
+        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "frequency scaling needs all of its four arguments, got %d", given),
+                          "set all four or none: rope_frequency_adjustment_factor, rope_low_freq_factor, rope_high_freq_factor, rope_pretraining_sequence_length");
     if (given && r->high_freq_factor <= r->low_freq_factor)
         return dt_fail(DT_E_RANGE, &b->at, "rope_high_freq_factor %g must be above rope_low_freq_factor %g", r->high_freq_factor, r->low_freq_factor);
     return NULL;
@@ -86,7 +86,7 @@ static dt_status *build_attention(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_llama_attention = {
-    .kind = { "LlamaAttention", "grouped attention that looks back, with rotary embedding", attention_fields, sizeof(struct attention), NULL },
+    .kind = { "LlamaAttention", "causal grouped-query attention with rotary embedding", attention_fields, sizeof(struct attention), NULL },
     .supports_masking = true,
     .build = build_attention,
     .call = dt_heads_call,
@@ -211,7 +211,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_llama_transformer_decoder = {
-    .kind = { "LlamaTransformerDecoder", "a block of a Llama", fields, sizeof(struct decoder), NULL },
+    .kind = { "LlamaTransformerDecoder", "a Llama decoder block", fields, sizeof(struct decoder), NULL },
     .precision = DT_LAYER_BY_PARTS,
     .supports_masking = true,
     .build = build,

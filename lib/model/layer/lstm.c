@@ -68,7 +68,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_lstm = {
-    .kind = { "LSTM", "a recurrent layer whose gates guard a state", fields, sizeof(dt_recurrent), NULL },
+    .kind = { "LSTM", "long short-term memory", fields, sizeof(dt_recurrent), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

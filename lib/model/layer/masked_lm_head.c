@@ -51,7 +51,7 @@ static dt_status *check_inputs(const dt_layer_build *b)
         return NULL;
     dt_str text = { 0 };
     dt_type_print(positions, &text);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "MaskedLMHead wants (B, masked) numbers of steps from '%s', got %s", b->from[1],
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "MaskedLMHead needs positions of shape (B, masked) from '%s', got %s", b->from[1],
                            dt_str_text(&text));
     dt_str_release(&text);
     return s;
@@ -85,7 +85,7 @@ static dt_status *find_table(dt_layer_build *b, int64_t *words)
                                                         .initializer = h->kernel_initializer, .preset = "glorot_uniform" });
     DT_TRY(dt_layer_borrow(b, h->token_embedding, &w));
     if (w.rank != 2 || w.dim[1] != b->in.dim[2] || (*words && *words != w.dim[0]))
-        return dt_fail(DT_E_MODEL_SHAPE, &h->token_embedding->at, "'%.80s' is no table of %s words of %lld features", h->token_embedding->text,
+        return dt_fail(DT_E_MODEL_SHAPE, &h->token_embedding->at, "'%.80s' is not a table of %s words with %lld features", h->token_embedding->text,
                        *words ? "vocabulary_size" : "any number of", (long long)b->in.dim[2]);
     *words = w.dim[0];
     return NULL;
@@ -138,7 +138,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_masked_lm_head = {
-    .kind = { "MaskedLMHead", "scores of words for masked steps", fields, sizeof(struct masked_lm_head), NULL }, .least = 2, .most = 2,
+    .kind = { "MaskedLMHead", "vocabulary scores for masked positions", fields, sizeof(struct masked_lm_head), NULL }, .least = 2, .most = 2,
     .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,

@@ -41,7 +41,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_masking = {
-    .kind = { "Masking", "steps of one value do not count", fields, sizeof(struct masking), NULL },
+    .kind = { "Masking", "masks steps that hold only one given value", fields, sizeof(struct masking), NULL },
     .supports_masking = true,
     .mask = mask,
     .build = build,

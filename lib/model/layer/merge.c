@@ -54,7 +54,7 @@ static dt_status *check_masks(dt_layer_build *b, const char *kind)
     for (int k = 0; k < b->n_in; k++)
         for (int d = 0; b->masks[k] && d < b->out.rank - 1; d++)
             if (b->ins[k].rank != b->out.rank || b->ins[k].dim[d] != b->out.dim[d])
-                return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot stretch '%s', which has a mask", kind, b->from[k]);
+                return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot broadcast '%s', which has a mask", kind, b->from[k]);
     return NULL;
 }
 
@@ -146,8 +146,8 @@ static dt_value average(const dt_layer_call *c)
     };
 
 ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, join(c, dt_add))
-ROW(subtract, "Subtract", "a layer less another", 2, join(c, dt_subtract))
+ROW(subtract, "Subtract", "one layer minus another", 2, join(c, dt_subtract))
 ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, multiply(c))
 ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, average(c))
-ROW(maximum, "Maximum", "the largest of layers", DT_MANY_LAYERS, extreme(c, dt_maximum))
-ROW(minimum, "Minimum", "the smallest of layers", DT_MANY_LAYERS, extreme(c, dt_minimum))
+ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, extreme(c, dt_maximum))
+ROW(minimum, "Minimum", "the element-wise minimum of layers", DT_MANY_LAYERS, extreme(c, dt_minimum))

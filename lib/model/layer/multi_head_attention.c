@@ -62,7 +62,7 @@ static dt_status *build_of_decoder(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_multi_head_attention = {
-    .kind = { "MultiHeadAttention", "steps of a sequence take from one another", fields, sizeof(struct attention), NULL },
+    .kind = { "MultiHeadAttention", "attention between steps of sequences", fields, sizeof(struct attention), NULL },
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,

@@ -24,7 +24,7 @@ static dt_status *check_length(const dt_layer_build *b, int64_t places)
 {
     if (b->in.dim[1] <= places)
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "a sequence has %lld steps, sequence_length is %lld", (long long)b->in.dim[1], (long long)places);
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "the input has %lld steps, but sequence_length is %lld", (long long)b->in.dim[1], (long long)places);
 }
 
 static dt_status *build_positions(dt_layer_build *b)
@@ -46,7 +46,7 @@ static dt_value call_positions(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_position_embedding = {
-    .kind = { "PositionEmbedding", "a learned vector for each place of a sequence", position_fields, sizeof(struct position), NULL },
+    .kind = { "PositionEmbedding", "a learned vector for each position of a sequence", position_fields, sizeof(struct position), NULL },
     .build = build_positions,
     .call = call_positions,
 };
@@ -94,7 +94,7 @@ static dt_status *build(dt_layer_build *b)
     const struct embedding *e = b->args;
     parts *p = dt_arena_new(b->arena, parts);
     if (b->in.rank != 2)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "TokenAndPositionEmbedding wants (B, steps), numbers of words; its input has %d dimensions",
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "TokenAndPositionEmbedding needs token ids of shape (B, steps); its input has %d dimensions",
                        b->in.rank);
     DT_TRY(check_length(b, e->sequence_length));
     DT_TRY(build_parts(b, p));
@@ -122,7 +122,7 @@ static dt_value mask(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_token_and_position_embedding = {
-    .kind = { "TokenAndPositionEmbedding", "words by number, plus where they stand", fields, sizeof(struct embedding), NULL },
+    .kind = { "TokenAndPositionEmbedding", "token embedding plus position embedding", fields, sizeof(struct embedding), NULL },
     .precision = DT_LAYER_BY_PARTS,
     .supports_masking = true,
     .mask = mask,

@@ -49,7 +49,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_prelu = {
-    .kind = { "PReLU", "x, or a trained share of it below 0", fields, sizeof(struct prelu), NULL },
+    .kind = { "PReLU", "x, with a learned slope below 0", fields, sizeof(struct prelu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -33,7 +33,7 @@ dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell)
         return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s is unrolled, for at most %d steps; the input has %lld", cell->kind, MOST_STEPS,
                        (long long)b->in.dim[1]);
     if (r->units > INT32_MAX)
-        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are more than can be counted", (long long)r->units);
+        return dt_fail(DT_E_MODEL_SIZE, &b->at, "%lld units are too many", (long long)r->units);
     int64_t columns = cell->gates * r->units;
     DT_TRY(add_weight(b, cell, "kernel", (dt_weight_request){
         .rank = 2, .dim = { b->in.dim[2], columns }, .initializer = r->kernel_initializer, .preset = "glorot_uniform" }));

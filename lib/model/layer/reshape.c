@@ -21,7 +21,7 @@ static dt_status *cannot(const dt_layer_build *b, const dt_ints *target)
     dt_shape_print(&b->in, &in);
     for (int i = 0; i < target->n; i++)
         dt_str_printf(&shape, "%s%lld", i ? ", " : "", (long long)target->v[i]);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "the number of elements must not change: cannot make target_shape [%s] of %s",
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "the number of elements must not change: cannot make target_shape [%s] from %s",
                            dt_str_text(&shape), dt_str_text(&in));
     dt_str_release(&in);
     dt_str_release(&shape);
@@ -68,7 +68,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_reshape = {
-    .kind = { "Reshape", "the same elements under other sizes", fields, sizeof(struct reshape), NULL },
+    .kind = { "Reshape", "the same elements in another shape", fields, sizeof(struct reshape), NULL },
     .build = build,
     .call = call,
 };

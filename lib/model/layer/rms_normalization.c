@@ -39,7 +39,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_rms_normalization = {
-    .kind = { "RMSNormalization", "each example to mean square 1", fields, sizeof(struct rms_normalization), NULL },
+    .kind = { "RMSNormalization", "normalizes each example to mean square 1", fields, sizeof(struct rms_normalization), NULL },
     .precision = DT_LAYER_WIDE,
     .build = build,
     .call = call,

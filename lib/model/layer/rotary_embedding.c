@@ -89,7 +89,7 @@ dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind, int64_t 
 {
     if (features % 2 == 0)
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s turns pairs of features: %lld is no even number", kind, (long long)features);
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s rotates pairs of features: %lld is not even", kind, (long long)features);
 }
 
 static dt_status *build(dt_layer_build *b)
@@ -105,7 +105,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_rotary_embedding = {
-    .kind = { "RotaryEmbedding", "turns features by where a step stands", fields, sizeof(struct rotary_embedding), NULL },
+    .kind = { "RotaryEmbedding", "rotates pairs of features by their position", fields, sizeof(struct rotary_embedding), NULL },
     .build = build,
     .call = call,
 };

@@ -25,7 +25,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_simple_rnn = {
-    .kind = { "SimpleRNN", "a recurrent layer: the output comes back as the state", fields, sizeof(dt_recurrent), NULL },
+    .kind = { "SimpleRNN", "recurrent layer whose output is its next state", fields, sizeof(dt_recurrent), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

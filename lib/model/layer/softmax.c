@@ -23,8 +23,8 @@ static dt_status *build(dt_layer_build *b)
     DT_TRY(dt_layer_wants(b, "Softmax", 2));
     DT_TRY(dt_axes_make(b, s->axis, &dims));
     if (b->masks[0])
-        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "Softmax takes a mask of single values; that of '%s' is of steps", b->from[0]),
-                          "as the 'activation' of a layer softmax leaves masks alone");
+        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "Softmax needs a mask of single values, but that of '%s' masks steps", b->from[0]),
+                          "use 'activation: softmax' on the layer before: it does not use the mask");
     b->out = b->in;
     return NULL;
 }

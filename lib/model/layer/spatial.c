@@ -150,7 +150,7 @@ static dt_status *stretched_twice(const dt_layer_build *b, const dt_space *s)
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
     dt_status *status = dt_fail(DT_E_RANGE, &b->at,
-                                "strides above 1 and a dilation_rate above 1 do not go together, got strides %s and dilation_rate %s",
+                                "strides and dilation_rate cannot both exceed 1, got strides %s and dilation_rate %s",
                                 dt_str_text(&stride), dt_str_text(&dilation));
     dt_str_release(&stride);
     dt_str_release(&dilation);

@@ -25,11 +25,11 @@ static dt_status *build(dt_layer_build *b)
     const struct take *t = b->args;
     int64_t axis = from_front(t->axis, b->in.rank);
     if (axis < 1 || axis >= b->in.rank)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of bounds for %d dimensions, of which the first is the batch", (long long)t->axis,
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "axis %lld is out of range for %d dimensions (0 is the batch)", (long long)t->axis,
                        b->in.rank);
     int64_t n = b->in.dim[axis], at = from_front(t->indices, n);
     if (at < 0 || at >= n)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "there is no element %lld among %lld", (long long)t->indices, (long long)n);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "index %lld is out of range for %lld elements", (long long)t->indices, (long long)n);
     b->out = b->in;
     b->out.rank--;
     for (int64_t d = axis; d < b->out.rank; d++)

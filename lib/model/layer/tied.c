@@ -23,7 +23,7 @@ static const dt_field fields[] = {
 
 static dt_status *no_table(const dt_layer_build *b, const dt_tree *to, const dt_type *w)
 {
-    return dt_fail(DT_E_MODEL_SHAPE, &to->at, "'%.80s' is %s; Tied wants a table of rows of %lld for its input, %s", to->text,
+    return dt_fail(DT_E_MODEL_SHAPE, &to->at, "'%.80s' is %s; Tied needs a table with rows of %lld for its input, %s", to->text,
                    dt_text_of(w).s, (long long)b->in.dim[b->in.rank - 1], dt_text_of(&b->in).s);
 }
 

@@ -152,5 +152,5 @@ static dt_value call(const dt_layer_call *c)
         .kind = { class_name, words, fields, sizeof(struct transformer), NULL }, .precision = DT_LAYER_BY_PARTS, .supports_masking = true,         \
         .build = row##_build, .call = call,                                                         \
     };
-TRANSFORMER(transformer_decoder, "TransformerDecoder", true, "a block of a transformer whose steps look back")
-TRANSFORMER(transformer_encoder, "TransformerEncoder", false, "a block of a transformer whose steps look everywhere")
+TRANSFORMER(transformer_decoder, "TransformerDecoder", true, "a transformer decoder block, causal")
+TRANSFORMER(transformer_encoder, "TransformerEncoder", false, "a transformer encoder block")

@@ -33,7 +33,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_unit_normalization = {
-    .kind = { "UnitNormalization", "each example to length 1", fields, sizeof(struct unit_normalization), NULL },
+    .kind = { "UnitNormalization", "scales each example to norm 1", fields, sizeof(struct unit_normalization), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -36,10 +36,10 @@ static dt_status *check_picture(const dt_layer_build *b)
     const struct patching *p = b->args;
     DT_TRY(dt_layer_wants_exactly(b, "ViTPatchingAndEmbedding", 4, "(B, height, width, channels)"));
     if (p->image_size.n != 2)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "image_size has %d numbers; it is [height, width]", p->image_size.n);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "image_size has %d numbers; expected [height, width]", p->image_size.n);
     if (p->image_size.v[0] == b->in.dim[1] && p->image_size.v[1] == b->in.dim[2] && p->num_channels == b->in.dim[3])
         return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "the picture is %lldx%lldx%lld, image_size and num_channels say %lldx%lldx%lld", (long long)b->in.dim[1],
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "the image is %lldx%lldx%lld, but image_size and num_channels give %lldx%lldx%lld", (long long)b->in.dim[1],
                    (long long)b->in.dim[2], (long long)b->in.dim[3], (long long)p->image_size.v[0], (long long)p->image_size.v[1],
                    (long long)p->num_channels);
 }
@@ -97,7 +97,7 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_vit_patching_and_embedding = {
-    .kind = { "ViTPatchingAndEmbedding", "a picture as a sequence of patches", fields, sizeof(struct patching), NULL },
+    .kind = { "ViTPatchingAndEmbedding", "an image as a sequence of embedded patches", fields, sizeof(struct patching), NULL },
     .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,

@@ -33,7 +33,7 @@ typedef struct amounts {
 
 static dt_status *bad_amounts(const dt_tree *t, const char *key, int n)
 {
-    const char *forms = n == 1 ? "one number or [before, behind]" : n == 2 ? "one number, [height, width] or [[top, bottom], [left, right]]"
+    const char *forms = n == 1 ? "one number or [before, after]" : n == 2 ? "one number, [height, width] or [[top, bottom], [left, right]]"
                                                                            : "one number, 3 numbers or 3 pairs";
     return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s takes %s", key, forms);
 }
@@ -121,7 +121,7 @@ static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,
 {
     dt_str in = { 0 };
     dt_shape_print(&b->in, &in);
-    dt_status *s = dt_fail(DT_E_RANGE, &b->at, "%s would leave nothing of dimension %d of %s: cropping takes %lld before and %lld behind", kind, i + 1,
+    dt_status *s = dt_fail(DT_E_RANGE, &b->at, "%s would leave nothing of dimension %d of %s: cropping removes %lld before and %lld after", kind, i + 1,
                            dt_str_text(&in), (long long)end[0], (long long)end[1]);
     dt_str_release(&in);
     return s;
@@ -153,9 +153,9 @@ static dt_value call_cropping(const dt_layer_call *c)
 
 #define ROW(n, kind_, name, about, which) \
     DT_LAYER_OF_RANK(n, kind_, name, about, struct ends, which##_fields, build_##which, call_##which)
-ROW(1, "ZeroPadding1D", zero_padding1d, "zeros before and behind steps", padding)
-ROW(2, "ZeroPadding2D", zero_padding2d, "zeros around images", padding)
-ROW(3, "ZeroPadding3D", zero_padding3d, "zeros around volumes", padding)
-ROW(1, "Cropping1D", cropping1d, "steps cut off", cropping)
-ROW(2, "Cropping2D", cropping2d, "images without their edges", cropping)
-ROW(3, "Cropping3D", cropping3d, "volumes without their edges", cropping)
+ROW(1, "ZeroPadding1D", zero_padding1d, "adds zeros before and after the steps", padding)
+ROW(2, "ZeroPadding2D", zero_padding2d, "adds zeros around images", padding)
+ROW(3, "ZeroPadding3D", zero_padding3d, "adds zeros around volumes", padding)
+ROW(1, "Cropping1D", cropping1d, "removes steps at both ends", cropping)
+ROW(2, "Cropping2D", cropping2d, "removes the edges of images", cropping)
+ROW(3, "Cropping3D", cropping3d, "removes the edges of volumes", cropping)

@@ -101,7 +101,7 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_binary_focal_crossentropy = {
     .of = DT_OUTPUT_LABELS,
-    .kind = { "BinaryFocalCrossentropy", "binary cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
+    .kind = { "BinaryFocalCrossentropy", "binary cross-entropy that down-weights easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "binary_focal_crossentropy", NULL } },
     .check = dt_check_same_shape,
     .rows = focal_rows,

@@ -88,7 +88,7 @@ static dt_status *check_focal(const void *args, const dt_type *target, const dt_
     const int axis = dt_axis_in(prediction->rank, x->axis);
     if (x->alpha.n == 1 || axis < 0 || prediction->dim[axis] == x->alpha.n) /* that there is no such axis is told elsewhere */
         return NULL;
-    return dt_fail(DT_E_LABELS, &x->alpha.at, "alpha has %d numbers for %lld classes: 1 is for all of them, else each has its own",
+    return dt_fail(DT_E_LABELS, &x->alpha.at, "alpha has %d numbers for %lld classes: give one number, or one per class",
                    x->alpha.n, (long long)prediction->dim[axis]);
 }
 
@@ -120,7 +120,7 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_categorical_focal_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
-    .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy, less of easy examples", focal_fields, sizeof(struct crossentropy),
+    .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy that down-weights easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_focal_crossentropy", NULL } },
     .check = check_focal,
     .rows = focal_rows,

@@ -66,7 +66,7 @@ static dt_value categorical_hinge(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_categorical_hinge = {
-    .kind = { "CategoricalHinge", "the margin of the right class", fields, sizeof(struct hinge), (const char *const[]){ "categorical_hinge", NULL } },
+    .kind = { "CategoricalHinge", "margin between the right class and the best other", fields, sizeof(struct hinge), (const char *const[]){ "categorical_hinge", NULL } },
     .check = dt_check_same_shape,
     .rows = categorical_hinge,
 };

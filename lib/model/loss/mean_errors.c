@@ -102,7 +102,7 @@ struct huber {
 
 static const dt_field huber_fields[] = {
     DT_LOSS_FIELDS(struct huber),
-    DT_REAL(struct huber, delta, .preset = "1", .help = "error from which on the loss is linear"),
+    DT_REAL(struct huber, delta, .preset = "1", .help = "error above which the loss is linear"),
     DT_END
 };
 
@@ -115,7 +115,7 @@ static dt_value huber(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_huber = {
-    .kind = { "Huber", "squares of small errors, large ones as they are", huber_fields, sizeof(struct huber), (const char *const[]){ "huber", NULL } },
+    .kind = { "Huber", "quadratic for small errors, linear for large ones", huber_fields, sizeof(struct huber), (const char *const[]){ "huber", NULL } },
     .check = dt_check_same_shape,
     .rows = huber,
 };

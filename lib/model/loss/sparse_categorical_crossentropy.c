@@ -68,7 +68,7 @@ static dt_value rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
-    .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, sizeof(struct crossentropy),
+    .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class indices", dt_sparse_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "sparse_categorical_crossentropy", NULL } },
     .sparse = true,
     .check = dt_check_sparse,

@@ -20,7 +20,7 @@ static dt_value equal(const dt_loss_call_args *c)
 
 const dt_metric_row dt_metric_accuracy = {
     .better = DT_BETTER_MORE,
-    .kind = { "Accuracy", "the one of the accuracies that fits the shapes of targets and predictions", fields, sizeof(dt_loss_head),
+    .kind = { "Accuracy", "the accuracy that fits the shapes of targets and predictions", fields, sizeof(dt_loss_head),
               (const char *const[]){ "accuracy", "acc", NULL } },
     .update = equal,
     .result = dt_mean_of_sum,

@@ -58,11 +58,11 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     if (a->has_num_labels && !a->multi_label)
         return dt_fail(DT_E_LABELS, NULL, "num_labels is for multi_label");
     if (a->multi_label && prediction->rank != 2)
-        return dt_fail(DT_E_LABELS, NULL, "multi_label wants predictions of 2 dimensions, (B, labels), got %d", prediction->rank);
+        return dt_fail(DT_E_LABELS, NULL, "multi_label needs predictions of 2 dimensions, (B, labels), got %d", prediction->rank);
     if (a->has_num_labels && a->num_labels != labels)
-        return dt_fail(DT_E_LABELS, NULL, "num_labels is %lld, predictions have %lld", (long long)a->num_labels, (long long)labels);
+        return dt_fail(DT_E_LABELS, NULL, "num_labels is %lld, but predictions have %lld", (long long)a->num_labels, (long long)labels);
     if (a->has_label_weights && a->label_weights.n != labels)
-        return dt_fail(DT_E_LABELS, NULL, "label_weights are %d, predictions have %lld labels", a->label_weights.n, (long long)labels);
+        return dt_fail(DT_E_LABELS, NULL, "label_weights has %d numbers, but predictions have %lld labels", a->label_weights.n, (long long)labels);
     return NULL;
 }
 
@@ -179,8 +179,8 @@ static dt_status *fault(const void *args, const double *sum, int n_sums)
     (void)args;
     if (!(sum[n_sums - 1] > 0))
         return NULL;
-    return dt_suggest(dt_fail(DT_E_METRICS, NULL, "AUC is for predictions between 0 and 1, and %.0f are outside", sum[n_sums - 1]),
-                      "from_logits: true takes scores before the sigmoid");
+    return dt_suggest(dt_fail(DT_E_METRICS, NULL, "AUC needs predictions between 0 and 1; %.0f are outside", sum[n_sums - 1]),
+                      "set 'from_logits: true' if they are scores before the sigmoid");
 }
 
 const dt_metric_row dt_metric_auc = {

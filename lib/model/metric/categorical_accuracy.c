@@ -20,7 +20,7 @@ static dt_value update(const dt_loss_call_args *c)
 
 const dt_metric_row dt_metric_categorical_accuracy = {
     .better = DT_BETTER_MORE,
-    .kind = { "CategoricalAccuracy", "share of examples whose class is right, one-hot targets", fields, sizeof(struct accuracy),
+    .kind = { "CategoricalAccuracy", "share of examples with the right class, one-hot targets", fields, sizeof(struct accuracy),
               (const char *const[]){ "categorical_accuracy", NULL } },
     .sums = 1,
     .check = dt_check_one_hot,

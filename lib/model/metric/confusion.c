@@ -74,7 +74,7 @@ static dt_value choose(const dt_confusion_plan *plan, dt_value x)
 static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p)
 {
     if (plan->class_id >= 0 && (p->rank < 2 || plan->class_id >= p->dim[p->rank - 1]))
-        return dt_fail(DT_E_LABELS, NULL, "class_id %lld is no class of predictions with %d dimensions", (long long)plan->class_id, p->rank);
+        return dt_fail(DT_E_LABELS, NULL, "class_id %lld is out of range for predictions of rank %d", (long long)plan->class_id, p->rank);
     return NULL;
 }
 

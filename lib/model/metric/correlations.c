@@ -25,7 +25,7 @@ static dt_status *check(const void *args, const dt_type *target, const dt_type *
     int64_t axis = ((const struct correlation *)args)->axis, at = axis < 0 ? axis + prediction->rank : axis;
     DT_TRY(dt_check_same_shape(args, target, prediction));
     if (at < 1 || at >= prediction->rank || prediction->dim[at] == 1)
-        return dt_fail(DT_E_LABELS, NULL, "axis %lld is none of several numbers in an example: there is nothing to correlate", (long long)axis);
+        return dt_fail(DT_E_LABELS, NULL, "axis %lld does not run over several numbers of an example: nothing to correlate", (long long)axis);
     return NULL;
 }
 
@@ -71,6 +71,6 @@ static dt_value concordance(const dt_loss_call_args *c)
         .better = DT_BETTER_MORE, .sums = 1, .check = check, .update = update_, .result = dt_mean_of_sum,                               \
     };
 
-CORRELATION(pearson_correlation, "PearsonCorrelation", "pearson_correlation", "how far predictions are in line with targets", pearson)
-CORRELATION(concordance_correlation, "ConcordanceCorrelation", "concordance_correlation", "how far predictions are in line with, and equal to, targets",
+CORRELATION(pearson_correlation, "PearsonCorrelation", "pearson_correlation", "correlation of predictions and targets", pearson)
+CORRELATION(concordance_correlation, "ConcordanceCorrelation", "concordance_correlation", "correlation of predictions and targets that counts offset and scale",
             concordance)

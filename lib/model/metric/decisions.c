@@ -78,13 +78,13 @@ enum { TP, FP, TN, FN };
         .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = row##_results,                                         \
     };
 
-DECISIONS(true_positives, "TruePositives", "true_positives", "labels 1 said to be 1", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TP, out))
-DECISIONS(false_positives, "FalsePositives", "false_positives", "labels 0 said to be 1", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FP, out))
-DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "labels 0 said to be 0", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TN, out))
-DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "labels 1 said to be 0", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FN, out))
-DECISIONS(precision, "Precision", "precision", "share of labels 1 among those said to be 1", share_fields, DT_BETTER_MORE,
+DECISIONS(true_positives, "TruePositives", "true_positives", "number of true positives", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TP, out))
+DECISIONS(false_positives, "FalsePositives", "false_positives", "number of false positives", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FP, out))
+DECISIONS(true_negatives, "TrueNegatives", "true_negatives", "number of true negatives", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TN, out))
+DECISIONS(false_negatives, "FalseNegatives", "false_negatives", "number of false negatives", count_fields, DT_BETTER_UNKNOWN, take(args, sum, FN, out))
+DECISIONS(precision, "Precision", "precision", "share of predicted positives that are right", share_fields, DT_BETTER_MORE,
           share(args, sum, TP, FP, out))
-DECISIONS(recall, "Recall", "recall", "share of labels 1 that are said to be 1", share_fields, DT_BETTER_MORE, share(args, sum, TP, FN, out))
+DECISIONS(recall, "Recall", "recall", "share of positives that are found", share_fields, DT_BETTER_MORE, share(args, sum, TP, FN, out))
 
 /* ---- one value at another ---- */
 

@@ -41,7 +41,7 @@ static void count(dt_metric_parts *m)
 {
     dt_value y = dt_targets_like(m->target, m->prediction), p = m->prediction;
     if (dt_type_of_value(p).rank != 2) {
-        dt_trace_fail(p.trace, dt_fail(DT_E_LABELS, NULL, "F scores want predictions of 2 dimensions, (B, classes), got %d", dt_type_of_value(p).rank));
+        dt_trace_fail(p.trace, dt_fail(DT_E_LABELS, NULL, "F scores need predictions of 2 dimensions, (B, classes), got %d", dt_type_of_value(p).rank));
         return;
     }
     dt_value says = decided(m->args, p), one = dt_like(p, 1);

@@ -80,11 +80,11 @@ static dt_status *check_shapes(const struct iou *m, bool sparse_y, bool sparse_p
         return NULL;
     dt_type_print(target, &is);
     dt_type_print(prediction, &of);
-    dt_status *s = dt_fail(DT_E_LABELS, NULL, "targets and predictions are not as many class numbers: targets are %s, predictions %s",
+    dt_status *s = dt_fail(DT_E_LABELS, NULL, "targets and predictions must hold the same number of class indices: targets are %s, predictions %s",
                            dt_str_text(&is), dt_str_text(&of));
     dt_str_release(&is);
     dt_str_release(&of);
-    return sparse_p ? dt_suggest(s, "sparse_y_pred: false says that predictions are scores of classes") : s;
+    return sparse_p ? dt_suggest(s, "set 'sparse_y_pred: false' if predictions are class scores") : s;
 }
 
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction)
@@ -202,4 +202,4 @@ IOU(mean_iou, "MeanIoU", "mean_io_u", "intersection over union, mean over classe
 IOU(one_hot_iou, "OneHotIoU", "one_hot_io_u", "intersection over union of some classes, one-hot targets", one_hot_fields, check, count)
 IOU(one_hot_mean_iou, "OneHotMeanIoU", "one_hot_mean_io_u", "intersection over union, mean over classes, one-hot targets", one_hot_mean_fields, check,
     count)
-IOU(binary_iou, "BinaryIoU", "binary_io_u", "intersection over union of what is above a threshold", binary_fields, check_binary, count_binary)
+IOU(binary_iou, "BinaryIoU", "binary_io_u", "intersection over union of predictions above a threshold", binary_fields, check_binary, count_binary)

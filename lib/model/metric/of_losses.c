@@ -30,13 +30,13 @@ PLAIN(kl_divergence, kl_divergence, "KLDivergence", "sum of y log(y / p)", "kl_d
 PLAIN(poisson, poisson, "Poisson", "mean of p - y log p", "poisson")
 PLAIN(hinge, hinge, "Hinge", "mean of max(1 - y p, 0)", "hinge")
 PLAIN(squared_hinge, squared_hinge, "SquaredHinge", "mean of max(1 - y p, 0)^2", "squared_hinge")
-PLAIN(categorical_hinge, categorical_hinge, "CategoricalHinge", "the margin of the right class", "categorical_hinge")
+PLAIN(categorical_hinge, categorical_hinge, "CategoricalHinge", "margin between the right class and the best other", "categorical_hinge")
 OF_LOSS(binary_crossentropy, binary_crossentropy, "BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields,
         DT_LOSS_ARGS_SIZE, dt_check_same_shape, "binary_crossentropy", "bce", "BCE")
 OF_LOSS(categorical_crossentropy, categorical_crossentropy, "CategoricalCrossentropy", "-sum of y log p, one-hot targets",
         dt_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_one_hot, "categorical_crossentropy")
 OF_LOSS(sparse_categorical_crossentropy, sparse_categorical_crossentropy, "SparseCategoricalCrossentropy",
-        "-log p of the class, targets are class numbers", dt_sparse_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_sparse,
+        "-log p of the class, targets are class indices", dt_sparse_categorical_crossentropy_fields, DT_LOSS_ARGS_SIZE, dt_check_sparse,
         "sparse_categorical_crossentropy")
 
 static dt_value log_cosh(const dt_loss_call_args *c)

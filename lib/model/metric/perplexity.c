@@ -38,7 +38,7 @@ static double result(const void *args, const double *sum, double words)
 
 const dt_metric_row dt_metric_perplexity = {
     .better = DT_BETTER_LESS,
-    .kind = { "Perplexity", "e to the mean crossentropy, targets are class numbers", fields, sizeof(struct perplexity),
+    .kind = { "Perplexity", "exp of the mean cross-entropy, targets are class indices", fields, sizeof(struct perplexity),
               (const char *const[]){ "perplexity", NULL } },
     .sums = 1,
     .unmasked = true,

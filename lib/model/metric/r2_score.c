@@ -24,7 +24,7 @@ static void count(dt_metric_parts *m)
 {
     dt_value p = m->prediction, y = dt_targets_like(m->target, p), one = dt_like(p, 1), error = dt_subtract(y, p);
     if (dt_type_of_value(p).rank != 2) {
-        dt_trace_fail(p.trace, dt_fail(DT_E_LABELS, NULL, "R2Score wants predictions of 2 dimensions, (B, outputs), got %d", dt_type_of_value(p).rank));
+        dt_trace_fail(p.trace, dt_fail(DT_E_LABELS, NULL, "R2Score needs predictions of 2 dimensions, (B, outputs), got %d", dt_type_of_value(p).rank));
         return;
     }
     dt_value w = m->weight.trace ? dt_weights_like(m->weight, p) : one, weighted = dt_multiply(y, w);

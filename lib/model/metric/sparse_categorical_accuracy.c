@@ -23,7 +23,7 @@ static dt_value update(const dt_loss_call_args *c)
 
 const dt_metric_row dt_metric_sparse_categorical_accuracy = {
     .better = DT_BETTER_MORE,
-    .kind = { "SparseCategoricalAccuracy", "share of examples whose class is right, targets are class numbers", fields,
+    .kind = { "SparseCategoricalAccuracy", "share of examples with the right class, targets are class indices", fields,
               sizeof(struct accuracy), (const char *const[]){ "sparse_categorical_accuracy", NULL } },
     .sums = 1,
     .check = dt_check_sparse,

@@ -49,7 +49,7 @@ static dt_value sparse(const dt_loss_call_args *c)
 
 const dt_metric_row dt_metric_sparse_top_k_categorical_accuracy = {
     .better = DT_BETTER_MORE,
-    .kind = { "SparseTopKCategoricalAccuracy", "share of examples whose class is among the k best, targets are class numbers", fields,
+    .kind = { "SparseTopKCategoricalAccuracy", "share of examples whose class is among the k best, targets are class indices", fields,
               sizeof(struct top_k), (const char *const[]){ "sparse_top_k_categorical_accuracy", NULL } },
     .sums = 1, .check = dt_check_sparse, .update = sparse, .result = dt_mean_of_sum,
 };

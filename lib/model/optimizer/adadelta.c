@@ -45,7 +45,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_adadelta = {
-    .kind = { "Adadelta", "steps in the unit of the weights", fields, sizeof(struct adadelta), (const char *const[]){ "adadelta", NULL } },
+    .kind = { "Adadelta", "steps scaled by running means of past gradients and updates", fields, sizeof(struct adadelta), (const char *const[]){ "adadelta", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

@@ -23,7 +23,7 @@ static const dt_field fields[] = {
     DT_REAL(struct adafactor, epsilon_1, .preset = "1e-30", .help = "added to avoid division by 0"),
     DT_REAL(struct adafactor, epsilon_2, .preset = "0.001", .help = "lower bound of the weight norm that scales updates"),
     DT_REAL(struct adafactor, clip_threshold, .preset = "1", .help = "clipping threshold of an update"),
-    DT_FLAG(struct adafactor, relative_step, .preset = "true", .help = "the rate is at most 1 / sqrt(t); it is so in any case"),
+    DT_FLAG(struct adafactor, relative_step, .preset = "true", .help = "accepted for compatibility: the rate is always at most 1 / sqrt(t)"),
     DT_END
 };
 
@@ -99,7 +99,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_adafactor = {
-    .kind = { "Adafactor", "Adam in the memory of rows and columns", fields, sizeof(struct adafactor),
+    .kind = { "Adafactor", "Adam with factored second moments, which need little memory", fields, sizeof(struct adafactor),
               (const char *const[]){ "adafactor", NULL } },
     .rate = 0.001,
     .slots = slots,

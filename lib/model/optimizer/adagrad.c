@@ -35,7 +35,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_adagrad = {
-    .kind = { "Adagrad", "steps divided by the size of all gradients", fields, sizeof(struct adagrad), (const char *const[]){ "adagrad", NULL } },
+    .kind = { "Adagrad", "steps divided by the root of all squared gradients", fields, sizeof(struct adagrad), (const char *const[]){ "adagrad", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

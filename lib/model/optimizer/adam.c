@@ -49,7 +49,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_adam = {
-    .kind = { "Adam", "steps of the size of the rate, by running means of gradients and their squares", fields, sizeof(struct adam),
+    .kind = { "Adam", "steps scaled by running means of gradients and their squares", fields, sizeof(struct adam),
               (const char *const[]){ "adam", NULL } },
     .rate = 0.001,
     .slots = slots,
@@ -60,7 +60,7 @@ const dt_optimizer_row dt_optimizer_adam = {
 static const dt_field decaying_fields[] = { DT_OPTIMIZER_FIELDS_DECAYING(struct adam, "0.004"), ADAM_FIELDS, DT_END };
 
 const dt_optimizer_row dt_optimizer_adamw = {
-    .kind = { "AdamW", "Adam with weights that decay", decaying_fields, sizeof(struct adam), (const char *const[]){ "adamw", NULL } },
+    .kind = { "AdamW", "Adam with decoupled weight decay", decaying_fields, sizeof(struct adam), (const char *const[]){ "adamw", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

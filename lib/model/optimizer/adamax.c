@@ -41,7 +41,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_adamax = {
-    .kind = { "Adamax", "Adam by the largest gradient", fields, sizeof(struct adamax), (const char *const[]){ "adamax", NULL } },
+    .kind = { "Adamax", "Adam scaled by the largest gradient", fields, sizeof(struct adamax), (const char *const[]){ "adamax", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

@@ -53,7 +53,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_lamb = {
-    .kind = { "Lamb", "Adam's direction, steps in proportion to the weights", fields, sizeof(struct lamb),
+    .kind = { "Lamb", "Adam with steps in proportion to each weight's norm", fields, sizeof(struct lamb),
               (const char *const[]){ "lamb", "LAMB", NULL } },
     .rate = 0.001,
     .slots = slots,

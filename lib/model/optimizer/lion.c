@@ -41,7 +41,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_lion = {
-    .kind = { "Lion", "steps of one size, by the sign of a running mean", fields, sizeof(struct lion), (const char *const[]){ "lion", NULL } },
+    .kind = { "Lion", "steps of equal size, by the sign of a running mean", fields, sizeof(struct lion), (const char *const[]){ "lion", NULL } },
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

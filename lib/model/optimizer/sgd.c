@@ -43,7 +43,7 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_sgd = {
-    .kind = { "SGD", "gradient descent, with momentum on request", fields, sizeof(struct sgd), (const char *const[]){ "sgd", NULL } },
+    .kind = { "SGD", "gradient descent with optional momentum", fields, sizeof(struct sgd), (const char *const[]){ "sgd", NULL } },
     .rate = 0.01,
     .slots = slots,
     .apply = apply,

@@ -58,7 +58,7 @@ static dt_value cosine_at(const void *args, dt_value step)
 }
 
 const dt_rate dt_rate_cosine_decay = {
-    .kind = { "CosineDecay", "a straight line up, half a cosine down", cosine_fields, sizeof(struct cosine), NULL },
+    .kind = { "CosineDecay", "linear warm-up, then cosine decay", cosine_fields, sizeof(struct cosine), NULL },
     .at = cosine_at,
 };
 
@@ -104,6 +104,6 @@ static dt_value restarts_at(const void *args, dt_value step)
 }
 
 const dt_rate dt_rate_cosine_decay_restarts = {
-    .kind = { "CosineDecayRestarts", "half a cosine down, again and again", restart_fields, sizeof(struct restarts), NULL },
+    .kind = { "CosineDecayRestarts", "cosine decay with restarts", restart_fields, sizeof(struct restarts), NULL },
     .at = restarts_at,
 };

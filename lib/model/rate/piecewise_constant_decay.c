@@ -35,7 +35,7 @@ static dt_status *check(const void *args, const dt_place *where)
     dt_str boundaries = { 0 }, values = { 0 };
     print(&boundaries, &p->boundaries);
     print(&values, &p->values);
-    dt_status *s = dt_fail(DT_E_RANGE, where, "there must be 1 boundary less than values, and 1 at least, got %d boundaries %s and %d values %s",
+    dt_status *s = dt_fail(DT_E_RANGE, where, "expected at least 1 boundary, and 1 more value than boundaries, got %d boundaries %s and %d values %s",
                            p->boundaries.n, dt_str_text(&boundaries), p->values.n, dt_str_text(&values));
     dt_str_release(&boundaries);
     dt_str_release(&values);
@@ -61,7 +61,7 @@ static dt_value at(const void *args, dt_value step)
 }
 
 const dt_rate dt_rate_piecewise_constant_decay = {
-    .kind = { "PiecewiseConstantDecay", "one rate up to each boundary", fields, sizeof(struct piecewise), NULL },
+    .kind = { "PiecewiseConstantDecay", "a fixed rate between boundaries", fields, sizeof(struct piecewise), NULL },
     .check = check,
     .at = at,
 };

@@ -41,6 +41,6 @@ static dt_value at(const void *args, dt_value step)
 }
 
 const dt_rate dt_rate_polynomial_decay = {
-    .kind = { "PolynomialDecay", "a polynomial down to the last rate", fields, sizeof(struct polynomial), NULL },
+    .kind = { "PolynomialDecay", "polynomial decay to the final rate", fields, sizeof(struct polynomial), NULL },
     .at = at,
 };

@@ -26,6 +26,6 @@ static dt_value each(const void *args, dt_value x)
         .kind = { class_name, words, table, sizeof(struct norms), (const char *const[]){ __VA_ARGS__, NULL } }, .each = each,   \
     };
 
-NORMS(l1, "L1", "a share of the sum of absolute values", l1_fields, "l1")
-NORMS(l2, "L2", "a share of the sum of squares", l2_fields, "l2")
+NORMS(l1, "L1", "factor times the sum of absolute values", l1_fields, "l1")
+NORMS(l2, "L2", "factor times the sum of squares", l2_fields, "l2")
 NORMS(l1_l2, "L1L2", "both", both_fields, "l1_l2", "l1l2")
