@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back ends: who computes. A back end takes whole programs; nobody above asks which one it is.
+ * Back ends run whole programs. The rooms above do not need to know which one they use.
  *
  *   cpu   the executor on the cores of this machine
- *   sim   cpu's run, plus what the program would cost on a TPU slice: a memory ceiling and a virtual clock
+ *   sim   cpu's run, plus the cost of the program on a TPU slice: a memory limit and a virtual clock
  *
  * One file and one row in backend/backends.h each.
  */

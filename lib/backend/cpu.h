@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu back end's functions, for those that compute as it does. */
+/* The cpu back end's functions, for back ends that compute in the same way. */
 #ifndef DT_BACKEND_CPU_H
 #define DT_BACKEND_CPU_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim: a slice that is not there. The numbers are real, computed by cpu; the slice's memory is a ceiling that compiling respects,
- * its speed a virtual clock. So a job that would not fit fails here as it would there, before the first step.
+ * sim: a simulated slice. cpu computes the real numbers; the slice's memory is a limit that compiling respects, and a virtual clock
+ * stands in for its speed. A job that would not fit on the slice therefore fails here too, before the first step.
  */
 #include "backend/cpu.h"
 

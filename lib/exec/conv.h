@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by a library, planned once per shape: activations with their channels last, as they lie in memory. The library keeps kernels
+ * Convolutions by a library, planned once per shape, on activations stored with their channels last. The library keeps kernels
  * in a layout of its own: whoever runs a plan packs the kernel once and uses it many times.
  */
 #ifndef DT_EXEC_CONV_H

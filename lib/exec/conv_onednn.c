@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by oneDNN, single-threaded. Activations are described as they lie (channels last); the layout of the kernel is the library's
- * choice, so there is a reorder beside the convolution: from the plain kernel into that layout, or back for a kernel's gradient.
- * Working memory is the caller's: that of the library belongs to the thread which made a primitive.
+ * Convolutions by oneDNN, single-threaded. Activations keep their layout (channels last); the library chooses the layout of the kernel,
+ * so each convolution has a reorder: from the plain kernel into that layout, or back for a kernel's gradient.
+ * The caller provides the scratch memory, since the library's own belongs to the thread that created the primitive.
  *
- * What only its reference code would do is refused.
+ * Convolutions for which oneDNN has only its slow reference code are refused.
  */
 #include <stdlib.h>
 #include <string.h>

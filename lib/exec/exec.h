@@ -3,8 +3,8 @@
  * The executor: runs a program on the cores of this machine.
  *
  * Compiling turns each group of the program into a list of prepared steps (fused element-wise groups, kernels, and the op's own eval
- * where there is no kernel), gives every value that outlives a step a place in one arena, whose size is known before the first step,
- * and deals the groups' pieces out to the lanes. Running walks the segments; between two of them all lanes join.
+ * where there is no kernel), assigns every value that outlives a step an offset in one arena, whose size is known before the first
+ * step, and distributes the groups' pieces over the lanes. Running walks the segments; all lanes join after each one.
  */
 #ifndef DT_EXEC_EXEC_H
 #define DT_EXEC_EXEC_H

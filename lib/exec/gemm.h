@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products by libraries: OpenBLAS, which is always there, and oneDNN where it is installed, 1.2 to 1.8 times faster on
- * small products. Both are loaded when they are first wanted. A product is planned once, when compiling, and run many times.
- * Libraries run single-threaded inside: the threads are ours.
+ * Matrix products by libraries: OpenBLAS, which is required, and oneDNN where it is installed, which is 1.2 to 1.8 times faster on
+ * small products. Both are loaded on first use. A product is planned once, when compiling, and run many times.
+ * Each call of a library is single-threaded: the lanes are the only threads.
  */
 #ifndef DT_EXEC_GEMM_H
 #define DT_EXEC_GEMM_H

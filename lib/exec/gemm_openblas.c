@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenBLAS: the base. A plan is the description; kernels are chosen by the library at each call.
+ * OpenBLAS, the default library. A plan only describes the product; the library chooses its kernel at each call.
  *
- * It is loaded when products are to be made and not before: loading takes as long as all else that `dtrain --version` does, and starts
- * a thread for each core unless the environment says otherwise at that moment.
+ * It is loaded only when a product is needed: loading takes as long as everything else in `dtrain --version`, and starts a thread per
+ * core unless the environment forbids it at that moment.
  */
 #include <cblas.h>
 #include <dlfcn.h>

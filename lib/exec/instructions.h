@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets that our own loops are compiled for, and what the libraries call them. The best that the processor has is taken at
- * start-up; what base/isa.h says of DTRAIN_INSTRUCTIONS goes for loops and libraries alike, whatever is there.
+ * The instruction sets that our own loops are compiled for, and their names in the libraries. The best one that the processor supports
+ * is chosen at start-up; DTRAIN_INSTRUCTIONS (base/isa.h) overrides it for loops and libraries alike.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planned matrix products. The library is the engine's; where it was chosen by itself (`auto`) and refuses one, OpenBLAS makes that one: a
- * product of sizes that oneDNN does not take is no reason to stop. Which library it is depends on sizes alone, so the bits do too.
+ * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`) and oneDNN rejects a product,
+ * OpenBLAS computes that one. The choice depends on sizes alone, and so do the bits.
  */
 #include "exec/exec_impl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as a recording has it: each step of the executable is a mark, made before the first run that is recorded, with the names, shape and layer of the
- * nodes that it computes; a span is one piece of it on one lane. Between segments lanes wait for each other, and say so.
+ * Records runs for a trace. Each step of the executable is a mark, created before the first recorded run, with the names, shape and layer
+ * of the nodes that it computes; a span is one piece of it on one lane. Waiting between segments is recorded, too.
  *
  *     main      | train  [ dot_general ][ multiply, add ][ wait ][ dot_general ][ wait ] |
  *     worker 1          [ dot_general ][ dot_general     ]      [ dot_general      ]

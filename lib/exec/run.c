@@ -2,8 +2,8 @@
 /*
  * Compiling and running executables.
  *
- * A run is one visit of all lanes: segment by segment they take tasks, first those dealt to them when compiling (so that a slice of
- * the weights stays in one core's cache from step to step), then whatever is left, and join. Which lane runs a task does
+ * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when compiling (so that a slice of the
+ * weights stays in one core's cache from step to step), then any that are left; then all lanes join. Which lane runs a task does
  * not change its bits.
  */
 #include <stdlib.h>

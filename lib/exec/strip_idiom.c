@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idioms: runs of instructions that optimizers are made of, done in one pass over memory. Alone, each instruction of a strip program
+ * Idioms: common instruction sequences of optimizers, executed in one pass over memory. Alone, each instruction of a strip program
  * loads two strips and stores one; Adam's thirteen become one loop that loads four and stores three. An idiom does the same operations
  * in the same order as the instructions that it stands for, so no bit changes.
  *
- * An idiom is found from its last line backwards: an instruction fits a line if it is the same op and its inputs fit the line's. What
- * moves is only time: all is done where the last instruction stood. So results may be read by others only after that, and nobody may
- * overwrite in between what the idiom reads.
+ * An idiom is matched from its last line backwards: an instruction matches a line if it is the same op and its inputs match the line's.
+ * All of it then executes at the position of the last instruction. So other instructions may read its results only after that, and
+ * must not overwrite in between what the idiom reads.
  */
 #include <string.h>
 

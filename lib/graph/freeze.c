@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a trace: it becomes a graph. What nothing needs is dropped, the rest stands in the order of order.c, side by side.
+ * Turns a finished trace into a graph: drops unused nodes and stores the others in one array, in the order of order.c.
  */
 #include "graph/trace.h"
 

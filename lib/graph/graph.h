@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to earlier nodes and has one
- * result; nodes stand in an order in which every input comes before its use. A graph is never changed: a pass reads one and
+ * result; nodes are ordered so that every input comes before its use. A graph is never changed: a pass reads one and
  * emits another (dt_trace is the builder of both traces and passes).
  *
  * Sizes: dimension 0 of every fed value is B, the number of rows of the batch at hand, unknown until the program runs. All other
  * sizes are numbers. A size >= 0 is a number, -k stands for k * B.
  *
- * What varies between kinds of nodes stands in op rows (one file per op in the room op), so that passes loop over nodes and
+ * Everything specific to a kind of node is in its op row (one file per op in the room op), so that passes loop over nodes and
  * never switch on names.
  */
 #ifndef DT_GRAPH_GRAPH_H

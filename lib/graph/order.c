@@ -3,11 +3,11 @@
  * The order of a graph's nodes. It depends on the structure alone: C leaves open which of f(x) and g(x) runs first in
  * dt_add(f(x), g(x)), so numbers given while tracing differ between compilers; texts, sums and bits must not.
  *
- * Nodes are taken depth first from the roots, inputs from left to right. Two wishes bend that order:
+ * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that order:
  *
  *     an update comes after the readers of the old value      so that it can be made in place
- *     updates are wanted from the last variable to the first   a backward pass meets its layers in that order, and a gradient
- *                                                              is forgotten as soon as its layer's weights have used it
+ *     updates run from the last variable to the first          a backward pass meets its layers in that order, and a gradient
+ *                                                              is freed as soon as its layer's weights have used it
  *
  *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so the update of V
  *      \----> dh = dz V'  ---> ...               waits for dh as if it were an input

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: what outlives a step. Their memory is theirs from the start, so that running out of it is found when a model is made. */
+/* Variables: values that outlive a step. Their memory is allocated up front, so that a lack of it is reported when a model is built. */
 #include "graph/graph.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations at work: by name in `activation:` fields, and as a traced call with arguments. Their formulas stand in files of
+ * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their formulas stand in files of
  * lib/model/activation, by family.
  *
  * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to their second input, so that the order of

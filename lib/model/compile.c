@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading `compile`: its keys, and what layers compute in. What it says of outputs, and the metrics, are files of their own. */
+/* Reads `compile`: its keys and the precision. Settings per output and metrics have their own files. */
 #include <string.h>
 
 #include "model/compile.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading `compile`, from the inside: compile.c has its keys, compile_outputs.c what it says of each output, compile_metrics.c the metrics. */
+/* The inside of reading `compile`: its keys (compile.c), settings per output (compile_outputs.c), metrics (compile_metrics.c). */
 #ifndef DT_MODEL_COMPILE_H
 #define DT_MODEL_COMPILE_H
 

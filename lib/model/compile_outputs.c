@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `compile` says of each output: its loss, what that counts, the data elements that hold its targets and weights. A model of one output has one of each; of
- * several they are mappings by output, or lists in the outputs' order, and one loss alone is that of all of them. null is no loss.
+ * The settings of `compile` for each output: its loss, the loss's weight, and the data elements that hold its targets and sample weights. A
+ * model of one output has one of each. For several outputs they are mappings by output, or lists in the outputs' order; a single loss
+ * applies to all outputs, and null means no loss.
  *
  *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
  *     loss_weights: {age: 0.1}

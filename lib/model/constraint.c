@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constraints: what a weight becomes after each update, so that it stays where it may be. As in Keras, they come last, after a mean of weights has
- * taken a weight's place, and weights that nothing trains are left alone, first values too.
+ * Constraints: applied to a weight after each update to keep it within limits. As in Keras they come last, after a moving average has
+ * overwritten the weights; initial values and weights that are not trained are left alone.
  */
 #include <stdlib.h>
 #include <string.h>

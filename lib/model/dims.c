@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which dimensions a key `axis` names: of a layer's input or of a weight. */
+/* Resolves a key `axis` to dimensions of a layer's input or of a weight. */
 #include "model/layer.h"
 
 static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keras' layers that a job has elsewhere: preprocessing is `map` of the data set there, what wraps a layer is a key of it, or nothing. */
+/*
+ * Hints for Keras layers that are not layers in a job: preprocessing is part of the data set's `map`, and wrappers are keys of a layer or not
+ * needed.
+ */
 #include <string.h>
 
 #include "model/read.h"

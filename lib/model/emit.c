@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model at work: emitting its forward pass, a loss over it, and gradients. All of it is graph; nothing runs here. */
+/* Emits a model's forward pass, its loss and gradients as graph. Nothing runs here. */
 #include "model/model.h"
 
 /* ---- forward ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in and out: fragments of job files, and names as Keras makes them of classes. */
+/* Reads fragments of job files, and derives names from class names as Keras does. */
 #include <ctype.h>
 #include <string.h>
 

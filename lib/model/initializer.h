@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of this room share: reading fragments and arguments. Initialisers: what weights begin as. */
+/* What rows of this room share: reading fragments and arguments. Initialisers: the initial values of weights. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What layers take from. A layer of a functional model names its inputs, layers above it, so that no circle can arise. Without names it takes from
- * the layer before it, which is all there is in a sequential model.
+ * The inputs of layers. A layer of a functional model names its inputs, which must be earlier layers, so that no cycle can arise. Without
+ * names it uses the layer before it, as all layers of a sequential model do.
  *
  *     - Conv2D: {name: a, filters: 16, kernel_size: 3, padding: same}      from the layer before
  *     - Add:    {name: sum, inputs: [image, a]}                            from two

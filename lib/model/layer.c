@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layers share while shapes are checked: adding weights, and refusing inputs. */
+/* Helpers for layers that check shapes: adding weights and rejecting inputs. */
 #include <assert.h>
 #include <string.h>
 

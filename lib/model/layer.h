@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers: what they are told and answer when shapes are checked and when graph is emitted; activations; regularisers and constraints of their weights. */
+/* Layers: the interface for checking shapes and emitting graph; activations; regularisers and constraints of their weights. */
 #ifndef DT_MODEL_LAYER_H
 #define DT_MODEL_LAYER_H
 

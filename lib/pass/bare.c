@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bare: a graph without its annotations. How a replica's values lie on its logical devices is for whoever computes with several of them; one
- * memory space computes a replica as one, and reads through the notes at no cost.
+ * Bare: removes the annotations of a graph. They say how a replica's values are laid out over its logical devices. A single memory space
+ * computes a replica as a whole and does not need them.
  */
 #include "pass/pass.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rematerialisation: what the forward pass of a unit (a few layers) makes for its backward pass is not kept but made again from the unit's inputs, when the gradient
- * of its output has come:
+ * Rematerialisation: the values that the forward pass of a unit (a few layers) computes for its backward pass are not kept. They are
+ * recomputed from the unit's inputs when the gradient of its output is known:
  *
  *     forward    x ──▶ a ──▶ b ──▶ y                    a, b die with the forward pass, x stays
  *     backward   x' = barrier(x, dy);  x' ──▶ a' ──▶ b'       then dy, a', b' ──▶ dx, dW
  *
- * Forward is what results need, backward all else (gradients, updates). What leaves a unit stays, since the unit behind begins with it; what
- * comes out of a collective does, too, and what depends on no example (numbers, masks, weights). The barrier makes another name of x, so that a' is not found to be a, and
- * keeps whoever orders the program from making it early. The unit's forward pass begins behind a barrier of its own: where memory is planned by segments, one unit's
- * values lie where another's have been.
+ * Nodes that results need are forward, all others (gradients, updates) are backward. A unit's outputs are kept, since the next unit starts
+ * from them; so are results of collectives and values that do not depend on examples (constants, masks, weights). The barrier gives x a new
+ * name, so that value numbering does not merge a' with a, and keeps a' from being scheduled early. The unit's forward pass has a barrier
+ * too: where memory is planned by segments, units can then reuse each other's memory.
  *
- * A unit whose gradient has no rows stays as it is. What is made again is the same operations on the same numbers: the same bits.
+ * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on the same numbers: the same bits.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewriting: a graph made anew, node by node, in its order; a pass says only what becomes of a node. */
+/* Rewriting: copies a graph node by node, in order; a pass only supplies the replacement of a node. */
 #include <stdlib.h>
 
 #include "pass/pass.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simplify: what gradient rules and fold leave behind. One walk over the nodes that something needs; each is tried against a table
- * of rewrites, the first that fits gives its replacement, which is tried in turn. Value numbering in dt_emit does the rest (common subexpressions).
+ * Simplify: removes redundant nodes left by gradient rules and fold. One walk over the nodes in use tries each against a table of
+ * rewrites; the first match gives its replacement, which is tried in turn. Value numbering in dt_emit does the rest (common subexpressions).
  *
  * Bits of results do not change: only constants are computed here, by the ops' own eval, and only operations that are exactly neutral
- * go (x * 1, x - 0, reshape to the same shape). x + 0 stays: it makes 0 of -0.
+ * are removed (x * 1, x - 0, reshape to the same shape). x + 0 stays: it turns -0 into 0.
  */
 #include <math.h>
 #include <stdlib.h>

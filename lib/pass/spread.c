@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Varying and uniform: where replicas differ. What is fed to them, their number, and whatever depends on these varies; weights,
- * constants and what all_reduce returns do not. The analysis says what fold stores once, and finds the one error that tf.distribute
- * users know: a variable that is one for all replicas, assigned a value that is not.
+ * Finds the values that differ between replicas (varying) and those that do not (uniform). What is fed to them, their number, and whatever depends
+ * on these varies; weights, constants and what all_reduce returns do not. The analysis says what fold stores once, and finds the one error that
+ * tf.distribute users know: a variable that is one for all replicas, assigned a value that is not.
  */
 #include "pass/pass.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timelines: see timeline.h. A list schedule: again and again, of all runs whose needs are met, the one that can start first is placed. The two orders
- * are further needs, and who goes first where two could start at once.
+ * Timelines: see timeline.h. A list schedule: of all runs whose dependencies are met, the one that can start first is placed next. The two orders
+ * add dependencies, and decide which of two runs goes first when both could start at once.
  */
 #include "pass/timeline.h"
 

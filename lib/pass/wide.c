@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wide: float16 and bfloat16 as this machine computes them. A value of few digits lies in memory as the float32 that it is, and what made it is
- * the op on float32 with its result rounded:
+ * Wide: computes float16 and bfloat16 in float32 on this machine. A value of low precision is stored as float32, and the op that makes it
+ * becomes the op on float32 with its result rounded:
  *
  *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
- * which is what the interpreter says such an op is. So sums are float32's, every kernel there is serves, and roundings join the fused steps
- * around them. Ops that only move elements need none; nor do partial sums over segments, whose tree is rounded instead. Arguments, variables
+ * which is how the interpreter defines such an op. So sums are float32, every kernel can be used, and roundings join the fused steps
+ * around them. Ops that only move elements need no rounding; nor do partial sums over segments, whose tree is rounded instead. Arguments, variables
  * and results keep their dtypes: they are converted where they come in and where they leave.
  *
- * Only what runs here is made so. What a chip does is priced without it, in the dtypes that the graph has.
+ * Only programs that run here use this pass. The cost on a chip is estimated without it, in the dtypes of the graph.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PJRT C API, as far as it is used here: layouts of a plug-in's table and of what its functions take. They are facts of the published interface
- * (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.112), written down anew; nothing of that header is copied.
+ * The part of the PJRT C API that is used here: the layouts of a plug-in's table and of its functions' arguments. They are facts of the
+ * published interface (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.112), written independently; nothing of that header is copied.
  *
- * GetPjrtApi gives a table: its size, a list of extensions, a version, then pointers to functions in a fixed order. A function takes one struct and
- * gives an error or NULL. Every struct begins with its size, as its user knows it, and a list of extensions; later versions only add members. A
+ * GetPjrtApi returns a table: its size, a list of extensions, a version, then pointers to functions in a fixed order. A function takes one struct and
+ * returns an error or NULL. Every struct begins with its size, as its user knows it, and a list of extensions; later versions only add members. A
  * function is there only if the table is long enough and its pointer is set.
  */
 #ifndef DT_PJRT_API_H

@@ -2,8 +2,9 @@
 /*
  * Driving a plug-in: see pjrt.h, and api.h for its table.
  *
- * libtpu asks a metadata server where it is and takes a lock on the machine's TPU unless its environment tells it otherwise; nothing here needs either.
- * What the user has set stays. (The type of accelerator is that of this machine's TPU, which it has not; the slice to compile for is named later.)
+ * By default libtpu queries a metadata server and locks the machine's TPU. Neither is needed here, so its environment variables turn both off
+ * unless the user has set them. (The accelerator type describes a TPU of this machine, of which there is none; the slice to compile for is
+ * named later.)
  */
 #include "pjrt/pjrt.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compilers that users have: plug-ins behind the PJRT C API, opened at run time. A program is compiled for a slice that is not there, and asked what it
- * needs. Nothing is linked or shipped, nothing is ever run.
+ * Uses a compiler that the user has installed: a plug-in with the PJRT C API, opened at run time. A program is compiled for a slice that need
+ * not exist, to find out how much memory it needs. Nothing is linked or shipped, and the program is never run.
  */
 #ifndef DT_PJRT_PJRT_H
 #define DT_PJRT_PJRT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composites taken apart: a rewriter that asks each op's row. */
+/* Decomposes composite ops: a rewriter that uses each op's row. */
 #include "op/partition.h"
 #include "stablehlo/stablehlo.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs as StableHLO text, which XLA's compilers take. Two kinds:
+ * Programs as StableHLO text, the input of XLA's compilers. There are two kinds:
  *
  *   a graph of one replica    B is a number; replicas are XLA's
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of XLA's replicas, in the mesh's order,

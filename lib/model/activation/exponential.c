@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that fall off exponentially below 0: elu, selu, celu; and exp itself. */
+/* Activations that are exponential below 0: elu, selu, celu; and exp itself. */
 #include "model/model.h"
 
 static dt_value exponential(const void *args, dt_value x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations of straight pieces around 0: linear, relu and its kin. Keras' general relu is
+ * Piecewise linear activations: linear, relu and its variants. Keras' general relu is
  *
  *     max_value                       where x >= max_value
  *     x                               where threshold < x < max_value

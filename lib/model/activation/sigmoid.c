@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that saturate on both sides: sigmoid and tanh, and their forms of straight pieces. */
+/* Activations that saturate on both sides: sigmoid and tanh, and their piecewise linear forms. */
 #include "model/model.h"
 
 static dt_value sigmoid(const void *args, dt_value x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations over one axis: softmax, its logarithm, sparsemax. Another axis than the last is swapped with it. */
+/* Activations over one axis: softmax, its logarithm, sparsemax. Any other axis is swapped with the last one. */
 #include "model/model.h"
 
 struct over_axis {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations that bend smoothly from 0 to x: softplus and its kin. */
+/* Activations that bend smoothly from 0 to x: softplus and its variants. */
 #include "model/model.h"
 
 /* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope at 0 is the true one, 1/2. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NonNeg: what is below 0 becomes 0. */
+/* NonNeg: negative elements become 0. */
 #include "model/model.h"
 
 static const dt_field fields[] = { DT_END };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BatchNormalization: each channel to mean 0 and deviation 1 over the batch and all places, then times gamma, plus beta.
+ * BatchNormalization: normalizes each channel to mean 0 and deviation 1 over the batch and all positions, then scales by gamma and adds beta.
  * S. Ioffe, C. Szegedy, Batch Normalization (2015).
  *
  *     training     mean and (population) variance of the batch at hand: of a replica's own examples, or with `synchronized` of all

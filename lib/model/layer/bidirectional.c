@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bidirectional: a recurrent layer twice, once from the first step to the last and once the other way, each with weights of its own, and the
- * outputs of both merged. Of sequences, what the backward one says of a step is laid beside what the forward one says of it.
+ * outputs of both merged. For sequences, the backward outputs are reversed again, so that both outputs of a step are merged.
  *
  *     Bidirectional: {layer: {LSTM: {units: 8}}}        (B, T, D) to (B, 16)
  *

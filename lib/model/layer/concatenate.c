@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Concatenate: layers one after the other along an axis, in which alone their sizes may differ. */
+/* Concatenate: joins layers along an axis, the only one in which their sizes may differ. */
 #include "model/model.h"
 
 struct concatenate {

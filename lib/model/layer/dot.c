@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dot: products of two layers, example by example, summed over an axis of each; with `normalize` each is first divided by its length along that
+ * Dot: the dot product of two layers, example by example, over an axis of each; with `normalize` each is first divided by its length along that
  * axis, which makes cosine similarities.
  *
  *     (B, T, D) and (B, S, D), axes 2      (B, T, S)

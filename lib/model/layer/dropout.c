@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout while training, the input itself otherwise. A share `rate` of the elements becomes 0, the others are divided by 1 - rate.
+ * Dropout: only during training. A fraction `rate` of the elements becomes 0, the others are divided by 1 - rate.
  * N. Srivastava et al., Dropout (2014). The spatial forms drop whole channels, the same at every place.
  */
 #include "model/layer/noise.h"

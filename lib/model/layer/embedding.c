@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Embedding: row numbers become the rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are cut to integers; negative
+/* Embedding: looks up rows of a table: (B, ...) of integers to (B, ..., output_dim). Floats are truncated to integers; negative
  * numbers count from the last row, as in the original. */
 #include "model/model.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normal noise while training, the input itself otherwise: added (GaussianNoise), or as a factor around 1 with the deviation that Dropout of
+/* Normal noise, only during training: added (GaussianNoise), or as a factor around 1 with the deviation that Dropout of
  * the same rate has (GaussianDropout). */
 #include "model/layer/noise.h"
 

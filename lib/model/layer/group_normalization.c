@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GroupNormalization: the channels of an example in groups, each group to mean 0 and deviation 1 over its channels and all places:
+ * GroupNormalization: splits the channels of an example into groups and normalizes each to mean 0 and deviation 1 over its channels and all positions:
  *
  *     (B, h, w, c)  ->  (B, h, w, groups, c / groups)  ->  standardised over all but B and groups  ->  (B, h, w, c), times gamma, plus beta
  *

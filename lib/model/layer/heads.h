@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What layers of attention share. Every step of a sequence takes from the steps what their keys say fits its query, head by head:
+ * What attention layers share. For each head, every step of a sequence averages the values of all steps, weighted by how well their keys match its
+ * query:
  *
  *     query   (B, T, N, key_dim)     x times (D, N, key_dim)
  *     key     (B, S, K, key_dim)     x times (D, K, key_dim)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: names what comes in and says its shape. What is fed is converted to its dtype, as Keras does with uint8 images. */
+/* Input: names an input of the model and gives its shape. Values are converted to its dtype, as Keras does with uint8 images. */
 #include <string.h>
 
 #include "model/model.h"

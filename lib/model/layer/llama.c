@@ -2,11 +2,11 @@
 /*
  * LlamaTransformerDecoder: KerasHub's block of a Llama, and its LlamaAttention.
  *
- *     x = x + drop(attend(norm(x)))                          queries and keys are turned by where they stand; heads share keys in groups
+ *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of heads share keys
  *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
  *
  * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, which else is D / num_query_heads, and `gated: false`, which
- * leaves the gate out: narrow(f(norm(x) widen)), as in decoders before it. KerasHub 0.32 takes rope_position_scaling_factor and leaves it aside; here
+ * leaves the gate out: narrow(f(norm(x) widen)), as in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and ignores it; here
  * it is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023); N. Shazeer, GLU Variants
  * (2020).
  */

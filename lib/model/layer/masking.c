@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masking: steps of a sequence all of whose values are `mask_value` do not count: layers behind leave them out, and their values are 0.
+ * Masking: masks the steps of a sequence whose values all equal `mask_value`. Later layers skip them, and their values become 0.
  *
  *     - Masking: {mask_value: -1}        (B, T, D)
  */

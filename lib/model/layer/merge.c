@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging layers: several layers become one, element by element. Sizes of 1 stretch; a layer of fewer dimensions gets sizes of 1 behind the
+ * Merging layers combine several inputs element by element. Sizes of 1 are broadcast; an input of fewer dimensions gets sizes of 1 after the
  * batch, as in Keras:
  *
  *     Add: {inputs: [a, b]}             (B, 32, 32, 16) and (B, 32, 32, 16)
  *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
  *
- * Where all have masks, what they become counts where one of them does. Products, maxima and minima are then of those that count.
+ * Where all inputs have masks, the output is unmasked where at least one of them is. Products, maxima and minima then skip masked inputs.
  */
 #include "model/model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers in layers. A layer that draws has a counter among its weights, NAME/seed_generator/step, which every draw moves on; what is
- * drawn is a function of (seed, layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
+ * Random numbers in layers. A layer that uses random numbers has a counter among its weights, NAME/seed_generator/step, which advances with every
+ * use; the numbers are a function of (seed, layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
  */
 #ifndef DT_MODEL_LAYER_NOISE_H
 #define DT_MODEL_LAYER_NOISE_H

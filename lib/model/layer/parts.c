@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers made of layers: see parts.h. */
+/* Layers built from other layers: see parts.h. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Permute: the dimensions of each example in another order; they are counted from 1, since the batch is dimension 0 and stays. */
+/* Permute: reorders the dimensions of each example. They are counted from 1, since dimension 0 is the batch and stays first. */
 #include "model/model.h"
 
 struct permute {

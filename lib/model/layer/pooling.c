@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MaxPooling and AveragePooling over one to three dimensions: the largest value, or the mean, under a window, which by default goes on by
- * its own size. With padding "same" padding counts for nothing: it is no maximum, and a mean is over the cells inside the input.
+ * MaxPooling and AveragePooling over one to three dimensions: the maximum or mean of each window. By default the stride is the
+ * window's size. Padding "same" adds no values: it never is the maximum, and a mean is over the elements inside the input.
  */
 #include "model/layer/spatial.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PositionEmbedding: a learned vector for each place of a sequence, whatever stands there: (B, T, D) of any values to (B, T, D).
- * TokenAndPositionEmbedding: words by their numbers, plus that: (B, T) of integers to (B, T, D). Both are KerasHub's.
+ * PositionEmbedding: a learned vector for each position of a sequence, whatever its values: (B, T, D) to (B, T, D).
+ * TokenAndPositionEmbedding: a token embedding plus a position embedding: (B, T) of token ids to (B, T, D). Both are KerasHub's.
  */
 #include "model/layer/parts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RepeatVector: (B, features) becomes (B, n, features), n times the same. */
+/* RepeatVector: (B, features) becomes (B, n, features), n copies of each vector. */
 #include "model/model.h"
 
 struct repeat_vector {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reshape: the elements of each example in row-major order, under other sizes; one of them may be -1, whatever is left. */
+/* Reshape: gives each example another shape, in row-major order. One size may be -1: it is computed from the others. */
 #include "model/model.h"
 
 struct reshape {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RotaryEmbedding: where a step stands turns its features: (B, T, ..., H) to the same. Feature i and feature i + H / 2 are a point of a plane,
- * which step t turns by the angle
+ * RotaryEmbedding: rotates the features of a step by its position: (B, T, ..., H) to the same. Feature i and feature i + H / 2 are a point of a
+ * plane, which step t rotates by the angle
  *
  *     t * max_wavelength^(-2 i / H) / scaling_factor
  *

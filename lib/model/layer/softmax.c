@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax over one axis or several. A cross-entropy after one over the last axis is computed from its input: see dt_logits_of. Other axes
- * are moved behind the others, and joined, for the time being.
+ * Softmax over one axis or several. A cross-entropy after one over the last axis is computed from its input: see dt_logits_of. Other axes are
+ * moved to the end and joined for the computation.
  */
 #include "model/layer/axes.h"
 

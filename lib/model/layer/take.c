@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Take: one element along an axis, which goes: (B, T, D) to (B, D) of the first step, say. Keras' operation `take`, with one index. */
+/* Take: selects one element along an axis and removes the axis: (B, T, D) to (B, D) for one step. Keras' operation `take` with one index. */
 #include "model/model.h"
 
 struct take {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UnitNormalization: each example divided by its length (L2) over `axis`; one of length below 1e-12 by that. */
+/* UnitNormalization: divides each example by its L2 norm over `axis`, or by 1e-12 if the norm is smaller. */
 #include "model/layer/axes.h"
 
 #include "op/shapes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UpSampling1D, UpSampling2D, UpSampling3D: every spatial dimension `size` times as large.
+ * UpSampling1D, UpSampling2D, UpSampling3D: enlarge every spatial dimension by the factor `size`.
  *
  *     nearest    every element is repeated
  *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size - 1/2 of the input, and is the mean of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZeroPadding and Cropping over one to three dimensions: rows of zeros around the spatial dimensions, or as many cut off. Both are one op,
+ * ZeroPadding and Cropping over one to three dimensions: add zeros around the spatial dimensions, or remove elements. Both are one op,
  * pad, with positive or negative ends.
  *
  * How much is written in three ways: 1 (everywhere), [1, 2] (each dimension, both ends; in 1D the two ends), [[1, 2], [3, 4]] (each

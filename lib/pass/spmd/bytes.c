@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one device holds while it runs a program: variables for good, other values from where they are made to where they are last read. */
+/* The memory of one device while it runs a program: variables throughout, other values from their definition to their last use. */
 #include "pass/spmd/spmd_impl.h"
 
 /* On one device: what another one alone has takes no room there. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without the SPMD mode every op has a place: one logical device, or all (op/where.h says which). Annotations stand in the graph where values are moved, in the
- * gradient too, so one walk forwards finds most places. What needs no argument goes, walking back, to its earliest reader: weights to
- * their layer, an optimizer's slots to the weights they belong to.
+ * Without the SPMD mode every op is placed on one logical device, or on all (op/where.h says which). The graph is annotated where values
+ * move, in the gradient too, so one forward walk finds most placements. Nodes without arguments are placed, in a backward walk, with
+ * their earliest reader: weights with their layer, an optimizer's slots with their weights.
  *
- * A place is part of the layout: values on one device are cut by nothing but time.
+ * The placement is part of the layout: values on one device are split only over time (micro-batches).
  */
 #include "op/where.h"
 #include "pass/spmd/spmd_impl.h"
