@@ -119,7 +119,7 @@ static dt_status *check_shape(const char *path, const dt_type *t)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", path);
     for (int i = 1; i < t->rank; i++)
         if (t->dim[i] == 0)
-            return fail_shape(DT_E_DATA_FILE, path, t, "has rows of no values");
+            return fail_shape(DT_E_DATA_FILE, path, t, "has empty rows");
     return NULL;
 }
 

@@ -108,7 +108,7 @@ static dt_status *check_texts(const dt_conversion *q, const dt_output_format *f)
     const int n = dt_dataset_elements(q->data, &element);
     for (int e = 0; e < n; e++)
         if (!f->record && element[e].stored && element[e].stored->text)
-            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is text, which %s has not; .csv and .tfrecord have, and --mapped writes the numbers that the model gets",
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is text, which %s cannot hold; write .csv or .tfrecord, or use --mapped to write the numbers that the model gets",
                            element[e].name, f->suffix);
     return NULL;
 }
@@ -127,11 +127,11 @@ dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
     while (i < n && !ends_with(q->output, formats[i].suffix))
         i++;
     if (i == n)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' does not say a format: names end in .npy, .npz, .idx, -ubyte, .csv or .tfrecord", q->output);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "no output format for '%s': the name must end in .npy, .npz, .idx, -ubyte, .csv or .tfrecord", q->output);
     if (q->shards > 1 && !formats[i].record)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is one file: only .csv and .tfrecord are written as several", q->output);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' must be one file; only .csv and .tfrecord can be split into several", q->output);
     if (q->shards < 1 || q->shards > MOST_SHARDS)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "%lld files: 1 to %d are written", (long long)q->shards, MOST_SHARDS);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "cannot write %lld files: choose from 1 to %d", (long long)q->shards, MOST_SHARDS);
     DT_TRY(check_texts(q, &formats[i]));
     DT_TRY(check_records(q, &formats[i]));
     return (formats[i].array ? dt_convert_arrays : dt_convert_records)(q, &formats[i], files);

@@ -186,7 +186,7 @@ static dt_status *write_files(const dt_conversion *q, const dt_array_writer *w, 
     dt_str path = {0};
     dt_status *s = NULL;
     if (n > 1 && !strstr(q->output, PLACE))
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is one array, and there are %d elements: put %s into its name, or write .npz", q->output, n, PLACE);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' holds one array, but the data has %d elements: put %s in the name, or write .npz", q->output, n, PLACE);
     for (int e = 0; e < n && !s; e++) {
         file_name(q->output, element[e].name, &path);
         s = write_file(q, w, &element[e], e, dt_str_text(&path));

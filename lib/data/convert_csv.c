@@ -94,8 +94,8 @@ static dt_status *check(const dt_element *element, int n)
         for (int k = 0; element[e].stored && k < e; k++) {
             const char *shared = fill_alike(element[k].stored, element[e].stored) ? NULL : shared_column(element[k].stored, element[e].stored);
             if (shared)
-                return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "column '%s' is of '%s' and of '%s', whose default_value is another: CSV has one field for "
-                               "both; .tfrecord and .npz have both", shared, element[k].name, element[e].name);
+                return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "column '%s' is used by '%s' and '%s' with different default values: CSV has one field for "
+                               "both; write .tfrecord or .npz instead", shared, element[k].name, element[e].name);
         }
     return NULL;
 }

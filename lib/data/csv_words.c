@@ -71,7 +71,7 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_ele
 static dt_status *check_text(const struct words *w, const dt_csv_element *e)
 {
     if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
-        return wrong(e, "is a string: it has one 'column', and neither 'shape', 'vocabulary' nor 'default_value'");
+        return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and 'default_value'");
     return NULL;
 }
 
@@ -194,9 +194,9 @@ static dt_status *put_default(const cell *c, void *out)
     const dt_dtype d = c->element->type.dtype;
     const double x = c->element->default_value;
     if (!c->element->has_default)
-        return bad(c, "is no value: the field is empty, and the element has no default_value", "");
+        return bad(c, "is empty, and the element has no default_value", "");
     if (dt_dtype_is_float(d) ? !store_real(d, x, out) : fabs(x) > 0x1p62 || x != floor(x) || !store_integer(d, (int64_t)x, out))
-        return bad(c, "takes default_value, which is no ", dt_dtype_name(d));
+        return bad(c, "is empty, and default_value does not fit ", dt_dtype_name(d));
     return NULL;
 }
 
@@ -210,7 +210,7 @@ static dt_status *put_number(const cell *c, const char *number, void *out)
     if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
         if (errno == ERANGE)
             return bad(c, "is out of range", "");
-        return bad(c, real ? "is not a number" : "is no ", real ? "" : dt_dtype_name(d));
+        return bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d));
     }
     return (real ? store_real(d, x, out) : store_integer(d, n, out)) ? NULL : bad(c, "is out of range of ", dt_dtype_name(d));
 }
@@ -220,7 +220,7 @@ static dt_status *put_word(const cell *c, void *out)
     const dt_texts *v = &c->element->vocabulary;
     for (int i = 0; i < v->n; i++)
         if (strcmp(v->v[i], c->field->text) == 0 && c->field->size == strlen(v->v[i]))
-            return store_integer(c->element->type.dtype, i, out) ? NULL : bad(c, "has a place in the vocabulary that is no ",
+            return store_integer(c->element->type.dtype, i, out) ? NULL : bad(c, "has an index in the vocabulary that does not fit ",
                                                                                 dt_dtype_name(c->element->type.dtype));
     return bad(c, "is not in the vocabulary", "");
 }

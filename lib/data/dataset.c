@@ -173,7 +173,7 @@ static dt_status *split(dt_dataset *d)
         return NULL;
     int64_t all = train->count, rest = training_count(all, d->spec.validation_split);
     if (rest == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at, "validation_split leaves none of %lld examples to train on", (long long)all);
+        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at, "validation_split leaves no examples to train on (%lld in all)", (long long)all);
     *validation = *train;
     validation->first = rest;
     validation->count = all - rest;

@@ -80,7 +80,7 @@ static dt_status *copy_integers(const dt_feature *f, const char *name, dt_dtype 
     dt_feature_int64s(f, values);
     bool ok = narrow(d, values, f->count, out);
     free(values);
-    return ok ? NULL : dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' has a value that is no %s", name, dt_dtype_name(d));
+    return ok ? NULL : dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' has a value that does not fit %s", name, dt_dtype_name(d));
 }
 
 static dt_status *copy_floats(const dt_feature *f, const char *name, dt_dtype d, void *out)

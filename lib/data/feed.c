@@ -121,7 +121,7 @@ static dt_status *start_thread(dt_reader *r)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&r->thread, NULL, thread_main, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? dt_fail(DT_E_NO_MEMORY, NULL, "cannot start the thread that reads data: the system has none left") : NULL;
+    return failed ? dt_fail(DT_E_NO_MEMORY, NULL, "cannot start a thread to read data: the system's limit is reached") : NULL;
 }
 
 static dt_track *reader_track(const dt_feed *f)

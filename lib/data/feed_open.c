@@ -54,7 +54,7 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out)
     for (int e = 0; e < f->d->n; e++) {
         int64_t bytes;
         if (!dt_mul_fits(row_bytes(f, e), f->most_rows, &bytes) || !dt_add_fits(*out, bytes, out) || *out > INT64_MAX / 4096)
-            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' has no room in memory",
+            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' does not fit in memory",
                            (long long)f->most_rows, f->d->element[e].name);
         *out += 64;
     }

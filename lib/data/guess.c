@@ -80,8 +80,8 @@ static dt_status *find_format(const char *path, int *out)
     for (*out = 0; *out < FORMATS && !formats[*out].is(b, (size_t)n); ++*out)
         continue;
     if (*out == FORMATS)
-        return dt_note(dt_fail(DT_E_DATA_FILE, NULL, "%s: not a file of a format that is seen by its contents: npy, npz, idx, tfrecord, csv", path),
-                       "of text and pictures a job says what an example is: name the job instead of the file");
+        return dt_note(dt_fail(DT_E_DATA_FILE, NULL, "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their contents", path),
+                       "for text and images, give a job that describes the examples instead of the file");
     return NULL;
 }
 

@@ -213,7 +213,7 @@ static void put_element(const column *c, int number, const dt_guessing *g)
         put_words(c, g);
     if (c->empty > 0) {
         dt_json_int(g->j, "default_value", 0);
-        dt_str_printf(g->notes, "'%s': empty fields, %lld, are taken as 0\n", c->name, (long long)c->empty);
+        dt_str_printf(g->notes, "'%s': empty fields, %lld, are read as 0\n", c->name, (long long)c->empty);
     }
     dt_json_close(g->j, '}');
 }

@@ -39,7 +39,7 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const vo
 {
     dt_examples *x = dt_arena_new(arena, dt_examples);
     if (n < 1)
-        return dt_fail(DT_E_DATA_EMPTY, NULL, "a data set needs an element, and there is none");
+        return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");
     *x = (dt_examples){.n = n, .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0,
                        .stored = dt_arena_array(arena, dt_stored, n), .rows = dt_arena_array(arena, void *, n)};
     for (int i = 0; i < n; i++) {

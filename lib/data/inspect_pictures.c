@@ -121,7 +121,7 @@ static dt_status *look_at_all(look *l, const char *folder)
             s = look_through(l, entries.v[i]);
     dt_paths_release(&entries);
     if (!s && l->pictures == 0)
-        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: a class is a folder of them in this one", folder);
+        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder", folder);
     if (!s && l->n_sizes > 0)
         qsort(l->sizes, (size_t)l->n_sizes, sizeof *l->sizes, compare_sizes);
     return s;

@@ -124,7 +124,7 @@ static dt_status *check_name(const dt_entry *e, const dt_texts *names)
 {
     if (names->n == 0 || dt_texts_have(names, e->key))
         return NULL;
-    dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at, "map names '%s', which is no element of the data", e->key);
+    dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at, "map names '%s', which is not an element of the data", e->key);
     const char *near = dt_nearest(e->key, names->v, names->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
@@ -197,11 +197,11 @@ static dt_status *check_input(const dt_map_stage *s, bool is_text)
 {
     const char *name = s->step->kind.name;
     if (is_text != (s->step->takes == DT_TAKES_TEXT))
-        return dt_fail(DT_E_DATA_TYPE, s->at, is_text ? "%s: %s takes numbers, got text" : "%s: %s takes text, got numbers", s->file, name);
+        return dt_fail(DT_E_DATA_TYPE, s->at, is_text ? "%s: %s needs numbers, got text" : "%s: %s needs text, got numbers", s->file, name);
     if (s->step->takes == DT_TAKES_INTEGERS && dt_dtype_is_float(s->in.dtype))
         return dt_fail(DT_E_DATA_TYPE, s->at, "%s: %s needs integers, got %s", s->file, name, dt_dtype_name(s->in.dtype));
     if (s->step->takes == DT_TAKES_IMAGES && s->in.rank != 2 && s->in.rank != 3)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s takes images, (rows, columns) or (rows, columns, channels); examples have %d dimension%s",
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s needs images, (rows, columns) or (rows, columns, channels), but examples have %d dimension%s",
                        s->file, name, s->in.rank, s->in.rank == 1 ? "" : "s");
     return NULL;
 }

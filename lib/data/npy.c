@@ -97,7 +97,7 @@ static const descr_row *find_descr(const char *text)
 static dt_status *set_descr(reader *r, const char *text)
 {
     if (text[0] != '\0' && text[1] == 'O')
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: object arrays (pickle) are refused", r->path);
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: object arrays (pickle) are not supported", r->path);
     const descr_row *row = text[0] != '\0' ? find_descr(text + 1) : NULL;
     if (!row || !strchr("<>|=", text[0]))
         return dt_fail(DT_E_DATA_TYPE, NULL,
@@ -105,7 +105,7 @@ static dt_status *set_descr(reader *r, const char *text)
                        text);
     int size = dt_wire_size(row->dtype, row->wire);
     if (size > 1 && text[0] != '<' && text[0] != '>')
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: type '%s' does not say its byte order", r->path, text);
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: type '%s' has no byte order", r->path, text);
     r->out->type.dtype = row->dtype;
     r->out->wire = row->wire;
     r->out->swap = size > 1 && (text[0] == '<') != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -116,7 +116,7 @@ static dt_status *read_descr(reader *r)
 {
     char text[LONGEST_DESCR];
     if (take(r, '['))
-        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: structured arrays are not supported; save each field as an array of its own",
+        return dt_fail(DT_E_DATA_TYPE, NULL, "%s: structured arrays are not supported; save each field as a separate array",
                        r->path);
     if (!take_string(r, text, sizeof text))
         return not_a_dictionary(r);

@@ -260,11 +260,11 @@ static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *
     const char *name = dt_part_name(part);
     for (int i = 0; i < names->n; i++)
         if (!dt_texts_have(train, names->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', which train has not", name,
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', but train does not", name,
                                          names->v[i]));
     for (int i = 0; i < train->n; i++)
         if (!dt_texts_have(names, train->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at, "%s lacks '%s', which train has", name, train->v[i]));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at, "%s lacks '%s', but train has it", name, train->v[i]));
     return s;
 }
 

@@ -95,7 +95,7 @@ static dt_status *read_count(const dt_format_request *r, int64_t *count)
 {
     const struct synthetic *a = r->args;
     if (r->part == DT_PART_TRAIN && r->tree)
-        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "synthetic data has no 'train': 'examples' says how many to draw");
+        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "synthetic data has no 'train'; set 'examples' to the number to generate");
     if (r->part == DT_PART_TRAIN) {
         *count = a->examples;
         return NULL;

@@ -76,7 +76,7 @@ static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *
     struct tokens x;
     DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
     if (element->n != 1 || strcmp(element->entry[0].key, "tokens") != 0)
-        return dt_fail(DT_E_DATASET_KEYS, &element->at, "text has one element to be told of, 'tokens'; 'targets' follow from it");
+        return dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must have one key, 'tokens'; 'targets' are derived from it");
     const dt_tree *t = element->entry[0].value;
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokens"));
     DT_TRY(dt_fields_read(arena, token_fields, t, &t->at, "tokens", &x));
@@ -273,7 +273,7 @@ static dt_status *read_part(const dt_format_request *r, dt_examples *x)
         return s;
     x->count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
     if (x->count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters make no example of %lld and its next one", file,
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters are too few: an example needs %lld and the next one", file,
                        (long long)x->tokens.n, (long long)x->length);
     for (int e = 0; e < 2; e++)
         x->stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file,

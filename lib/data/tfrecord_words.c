@@ -35,7 +35,7 @@ dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element 
     const int64_t bytes = x->max_bytes + 1;
     out->text = x->dtype == STRING;
     if (out->text && (x->shape.n > 0 || x->has_padding || x->has_default))
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' is a string: it has neither 'shape', 'padding_value' nor 'default_value'", e->key);
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' is a string: leave out 'shape', 'padding_value' and 'default_value'", e->key);
     out->type = out->text ? dt_type_of(DT_UINT8, 1, &bytes) : dt_type_of((dt_dtype)x->dtype, x->shape.n, x->shape.v);
     out->element = e->key;
     out->name = x->feature && *x->feature ? x->feature : e->key;

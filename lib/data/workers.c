@@ -205,7 +205,7 @@ dt_status *dt_workers_make(dt_arena *arena, const dt_dataset *d, const dt_worker
     *out = (dt_workers){.dealing = o->dealing, .n = o->workers, .replicas = o->replicas, .batch = o->batch, .even = o->even && !apart,
                         .streams = apart ? (int)o->workers : 1};
     if (apart && o->batch < o->workers * o->replicas)
-        return dt_fail(DT_E_SHARD, place_of_policy(d), "a global batch of %lld has no example for some of %lld replicas, whose workers read apart",
+        return dt_fail(DT_E_SHARD, place_of_policy(d), "a global batch of %lld is too small for %lld replicas whose workers read separate shards",
                        (long long)o->batch, (long long)(o->workers * o->replicas));
     out->length = dt_arena_array(arena, int64_t, out->streams);
     out->order = dt_arena_array(arena, dt_order, out->streams);

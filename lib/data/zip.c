@@ -100,7 +100,7 @@ static dt_status *read_end(const archive *a, uint64_t *offset, uint64_t *bytes)
     dt_status *s = dt_file_pread(a->fd, a->path, tail, (size_t)n, a->size - n);
     const int64_t at = s ? -1 : find_end(tail, n);
     if (!s && at < 0)
-        s = damaged(a->path, "it has no end, so it was cut");
+        s = damaged(a->path, "its end record is missing, so it was truncated");
     if (!s) {
         *bytes = little(tail + at + 12, 4);
         *offset = little(tail + at + 16, 4);
@@ -115,7 +115,7 @@ static dt_status *load_directory(archive *a)
     uint64_t offset = 0, bytes = 0;
     DT_TRY(read_end(a, &offset, &bytes));
     if (offset > (uint64_t)a->size || bytes > (uint64_t)a->size - offset)
-        return damaged(a->path, "its directory lies outside the file");
+        return damaged(a->path, "its directory is outside the file");
     if (bytes > LARGEST_DIRECTORY)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a directory of %llu bytes; at most %d are read", a->path, (unsigned long long)bytes, LARGEST_DIRECTORY);
     a->bytes = (int64_t)bytes;
@@ -149,7 +149,7 @@ static dt_status *read_entry(dt_arena *arena, const archive *a, int64_t *at, dt_
 {
     const unsigned char *p = a->directory + *at;
     if (a->bytes - *at < ENTRY || little(p, 4) != 0x02014b50)
-        return damaged(a->path, "an entry of its directory is none");
+        return damaged(a->path, "an entry of its directory is invalid");
     const int64_t name = (int64_t)little(p + 28, 2), extra = (int64_t)little(p + 30, 2), comment = (int64_t)little(p + 32, 2);
     if (a->bytes - *at - ENTRY < name + extra + comment)
         return damaged(a->path, "an entry reaches past its directory");
@@ -157,7 +157,7 @@ static dt_status *read_entry(dt_arena *arena, const archive *a, int64_t *at, dt_
     if (!widen(p + ENTRY + name, extra, (uint64_t *const[]){&size, &packed, &header}))
         return damaged(a->path, "an entry lacks its sizes");
     if (packed > (uint64_t)a->size || header > (uint64_t)a->size || size > INT64_MAX)
-        return damaged(a->path, "a member lies outside the file");
+        return damaged(a->path, "a member is outside the file");
     char *text = dt_arena_copy(arena, p + ENTRY, (size_t)name + 1);
     text[name] = '\0';
     *out = (dt_zip_member){.name = text, .header = (int64_t)header, .packed = (int64_t)packed, .size = (int64_t)size,
@@ -210,7 +210,7 @@ static dt_status *find_data(const char *path, const dt_zip_member *m, int64_t *o
     int fd;
     int64_t size;
     DT_TRY(dt_file_open(path, &fd, &size));
-    dt_status *s = size - m->header < HEADER ? damaged(path, "a member lies outside the file") : dt_file_pread(fd, path, b, HEADER, m->header);
+    dt_status *s = size - m->header < HEADER ? damaged(path, "a member is outside the file") : dt_file_pread(fd, path, b, HEADER, m->header);
     close(fd);
     if (s)
         return s;

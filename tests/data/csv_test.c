@@ -78,7 +78,7 @@ static const bad_case bad_cases[] = {
     {"D40", AB, "a,b\n1,2\n3,4\n5,6\n7\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:2: 1 field, expected 2"},
     {"D40 more", AB, "a,b\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:5: 3 fields, expected 2"},
     {"CR alone", AB, "a,b\r1,2\r3,4\r", 0, DT_E_DATA_FILE, 65, "x.csv:1:4: a carriage return without a line feed"},
-    {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:3: column 'b': 'abc' is no int32"},
+    {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:3: column 'b': 'abc' is not a valid int32"},
     {"D41 real", AB, "a,b\n1,2\n1,2\n \"abc\",1\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:2: a quote inside a field that does not begin with one"},
     {"D41 number", AB, "a,b\nabc,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'abc' is not a number"},
     {"column in characters", AB, "z,a,b\n\xc3\xa9\xc3\xa9,x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:4: column 'a': 'x' is not a number"},
@@ -87,9 +87,9 @@ static const bad_case bad_cases[] = {
     {"hexadecimal", AB, "a,b\n0x10,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '0x10' is not a number"},
     {"nan", AB, "a,b\nnan,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'nan' is not a number"},
     {"decimal comma", AB, "a,b\n\"1,5\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '1,5' is not a number"},
-    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2.0' is no int32"},
+    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2.0' is not a valid int32"},
     {"escaped", AB, "a,b\n\"\x1b[2J\n\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '\\x1b[2J\\x0a' is not a number"},
-    {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '' is no value: the field is empty"},
+    {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '' is empty, and the element"},
     {"D42", AB, "", 0, DT_E_DATA_FILE, 65, "x.csv: file is empty"},
     {"only a line end", AB, "\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
     {"D43", AB, "a,b\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
@@ -116,7 +116,7 @@ static const bad_case bad_cases[] = {
     {"names without header", "header: false, element: {x: {column: a}}", "1\n", 0, DT_E_DATASET_KEYS, 78, "'x': columns are numbers from 0 where 'header' is false"},
     {"vocabulary of reals", "element: {x: {column: a, dtype: float32, vocabulary: [u]}}", "a\nu\n", 0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
     {"delimiter", "field_delim: '\"', " AB, "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "field_delim must be one ASCII character"},
-    {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0, DT_E_DATA_FILE, 65, "takes default_value, which is no uint8"},
+    {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0, DT_E_DATA_FILE, 65, "is empty, and default_value does not fit uint8"},
 };
 
 static void test_bad_files(void **state)

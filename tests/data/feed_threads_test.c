@@ -134,7 +134,7 @@ static void test_errors_come_in_order(void **state)
             if (dt_order_at(&order, 0, i) == spoilt[k]) {
                 first = i;
                 int c = (int)(spoilt[k] / 15);
-                snprintf(text, sizeof text, "%c/%02d.png: is neither a PNG nor", 'a' + c, (int)(spoilt[k] % 15) * 3 + c);
+                snprintf(text, sizeof text, "%c/%02d.png: not a PNG or", 'a' + c, (int)(spoilt[k] % 15) * 3 + c);
             }
     for (int k = 0; k < 4; k++)
         spoil(spoilt[k]);

@@ -258,7 +258,7 @@ static void test_split_leaves_nothing(void **state)
     dt_dataset *d = NULL;
     write_rows("x.idx", 1);
     expect_fault("split", dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, validation_split: 0.2, global_batch_size: 2}"),
-                 DT_E_DATA_EMPTY, 65, "validation_split leaves none of 1 examples to train on");
+                 DT_E_DATA_EMPTY, 65, "validation_split leaves no examples to train on (1 in all)");
 }
 
 /* take comes before the split, repeat after it. */

@@ -260,7 +260,7 @@ static void test_a_bad_picture_is_named(void **state)
     OK(open_set(&d, ""));
     OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 2}));
     OK(dt_feed_next(f, &b));
-    expect_fault("in its turn", dt_feed_next(f, &b), DT_E_DATA_FILE, 65, HERE "/train/b9/x0.jpg: is neither a PNG nor a JPEG image");
+    expect_fault("in its turn", dt_feed_next(f, &b), DT_E_DATA_FILE, 65, HERE "/train/b9/x0.jpg: not a PNG or JPEG image");
     dt_feed_close(f);
     dt_dataset_unref(d);
     d = NULL;
@@ -281,7 +281,7 @@ static void test_bad_words(void **state)
          "'image' must have a shape [rows, columns, channels] with 1, 3 or 4 channels"},
         {"element: {image: {shape: [100000, 100000]}, label: {num_classes: 3}}", "'image': an example may not exceed 1073741824 bytes"},
         {"element: {image: {shape: [5, 7], num_classes: 3}, label: {num_classes: 3}}", "'image' has a shape, so it is the picture"},
-        {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}", "'image' is uint8 with interpolation none; a step of map casts"},
+        {"element: {image: {shape: [5, 7], dtype: float32}, label: {num_classes: 3}}", "'image' is uint8 with interpolation none; cast it in map"},
         {"element: {image: {shape: [5, 7], dtype: int8}, label: {num_classes: 3}}", "unknown dtype 'int8'"},
         {"element: [image]", "element: expected a mapping, got a list"},
         {"train: ''", "'train' must name a folder, got an empty string"},

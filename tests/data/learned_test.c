@@ -186,15 +186,15 @@ typedef struct bad_case {
 
 static const bad_case bad_cases[] = {
     {"x\na\n", "", DT_E_DATA_TYPE, 65, "'x' is text: 'map' must make numbers of it, with text_vectorization or string_lookup"},
-    {"x\na\n", "rescale: {scale: 2}", DT_E_DATA_TYPE, 65, "rescale takes numbers, got text"},
-    {"x\na\n", "string_lookup, string_lookup", DT_E_DATA_TYPE, 65, "string_lookup takes text, got numbers"},
+    {"x\na\n", "rescale: {scale: 2}", DT_E_DATA_TYPE, 65, "rescale needs numbers, got text"},
+    {"x\na\n", "string_lookup, string_lookup", DT_E_DATA_TYPE, 65, "string_lookup needs text, got numbers"},
     {"x\na\n", "text_vectorization", DT_E_DATASET_KEYS, 78, "lacks 'output_sequence_length'"},
-    {"x\na\n", "text_vectorization: {output_mode: count, output_sequence_length: 4}", DT_E_DATASET_KEYS, 78, "goes with output_mode int"},
-    {"x\na\n", "text_vectorization: {output_sequence_length: 4, pad_to_max_tokens: true}", DT_E_DATASET_KEYS, 78, "pad_to_max_tokens goes with"},
-    {"x\na\n", "string_lookup: {vocabulary: [a, b, a]}", DT_E_DATASET_KEYS, 78, "'a' stands in the vocabulary twice"},
-    {"x\na\n", "string_lookup: {vocabulary: [a, b, c], max_tokens: 3}", DT_E_DATASET_KEYS, 78, "the vocabulary has 3 words; with max_tokens there is room for 2"},
+    {"x\na\n", "text_vectorization: {output_mode: count, output_sequence_length: 4}", DT_E_DATASET_KEYS, 78, "output_sequence_length requires output_mode int"},
+    {"x\na\n", "text_vectorization: {output_sequence_length: 4, pad_to_max_tokens: true}", DT_E_DATASET_KEYS, 78, "pad_to_max_tokens requires"},
+    {"x\na\n", "string_lookup: {vocabulary: [a, b, a]}", DT_E_DATASET_KEYS, 78, "'a' appears twice in the vocabulary"},
+    {"x\na\n", "string_lookup: {vocabulary: [a, b, c], max_tokens: 3}", DT_E_DATASET_KEYS, 78, "the vocabulary has 3 words, but max_tokens allows only 2"},
     {"x\na\n", "string_lookup: {vocabulary: nowhere.txt}", DT_E_NO_INPUT, 66, "nowhere.txt"},
-    {"x\na\n", "string_lookup, pad: 4", DT_E_DATA_SHAPE, 65, "pad takes sequences; an example is a single value"},
+    {"x\na\n", "string_lookup, pad: 4", DT_E_DATA_SHAPE, 65, "pad needs sequences, but an example is a single value"},
     {"x\n\xff\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: column 'x': '\\xff' is not UTF-8"},
     {"x\n123456789\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: column 'x': '123456789' is longer than the element's max_bytes"},
 };

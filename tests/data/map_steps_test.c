@@ -239,11 +239,11 @@ static void test_refusals(void **state)
         int number, code;
         const char *text;
     } cases[] = {
-        {"[resize: [3, 3]]", {.dtype = DT_UINT8, .rank = 1, .dim = {9}}, DT_E_DATA_SHAPE, 65, "x.npy: resize takes images, (rows, columns) or (rows, columns, channels); examples have 1 dimension"},
+        {"[resize: [3, 3]]", {.dtype = DT_UINT8, .rank = 1, .dim = {9}}, DT_E_DATA_SHAPE, 65, "x.npy: resize needs images, (rows, columns) or (rows, columns, channels), but examples have 1 dimension"},
         {"[random_crop: [7, 5]]", {.dtype = DT_UINT8, .rank = 3, .dim = {6, 5, 3}}, DT_E_DATA_SHAPE, 65, "random_crop to 7 x 5 of images of 6 x 5"},
         {"[resize: {height: 3}]", {.rank = 2, .dim = {6, 5}}, DT_E_MISSING_KEY, 78, "width"},
         {"[resize: [3, 3, 3]]", {.rank = 2, .dim = {6, 5}}, DT_E_WRONG_TYPE, 78, "resize"},
-        {"[resize: [3, 3]]", {.dtype = DT_INT64, .rank = 2, .dim = {6, 5}}, DT_E_DATA_TYPE, 65, "resize takes integers of up to 32 bits or float32, got int64"},
+        {"[resize: [3, 3]]", {.dtype = DT_INT64, .rank = 2, .dim = {6, 5}}, DT_E_DATA_TYPE, 65, "resize needs integers of up to 32 bits or float32, got int64"},
         {"[grayscale]", {.dtype = DT_UINT8, .rank = 3, .dim = {6, 5, 4}}, DT_E_DATA_SHAPE, 65, "images of 3 channels"},
         {"[normalize: {mean: [1, 2], variance: 1}]", {.rank = 2, .dim = {6, 5}}, DT_E_DATA_SHAPE, 65, "'mean' has 2 numbers, examples have 5 features"},
         {"[normalize: {mean: 1}]", {.rank = 2, .dim = {6, 5}}, DT_E_DATASET_KEYS, 78, "one of 'variance' and 'std'"},

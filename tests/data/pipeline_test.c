@@ -238,7 +238,7 @@ static void test_arguments_that_cannot_be(void **state)
 {
     dt_dataset *d = range(4), *out = NULL;
     (void)state;
-    expect_fault("NULL", dt_dataset_batch(&out, NULL, 1, false), DT_E_PIPELINE, 78, "batch: there is no data set");
+    expect_fault("NULL", dt_dataset_batch(&out, NULL, 1, false), DT_E_PIPELINE, 78, "batch: no data set given");
     expect_fault("size", dt_dataset_batch(&out, d, 0, false), DT_E_BATCH_SIZE, 78, "got 0");
     expect_fault("unbatch", dt_dataset_unbatch(&out, d), DT_E_NOT_BATCHED, 78, "'value' is a scalar");
     expect_fault("shuffle", dt_dataset_shuffle(&out, d, 0, 0, true), DT_E_PIPELINE, 78, "got 0");

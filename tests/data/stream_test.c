@@ -104,7 +104,7 @@ static void test_texts_of_other_files(void **state)
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS ", global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
     expect_fault("picture", dt_stream_open(&s, &(dt_stream_request){.path = HERE "/pictures/a/0.png", .job = dt_dataset_spec_of(d), .input = all, .n = 1}),
-                 DT_E_ELEMENTS, 78, "the model takes 'x' as text, and there is none in");
+                 DT_E_ELEMENTS, 78, "the model expects 'x' to be text, which");
     dt_dataset_unref(d);
 }
 

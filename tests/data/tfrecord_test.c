@@ -291,7 +291,7 @@ static void test_text_that_cannot_be_read(void **state)
     expect_fault("UTF-8 of another file", dt_dataset_open(&d, "{format: text, train: [" HERE "/ab.txt, " HERE "/other.txt, " HERE "/two.txt], "
                  "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/two.txt: not UTF-8 at byte 4");
     expect_fault("short", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
-                 DT_E_DATA_EMPTY, 65, "8 characters make no example of 8");
+                 DT_E_DATA_EMPTY, 65, "8 characters are too few: an example needs 8");
     expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "
                  "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
     expect_fault("unknown character of another file", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: [" HERE "/ab.txt, " HERE

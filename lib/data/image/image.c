@@ -34,7 +34,7 @@ bool dt_image_is(const void *bytes, size_t n)
 
 static dt_status *no_picture(const char *path, size_t n)
 {
-    return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: is neither a PNG nor a JPEG image" : "%s: is empty", path);
+    return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: not a PNG or JPEG image" : "%s: is empty", path);
 }
 
 static int64_t big_endian(const unsigned char *p)

@@ -79,7 +79,7 @@ static void read_picture(reading *r)
         return;
     r->bad = dt_image_check_size(r->want, j->image_height, j->image_width);
     if (!r->bad && j->num_components == 4)
-        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: is in the colours of print (CMYK), which are not read; save it as RGB", r->want->path);
+        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: CMYK images are not supported; save it as RGB", r->want->path);
     if (r->bad)
         return;
     j->out_color_space = colours_of(r->want);

@@ -42,7 +42,7 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 {
     reading *r = png_get_io_ptr(png);
     if (n > r->left)
-        png_error(png, "the file ends within it");
+        png_error(png, "unexpected end of file");
     memcpy(to, r->at, n);
     r->at += n;
     r->left -= n;

@@ -31,7 +31,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_cast = {
-    .kind = {"cast", "values of another type; floats become integers towards zero", fields, sizeof(struct cast), NULL},
+    .kind = {"cast", "convert to another dtype; floats are truncated towards zero", fields, sizeof(struct cast), NULL},
     .keeps_numbers = true,
     .keeps_names = true,
     .brief = {"dtype"},

@@ -15,7 +15,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_center_crop = {
-    .kind = {"center_crop", "the middle of an image, as Keras' CenterCrop", fields, sizeof(struct dt_crop), NULL},
+    .kind = {"center_crop", "crop the center of an image, as Keras' CenterCrop", fields, sizeof(struct dt_crop), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
     .infer = dt_crop_infer,

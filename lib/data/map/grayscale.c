@@ -11,9 +11,9 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 {
     (void)arena;
     if (s->in.rank != 3 || s->in.dim[2] != 3)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: grayscale takes images of 3 channels, (rows, columns, 3)", s->file);
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: grayscale needs images of 3 channels, (rows, columns, 3)", s->file);
     if (s->in.dtype != DT_UINT8 && s->in.dtype != DT_FLOAT32)
-        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: grayscale takes uint8 or float32, got %s", s->file, dt_dtype_name(s->in.dtype));
+        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: grayscale needs uint8 or float32, got %s", s->file, dt_dtype_name(s->in.dtype));
     s->out.dim[2] = 1;
     return NULL;
 }
@@ -57,7 +57,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_grayscale = {
-    .kind = {"grayscale", "one channel of three, as tf.image.rgb_to_grayscale", NULL, 0, NULL},
+    .kind = {"grayscale", "convert three channels to one, as tf.image.rgb_to_grayscale", NULL, 0, NULL},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,
     .run = run,

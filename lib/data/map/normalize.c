@@ -30,7 +30,7 @@ static dt_status *check(const void *args, const dt_place *at)
 {
     const struct normalize *a = args;
     if ((a->variance.n > 0) + (a->std.n > 0) != (a->mean.n > 0))
-        return dt_fail(DT_E_DATASET_KEYS, at, "normalize takes 'mean' and one of 'variance' and 'std', or none of them: then it learns");
+        return dt_fail(DT_E_DATASET_KEYS, at, "normalize needs 'mean' with either 'variance' or 'std'; leave out all three to learn them");
     return NULL;
 }
 
@@ -117,7 +117,7 @@ static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a
 {
     for (int i = 0; s->learned && i < a->mean.n && i < a->variance.n; i++)
         if (!isfinite(a->mean.v[i]) || !isfinite(a->variance.v[i]) || a->variance.v[i] < 0)
-            return dt_fail(DT_E_DATA_FILE, s->at, "%s: normalize learns a mean of %g and a variance of %g for feature %d: there are values that are no numbers",
+            return dt_fail(DT_E_DATA_FILE, s->at, "%s: normalize learns a mean of %g and a variance of %g for feature %d: the data has values that are not finite",
                            s->file, a->mean.v[i], a->variance.v[i], i);
     return NULL;
 }

@@ -43,7 +43,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_one_hot = {
-    .kind = {"one_hot", "a new last axis of float32: 1 at the label, 0 elsewhere", fields, sizeof(struct one_hot), NULL},
+    .kind = {"one_hot", "add a last axis of float32: 1 at the label, 0 elsewhere", fields, sizeof(struct one_hot), NULL},
     .brief = {"num_classes"},
     .takes = DT_TAKES_INTEGERS,
     .keeps_names = true,

@@ -27,7 +27,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     const struct pad *a = s->args;
     (void)arena;
     if (s->in.rank < 1)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: pad takes sequences; an example is a single value", s->file);
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: pad needs sequences, but an example is a single value", s->file);
     s->out.dim[0] = a->maxlen;
     if (s->numbers && a->value >= (double)s->numbers)
         s->numbers = (int64_t)a->value + 1;
@@ -77,7 +77,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_pad = {
-    .kind = {"pad", "a sequence cut or filled up to a length, as Keras' pad_sequences", fields, sizeof(struct pad), NULL},
+    .kind = {"pad", "truncate or pad a sequence to a length, as Keras' pad_sequences", fields, sizeof(struct pad), NULL},
     .brief = {"maxlen"},
     .keeps_numbers = true,
     .infer = infer,

@@ -24,7 +24,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_random_crop = {
-    .kind = {"random_crop", "a part of an image from anywhere in it; outside of training the middle", fields, sizeof(struct dt_crop), NULL},
+    .kind = {"random_crop", "crop an image at random; outside training, crop the center", fields, sizeof(struct dt_crop), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
     .infer = dt_crop_infer,

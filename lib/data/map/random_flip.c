@@ -62,7 +62,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_random_flip = {
-    .kind = {"random_flip", "an image mirrored, or not; outside of training as it is", fields, sizeof(struct random_flip), NULL},
+    .kind = {"random_flip", "flip an image at random; outside training, leave it unchanged", fields, sizeof(struct random_flip), NULL},
     .brief = {"mode"},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,

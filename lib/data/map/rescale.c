@@ -33,7 +33,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_rescale = {
-    .kind = {"rescale", "float32 values x * scale + offset, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
+    .kind = {"rescale", "compute x * scale + offset in float32, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
     .reads_float32 = true,
     .infer = infer,
     .run = run,

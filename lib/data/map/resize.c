@@ -18,7 +18,7 @@ static const dt_field fields[] = {
     DT_INT(struct resize, width, .min = 1, .max = 1 << 16, .required = true, .help = "columns"),
     DT_ENUM(struct resize, interpolation, interpolations, .help = "bilinear gives float32; nearest keeps the type"),
     DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false", .help = "crop instead of distorting"),
-    DT_INSTEAD("antialias", "leave it out: pixels are taken as they lie, as Keras' Resizing does by itself"),
+    DT_INSTEAD("antialias", "leave it out: images are resized without antialiasing, the default of Keras' Resizing"),
     DT_NOT_YET("pad_to_aspect_ratio"),
     DT_END
 };
@@ -28,7 +28,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     const struct resize *a = s->args;
     dt_resizing *r = dt_arena_new(arena, dt_resizing);
     if (dt_dtype_size(s->in.dtype) == 8 || s->in.dtype == DT_BOOL)
-        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: resize takes integers of up to 32 bits or float32, got %s", s->file, dt_dtype_name(s->in.dtype));
+        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: resize needs integers of up to 32 bits or float32, got %s", s->file, dt_dtype_name(s->in.dtype));
     s->out = dt_image_sized(&s->in, a->height, a->width);
     if (a->interpolation == DT_BILINEAR)
         s->out.dtype = DT_FLOAT32;
@@ -80,7 +80,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_resize = {
-    .kind = {"resize", "an image of another size, as Keras' Resizing", fields, sizeof(struct resize), NULL},
+    .kind = {"resize", "resize an image, as Keras' Resizing", fields, sizeof(struct resize), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
     .infer = infer,

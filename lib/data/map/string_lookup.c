@@ -74,7 +74,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_string_lookup = {
-    .kind = {"string_lookup", "the number of a text in a vocabulary, as Keras' StringLookup", fields, sizeof(struct string_lookup), NULL},
+    .kind = {"string_lookup", "index of a text in a vocabulary, as Keras' StringLookup", fields, sizeof(struct string_lookup), NULL},
     .takes = DT_TAKES_TEXT,
     .keeps_numbers = true,
     .keeps_names = true,

@@ -52,13 +52,13 @@ static dt_status *check(const void *args, const dt_place *at)
 {
     const struct text_vectorization *a = args;
     if (a->has_length != (a->output_mode == INT))
-        return dt_fail(DT_E_DATASET_KEYS, at, a->has_length ? "output_sequence_length goes with output_mode int"
-                                                            : "text_vectorization lacks 'output_sequence_length': every example has so many numbers");
+        return dt_fail(DT_E_DATASET_KEYS, at, a->has_length ? "output_sequence_length requires output_mode int"
+                                                            : "text_vectorization lacks 'output_sequence_length', the length of its output");
     if (a->pad_to_max_tokens && (a->output_mode == INT || !a->has_max))
-        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens goes with max_tokens and output_mode multi_hot, count or tf_idf");
+        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens requires max_tokens and output_mode multi_hot, count or tf_idf");
     if ((a->idf_weights.n > 0) != (a->output_mode == TF_IDF && a->vocabulary))
-        return dt_fail(DT_E_DATASET_KEYS, at, a->idf_weights.n ? "idf_weights go with a vocabulary and output_mode tf_idf"
-                                                               : "a vocabulary with output_mode tf_idf wants 'idf_weights', a number for each word");
+        return dt_fail(DT_E_DATASET_KEYS, at, a->idf_weights.n ? "idf_weights require a vocabulary and output_mode tf_idf"
+                                                               : "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word");
     return NULL;
 }
 
@@ -273,7 +273,7 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_text_vectorization = {
-    .kind = {"text_vectorization", "numbers of a text's words, as Keras' TextVectorization", fields, sizeof(struct text_vectorization), NULL},
+    .kind = {"text_vectorization", "word indices of a text, as Keras' TextVectorization", fields, sizeof(struct text_vectorization), NULL},
     .takes = DT_TAKES_TEXT,
     .keeps_numbers = true,
     .learning = &learning,

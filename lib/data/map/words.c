@@ -174,7 +174,7 @@ static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *direc
     dt_str text = {0};
     dt_status *s = dt_file_read(path, LARGEST_FILE, &text);
     if (!s && strlen(dt_str_text(&text)) != text.size)
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a vocabulary is text, a word a line; there is a NUL", path);
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: the vocabulary contains a NUL; it must be text, one word per line", path);
     if (!s)
         cut_lines(arena, dt_arena_copy(arena, dt_str_text(&text), text.size + 1), out);
     dt_str_release(&text);
@@ -204,7 +204,7 @@ dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_
     if (vocabulary)
         DT_TRY(read_words(arena, vocabulary, s->directory, out));
     if (out->n > most)
-        return dt_fail(DT_E_DATASET_KEYS, vocabulary ? &vocabulary->at : s->at, "the vocabulary has %d words; with max_tokens there is room for %lld", out->n,
+        return dt_fail(DT_E_DATASET_KEYS, vocabulary ? &vocabulary->at : s->at, "the vocabulary has %d words, but max_tokens allows only %lld", out->n,
                        (long long)most);
     return NULL;
 }
@@ -235,7 +235,7 @@ dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_place 
     for (int i = 0; i < list->n; i++) {
         uint32_t *slot = look_up(w, list->v[i], strlen(list->v[i]));
         if (*slot)
-            return dt_fail(DT_E_DATASET_KEYS, at, "'%.*s' stands in the vocabulary twice", SHOWN, list->v[i]);
+            return dt_fail(DT_E_DATASET_KEYS, at, "'%.*s' appears twice in the vocabulary", SHOWN, list->v[i]);
         *slot = (uint32_t)i + 1;
     }
     *out = w;

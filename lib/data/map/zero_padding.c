@@ -63,7 +63,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_zero_padding = {
-    .kind = {"zero_padding", "zeros around an image, as Keras' ZeroPadding2D", fields, sizeof(struct zero_padding), NULL},
+    .kind = {"zero_padding", "pad an image with zeros, as Keras' ZeroPadding2D", fields, sizeof(struct zero_padding), NULL},
     .brief = {"padding"},
     .takes_list = true,
     .takes = DT_TAKES_IMAGES,

@@ -70,7 +70,7 @@ static dt_status *share_files(const rewriter *r, dt_pipe *p, dt_pipe **out)
     dt_pipe *names;
     if (!p->row->reads_files)
         return p->n_in > 0 ? NULL
-                           : dt_fail(DT_E_UNSHARDABLE, NULL, "the data set cannot be sharded by files: '%s' reads none", p->row->name);
+                           : dt_fail(DT_E_UNSHARDABLE, NULL, "the data set cannot be sharded by file: '%s' reads no files", p->row->name);
     int64_t files = dt_pipe_count(p->in[0]);
     if (files >= 0 && files < q->workers)
         return dt_fail(DT_E_TOO_FEW_FILES, NULL, "%lld file%s cannot be shared by %lld workers (this is worker %lld of %lld)",
@@ -125,13 +125,13 @@ dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_share *share,
 static dt_status *check_share(const dt_share *q)
 {
     if (q->workers < 1 || q->workers > (1 << 16) || q->worker < 0 || q->worker >= q->workers)
-        return dt_fail(DT_E_SHARD, NULL, "worker %lld of %lld: there are 1 to %d workers, counted from 0", (long long)q->worker,
+        return dt_fail(DT_E_SHARD, NULL, "invalid worker %lld of %lld: use 1 to %d workers, numbered from 0", (long long)q->worker,
                        (long long)q->workers, 1 << 16);
     if (q->replicas < 1 || q->replicas * q->workers > (1 << 16))
-        return dt_fail(DT_E_SHARD, NULL, "%lld replicas on each of %lld workers: there are 1 to %d replicas in all", (long long)q->replicas,
+        return dt_fail(DT_E_SHARD, NULL, "%lld replicas on each of %lld workers: the total must be from 1 to %d", (long long)q->replicas,
                        (long long)q->workers, 1 << 16);
     if ((int)q->policy < DT_AUTO_SHARD_AUTO || q->policy > DT_AUTO_SHARD_HINT)
-        return dt_fail(DT_E_SHARD, NULL, "%d is no auto-shard policy", (int)q->policy);
+        return dt_fail(DT_E_SHARD, NULL, "unknown auto-shard policy %d", (int)q->policy);
     return NULL;
 }
 
@@ -139,7 +139,7 @@ static dt_status *check_share(const dt_share *q)
 static dt_status *read_share(const dt_input_share *share, dt_share *out)
 {
     if (!share)
-        return dt_fail(DT_E_SHARD, NULL, "it is not told which worker's share is wanted");
+        return dt_fail(DT_E_SHARD, NULL, "no worker given: the share must not be NULL");
     *out = (dt_share){share->workers, share->replicas, share->worker, share->options.auto_shard_policy, share->options.rebatch,
                       share->options.no_fallback};
     return check_share(out);

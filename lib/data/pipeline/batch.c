@@ -67,7 +67,7 @@ static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct bat
     dt_item_spec spec;
     DT_TRY(dt_pipeline_input(in, row->name));
     if (b->size < 1 || b->size > LARGEST)
-        return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must lie in 1 to %d, got %lld", row->name, LARGEST, (long long)b->size);
+        return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must be from 1 to %d, got %lld", row->name, LARGEST, (long long)b->size);
     DT_TRY(dt_spec_batched(&in->pipe->spec, b->drop ? b->size : DT_UNKNOWN_DIM, &spec));
     return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, b, spec});
 }

@@ -8,10 +8,10 @@ dt_status *dt_pipeline_input(const dt_dataset *in, const char *what)
 {
     DT_TRY(dt_status_kept());
     if (!in)
-        return dt_fail(DT_E_PIPELINE, NULL, "%s: there is no data set", what);
+        return dt_fail(DT_E_PIPELINE, NULL, "%s: no data set given", what);
     if (!in->pipe)
-        return dt_fail(DT_E_PIPELINE, NULL, "%s: a data set in a job file's words has its own 'map', 'shuffle', 'take' and 'repeat'; "
-                       "transformations are for data sets that begin with dt_dataset_range, _from_tensors, _list_files, ...", what);
+        return dt_fail(DT_E_PIPELINE, NULL, "%s: a data set read from a job file cannot be transformed; use its 'map', 'shuffle', 'take' and 'repeat' keys; "
+                       "transformations work on data sets made by dt_dataset_range, _from_tensors, _list_files, ...", what);
     return NULL;
 }
 
@@ -43,9 +43,9 @@ dt_pipe *dt_dataset_pipe(const dt_dataset *d)
 dt_status *dt_dataset_check_job(const dt_dataset *d)
 {
     if (!d)
-        return dt_fail(DT_E_PIPELINE, NULL, "there is no data set");
-    return d->pipe ? dt_fail(DT_E_PIPELINE, NULL, "a pipeline is read in order only; dt_dataset_collect makes a data set of it that fit, "
-                             "evaluate and predict take") : NULL;
+        return dt_fail(DT_E_PIPELINE, NULL, "no data set given");
+    return d->pipe ? dt_fail(DT_E_PIPELINE, NULL, "a pipeline can only be read in order; call dt_dataset_collect to get a data set for fit, "
+                             "evaluate and predict") : NULL;
 }
 
 uint64_t dt_dataset_begin(dt_dataset *d)

@@ -104,7 +104,7 @@ const dt_transform dt_transform_read_files = {.name = "read_files", .reads_files
 static dt_status *check(const dt_expander *x)
 {
     if (x->cycle_length < 1 || x->cycle_length > LONGEST_CYCLE)
-        return dt_fail(DT_E_PIPELINE, NULL, "interleave: cycle_length must lie in 1 to %d, got %lld", LONGEST_CYCLE,
+        return dt_fail(DT_E_PIPELINE, NULL, "interleave: cycle_length must be from 1 to %d, got %lld", LONGEST_CYCLE,
                        (long long)x->cycle_length);
     if (x->block_length < 1)
         return dt_fail(DT_E_PIPELINE, NULL, "interleave: block_length must be at least 1, got %lld", (long long)x->block_length);

@@ -220,7 +220,7 @@ static dt_status *stack_component(const dt_item *items, int n, int k, bool padde
     dt_type one, all;
     DT_TRY(largest(items, n, k, padded, &one));
     if (one.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_ELEMENT_SHAPE, NULL, "elements of %d dimensions cannot be batched: there are at most %d", one.rank, DT_MAX_RANK);
+        return dt_fail(DT_E_ELEMENT_SHAPE, NULL, "elements of %d dimensions cannot be batched: the limit is %d with the batch", one.rank, DT_MAX_RANK);
     all = (dt_type){.dtype = one.dtype, .rank = one.rank + 1, .dim = {n}};
     memcpy(all.dim + 1, one.dim, (size_t)one.rank * sizeof *one.dim);
     DT_TRY(dt_array_new(out, &all));

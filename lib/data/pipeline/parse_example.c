@@ -71,7 +71,7 @@ dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, cons
     if (from->n != 1 || from->c[0].type.dtype != DT_UINT8 || from->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL, "parse_example: elements must be records, vectors of uint8 as dt_dataset_tfrecord gives them");
     if (!features)
-        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: there is no list of features");
+        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: no features given");
     if (n < 1 || n > 4096)
         return dt_fail(DT_E_PIPELINE, NULL, "parse_example: 1 to 4096 features, got %d", n);
     for (int i = 0; i < n; i++)

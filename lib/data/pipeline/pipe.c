@@ -49,7 +49,7 @@ dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts)
     int64_t size = size_of(parts);
     if (depth > DEEPEST || size > LARGEST) {
         release_parts(parts);
-        return dt_fail(DT_E_PIPELINE, NULL, "a pipeline of more than %d transformations, or %d one upon the other", LARGEST, DEEPEST);
+        return dt_fail(DT_E_PIPELINE, NULL, "the pipeline is too large: at most %d transformations, nested at most %d deep", LARGEST, DEEPEST);
     }
     dt_pipe *p = dt_alloc(sizeof *p);
     *p = (dt_pipe){.refs = 1, .row = parts->row, .n_in = parts->n_in, .depth = depth, .size = size, .in = take_inputs(parts->in, parts->n_in),

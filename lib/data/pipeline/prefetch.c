@@ -19,6 +19,6 @@ dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t b
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "prefetch"));
     if (buffer_size < -1)
-        return dt_fail(DT_E_PIPELINE, NULL, "prefetch: buffer_size must be at least 0, or -1 (as many as pay), got %lld", (long long)buffer_size);
+        return dt_fail(DT_E_PIPELINE, NULL, "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld", (long long)buffer_size);
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_prefetch, &in->pipe, 1, NULL, dt_spec_copy(&in->pipe->spec)});
 }

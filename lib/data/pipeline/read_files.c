@@ -72,7 +72,7 @@ static dt_status *check(const dt_dataset *names, const dt_file_options *o)
     if (spec->n != 1 || spec->c[0].type.dtype != DT_UINT8 || spec->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL, "read_files: elements must be names of files, vectors of uint8 as dt_dataset_list_files gives them");
     if ((int)o->kind < DT_TFRECORD || o->kind > DT_FIXED_LENGTH)
-        return dt_fail(DT_E_PIPELINE, NULL, "read_files: %d is no kind of files", (int)o->kind);
+        return dt_fail(DT_E_PIPELINE, NULL, "read_files: unknown kind of file %d", (int)o->kind);
     return NULL;
 }
 

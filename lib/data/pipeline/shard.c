@@ -15,8 +15,8 @@ static int64_t count(const dt_pipe *p)
 
 dt_status *dt_fail_hint(void)
 {
-    return dt_fail(DT_E_SHARD_HINT, NULL, "shard(DT_SHARD_HINT) stands for a worker's share, which only a distribution with the auto-shard "
-                   "policy HINT puts in");
+    return dt_fail(DT_E_SHARD_HINT, NULL, "shard(DT_SHARD_HINT) is a placeholder for a worker's share; distribute the data set with auto-shard "
+                   "policy HINT to fill it in");
 }
 
 static dt_status *open(dt_cursor *c)
@@ -59,7 +59,7 @@ dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_
     if (num_shards < 1 && num_shards != DT_SHARD_HINT)
         return dt_fail(DT_E_SHARD, NULL, "shard: num_shards must be at least 1, got %lld", (long long)num_shards);
     if (num_shards != DT_SHARD_HINT && (index < 0 || index >= num_shards))
-        return dt_fail(DT_E_SHARD, NULL, "shard: index must lie in 0 to %lld, got %lld with num_shards %lld", (long long)num_shards - 1,
+        return dt_fail(DT_E_SHARD, NULL, "shard: index must be from 0 to %lld, got %lld with num_shards %lld", (long long)num_shards - 1,
                        (long long)index, (long long)num_shards);
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shard, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }

@@ -67,6 +67,6 @@ dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t bu
     const struct shuffle args = {buffer_size, seed, reshuffle_each_iteration};
     DT_TRY(dt_pipeline_input(in, "shuffle"));
     if (buffer_size < 1 || buffer_size > INT32_MAX)
-        return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must lie in 1 to %d, got %lld", INT32_MAX, (long long)buffer_size);
+        return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld", INT32_MAX, (long long)buffer_size);
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shuffle, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }

@@ -52,7 +52,7 @@ dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out)
 {
     for (int i = 0; i < in->n; i++)
         if (in->c[i].type.rank == 0)
-            return dt_fail(DT_E_NOT_BATCHED, NULL, "'%s' is a scalar in each element: there are no rows to unbatch", in->c[i].name);
+            return dt_fail(DT_E_NOT_BATCHED, NULL, "'%s' is a scalar, so it has no rows to unbatch", in->c[i].name);
     *out = dt_spec_copy(in);
     for (int i = 0; i < in->n; i++) {
         const dt_type *t = &in->c[i].type;
@@ -73,7 +73,7 @@ dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows)
 dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out)
 {
     if (a->n != b->n)
-        return dt_fail(DT_E_PIPELINE, NULL, "elements of %d and of %d components cannot follow each other", a->n, b->n);
+        return dt_fail(DT_E_PIPELINE, NULL, "elements of %d and %d components cannot be concatenated", a->n, b->n);
     for (int i = 0; i < a->n; i++) {
         const dt_component *x = &a->c[i], *y = &b->c[i];
         if (strcmp(x->name, y->name) != 0 || x->type.dtype != y->type.dtype || x->type.rank != y->type.rank)

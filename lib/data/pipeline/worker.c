@@ -69,10 +69,10 @@ dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_s
     int64_t n;
     DT_TRY(dt_status_kept());
     if (!share || !sizes)
-        return dt_fail(DT_E_SHARD, NULL, "it is not told which worker's sizes are wanted, or where to");
+        return dt_fail(DT_E_SHARD, NULL, "no worker or no array for the sizes given: neither may be NULL");
     if (global_batch_size < 0 || share->workers < 1 || share->replicas < 1 || share->worker < 0 || share->worker >= share->workers ||
         !dt_mul_fits(share->workers, share->replicas, &n) || n > (1 << 16))
-        return dt_fail(DT_E_SHARD, NULL, "no sizes for a global batch of %lld on worker %d of %d with %d replicas each",
+        return dt_fail(DT_E_SHARD, NULL, "cannot split a global batch of %lld for worker %d of %d with %d replicas each",
                        (long long)global_batch_size, share->worker, share->workers, share->replicas);
     list_sizes(global_batch_size, n, (int64_t)share->worker * share->replicas, sizes);
     return NULL;

@@ -77,9 +77,9 @@ dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n)
 {
     dt_pipe *pipes[DT_MOST_INPUTS];
     if (!in)
-        return dt_fail(DT_E_PIPELINE, NULL, "zip: there is no list of data sets");
+        return dt_fail(DT_E_PIPELINE, NULL, "zip: no data sets given");
     if (n < 1 || n > DT_MOST_INPUTS)
-        return dt_fail(DT_E_PIPELINE, NULL, "zip: 1 to %d data sets, got %d", DT_MOST_INPUTS, n);
+        return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d", DT_MOST_INPUTS, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_pipeline_input(dt_live(in[i]), "zip"));
         pipes[i] = in[i]->pipe;

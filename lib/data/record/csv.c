@@ -223,7 +223,7 @@ static dt_status *begin(dt_csv *c)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     DT_TRY(read_piece(c));
     if (c->window.size >= 2 && (memcmp(c->window.data, "\xff\xfe", 2) == 0 || memcmp(c->window.data, "\xfe\xff", 2) == 0))
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: is text in UTF-16, which is not read: write it as UTF-8", c->path);
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: UTF-16 text is not supported; save it as UTF-8", c->path);
     if (c->window.size >= 3 && memcmp(c->window.data, "\xef\xbb\xbf", 3) == 0)
         c->at = (size_t)(c->offset = 3);
     return NULL;

@@ -199,11 +199,11 @@ static dt_status *open_fixed(dt_records *r)
         return dt_fail(DT_E_PIPELINE, NULL, "records of %lld bytes after %lld and before %lld: sizes must be at least 1, 0 and 0",
                        (long long)o->record_bytes, (long long)o->header_bytes, (long long)o->footer_bytes);
     if (dt_inflow_is_gzip(r->file))
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: is compressed; records of one length are read from plain files", r->path);
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: fixed-length records cannot be read from a compressed file; decompress it first", r->path);
     data = dt_inflow_size(r->file);
     data = data - o->header_bytes < o->footer_bytes ? -1 : data - o->header_bytes - o->footer_bytes;
     if (data < 0 || data % o->record_bytes)
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld bytes, less %lld before and %lld after, are no whole number of records of %lld",
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld bytes, less %lld before and %lld after, are not a multiple of the record size, %lld",
                        r->path, (long long)dt_inflow_size(r->file), (long long)o->header_bytes, (long long)o->footer_bytes,
                        (long long)o->record_bytes);
     dt_status *s = read_bytes(r, o->header_bytes, &header);
@@ -221,7 +221,7 @@ static dt_status *next_fixed(dt_records *r, dt_str *out, bool *more)
     DT_TRY(read_bytes(r, o->record_bytes, out));
     r->offset += o->record_bytes;
     if ((int64_t)out->size < o->record_bytes)
-        return dt_fail(DT_E_FILE_CHANGED, NULL, "%s: became shorter while it was read", r->path);
+        return dt_fail(DT_E_FILE_CHANGED, NULL, "%s: the file shrank while it was being read", r->path);
     return NULL;
 }
 

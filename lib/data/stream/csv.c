@@ -64,7 +64,7 @@ static dt_status *find_column(const dt_stream_source *s, const table *t, const d
         ++*at;
     if (!header)
         *at = dt_parse_int64(name, &number) && number >= 0 && number < t->csv.n ? (int)number : t->csv.n;
-    return *at < t->csv.n ? NULL : dt_fail(DT_E_DATA_FILE, NULL, "%s: no column '%.80s', which '%.80s' is made of", s->path, name, e->name);
+    return *at < t->csv.n ? NULL : dt_fail(DT_E_DATA_FILE, NULL, "%s: no column '%.80s', which '%.80s' needs", s->path, name, e->name);
 }
 
 static dt_status *find_columns(dt_stream_source *s, table *t, bool header)
@@ -96,7 +96,7 @@ static dt_status *take_in_order(dt_stream_source *s, table *t, bool header)
     int64_t wanted = dt_stream_values(s);
     int at = 0;
     if (t->csv.n != wanted)
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: %d column%s; the model takes %lld value%s a row", s->path, t->csv.n, t->csv.n == 1 ? "" : "s",
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: %d column%s, but the model expects %lld value%s per row", s->path, t->csv.n, t->csv.n == 1 ? "" : "s",
                        (long long)wanted, wanted == 1 ? "" : "s");
     for (int e = 0; e < s->n; e++) {
         const bool text = s->element[e].text;

@@ -71,11 +71,11 @@ static bool fill(filler *f, const json_t *x)
         return true;
     }
     if (!json_is_number(x) && !json_is_boolean(x))
-        f->word = "holds something that is no number";
+        f->word = "has a value that is not a number";
     else if (f->n == f->most)
         f->word = "has too many values";
     else if (!dt_stream_put(f->e->stored.dtype, json_is_number(x) ? json_number_value(x) : json_is_true(x), f->out, f->n++))
-        f->word = "holds a value that its type cannot hold";
+        f->word = "has a value that is out of range for its type";
     return !f->word;
 }
 
@@ -91,7 +91,7 @@ static dt_status *fill_element(const lines *l, const dt_stream_source *s, const 
     if (!x)
         return fail(l, s, e->name, "is missing");
     if (e->text) {
-        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->stored, out) : "is no text";
+        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->stored, out) : "is not a string";
         return why ? fail(l, s, e->name, why) : NULL;
     }
     if (fill(&f, x) && f.n < f.most)

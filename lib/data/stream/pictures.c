@@ -49,7 +49,7 @@ static dt_status *open_pictures(dt_stream_source *s, void **state)
     dt_type *t = &s->element[0].stored;
     int channels = t->rank == 3 && t->dim[2] <= 4 ? (int)t->dim[2] : t->rank == 2;
     if (s->n != 1 || (channels != 1 && channels != 3 && channels != 4))
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes no picture: it has %d input%s, and one of (rows, columns) "
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model does not accept images: it has %d input%s, and exactly one of (rows, columns) "
                        "or (rows, columns, channels) is needed", s->path, s->n, s->n == 1 ? "" : "s");
     t->dtype = DT_UINT8;
     if (!read_layout(s, &p->layout))
@@ -98,7 +98,7 @@ static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out
 static dt_status *list_folder(const dt_stream_source *s, pictures *p)
 {
     DT_TRY(list_pictures(s->path, true, &p->paths));
-    return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: neither the folder nor the folders in it hold pictures (.png, .jpg, .jpeg)", s->path);
+    return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders", s->path);
 }
 
 static dt_status *open_folder(dt_stream_source *s, void **state)

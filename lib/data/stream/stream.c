@@ -147,7 +147,7 @@ static dt_status *check_shape(const dt_stream *s, const dt_element *input, const
         return NULL;
     dt_shape_print(&wanted, &ought);
     dt_shape_print(&t, &is);
-    dt_status *bad = dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes '%.80s' as %s, its rows are %s", s->source.path, input->name,
+    dt_status *bad = dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be %s, but its rows are %s", s->source.path, input->name,
                              dt_str_text(&ought), dt_str_text(&is));
     dt_str_release(&is);
     dt_str_release(&ought);
@@ -163,7 +163,7 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
     DT_TRY(dt_map_plan_make(s->source.arena, &(dt_map_request){.map = job->map, .stored = &stored, .directory = job->directory, .learned = job->learned},
                             &t->plan));
     if (dt_map_plan_pending(t->plan))
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: a step of 'map' for '%.80s' learns from the training part, and nothing is known of what it learned",
+        return dt_fail(DT_E_ELEMENTS, NULL, "%s: a step of 'map' for '%.80s' is learned from the training data, and no learned values are stored",
                        s->source.path, x->name);
     const dt_type *after = dt_map_plan_type(t->plan);
     DT_TRY(check_shape(s, input, after));
@@ -201,7 +201,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
         guess_stored(q, &q->input[x->n], &x->element[x->n]);
     for (int e = 0; e < x->n; e++)
         if (x->element[e].text && !s->kind->texts)
-            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model takes '%.80s' as text, and there is none in %s", x->path, x->element[e].name, s->kind->name);
+            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be text, which %s cannot hold", x->path, x->element[e].name, s->kind->name);
     DT_TRY(s->kind->open(x, &s->state));
     s->open = true;
     return plan_inputs(s, q);
@@ -263,7 +263,7 @@ static dt_status *check_limits(const dt_stream *s, int e)
         double value;
         dt_map_run(limits[i].before, &(dt_map_at){0}, s->stored[e], s->looked, s->scratch);
         if (dt_find_outside(looked->dtype, limits[i].classes, s->looked, dt_type_elements(looked), &value) >= 0)
-            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld holds %.15g, which is outside [0, %lld)", s->source.path,
+            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld is %.15g, outside [0, %lld)", s->source.path,
                            s->source.element[e].name, (long long)s->source.row, value, (long long)limits[i].classes);
     }
     return NULL;
