@@ -25,7 +25,7 @@ static int run(const struct call *call)
     const struct data_synth *my = call->settings;
     dt_status *s = draw(call);
     if (!s && !call->out->quiet)
-        out_line(call->out, "drew %s into %s, seed %llu", call->operands.at[0], my->output, (unsigned long long)my->seed);
+        out_line(call->out, "wrote %s to %s, seed %llu", call->operands.at[0], my->output, (unsigned long long)my->seed);
     return out_error(call->out, s);
 }
 
