@@ -98,7 +98,7 @@ static const bad_case bad_cases[] = {
     {"quote inside", AB, "a,b\n1\"2,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:2: a quote inside a field that does not begin with one"},
     {"D46", AB, WITH_NUL("a,b\n1,2\n1,\0\n"), DT_E_DATA_FILE, 65, "x.csv:3:3: NUL byte"},
     {"D46 quoted", AB, WITH_NUL("a,b\n1,2\n1,\"\0\"\n"), DT_E_DATA_FILE, 65, "x.csv:3:3: NUL byte"},
-    {"UTF-16", AB, WITH_NUL("\xff\xfe" "a\0,\0b\0\n\0"), DT_E_DATA_FILE, 65, "x.csv: is text in UTF-16"},
+    {"UTF-16", AB, WITH_NUL("\xff\xfe" "a\0,\0b\0\n\0"), DT_E_DATA_FILE, 65, "x.csv: UTF-16 text is not supported"},
     {"D47", AB, "a,b\n1,2\n1e999,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e999' is out of range"},
     {"D47 float32", AB, "a,b\n1,2\n1e39,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e39' is out of range of float32"},
     {"D47 int32", AB, "a,b\n1,2147483648\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2147483648' is out of range of int32"},

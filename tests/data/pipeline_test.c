@@ -207,7 +207,7 @@ static void test_two_data_sets_in_turn_and_side_by_side(void **state)
     gives(d, "10 0 0 11 1 1 ");
     assert_true(dt_dataset_element_spec(d, 2, &spec));
     assert_string_equal(spec.name, "1/1");
-    expect_fault("components", dt_dataset_concatenate(&d, a, d), DT_E_PIPELINE, 78, "1 and of 3 components");
+    expect_fault("components", dt_dataset_concatenate(&d, a, d), DT_E_PIPELINE, 78, "1 and 3 components");
     dt_dataset_unref(a);
     dt_dataset_unref(b);
     dt_dataset_unref(d);
@@ -245,14 +245,14 @@ static void test_arguments_that_cannot_be(void **state)
     expect_fault("shards", dt_dataset_shard(&out, d, 0, 0), DT_E_SHARD, 78, "at least 1, got 0");
     expect_fault("index", dt_dataset_shard(&out, d, 5, 5), DT_E_SHARD, 78, "0 to 4, got 5");
     expect_fault("prefetch", dt_dataset_prefetch(&out, d, -2), DT_E_PIPELINE, 78, "got -2");
-    expect_fault("zip", dt_dataset_zip(&out, NULL, 2), DT_E_PIPELINE, 78, "no list of data sets");
+    expect_fault("zip", dt_dataset_zip(&out, NULL, 2), DT_E_PIPELINE, 78, "no data sets given");
     expect_fault("files", dt_dataset_list_files(&out, NULL, 0), DT_E_PIPELINE, 78, "at least one");
     expect_fault("names", dt_dataset_read_files(&out, d, NULL), DT_E_PIPELINE, 78, "names of files");
     expect_fault("records", dt_dataset_parse_example(&out, d, NULL, 0), DT_E_PIPELINE, 78, "records");
     assert_null(out);
-    expect_fault("share", dt_dataset_auto_shard(&out, d, NULL), DT_E_SHARD, 78, "which worker's share");
+    expect_fault("share", dt_dataset_auto_shard(&out, d, NULL), DT_E_SHARD, 78, "no worker given");
     expect_fault("share", dt_dataset_for_worker(&out, d, &(dt_input_share){0}), DT_E_SHARD, 78, "worker 0 of 0");
-    expect_fault("sizes", dt_batch_sizes_for_worker(4, NULL, NULL), DT_E_SHARD, 78, "which worker's sizes");
+    expect_fault("sizes", dt_batch_sizes_for_worker(4, NULL, NULL), DT_E_SHARD, 78, "no worker or no array");
     dt_str none = {0};
     OK(dt_dataset_shard(&out, d, DT_SHARD_HINT, DT_SHARD_HINT));
     expect_fault("hint", elements(out, 0, &none), DT_E_SHARD_HINT, 78, "HINT");
@@ -267,13 +267,13 @@ static void test_towers_are_limited(void **state)
     (void)state;
     for (int i = 0; i < 2000 && !s; i++)
         s = dt_dataset_repeat(&d, d, 1);
-    expect_fault("deep", s, DT_E_PIPELINE, 78, "1000 one upon the other");
+    expect_fault("deep", s, DT_E_PIPELINE, 78, "nested at most 1000 deep");
     gives(d, "0 ");
     dt_dataset_unref(d);
     d = range(1);
     for (s = NULL; !s;)
         s = dt_dataset_concatenate(&d, d, d); /* doubles what is walked */
-    expect_fault("wide", s, DT_E_PIPELINE, 78, "more than 100000");
+    expect_fault("wide", s, DT_E_PIPELINE, 78, "at most 100000");
     dt_dataset_unref(d);
 }
 
@@ -315,7 +315,7 @@ static void test_sharing_of_files(void **state)
     dt_dataset_unref(d);
     d = range(3);
     share = (dt_input_share){.workers = 2, .replicas = 1, .options = {.auto_shard_policy = DT_AUTO_SHARD_FILE}};
-    expect_fault("no files", dt_dataset_auto_shard(&mine, d, &share), DT_E_UNSHARDABLE, 78, "'range' reads none");
+    expect_fault("no files", dt_dataset_auto_shard(&mine, d, &share), DT_E_UNSHARDABLE, 78, "'range' reads no files");
     dt_dataset_unref(d);
     dt_dataset_unref(mine);
 }

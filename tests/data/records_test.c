@@ -109,8 +109,8 @@ static void test_fixed_records_between_header_and_footer(void **state)
     write_file("f.bin", "HHaabbccF", 9);
     reads("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 2, 2, 1}, "aa|bb|cc|");
     dt_str all = {0};
-    expect_fault("uneven", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 4, 2, 1}, &all), DT_E_DATA_SIZE, 65, "no whole number");
-    expect_fault("too short", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 1, 9, 9}, &all), DT_E_DATA_SIZE, 65, "no whole number");
+    expect_fault("uneven", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 4, 2, 1}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
+    expect_fault("too short", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 1, 9, 9}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
     expect_fault("zero", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 0, 0, 0}, &all), DT_E_PIPELINE, 78, "0 bytes");
     dt_str_release(&all);
 }

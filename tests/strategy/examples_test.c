@@ -51,7 +51,7 @@ static void test_examples_that_are_no_data_set(void **state)
     give_rows(each, "x", (int64_t[]){ 2, 2 }, 2);
     fails(dt_dataset_from_values(&d, uneven, "{global_batch_size: 4}"), DT_E_DATA_ROWS, "'y' has 7 examples, 'x' has 8");
     fails(dt_dataset_from_values(&d, single, "{global_batch_size: 4}"), DT_E_DATA_SHAPE, "single number");
-    fails(dt_dataset_from_values(&d, none, "{global_batch_size: 4}"), DT_E_DATA_EMPTY, "needs an element");
+    fails(dt_dataset_from_values(&d, none, "{global_batch_size: 4}"), DT_E_DATA_EMPTY, "needs at least one");
     fails(dt_dataset_from_values(&d, empty, "{global_batch_size: 4}"), DT_E_DATA_EMPTY, "no example");
     fails(dt_dataset_from_values(&d, each, "{global_batch_size: 4}"), DT_E_ARGUMENT, "value per replica");
     fails(dt_dataset_from_values(&d, NULL, "{global_batch_size: 4}"), DT_E_ARGUMENT, "needs values");

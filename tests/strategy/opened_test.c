@@ -234,7 +234,7 @@ static void test_what_is_refused(void **state)
     fails(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .replication_mode = DT_PER_REPLICA }, &d), DT_E_INPUT_MODE, "DT_PER_REPLICA");
     assert_null(d);
     OK(dt_strategy_distribute_dataset(s, data, &(dt_input_options){ .workers = 2, .auto_shard_policy = DT_AUTO_SHARD_OFF }, &d));
-    fails(dt_iterator_create(&it, d), DT_E_SHARD, "a global batch of 3 has no example for some of 4 replicas");
+    fails(dt_iterator_create(&it, d), DT_E_SHARD, "a global batch of 3 is too small for 4 replicas");
     dt_dist_dataset_unref(d);
     dt_dataset_unref(data);
     dt_strategy_unref(s);

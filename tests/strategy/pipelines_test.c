@@ -361,7 +361,7 @@ static void test_wrong_use_is_answered(void **state)
     OK(dt_strategy_run(s, f, NULL, NULL));
     fails(inside, DT_E_NEXT_IN_REPLICA, "cannot be called in a step function");
     OK(dt_dataset_open(&job, "{format: synthetic, examples: 8, element: {x: {shape: [2]}, y: {num_classes: 2}}, global_batch_size: 4}"));
-    fails(dt_dataset_batch(&scalars, job, 2, false), DT_E_PIPELINE, "job file's words");
+    fails(dt_dataset_batch(&scalars, job, 2, false), DT_E_PIPELINE, "read from a job file");
     fails(dt_dataset_iterate(&it, job), DT_E_PIPELINE, "must be distributed before it is iterated");
     dt_function_unref(f);
     dt_iterator_unref(it);

@@ -159,8 +159,8 @@ static void test_what_is_no_saved_model(void **state)
     fails(dt_model_save(m, ""), DT_E_CANT_CREATE, "path");
     OK(dt_dir_make(HERE "/mine"));
     OK(dt_file_commit(HERE "/mine/letter", "dear", 4));
-    fails(dt_model_save(m, HERE "/mine"), DT_E_CANT_CREATE, "exists and is no checkpoint");
-    fails(dt_model_save(m, HERE "/mine/letter"), DT_E_CANT_CREATE, "exists and is no checkpoint");
+    fails(dt_model_save(m, HERE "/mine"), DT_E_CANT_CREATE, "exists and is not a checkpoint");
+    fails(dt_model_save(m, HERE "/mine/letter"), DT_E_CANT_CREATE, "exists and is not a checkpoint");
     assert_true(is_there(HERE "/mine/letter"));
     DT_SCOPE(other)
         fails(dt_model_save(m, HERE "/scoped"), DT_E_SCOPE, "mixing different strategies");
