@@ -18,6 +18,8 @@
  *              a function creates is a `char *`; free it with free().
  *   Tracing    dt_strategy_run records the step function once per input signature; there is no eager mode. Calls on a dt_value
  *              do not fail immediately: the trace keeps the first error and dt_strategy_run returns it.
+ *   Memory     A call that runs out of memory returns an error (exit code 71), and the program may go on. The process ends with
+ *              71 and one line only if the 4 MiB that the library keeps in reserve do not suffice to return from the call.
  *   Fragments  Layers, losses, optimizers and data sets are written as in the job file. `format` arguments are printf formats.
  *   Threads    A handle may be used by only one thread at a time. The current strategy is per thread.
  *

@@ -5,7 +5,6 @@
  * is poisoned, with a gap behind each piece, so that an overrun inside a block is found as well.
  */
 #include "base/arena.h"
-#include "base/memory.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/reserve.h"
 #include "base/str.h"
 
 #if defined(__has_feature)
@@ -92,17 +93,19 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out)
 
 void *dt_alloc(size_t n)
 {
-    void *p = calloc(1, n ? n : 1);
-    if (!p)
-        dt_out_of_memory();
+    void *p;
+    while (!(p = calloc(1, n ? n : 1)))
+        if (!dt_reserve_spend())
+            dt_out_of_memory();
     return p;
 }
 
 void *dt_realloc(void *p, size_t n)
 {
-    void *q = realloc(p, n ? n : 1);
-    if (!q)
-        dt_out_of_memory();
+    void *q;
+    while (!(q = realloc(p, n ? n : 1)))
+        if (!dt_reserve_spend())
+            dt_out_of_memory();
     return q;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory with one lifetime: everything taken from an arena is given back at once with it. Graphs, job trees and compiled
- * programs live in one arena each. Small host allocations do not fail: when the system has no memory left, one hook ends
- * the program with exit code 71 and a message. Buffers whose size comes from input are taken with dt_try_alloc.
+ * programs live in one arena each. Small host allocations do not fail: when the system has no memory left they live on a
+ * reserve (base/reserve.h), and only when that is used up one hook ends the program with exit code 71 and a message.
+ * Buffers whose size comes from input are taken with dt_try_alloc.
  */
 #ifndef DT_BASE_ARENA_H
 #define DT_BASE_ARENA_H
@@ -30,7 +31,7 @@ size_t dt_arena_bytes(const dt_arena *a);
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
 #define dt_arena_array(arena, type, n) ((type *)dt_arena_alloc((arena), dt_size_mul((size_t)(n), sizeof(type))))
 
-/* malloc family that ends the program with exit code 71 when there is no memory. dt_alloc zeroes. */
+/* malloc family that ends the program with exit code 71 when there is no memory, and no reserve. dt_alloc zeroes. */
 void *dt_alloc(size_t n);
 void *dt_realloc(void *p, size_t n);
 char *dt_strdup(const char *s);

@@ -7,12 +7,11 @@
 
 #include "base/arena.h"
 
+/* jansson must not be refused: it would report a text that is not JSON, or abort. */
 static void *allocate(size_t n)
 {
     void *p = malloc(n);
-    if (!p && n > 0)
-        dt_out_of_memory();
-    return p;
+    return p || n == 0 ? p : dt_alloc(n);
 }
 
 static void set_functions(void)

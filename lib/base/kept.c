@@ -3,6 +3,7 @@
  * An error that waits. A scope cannot return that it could not be entered: it is a statement, not a call. So the error is kept, for this thread,
  * until the next public call that can fail takes it.
  */
+#include "base/reserve.h"
 #include "base/status.h"
 
 static _Thread_local dt_status *waiting;
@@ -19,5 +20,5 @@ dt_status *dt_status_kept(void)
 {
     dt_status *s = waiting;
     waiting = NULL;
-    return s;
+    return s ? s : dt_reserve_check();
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/arena.h"
 
 #define ROOM ((size_t)256 << 20) /* more than any of them is large */
 
@@ -25,16 +24,15 @@ static bool is_memory(const char *why)
     return !why || strstr(why, "emory") || (strstr(why, "map segment") && !has_room());
 }
 
-void *dt_library_open(const char *const *names, int flags, const char **why)
+dt_status *dt_library_open(void **out, const char *const *names, int flags, const char **why)
 {
-    void *library = NULL;
-    for (; !library && *names; names++) {
-        library = dlopen(*names, flags);
-        const char *words = library ? NULL : dlerror();
-        if (!library && is_memory(words))
-            dt_out_of_memory();
+    for (*out = NULL; !*out && *names; names++) {
+        *out = dlopen(*names, flags);
+        const char *words = *out ? NULL : dlerror();
+        if (!*out && is_memory(words))
+            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory to load %s", *names);
         if (why)
             *why = words;
     }
-    return library;
+    return NULL;
 }

@@ -3,11 +3,13 @@
 #ifndef DT_BASE_LIBRARY_H
 #define DT_BASE_LIBRARY_H
 
+#include "base/status.h"
+
 /*
- * The first library of these names (the last is NULL), or NULL where none is there; flags are dlopen's. One that is there but for which memory is
- * missing is not one that is not there, for a run would go on without it to other bits: the program ends as in dt_alloc. *why (may be NULL): the
- * loader's words about the last name, lent until it is called again.
+ * *out: the first library of these names (the last is NULL), or NULL where none is installed; flags are dlopen's. The status is NULL or NO_MEMORY: a
+ * library that is installed but for which memory is missing is not a missing library, for a run without it would give other bits. *why (may be
+ * NULL): the loader's words about the last name, lent until it is called again.
  */
-void *dt_library_open(const char *const *names, int flags, const char **why);
+dt_status *dt_library_open(void **out, const char *const *names, int flags, const char **why) DT_MUST_USE;
 
 #endif

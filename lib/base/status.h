@@ -94,7 +94,7 @@ int dt_status_dropped(const dt_status *s);
 
 /* Keeps an error of this thread for the next public call that can fail; the first of several, others are freed. NULL is none. */
 void dt_status_keep(dt_status *s);
-/* The error that was kept, which is the caller's now; NULL: none. Public calls begin with DT_TRY(dt_status_kept()). */
+/* The error that was kept, which is the caller's now, or NO_MEMORY (base/reserve.h); NULL: none. Public calls begin with DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 
 #define DT_TRY(expression)                         \

@@ -120,7 +120,7 @@ dt_status *dt_pool_create(dt_pool **out, int n)
     *out = NULL;
     dt_pool *p = dt_try_alloc(sizeof *p);
     if (!p)
-        dt_out_of_memory();
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %d threads", n);
     memset(p, 0, sizeof *p);
     p->lanes = dt_alloc(dt_size_mul((size_t)n, sizeof *p->lanes));
     for (p->n = 1; p->n < n; p->n++) {
@@ -186,13 +186,11 @@ void dt_pool_join(dt_pool *p)
 int dt_cores(void)
 {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
-        cpu_set_t *set = CPU_ALLOC((size_t)room);
-        if (!set)
-            dt_out_of_memory();
         size_t size = CPU_ALLOC_SIZE((size_t)room);
+        cpu_set_t *set = dt_alloc(size);
         int failed = sched_getaffinity(0, size, set);
         int n = failed ? 0 : CPU_COUNT_S(size, set);
-        CPU_FREE(set);
+        free(set);
         if (!failed || errno != EINVAL)
             return n > 1 ? n : 1;
     }

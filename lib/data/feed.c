@@ -21,6 +21,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
+#include "base/reserve.h"
 #include "base/thread.h"
 
 enum {
@@ -219,6 +220,7 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     give_back(f);
     if (f->ended || f->at == f->batches)
         return NULL;
+    DT_TRY(dt_reserve_check());
     dt_slot *s = &f->slots[f->at % f->depth];
     header h = header_of(f, f->at++);
     uint32_t ready = (uint32_t)f->at;

@@ -188,7 +188,7 @@ dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *opt
     dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members want it */
     *out = NULL;
     if (!f)
-        dt_out_of_memory();
+        return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
     init(f, d, options);
     dt_status *s = prepare(f);
     if (s)

@@ -172,7 +172,7 @@ static dt_status *find_delimiter(const char *path, char *out)
             *out = *d;
         }
         dt_csv_close(&c);
-        if (s && *d == ',')
+        if (s && (*d == ',' || dt_status_number(s) == DT_E_NO_MEMORY))
             return s;
         dt_status_free(s);
     }

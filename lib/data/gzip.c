@@ -66,11 +66,17 @@ static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
     return NULL;
 }
 
-static void begin(dt_inflow *f, int window_bits)
+static dt_status *out_of_memory(const dt_inflow *f)
 {
-    f->window = dt_alloc(WINDOW);
+    return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (to read %s)", f->path, f->what);
+}
+
+static dt_status *begin(dt_inflow *f, int window_bits)
+{
     if (inflateInit2(&f->z, window_bits) != Z_OK)
-        dt_out_of_memory();
+        return out_of_memory(f);
+    f->window = dt_alloc(WINDOW);
+    return NULL;
 }
 
 /* Reads by offset, so that the file's position stays at the front. */
@@ -81,17 +87,14 @@ static dt_status *look(dt_inflow *f)
         return NULL;
     DT_TRY(dt_file_pread(f->fd, f->path, magic, sizeof magic, 0));
     f->gzip = magic[0] == 0x1f && magic[1] == 0x8b;
-    if (!f->gzip)
-        return NULL;
-    begin(f, GZIP_ONLY);
-    return NULL;
+    return f->gzip ? begin(f, GZIP_ONLY) : NULL;
 }
 
-void dt_inflow_take_zlib(dt_inflow *f)
+dt_status *dt_inflow_take_zlib(dt_inflow *f)
 {
     f->gzip = f->zlib = true;
     f->what = "zlib";
-    begin(f, ZLIB_ONLY);
+    return begin(f, ZLIB_ONLY);
 }
 
 /* The member's bytes are all there: zip.c has seen to it. */
@@ -106,9 +109,7 @@ static dt_status *begin_member(dt_inflow *f, const dt_inflow_member *m)
     f->crc = crc32(0, NULL, 0);
     if (lseek(f->fd, m->offset, SEEK_SET) != m->offset)
         return dt_fail_errno(DT_E_IO, f->path);
-    if (m->deflated)
-        begin(f, RAW);
-    return NULL;
+    return m->deflated ? begin(f, RAW) : NULL;
 }
 
 dt_status *dt_inflow_open(dt_inflow **out, const char *path)
@@ -143,9 +144,7 @@ static dt_status *look_at_pipe(dt_inflow *f)
         DT_TRY(read_some(f, f->front.byte + n, (size_t)(2 - n), &got));
     f->front.n = n;
     f->gzip = n == 2 && f->front.byte[0] == 0x1f && f->front.byte[1] == 0x8b;
-    if (f->gzip)
-        begin(f, GZIP_ONLY);
-    return NULL;
+    return f->gzip ? begin(f, GZIP_ONLY) : NULL;
 }
 
 dt_status *dt_inflow_stdin(dt_inflow **out)
@@ -264,7 +263,7 @@ static dt_status *inflate_some(dt_inflow *f)
         return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->what);
     int r = inflate(&f->z, Z_NO_FLUSH);
     if (r == Z_MEM_ERROR)
-        dt_out_of_memory();
+        return out_of_memory(f);
     if (r == Z_STREAM_END)
         f->between_members = true;
     else if (r != Z_OK && r != Z_BUF_ERROR)

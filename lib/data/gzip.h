@@ -32,7 +32,7 @@ dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) D
 bool dt_inflow_is_ready(const dt_inflow *f);
 bool dt_inflow_is_gzip(const dt_inflow *f);
 /* Reads as zlib's format (RFC 1950) what has not been read yet; from then on it counts as gzip. */
-void dt_inflow_take_zlib(dt_inflow *f);
+dt_status *dt_inflow_take_zlib(dt_inflow *f) DT_MUST_USE;
 /* Bytes of the file itself. */
 int64_t dt_inflow_size(const dt_inflow *f);
 /* The most bytes that can come in all: the size, or what so much gzip data can hold. */

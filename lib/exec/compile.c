@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve.h"
 #include "exec/exec_impl.h"
 
 typedef struct assembler {
@@ -252,6 +253,7 @@ static void mark_constants(dt_exec *x)
 
 static dt_status *prepare_step(assembler *a, dt_step *step)
 {
+    DT_TRY(dt_reserve_check());
     if (step->kernel == &dt_kernel_fused)
         return dt_fused_step(a->x, &a->list[step->node], step);
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;

@@ -12,7 +12,7 @@ static dt_status *open_library(dt_engine *e, dt_kernels kernels)
 {
     dt_status *s = kernels == DT_KERNELS_OPENBLAS ? dt_gemm_open_openblas(&e->gemm) : dt_gemm_open_onednn(&e->gemm);
 
-    if (s && kernels == DT_KERNELS_AUTO) {
+    if (s && kernels == DT_KERNELS_AUTO && dt_status_number(s) == DT_E_KERNELS) {
         dt_status_free(s);
         s = dt_gemm_open_openblas(&e->gemm);
     }

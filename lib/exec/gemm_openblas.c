@@ -43,12 +43,12 @@ typedef struct variable {
     char *before; /* NULL: it was not there */
 } variable;
 
-static void set(variable *v, const char *value)
+/* With its variables unset it would count on other threads, or use other kernels. */
+static dt_status *set(variable *v, const char *value)
 {
     const char *told = getenv(v->name);
     v->before = told ? dt_strdup(told) : NULL;
-    if (value && setenv(v->name, value, 1) != 0)
-        dt_out_of_memory(); /* it would count on other threads, or other kernels */
+    return value && setenv(v->name, value, 1) != 0 ? dt_fail_errno(DT_E_NO_MEMORY, v->name) : NULL;
 }
 
 static void set_back(variable *v)
@@ -61,18 +61,19 @@ static void set_back(variable *v)
 }
 
 /* Never unloaded: engines come and go, and its buffers with them would. */
-static void *load(const char **why)
+static dt_status *load(void **library, const char **why)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
     const dt_instructions *most = dt_instructions_limit();
     variable threads = { .name = "OPENBLAS_NUM_THREADS" }, core = { .name = "OPENBLAS_CORETYPE" };
 
-    set(&threads, "1");
-    set(&core, most ? most->openblas : NULL);
-    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, why);
+    dt_status *s = set(&threads, "1"), *other = set(&core, most ? most->openblas : NULL);
+    dt_status_append(&s, other);
+    if (!s)
+        s = dt_library_open(library, names, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, why);
     set_back(&core);
     set_back(&threads);
-    return library;
+    return s;
 }
 
 /* ISO C has no conversion from object to function pointers; POSIX has, by representation. */
@@ -141,8 +142,9 @@ dt_status *dt_gemm_open_openblas(dt_gemm_library *l)
 {
     api found;
     const char *why = NULL;
-    void *library = load(&why);
+    void *library = NULL;
 
+    DT_TRY(load(&library, &why));
     if (!library)
         return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS cannot be loaded: %s", why);
     if (!bind(&found, library))

@@ -80,27 +80,29 @@ static bool bind_all(dt_dnnl_api *a)
 
 /* A `new` that gets no memory ends the program with our word and exit code, not by an exception that nobody takes; from the library's first moment on.
  * A handler that the program has set itself stays. */
-static void watch_memory(void)
+static dt_status *watch_memory(void)
 {
     static const char *const names[] = { "libstdc++.so.6", NULL };
     bool missing = false;
     typedef void handler(void);
     handler *(*get)(void), *(*set)(handler *);
-    void *library = dt_library_open(names, RTLD_NOW | RTLD_LOCAL, NULL);
+    void *library;
+    DT_TRY(dt_library_open(&library, names, RTLD_NOW | RTLD_LOCAL, NULL));
     if (!library)
-        return;
+        return NULL;
     void *p = symbol(library, "_ZSt15get_new_handlerv", &missing), *q = symbol(library, "_ZSt15set_new_handlerPFvvE", &missing);
     memcpy(&get, &p, sizeof p);
     memcpy(&set, &q, sizeof q);
     if (!missing && !get())
         (void)set(dt_out_of_memory);
+    return NULL;
 }
 
-static void *open_any(void)
+static dt_status *open_any(void **library)
 {
     static const char *const names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL };
-    watch_memory();
-    return dt_library_open(names, RTLD_NOW | RTLD_LOCAL, NULL);
+    DT_TRY(watch_memory());
+    return dt_library_open(library, names, RTLD_NOW | RTLD_LOCAL, NULL);
 }
 
 /* Taken before its first primitive, refused afterwards, when it holds already: the environment says the same all along. */
@@ -111,30 +113,37 @@ static void limit(const dt_dnnl_api *a)
         (void)a->set_max_cpu_isa(most->onednn);
 }
 
-static bool start(dt_dnnl_api *a)
+/* A function's answer: 0, 1 where memory is missing, others. */
+static dt_status *explain(int code)
 {
+    return code == 0 ? NULL : code == 1 ? dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for oneDNN")
+                                        : dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but does not start (status %d)", code);
+}
+
+static dt_status *start(dt_dnnl_api *a)
+{
+    DT_TRY(open_any(&a->library));
+    if (!a->library)
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN (libdnnl.so.2 or .3) is not installed");
     if (!bind_all(a))
-        return false;
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but lacks required functions");
     limit(a);
-    return !a->engine_create(&a->engine, CPU, 0) && !a->stream_create(&a->stream, a->engine, IN_ORDER) &&
-           !a->attr_create(&a->own_scratchpad) && !a->attr_scratchpad(a->own_scratchpad, SCRATCHPAD_OF_USER);
+    DT_TRY(explain(a->engine_create(&a->engine, CPU, 0)));
+    DT_TRY(explain(a->stream_create(&a->stream, a->engine, IN_ORDER)));
+    DT_TRY(explain(a->attr_create(&a->own_scratchpad)));
+    return explain(a->attr_scratchpad(a->own_scratchpad, SCRATCHPAD_OF_USER));
 }
 
 dt_status *dt_dnnl_open(dt_dnnl_api **out)
 {
     dt_dnnl_api *a = dt_alloc(sizeof *a);
+    dt_status *s = start(a);
 
-    a->library = open_any();
-    if (!a->library) {
+    if (s)
         free(a);
-        return dt_fail(DT_E_KERNELS, NULL, "oneDNN (libdnnl.so.2 or .3) is not installed");
-    }
-    if (!start(a)) {
-        free(a);
-        return dt_fail(DT_E_KERNELS, NULL, "oneDNN is installed, but lacks required functions");
-    }
-    *out = a;
-    return NULL;
+    else
+        *out = a;
+    return s;
 }
 
 void dt_dnnl_close(dt_dnnl_api *a)

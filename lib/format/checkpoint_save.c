@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/reserve.h"
 #include "format/state.h"
 #include "format/steps.h"
 
@@ -213,6 +214,7 @@ static dt_status *write_whole(const saving *v)
 
 static dt_status *save(const saving *v, int max_to_keep)
 {
+    DT_TRY(dt_reserve_check());
     DT_TRY(check_lock(v));
     dt_status *s = write_whole(v);
     if (s)

@@ -186,7 +186,7 @@ dt_status *dt_recording_write(const char *path, const dt_recording *what, int64_
 
     s.json.out = &s.text;
     if (deflateInit2(&s.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        dt_out_of_memory();
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory to compress the recording", path);
     put_all(&s, what, lost ? *lost : none);
     deflate_text(&s, Z_FINISH);
     deflateEnd(&s.z);

@@ -9,6 +9,7 @@
  */
 #include "graph/trace.h"
 #include "base/hash.h"
+#include "base/reserve.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -349,7 +350,8 @@ dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, con
     const uint32_t hash = (uint32_t)hash_node(&n);
     dt_trace_slot *slot = find_slot(t, &n, hash);
     if (slot->node < 0) {
-        dt_status *s = infer_type(t, &n);
+        dt_status *s = dt_reserve_check();
+        s = s ? s : infer_type(t, &n);
         if (s) {
             dt_trace_fail(t, s);
             return none;

@@ -33,20 +33,22 @@ static void forget(void *thread)
     dt_strategy_unref(c->global);
 }
 
+static int key_error; /* of errno.h, 0: there is a key */
+
 static void make_key(void)
 {
-    if (pthread_key_create(&key, forget) != 0)
-        dt_out_of_memory();
+    key_error = pthread_key_create(&key, forget);
 }
 
-/* What the thread has kept goes with it: its default strategy may have lanes of its own. */
+/* What the thread has kept goes with it: its default strategy may have lanes of its own. Without a key, or memory for it, that is lost with the
+ * thread, and the next public call reports it. */
 static void forget_at_end(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, make_key);
-    if (pthread_setspecific(key, &current) != 0)
-        dt_out_of_memory();
+    if (key_error || pthread_setspecific(key, &current) != 0)
+        dt_status_keep(dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for what a thread keeps"));
 }
 
 /* NULL: no error, but from now on the thread has something to forget. */

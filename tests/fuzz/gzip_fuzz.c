@@ -25,7 +25,7 @@ static void read_all(dt_status *s, dt_inflow *file, const reading *how)
     static unsigned char bytes[1 << 16];
     int64_t got = 1, all = 0;
     if (!s && how->zlib && !dt_inflow_is_gzip(file))
-        dt_inflow_take_zlib(file);
+        s = dt_inflow_take_zlib(file);
     else if (!s && how->peeks)
         s = dt_inflow_peek(file, bytes, DT_PEEK, &got);
     for (got = 1; !s && got > 0 && all < MOST_READ; all += got)

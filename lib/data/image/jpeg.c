@@ -39,7 +39,8 @@ static void on_error(j_common_ptr jpeg)
     reading *r = reading_of(jpeg);
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
-    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: %s", r->want->path, text);
+    r->bad = jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path)
+                                                       : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: %s", r->want->path, text);
     longjmp(r->jump, 1);
 }
 

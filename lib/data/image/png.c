@@ -20,15 +20,35 @@ typedef struct reading {
     png_structp png;
     png_infop info;
     jmp_buf jump;
+    bool refused; /* an allocation, by the system */
     dt_status *bad;
 } reading;
 
+static dt_status *out_of_memory(const reading *r)
+{
+    return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path);
+}
+
 /* ---- what libpng calls ---- */
+
+static png_voidp allocate(png_structp png, png_alloc_size_t n)
+{
+    reading *r = png_get_mem_ptr(png);
+    void *p = malloc(n);
+    r->refused |= !p;
+    return p;
+}
+
+static void release(png_structp png, png_voidp p)
+{
+    (void)png;
+    free(p);
+}
 
 static void on_error(png_structp png, png_const_charp text)
 {
     reading *r = png_get_error_ptr(png);
-    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: %s", r->want->path, text);
+    r->bad = r->refused ? out_of_memory(r) : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: %s", r->want->path, text);
     longjmp(r->jump, 1);
 }
 
@@ -96,7 +116,11 @@ static void read_picture(reading *r)
     if (r->bad)
         return;
     bool becomes_grey = has_colours(r) && r->want->channels == 1;
-    r->colours = becomes_grey ? dt_alloc((size_t)pixels * 3) : NULL;
+    r->colours = becomes_grey ? dt_try_alloc((size_t)pixels * 3) : NULL;
+    if (becomes_grey && !r->colours) {
+        r->bad = out_of_memory(r);
+        return;
+    }
     set_transforms(r);
     read_rows(r, becomes_grey ? r->colours : r->out);
     if (becomes_grey)
@@ -113,11 +137,12 @@ static void read_or_come_back(reading *r)
 dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
 {
     reading r = {.want = want, .at = bytes, .left = n, .out = out};
-    r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning);
+    r.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning, &r, allocate, release);
     r.info = r.png ? png_create_info_struct(r.png) : NULL;
-    if (!r.info)
-        dt_out_of_memory();
-    read_or_come_back(&r);
+    if (r.info)
+        read_or_come_back(&r);
+    else
+        r.bad = out_of_memory(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.colours);
     return r.bad;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/reserve.h"
 
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
@@ -194,6 +195,7 @@ dt_status *dt_csv_next(dt_csv *c, bool *more)
 {
     size_t size;
     bool whole, empty;
+    DT_TRY(dt_reserve_check());
     do {
         DT_TRY(fill(c, &size, &whole));
         *more = size > 0;

@@ -120,7 +120,7 @@ static dt_status *match(dt_paths *paths, const char *folder, const char *pattern
     int r = glob(path, 0, NULL, &found);
     free(path);
     if (r == GLOB_NOSPACE)
-        dt_out_of_memory();
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the files that match '%s'", told);
     if (r != 0)
         return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", told);
     for (size_t i = 0; i < found.gl_pathc; i++)

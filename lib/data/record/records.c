@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/reserve.h"
 #include "data/record/record.h"
 
 enum { WINDOW = 1 << 14 };
@@ -55,9 +56,7 @@ static dt_status *look(dt_records *r)
     size_t n = dt_inflow_size(r->file) < (int64_t)sizeof h ? 2 : sizeof h;
     DT_TRY(dt_inflow_pread(r->file, h, (int64_t)n, 0));
     bool record = n == sizeof h && is_header(h), zlib = (h[0] & 15) == 8 && ((unsigned)h[0] << 8 | h[1]) % 31 == 0;
-    if (zlib && !record)
-        dt_inflow_take_zlib(r->file);
-    return NULL;
+    return zlib && !record ? dt_inflow_take_zlib(r->file) : NULL;
 }
 
 static dt_status *bad_header(const dt_records *r, size_t got)
@@ -245,6 +244,7 @@ dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more)
 {
     dt_str_clear(out);
     *more = false;
+    DT_TRY(dt_reserve_check());
     DT_TRY(kinds[r->options.kind].next(r, out, more));
     r->number += *more;
     return NULL;

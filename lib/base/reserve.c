@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See reserve.h. Nobody touches the block, so it takes address space but no memory. */
+#include "base/reserve.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { BYTES = 4 << 20 }; /* a few of an arena's largest blocks: enough to return from a call and to report why */
+
+static _Atomic(void *) reserve;
+
+dt_status *dt_reserve_check(void)
+{
+    void *none = NULL;
+    if (atomic_load_explicit(&reserve, memory_order_relaxed))
+        return NULL;
+    void *block = malloc(BYTES);
+    if (!block)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory");
+    if (!atomic_compare_exchange_strong(&reserve, &none, block))
+        free(block); /* another thread was faster */
+    return NULL;
+}
+
+bool dt_reserve_spend(void)
+{
+    void *block = atomic_exchange(&reserve, NULL);
+    free(block);
+    return block != NULL;
+}
