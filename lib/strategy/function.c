@@ -184,6 +184,8 @@ dt_status *dt_strategy_run_with(dt_strategy *s, dt_function *f, const dt_values 
 
     DT_TRY(dt_want(s, "dt_strategy_run", "strategy"));
     DT_TRY(dt_want(f, "dt_strategy_run", "function"));
+    if (!dt_strategy_has_devices(s)) /* the default strategy: dt_get_strategy's was not asked when it was created, as others are */
+        DT_TRY(dt_launched_alone());
     DT_SCOPE(s) {
         bad = dt_status_kept(); /* of another strategy's scope */
         if (bad)

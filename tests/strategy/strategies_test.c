@@ -73,6 +73,22 @@ static void test_devices_that_are_not_here_are_refused(void **state)
     assert_null(s);
 }
 
+static void count(dt_trace *t, void *user)
+{
+    (void)user;
+    dt_return(t, "x", dt_constant(t, 1));
+}
+
+/* A loop outside of any scope would run in every process, too. */
+static dt_status *run_by_default(void)
+{
+    dt_function *f = NULL;
+    OK(dt_function_create(&f, count, NULL));
+    dt_status *s = dt_strategy_run(dt_get_strategy(), f, NULL, NULL);
+    dt_function_unref(f);
+    return s;
+}
+
 /* What launchers set, and whether it says that there are others. */
 static void test_one_of_several_processes_is_refused(void **state)
 {
@@ -97,17 +113,17 @@ static void test_one_of_several_processes_is_refused(void **state)
         { "TF_CONFIG", "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": {\"0\": \"b:2\"}}}", NULL, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        dt_strategy *s[6] = { NULL };
+        dt_strategy *s[7] = { NULL };
         setenv(rows[i].name, rows[i].value, 1);
         if (rows[i].with)
             setenv(rows[i].with, "0", 1);
         dt_status *made[] = { dt_mirrored_strategy(&s[0], NULL, 0), dt_one_device_strategy(&s[1], "CPU:0"), dt_default_strategy(&s[2]),
                               dt_multi_worker_mirrored_strategy(&s[3], NULL), dt_tpu_strategy(&s[4], NULL, NULL),
-                              dt_experimental_tpu_strategy(&s[5], NULL, NULL) };
+                              dt_experimental_tpu_strategy(&s[5], NULL, NULL), run_by_default() };
         unsetenv(rows[i].name);
         if (rows[i].with)
             unsetenv(rows[i].with);
-        for (int k = 0; k < 6; k++) {
+        for (int k = 0; k < 7; k++) {
             if (rows[i].refused)
                 fails(made[k], DT_E_NOT_YET, rows[i].name);
             else
