@@ -136,7 +136,7 @@ static void put_refused(FILE *to, const struct stretch *s)
     for (int i = 0; i < s->n; i++) {
         if (!s->at[i].refused || is_later(&s->at[i]))
             continue;
-        fprintf(to, "%s`%s`: ", any ? "; " : "\nRefused, with a word on what to do: ", s->at[i].path + s->stem);
+        fprintf(to, "%s`%s`: ", any ? "; " : "\nKeys that are not accepted, and what to do instead: ", s->at[i].path + s->stem);
         put_cell(to, s->at[i].help);
         any = true;
     }
