@@ -173,6 +173,10 @@ WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 TESTS   += $(if $(WHOLE),$(patsubst %.c,$(BUILD)/%,$(filter %_test.c,$(call find_c,tests/contract))))
 TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 
+build/corpus/unpacked: $(wildcard tests/fuzz/corpus/*.tar.gz) scripts/corpus
+	scripts/corpus unpack
+	@touch $@
+
 tests: $(TESTS) $(if $(WHOLE),$(BUILD)/tests/conformance $(addprefix $(BUILD)/tests/faults/,shim.so states))
 $(BUILD)/tests/golden/%.o: tests/conformance/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -192,7 +196,7 @@ FUZZ_C  := $(call find_c,tests/fuzz)
 FUZZERS := $(patsubst %.c,build/fuzz/%,$(filter %_fuzz.c,$(FUZZ_C)))
 FUZZ_O  := $(FUZZ_C:%.c=$(BUILD)/%.o)
 .PHONY: fuzz
-fuzz:
+fuzz: build/corpus/unpacked
 	$(MAKE) SAN=fuzz CC=clang CFLAGS='-O1 -g' $(FUZZERS)
 # The command line's readers, without its main.
 $(BUILD)/tests/fuzz/libverbs.a: $(filter-out $(BUILD)/cmd/main.o,$(CMD_O))
@@ -201,7 +205,7 @@ $(BUILD)/tests/fuzz/libverbs.a: $(filter-out $(BUILD)/cmd/main.o,$(CMD_O))
 	$(AR) rcs $@ $^
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(filter-out %_fuzz.o %_test.o,$(FUZZ_O)) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
-$(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
+$(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a | build/corpus/unpacked
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
 
 # A compiler plug-in that is none, for the driver's tests.

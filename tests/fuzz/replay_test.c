@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All fuzz targets over what was found so far: every file of tests/fuzz/corpus/NAME goes through target NAME once. No libFuzzer is needed for that.
+ * All fuzz targets over what was found so far: every file of the archive tests/fuzz/corpus/NAME.tar.gz (unpacked into build/corpus/NAME) and of the
+ * folder tests/fuzz/corpus/NAME goes through target NAME once. No libFuzzer is needed for that.
  * Words name targets; none: all. With the word --starved each file goes through once more for every allocation whose size comes from it
  * (dt_try_alloc), which fails: asked is an error, or the end with exit code 71.
  */
@@ -133,12 +134,15 @@ static bool starved;
 static void test_target(void **state)
 {
     const target *t = *state;
+    static const char *const corpora[] = {"build/corpus", "tests/fuzz/corpus"};
     dt_paths paths = {0};
-    char folder[128];
-    snprintf(folder, sizeof folder, "tests/fuzz/corpus/%s", t->name);
-    dt_status *s = dt_paths_list(&paths, folder);
-    if (s)
-        fail_msg("%s", dt_status_text(s));
+    for (int i = 0; i < 2; i++) {
+        char folder[128];
+        snprintf(folder, sizeof folder, "%s/%s", corpora[i], t->name);
+        dt_status *s = access(folder, F_OK) == 0 ? dt_paths_list(&paths, folder) : NULL; /* a target may have either, or both */
+        if (s)
+            fail_msg("%s", dt_status_text(s));
+    }
     assert_true(paths.n > 0);
     for (int i = 0; i < paths.n; i++)
         run_file(t, paths.v[i]);
