@@ -266,7 +266,7 @@ filled = sed 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(call part,MAJOR)|; s|@MINOR@|
     s|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(libdir))|' packaging/$(1).in > "$(2)/$(1)"
 INSTALL_BINARY = install -m 755
 install: all
-	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(LIB_TO)/pkgconfig" "$(LIB_TO)/cmake/dtrain" "$(TO)/include/dtrain" "$(TO)/share/man/man1" "$(TO)/share/man/man5"
+	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(LIB_TO)/pkgconfig" "$(LIB_TO)/cmake/dtrain" "$(TO)/include/dtrain" $(foreach n,1 3 5,"$(TO)/share/man/man$(n)")
 	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)" "$(DOC_TO)"
 	$(INSTALL_BINARY) $(BUILD)/dtrain "$(TO)/bin/"
 	install -m 644 $(BUILD)/libdtrain.a "$(LIB_TO)/"
@@ -281,6 +281,7 @@ install: all
 	$(call filled,dtrain-config-version.cmake,$(LIB_TO)/cmake/dtrain)
 	set -e; for page in $$($(BUILD)/dtrain man --list); do \
 	    to="$(TO)/share/man/man$${page##*.}/$$page"; $(BUILD)/dtrain man $$page > "$$to"; chmod 644 "$$to"; done
+	umask 022 && scripts/reference --man "$(TO)/share/man/man3"
 	$(BUILD)/dtrain completions bash > "$(BASH_TO)/dtrain"
 	$(BUILD)/dtrain completions zsh > "$(ZSH_TO)/_dtrain"
 	$(BUILD)/dtrain completions fish > "$(FISH_TO)/dtrain.fish"
@@ -295,6 +296,8 @@ uninstall:
 	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,libdtrain.a libdtrain.so $(SONAME) libdtrain.so.$(VERSION),"$(LIB_TO)/$(f)")
 	rm -f "$(LIB_TO)/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
 	rm -f "$(TO)/share/man/man1/dtrain.1" "$(TO)/share/man/man1"/dtrain-*.1 "$(TO)/share/man/man5/dtrain-job.5"
+	scripts/reference --man $(BUILD)/man3
+	for page in $(BUILD)/man3/*.3; do rm -f "$(TO)/share/man/man3/$${page##*/}"; done
 	rm -f "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish" $(foreach f,$(DOCS),"$(DOC_TO)/$(f)")
 	rm -f "$(LIB_TO)/cmake/dtrain/dtrain-config.cmake" "$(LIB_TO)/cmake/dtrain/dtrain-config-version.cmake"
 	set -e; for folder in "$(TO)/include/dtrain" "$(DOC_TO)" "$(LIB_TO)/cmake/dtrain"; do \
