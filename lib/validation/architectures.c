@@ -49,16 +49,3 @@ const dt_architecture *dt_architecture_in(const char *text)
             best = &architectures[i];
     return best;
 }
-
-void dt_architecture_facts(dt_facts *f, const dt_architecture *a)
-{
-    if (!a)
-        return;
-    dt_facts_add(f, "D", (double)a->width);
-    dt_facts_add(f, "F", (double)a->ff);
-    dt_facts_add(f, "N", (double)a->heads);
-    dt_facts_add(f, "K", (double)a->kv_heads);
-    dt_facts_add(f, "H", (double)a->head_dim);
-    dt_facts_add(f, "L", (double)a->layers);
-    dt_facts_add(f, "V", (double)a->vocab);
-}

@@ -3,7 +3,8 @@
 #ifndef DT_VALIDATION_ARCHITECTURES_H
 #define DT_VALIDATION_ARCHITECTURES_H
 
-#include "validation/facts.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct dt_architecture {
     const char *name; /* letters and digits only, small: "llama370b" */
@@ -13,7 +14,5 @@ typedef struct dt_architecture {
 
 /* The one whose name stands in a text, whatever its spelling ("LLaMA-3 70B"); NULL: none. */
 const dt_architecture *dt_architecture_in(const char *text);
-/* D, F, N, K, H, L, V; a may be NULL. */
-void dt_architecture_facts(dt_facts *f, const dt_architecture *a);
 
 #endif

@@ -28,7 +28,7 @@ static const dt_row_kind *kind_of(const dt_row *row)
 
 dt_prediction dt_predicted(double value)
 {
-    return (dt_prediction){.by = DT_BY_MODEL, .value = value};
+    return (dt_prediction){.value = value};
 }
 
 dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...)
@@ -49,14 +49,14 @@ void dt_rows_predict(dt_rows *rows)
         dt_row *row = &rows->row[i];
         const dt_row_kind *kind = kind_of(row);
         row->prediction = kind ? kind->predict(rows, row) : dt_not_sufficient(rows, "rows of the kind '%s' are not known", row->kind);
-        if (row->prediction.by && !isfinite(row->prediction.value))
+        if (!row->prediction.missing && !isfinite(row->prediction.value))
             row->prediction = dt_not_sufficient(rows, "what it says gives no finite number");
     }
 }
 
 double dt_row_error(const dt_row *row)
 {
-    if (row->prediction.by == DT_BY_NOTHING)
+    if (row->prediction.missing)
         return -1;
     double off = fabs(row->prediction.value - row->published), scale = fabs(row->published);
     return scale > 0 ? off / scale : off > 0 ? INFINITY : 0;

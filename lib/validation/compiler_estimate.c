@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "validation/device.h"
+#include "validation/validation.h"
 
 static const char *text_of(const dt_row *row, const char *key)
 {

@@ -7,15 +7,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONGEST = 48, LARGEST_SIDE = 256 };
+
+static void set_side(dt_where *w, int axis, double side)
+{
+    if (w->side[axis] <= 0)
+        w->side[axis] = side;
+}
+
+/* "4x4x8": two or three sides. */
+static void read_grid(dt_where *w, const char *word)
+{
+    double side[3];
+    int n = 0;
+    for (char *end = NULL; n < 3 && (!end || *end); word = end + 1) {
+        side[n] = (double)strtol(word, &end, 10);
+        if (end == word || side[n] < 1 || side[n++] > LARGEST_SIDE || (*end && *end != 'x'))
+            return;
+    }
+    for (int i = 0; n > 1 && i < n; i++)
+        set_side(w, i, side[i]);
+}
+
+static void read_word(dt_where *w, const char *word)
+{
+    char *end;
+    if (!w->chip)
+        w->chip = dt_chip_find(word);
+    if (word[0] >= 'x' && word[0] <= 'z' && isdigit((unsigned char)word[1])) {
+        const double side = strtod(word + 1, &end);
+        if (!*end)
+            set_side(w, word[0] - 'x', side);
+    }
+    if (isdigit((unsigned char)word[0]))
+        read_grid(w, word);
+}
+
+dt_where dt_where_read(const char *text)
+{
+    dt_where w = {0};
+    for (char word[LONGEST]; *text; text += *text != '\0') {
+        size_t n = 0;
+        for (; isalnum((unsigned char)text[n]); n++)
+            if (n < sizeof word)
+                word[n] = (char)tolower((unsigned char)text[n]);
+        if (n > 0 && n < sizeof word) {
+            word[n] = '\0';
+            read_word(&w, word);
+        }
+        text += n;
+    }
+    return w;
+}
+
 bool dt_device_read(const char *text, dt_core *out)
 {
-    dt_facts f = {.arena = dt_arena_create()};
-    dt_facts_of_text(&f, text);
-    if (f.chip)
-        *out = (dt_core){.chip = f.chip, .cores = strstr(text, "one TensorCore") ? 1 : f.chip->cores / f.chip->devices};
-    dt_arena_destroy(f.arena);
-    dt_facts_release(&f);
-    return out->chip;
+    const dt_chip *chip = dt_where_read(text).chip;
+    if (chip)
+        *out = (dt_core){.chip = chip, .cores = strstr(text, "one TensorCore") ? 1 : chip->cores / chip->devices};
+    return chip;
 }
 
 static bool find_slice(const char *name, dt_slice *out)
@@ -41,31 +91,24 @@ static bool find_named(const char *text, dt_slice *out)
 }
 
 /* A mesh's axes are the slice's, in one order or the other. */
-static bool find_mesh(const dt_facts *f, dt_slice *out)
+static bool find_mesh(const dt_where *w, dt_slice *out)
 {
-    double side[3] = {0, 0, 1};
+    const double x = w->side[0], y = w->side[1], z = w->side[2] > 0 ? w->side[2] : 1;
     char name[80];
-    if (!f->chip || !dt_facts_find(f, "X", &side[0]) || !dt_facts_find(f, "Y", &side[1]))
+    if (!w->chip || x <= 0 || y <= 0)
         return false;
-    dt_facts_find(f, "Z", &side[2]);
-    snprintf(name, sizeof name, f->chip->dims == 3 ? "%s:%.0fx%.0fx%.0f" : "%s:%.0fx%.0f", f->chip->generation, side[0], side[1], side[2]);
+    const bool solid = w->chip->dims == 3;
+    snprintf(name, sizeof name, solid ? "%s:%.0fx%.0fx%.0f" : "%s:%.0fx%.0f", w->chip->generation, x, y, z);
     if (find_slice(name, out))
         return true;
-    snprintf(name, sizeof name, f->chip->dims == 3 ? "%s:%.0fx%.0fx%.0f" : "%s:%.0fx%.0f", f->chip->generation, f->chip->dims == 3 ? side[2] : side[1],
-             f->chip->dims == 3 ? side[1] : side[0], side[0]);
+    snprintf(name, sizeof name, solid ? "%s:%.0fx%.0fx%.0f" : "%s:%.0fx%.0f", w->chip->generation, solid ? z : y, solid ? y : x, x);
     return find_slice(name, out);
 }
 
 bool dt_slice_read(const char *text, dt_slice *out)
 {
-    if (find_named(text, out))
-        return true;
-    dt_facts f = {.arena = dt_arena_create()};
-    dt_facts_of_text(&f, text);
-    bool found = find_mesh(&f, out);
-    dt_arena_destroy(f.arena);
-    dt_facts_release(&f);
-    return found;
+    const dt_where w = dt_where_read(text);
+    return find_named(text, out) || find_mesh(&w, out);
 }
 
 bool dt_dtype_read(const char *text, dt_dtype *out)

@@ -69,10 +69,10 @@ static dt_prediction copy(const dt_rows *rows, const dt_row *row, const dt_opera
 /* ---- on a slice ---- */
 
 /* Axes of the mesh that take part, "Y" or all, as the slice has them: a mesh X8 Y4 is a slice of 4x8 with its axes exchanged. */
-static void taking_part(const dt_operation *op, const dt_facts *mesh, const dt_slice *slice, bool part[3])
+static void taking_part(const dt_operation *op, const dt_where *mesh, const dt_slice *slice, bool part[3])
 {
-    double x;
-    bool exchanged = dt_facts_find(mesh, "X", &x) && (x < slice->chips[0] || x > slice->chips[0]);
+    const double x = mesh->side[0];
+    bool exchanged = x > 0 && (x < slice->chips[0] || x > slice->chips[0]);
     int last = slice->chip->dims - 1;
     for (int i = 0; i < 3; i++) {
         int axis = exchanged && i <= last ? last - i : i;
@@ -113,17 +113,17 @@ static const struct {
 };
 
 /* What one group has: axes that do not take part cut the array. */
-static double group_bytes(const dt_operation *op, const dt_facts *mesh)
+static double group_bytes(const dt_operation *op, const dt_where *mesh)
 {
-    double bytes = dt_written_bytes(&op->array[0]), size;
+    double bytes = dt_written_bytes(&op->array[0]);
     for (int d = 0; d < op->array[0].rank; d++)
         for (const char *axis = op->array[0].axes[d]; *axis; axis++)
-            if (!strchr(op->axes, *axis) && dt_facts_find(mesh, (char[]){*axis, '\0'}, &size))
-                bytes /= size;
+            if (!strchr(op->axes, *axis) && *axis >= 'X' && *axis <= 'Z' && mesh->side[*axis - 'X'] > 0)
+                bytes /= mesh->side[*axis - 'X'];
     return bytes;
 }
 
-static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_operation *op, const dt_facts *mesh)
+static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_operation *op, const dt_where *mesh)
 {
     dt_slice slice;
     bool part[3] = {false};
@@ -150,7 +150,7 @@ static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_o
     return in_unit(rows, row, price.seconds, done);
 }
 
-static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const char *where, const dt_facts *mesh)
+static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const char *where, const dt_where *mesh)
 {
     dt_core core = {0};
     const dt_operation op = dt_operation_read(text_of(row, "op"));
@@ -166,11 +166,8 @@ static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {
     const char *where = *text_of(row, "chip") ? text_of(row, "chip") : text_of(row, "slice");
-    dt_facts mesh = {.arena = rows->arena};
-    dt_facts_of_text(&mesh, where);
-    dt_prediction p = predict_with(rows, row, where, &mesh);
-    dt_facts_release(&mesh);
-    return p;
+    const dt_where mesh = dt_where_read(where);
+    return predict_with(rows, row, where, &mesh);
 }
 
 const dt_row_kind dt_row_kind_measured_op = {"measured-op", "products, copies and collectives that were measured", predict};

@@ -10,7 +10,7 @@
 #ifndef DT_VALIDATION_OPERATION_H
 #define DT_VALIDATION_OPERATION_H
 
-#include "validation/facts.h"
+#include "validation/validation.h"
 
 typedef enum dt_operation_kind {
     DT_OPERATION_NONE, DT_OPERATION_MATMUL, DT_OPERATION_COPY, DT_OPERATION_ALL_GATHER, DT_OPERATION_REDUCE_SCATTER, DT_OPERATION_ALL_REDUCE,

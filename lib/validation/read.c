@@ -20,7 +20,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* `measured`, else `answer`: worked problems that were measured as well give the first as a text. */
+/* `measured`, else `answer`. */
 static bool read_published(const json_t *json, double *out)
 {
     const json_t *value = json_object_get(json, "measured");

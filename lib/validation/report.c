@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is printed of predictions: a table per kind, one line per kind below, and the rows that could not be planned. Formulas that were
- * evaluated are arithmetic, so they stand in a line of their own and never in a model's median.
+ * What is printed of predictions: a table per kind, one line per kind below, and the rows that could not be planned.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "validation/facts.h"
+#include "validation/device.h"
+#include "validation/validation.h"
 
 enum { ID_COLUMN = 42, NUMBER_COLUMN = 16, KIND_COLUMN = 32 };
-
-static const char *const by_names[] = {NULL, "model", "formula"};
 
 static bool is_kind(const dt_row *row, const char *kind)
 {
@@ -36,7 +34,7 @@ static void put_row(const dt_row *row, dt_str *out)
     put_number(out, row->published);
     dt_str_printf(out, "%+7.1f %%  ", 100 * (row->prediction.value / row->published - 1));
     dt_str_escaped(out, row->unit, strlen(row->unit), 20);
-    dt_str_puts(out, row->prediction.by == DT_BY_FORMULA ? "  (formula)\n" : "\n");
+    dt_str_putc(out, '\n');
 }
 
 static void put_table(const dt_rows *rows, const dt_row_kind *kind, dt_str *out)
@@ -44,7 +42,7 @@ static void put_table(const dt_rows *rows, const dt_row_kind *kind, dt_str *out)
     int n = 0;
     for (int i = 0; i < rows->n; i++) {
         const dt_row *row = &rows->row[i];
-        if (!is_kind(row, kind->name) || row->prediction.by == DT_BY_NOTHING)
+        if (!is_kind(row, kind->name) || row->prediction.missing)
             continue;
         if (n++ == 0) {
             size_t from = out->size;
@@ -80,7 +78,7 @@ static double median(double *values, int n)
     return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-static tally count(const dt_rows *rows, const char *kind, dt_by by)
+static tally count(const dt_rows *rows, const char *kind)
 {
     tally t = {0};
     double *errors = dt_alloc((size_t)rows->n * sizeof *errors);
@@ -88,8 +86,8 @@ static tally count(const dt_rows *rows, const char *kind, dt_by by)
         const dt_row *row = &rows->row[i];
         if (!is_kind(row, kind))
             continue;
-        t.missing += row->prediction.by == DT_BY_NOTHING;
-        if (row->prediction.by != by)
+        t.missing += row->prediction.missing != NULL;
+        if (row->prediction.missing)
             continue;
         errors[t.rows++] = dt_row_error(row);
         if (!t.worst || dt_row_error(row) > dt_row_error(t.worst))
@@ -124,14 +122,9 @@ static void put_summary(const dt_rows *rows, dt_str *out)
     const dt_row_kind *const *kinds = dt_row_kinds(&n);
     dt_str_puts(out, "kind                              rows     median      worst  missing   worst row\n");
     for (int i = 0; i < n; i++) {
-        char name[80];
-        tally model = count(rows, kinds[i]->name, DT_BY_MODEL), formula = count(rows, kinds[i]->name, DT_BY_FORMULA);
-        if (model.rows || model.missing)
-            put_tally(kinds[i]->name, &model, out);
-        formula.missing = 0; /* said above */
-        snprintf(name, sizeof name, "%s, formula only", kinds[i]->name);
-        if (formula.rows)
-            put_tally(name, &formula, out);
+        const tally t = count(rows, kinds[i]->name);
+        if (t.rows || t.missing)
+            put_tally(kinds[i]->name, &t, out);
     }
 }
 
@@ -140,7 +133,7 @@ static void put_missing(const dt_rows *rows, dt_str *out)
     int n = 0;
     for (int i = 0; i < rows->n; i++) {
         const dt_row *row = &rows->row[i];
-        if (row->prediction.by != DT_BY_NOTHING)
+        if (!row->prediction.missing)
             continue;
         dt_str_puts(out, n++ == 0 ? "\nnot sufficient to be planned\n" : "");
         size_t from = out->size;
@@ -163,17 +156,15 @@ void dt_rows_report(const dt_rows *rows, dt_str *out)
 }
 
 /* The generation that a row's configuration names; NULL: none. */
-static const char *chip_of(const dt_rows *rows, const dt_row *row)
+static const char *chip_of(const dt_row *row)
 {
     static const char *const keys[] = {"gen", "chip", "accelerator", "slice", "topology"};
-    dt_facts f = {.arena = rows->arena};
-    for (size_t i = 0; row->config && i < sizeof keys / sizeof *keys; i++) {
+    const dt_chip *chip = NULL;
+    for (size_t i = 0; row->config && !chip && i < sizeof keys / sizeof *keys; i++) {
         const char *text = json_string_value(json_object_get(row->config, keys[i]));
-        dt_facts_of_text(&f, text ? text : "");
+        chip = dt_where_read(text ? text : "").chip;
     }
-    const char *generation = f.chip ? f.chip->generation : NULL;
-    dt_facts_release(&f);
-    return generation;
+    return chip ? chip->generation : NULL;
 }
 
 void dt_rows_json(const dt_rows *rows, dt_str *out)
@@ -184,14 +175,14 @@ void dt_rows_json(const dt_rows *rows, dt_str *out)
         dt_json j = {.out = out};
         dt_json_open(&j, NULL, '{');
         dt_json_string(&j, "id", row->id);
-        dt_json_double(&j, "predicted", p->by ? p->value : NAN);
+        dt_json_double(&j, "predicted", p->missing ? NAN : p->value);
         dt_json_double(&j, "published", row->published);
-        dt_json_double(&j, "error", p->by ? dt_row_error(row) : NAN);
+        dt_json_double(&j, "error", p->missing ? NAN : dt_row_error(row));
         dt_json_string(&j, "kind", row->kind);
-        dt_json_string(&j, "chip", chip_of(rows, row));
+        dt_json_string(&j, "chip", chip_of(row));
         if (p->family)
             dt_json_string(&j, "family", p->family);
-        dt_json_string(&j, p->by ? "by" : "missing", p->by ? by_names[p->by] : p->missing);
+        dt_json_string(&j, p->missing ? "missing" : "by", p->missing ? p->missing : "model");
         dt_json_close(&j, '}');
         dt_str_putc(out, '\n');
     }

@@ -4,13 +4,10 @@
  *
  *     read.c       the file: rows, each with an id, a kind, what was published and its unit
  *     kinds.h      a row per kind of row: whether it says enough to be planned, and what we predict
- *     facts.c      numbers with names that a row gives: its inputs, then its text (facts_text.c), then the chip that it names
- *     formula.c    arithmetic over facts
+ *     device.c, operation_read.c    chips, slices and operations as people write them
  *     report.c     tables, the median and the worst of each kind, rows that could not be planned; or a line of JSON a row
  *
- * A kind reads the row's configuration, never its id and never what was published. Of two sorts of prediction only one is one:
- * BY_MODEL was computed by the simulator's own rules from what is asked; BY_FORMULA is the row's own formula, evaluated. They are counted
- * apart everywhere.
+ * A kind reads the row's configuration, never its id and never what was published.
  */
 #ifndef DT_VALIDATION_VALIDATION_H
 #define DT_VALIDATION_VALIDATION_H
@@ -20,12 +17,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-typedef enum dt_by { DT_BY_NOTHING, DT_BY_MODEL, DT_BY_FORMULA } dt_by;
-
 typedef struct dt_prediction {
-    dt_by by;
     double value;        /* in the row's unit */
-    const char *missing; /* BY_NOTHING: what the row does not say */
+    const char *missing; /* NULL; else there is no prediction, and this is what the row does not say */
     const char *family;  /* of a step (cost/expected_error.h); NULL: it is none */
 } dt_prediction;
 

@@ -144,8 +144,6 @@ for i, text in enumerate(("loss<1\naccuracy>=0.5\n", "los<1", "val_loss<1", "lea
     put("expect", "words%d" % i, text)
 for i, text in enumerate((b"", b"a: 1\n-----\nb: 2\n", b"extends: other.yaml\n-----\n", b"name: a\nlet: {x: 3}\n-----\nlet: {y: 4}\nname: ~\n")):
     put("extends", "small%d" % i, text)
-put("formula", "far", "1e999\n1e400 FLOPs, peak 3")
-put("formula", "peak", "peak\npeak of 197 TFLOP/s, 1.97e14 bf16 FLOPs/s, 819 GB/s\n")
 put("guess", "empty", gzip.compress(b"", mtime=0))
 put("guess", "columns", ",".join("c%d" % i for i in range(5000)) + "\n" + ",".join("1" for i in range(5000)) + "\n")
 put("guess", "texts", "a,b\n" + "".join("w%d,1\n" % i for i in range(1200)))
@@ -294,36 +292,11 @@ put("record", "markup", START + '{"event": "text", "text": "a&b\\"c\'d<e>\\u0007
 put("records", "large", b"\0" + struct.pack("<QI", 1 << 40, crc32c(struct.pack("<Q", 1 << 40))) + b"x")
 put("records", "fixed", b"\2abcdef")
 put("records", "odd", b"\3hhABCDEabcdeffff")
-ASK = {"id": "q", "kind": "worked-problem", "question": "", "inputs": {}, "formula": "1", "answer": 3, "unit": "s"}
-for i, (question, unit, inputs, formula) in enumerate((
-        ("train 70e9 params on 15e12 tokens, days", "days", {"params": 7e10, "tokens": 1.5e13, "peak": 1e15, "chips": 8, "mfu": 0.4},
-        "6*params*tokens/(chips*peak*mfu)/86400"),
-        ("train it, years", "years", {"params": 7e10, "tokens": 1.5e13, "peak": 1e15}, "6*params*tokens/peak"),
-        ("train it, hours", "hours", {"params": 1, "tokens": 2, "peak": 3}, "1"),
-        ("one_copy of A[I_X, J] sharded over xy", "ratio", {"X": 4, "Y": 8, "Z": 2}, "1"), ("one_copy of A", "ratio", {"X": 4}, "1"),
-        ("one copy sharded over", "ratio", {"X": 4}, "1"),
-        ("AllGather bf16[B_X, D_Y] over X on v5e", "s", {"X": 16, "Y": 4, "B": 1024, "D": 4096, "ici": 4.5e10, "hop": 1e-6}, "1"),
-        ("AllGather([B_X, D]) on v4", "s", {"X": 4, "B": 1024, "D": 4096, "W": 9e10}, "1"),
-        ("ReduceScatter bf16[B, D_X] {U_X} ring", "s", {"X": 3, "B": 128, "D": 256}, "1"),
-        ("AllGather bf16[B_X, D_Q] on v4", "s", {"X": 3, "B": 128, "D": 256}, "1"),
-        ("AllGather bf16[B_X, D] v5p", "s", {"X": 1, "B": 128, "D": 256}, "1"), ("gather it", "s", {"X": 3}, "1"),
-        ("rows of x by int8[D, F]", "rows", {"peak": 1e14, "hbm": 8e11, "D": 4096, "F": 8192}, "1"),
-        ("rows of bf16[B, D] * bf16[D, F]", "rows", {"peak": 1e14, "hbm": 8e11, "D": 4096, "F": 8192}, "1"),
-        ("rows, vmem", "rows", {"peak": 1e14, "vmem": 8e12, "D": 4096, "F": 8192, "bytes_per": 1}, "1"),
-        ("rows", "rows", {"peak": 1e14, "hbm": 8e11}, "1"), ("rows", "rows", {"peak": 1, "hbm": 1, "D": 2, "F": 2}, "1"),
-        ("hosts of a v5e pod", "hosts", {"pod": [16, 16]}, "1"), ("hosts of 64 v4 chips", "hosts", {"chips": 64}, "1"),
-        ("hosts", "hosts", {"pod": [4], "host": [2]}, "1"), ("hosts", "hosts", {}, "1"),
-        ("kv cache per token", "B", {"K": 8, "H": 128, "L": 80, "bytes_per": 2}, "1"),
-        ("kv cache", "B", {"K": 8, "H": 128, "L": 80, "bytes_per": 2, "T": 8192}, "1"),
-        ("kv cache", "B", {"K": 8, "H": 1, "L": 1, "bytes_per": 2}, "1"),
-        ("bytes per_device of bf16[I_XY, J]", "B", {"X": 4, "Y": 2, "I": 64, "J": 128}, "1"),
-        ("all_devices bf16[I_X, J]", "B", {"X": 4, "Y": 2, "I": 64, "J": 128}, "1"),
-        ("utilisation", "ratio", {"params": 1, "tokens": 2, "hours": 3, "peak": 4}, "1"),
-        ("hbm load of params", "s", {"params": 1e9, "bytes_per": 2}, "1"), ("hbm", "s", {"bytes": 1e9, "hbm": 8e11}, "1"),
-        ("no_wraparound", "s", {"hops": 6, "shard": 1e6, "ici": 4e10, "hop": 1e-6}, "1"),
-        ("latency_bound", "B", {"ici": 4e10, "hop": 1e-6}, "1"), ("contraction smallest_d", "D", {"peak": 1e14, "ici": 4e10, "over": 4}, "1"),
-        ("attention equal", "tokens", {"D": 4096}, "1"), ("peak", "FLOP/s", {"chips": 4, "peak": 1e14}, "1"))):
-    put("rows", "ask%02d" % i, json.dumps({"rows": [dict(ASK, question=question, unit=unit, inputs=inputs, formula=formula)]}))
+OP = {"id": "q", "kind": "measured-op", "measured": 3, "unit": "s"}
+for i, (config, unit) in enumerate((({"op": "nothing", "chip": "v4"}, "s"), ({"op": "matmul bf16 64^3"}, "s"), ({"op": "matmul bf16", "chip": "v4"}, "s"),
+        ({"op": "HBM copy", "chip": "v4"}, "s"), ({"op": "HBM copy f32 64x64", "chip": "v4"}, "days"), ({"op": "AllGather_X bf16[64,8]", "slice": "mesh X8"}, "s"),
+        ({"op": "AllGather_X bf16[B_X,8]", "slice": "v5e mesh X8 Y4"}, "s"), ({"op": "psum bf16[B_Y=64,D=32]", "slice": "v5e mesh X8 Y4"}, "GB/s"))):
+    put("rows", "ask%02d" % i, json.dumps({"rows": [dict(OP, config=config, unit=unit)]}))
 put("rows", "others", json.dumps({"rows": [1, [], {"id": 3}]}))
 X = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
 for i, (header, data) in enumerate((({"x": dict(X, dtype=3)}, 16), ({"x": dict(X, shape=3)}, 16), ({"x": dict(X, shape=[1] * 9)}, 16),
