@@ -147,7 +147,7 @@ static bool read_field(bytes *b, message *m)
 static dt_status *read_message(const void *serialized, size_t size, message *m)
 {
     const unsigned char *start = serialized;
-    bytes b = {start, start + size};
+    bytes b = {start, size ? start + size : start}; /* no bytes may be NULL */
     while (b.at < b.end) {
         const unsigned char *field = b.at;
         if (!read_field(&b, m))
@@ -205,7 +205,9 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
     message m = {0};
     DT_TRY(dt_status_kept());
     if (!serialized && size > 0)
-        return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: got NULL with a size of %lld bytes", (long long)size);
+        return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: got NULL with a size of %zu bytes", size);
+    if (size > PTRDIFF_MAX) /* of a negative number */
+        return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: no object has %zu bytes", size);
     dt_status *s = read_message(serialized, size, &m);
     if (!s)
         s = check_message(&m);

@@ -100,6 +100,7 @@ static void test_bytes_that_are_no_topology(void **state)
     dt_topology *t = NULL;
     fails(dt_topology_parse(&t, NULL, 7), "DecodeError", "got NULL");
     fails(dt_topology_parse(&t, NULL, 0), "ValueError", "mesh_shape");
+    fails(dt_topology_parse(&t, "x", (size_t)-7), "DecodeError", "no object has");
 }
 
 /* Every byte string is a topology or an error; what is a topology can be asked everything. */
