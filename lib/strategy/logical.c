@@ -24,12 +24,12 @@ static dt_status *check_strategy(const dt_strategy *s)
 }
 
 /* A value of a step of that strategy. Outside of steps the error waits for the next call; in one, a value of a failed call has told its own. */
-static bool is_usable(const dt_strategy *s, dt_value x)
+static bool is_usable(const dt_strategy *s, dt_value x, const char *call)
 {
     if (!x.trace && dt_context_now() == DT_OUTSIDE)
         dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL, "values can be split, replicated or assigned only in a step function: outside there is no "
                                "graph to annotate"));
-    if (!x.trace)
+    if (!x.trace || !dt_trace_has(x, call))
         return false;
     dt_status *bad = check_strategy(s);
     if (bad)
@@ -88,7 +88,7 @@ static dt_value failed(dt_value x, dt_status *s)
 dt_value dt_strategy_split_to_logical_devices(dt_strategy *s, dt_value x, const int64_t *partition_dimensions, int n)
 {
     DT_LIVE(s);
-    if (!is_usable(s, x))
+    if (!is_usable(s, x, "dt_strategy_split_to_logical_devices"))
         return (dt_value){ 0 };
     dt_type type = dt_type_of_value(x);
     dt_status *bad = check_split(s, &type, "the value", partition_dimensions, n);
@@ -101,7 +101,7 @@ dt_value dt_strategy_split_to_logical_devices(dt_strategy *s, dt_value x, const 
 dt_value dt_strategy_replicate_to_logical_devices(dt_strategy *s, dt_value x)
 {
     DT_LIVE(s);
-    if (!is_usable(s, x))
+    if (!is_usable(s, x, "dt_strategy_replicate_to_logical_devices"))
         return (dt_value){ 0 };
     return dt_annotate(x, &(dt_sharding_attr){ .kind = DT_SHARDING_REPLICATED });
 }
@@ -126,7 +126,7 @@ static dt_value made_on(dt_value x, int device)
 dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id)
 {
     DT_LIVE(s);
-    if (!is_usable(s, x))
+    if (!is_usable(s, x, "dt_strategy_assign_to_logical_device"))
         return (dt_value){ 0 };
     dt_status *bad = check_device(s, logical_device_id);
     if (bad)
