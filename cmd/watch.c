@@ -83,8 +83,10 @@ void watch_event(const dt_event *e, void *user)
     struct watch *w = user;
     if (e->kind == DT_EVENT_START)
         stop_steps_begin();
+    if (!w->told_line.tv_sec)
+        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     remember(w, e);
-    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT)
+    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT || (e->kind == DT_EVENT_EVALUATING && w->training))
         tell_stopping(w);
     if (e->kind == DT_EVENT_WARNING)
         out_warn(w->out, "%s", e->text);

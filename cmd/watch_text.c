@@ -207,6 +207,27 @@ static void tell_step(struct watch *w, const dt_event *e)
         tell_progress(w, e);
 }
 
+/* The part that is evaluated, in fit or evaluate: its own bar, and in a log a line where nothing else was for as long. */
+static void tell_evaluating(struct watch *w, const dt_event *e)
+{
+    struct text t;
+    if (w->out->quiet)
+        return;
+    text_open(&t);
+    fprintf(t.to, "%s  ", e->split);
+    put_grouped(t.to, e->examples);
+    fputc('/', t.to);
+    put_grouped(t.to, e->validation_examples);
+    fputs(" examples", t.to);
+    if (w->out->redraws && watch_is_due(w, STEP_SECONDS))
+        out_bar(w->out, text_bytes(&t));
+    if (e->examples < e->validation_examples && watch_seconds_since(w->told_line) >= LOG_SECONDS) {
+        out_log(w->out, "%s", text_bytes(&t));
+        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+    }
+    text_close(&t);
+}
+
 /* What the waiting consisted of, the largest part first; nothing that rounds to nothing. */
 static void put_reasons(FILE *to, const dt_event *e)
 {
@@ -345,6 +366,9 @@ void watch_text(struct watch *w, const dt_event *e)
         break;
     case DT_EVENT_STEP:
         tell_step(w, e);
+        break;
+    case DT_EVENT_EVALUATING:
+        tell_evaluating(w, e);
         break;
     case DT_EVENT_EPOCH:
         tell_epoch(w, e);

@@ -42,7 +42,7 @@ DT_API dt_resume dt_job_resume(const dt_job *j);
 
 /* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL. Comments name the events that use a field. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -57,13 +57,14 @@ typedef struct dt_event {
     /* start: the run's peak memory and its parts: training steps and evaluation, for all batch sizes; weights and optimizer state; examples in memory and
      * batches read ahead; the program with its libraries (an estimate) */
     int64_t memory_bytes, step_bytes, evaluation_bytes, state_bytes, data_bytes, program_bytes;
-    int64_t train_examples, validation_examples, global_batch, last_batch; /* start */
+    /* start; evaluating, at most every 0.1 s while a part is evaluated: validation_examples is how many will be evaluated, and `examples` how many were */
+    int64_t train_examples, validation_examples, global_batch, last_batch;
     const char *sharding;                   /* start: the result of auto_shard_policy: "sharded by file" */
     int64_t epochs;                         /* start, step, epoch: the total */
     int64_t step, steps;                    /* global step, counted from 1; the total */
     int64_t epoch;                          /* counted from 1 */
     int64_t epoch_step;                     /* step within the epoch, from 1; epoch: its last step; callback: of a validation within the epoch, otherwise 0 */
-    int64_t examples;                       /* step, epoch, eval */
+    int64_t examples;                       /* step, epoch, eval, evaluating */
     double wall_s, examples_per_s;          /* step: for this step; epoch: for its training part */
     double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: not simulated */
     /* epoch: the fraction of its training time that steps waited for data, and the fractions for reading, decoding and map; waited_s: the same in seconds.
@@ -77,7 +78,7 @@ typedef struct dt_event {
     const dt_metric *training;
     int n_training;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    const char *split;                      /* data, and eval from evaluate: "validation" */
+    const char *split;                      /* data, evaluating, and eval from evaluate: "validation" */
     /* data, before the end of a run that writes: the number and total size of a part's files; hashed: what data_sha256 covers, "whole", "ends" (the first
      * and last 64 KiB of each file) or "sizes" */
     int64_t files, bytes;

@@ -87,9 +87,9 @@ static dt_status *time_validation(host_plan *p, const dt_job *j, const dt_sessio
     if (all == 0)
         return NULL;
     const int64_t batches = (s->trainer->evaluation_rows + batch - 1) / batch;
-    DT_TRY(dt_trainer_evaluate(s->trainer, DT_PART_VALIDATION, batches, sums));
+    DT_TRY(dt_trainer_evaluate(s->trainer, DT_PART_VALIDATION, batches, NULL, sums));
     const int64_t since = dt_now_ns();
-    DT_TRY(dt_trainer_evaluate(s->trainer, DT_PART_VALIDATION, batches, sums));
+    DT_TRY(dt_trainer_evaluate(s->trainer, DT_PART_VALIDATION, batches, NULL, sums));
     p->validation_s = dt_seconds_since(since) * part / sums->examples;
     const double every = j->fit.validation_freq > 0 ? (double)j->fit.validation_freq : 1;
     p->validations = dt_fit_validates_by_steps(&j->fit) ? (double)p->start.steps / every : (double)p->start.epochs / every;

@@ -181,7 +181,7 @@ static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_sessio
 {
     dt_metric metrics[DT_MAX_KEYS];
     dt_sums sums = {0};
-    dt_status *bad = dt_trainer_evaluate(s->trainer, part, o->max_steps, &sums);
+    dt_status *bad = dt_trainer_evaluate(s->trainer, part, o->max_steps, o, &sums);
     if (bad) {
         dt_sums_release(&sums);
         return bad;

@@ -47,7 +47,7 @@ static void warn_not_finite(const run *r, const dt_metric *metrics, int n)
 
 static dt_status *evaluate(const run *r, dt_sums *sums)
 {
-    dt_status *s = dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, sums);
+    dt_status *s = dt_trainer_evaluate(r->q->trainer, DT_PART_VALIDATION, r->q->fit->validation_steps, r->q->run, sums);
     return s && r->checkpoint ? dt_note(s, "last checkpoint: %s", r->checkpoint) : s;
 }
 

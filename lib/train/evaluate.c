@@ -12,6 +12,7 @@
 #include "train/trainer.h"
 
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */ };
+#define TELL_NS 100000000 /* between two reports of how far it is */
 
 /* Whether a value has rows, and what one of them takes. */
 static int64_t row_bytes(const dt_type *t)
@@ -99,9 +100,21 @@ static dt_status *evaluate_batch(dt_trainer *t, dt_part part, const dt_batch *ba
     return blame(t, part, first + found.row, &found);
 }
 
-/* At most `left` rows. */
-static dt_status *evaluate(dt_trainer *t, dt_part part, dt_feed *feed, int64_t left, dt_sums *s)
+/* Of `all` examples; a long evaluation is not to look like a run that hangs. */
+static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t all, int64_t *told_ns)
 {
+    const int64_t now = dt_now_ns();
+    if (!run || !run->event || now - *told_ns < TELL_NS)
+        return;
+    *told_ns = now;
+    run->event(&(dt_event){ .kind = DT_EVENT_EVALUATING, .split = dt_part_name(part), .examples = done, .validation_examples = all }, run->user);
+}
+
+/* At most `left` rows. */
+static dt_status *evaluate(dt_trainer *t, dt_part part, dt_feed *feed, int64_t left, const dt_run_options *run, dt_sums *s)
+{
+    const int64_t count = dt_dataset_count(t->o.data, part), all = count < left ? count : left;
+    int64_t told_ns = dt_now_ns();
     dt_batch batch;
     for (int64_t done = 0; left > 0; done += batch.rows) {
         DT_TRY(dt_feed_next(feed, &batch));
@@ -111,11 +124,12 @@ static dt_status *evaluate(dt_trainer *t, dt_part part, dt_feed *feed, int64_t l
             shorten(t, &batch, left);
         DT_TRY(evaluate_batch(t, part, &batch, done, s));
         left -= batch.rows;
+        tell(run, part, done + batch.rows, all, &told_ns);
     }
     return NULL;
 }
 
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s)
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, const dt_run_options *run, dt_sums *s)
 {
     int64_t left = INT64_MAX;
     dt_feed *feed = NULL;
@@ -125,7 +139,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_
     dt_trainer_clear(t, s);
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
                                                             .recorder = t->recorder }));
-    dt_status *bad = evaluate(t, part, feed, left, s);
+    dt_status *bad = evaluate(t, part, feed, left, run, s);
     dt_feed_close(feed);
     return bad;
 }

@@ -368,7 +368,7 @@ dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history
     DT_TRY(dt_want(m, "dt_model_evaluate", "model"));
     DT_TRY(dt_want(data, "dt_model_evaluate", "data set"));
     DT_TRY(open_trainer(m, data, NULL, &trainer));
-    dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), 0, &sums);
+    dt_status *s = dt_trainer_evaluate(trainer, dt_evaluated_part(data), 0, NULL, &sums);
     if (!s && history) {
         dt_history_unref(*history);
         *history = dt_history_create();

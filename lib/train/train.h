@@ -160,8 +160,8 @@ void dt_sums_release(dt_sums *s);
 /* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false, of a trainer that accumulates: its gradients wait for
  * those of the next batch. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss) DT_MUST_USE;
-/* Loss and metrics of a part: of its first `batches` batches, 0: of all. s: zeroed or cleared. */
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, dt_sums *s) DT_MUST_USE;
+/* Loss and metrics of a part: of its first `batches` batches, 0: of all. s: zeroed or cleared. run: whom to tell how far it is; NULL: nobody. */
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, const dt_run_options *run, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_KEYS. */
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */

@@ -45,3 +45,12 @@ grep -vE '^epoch|^job|^devices|^data|^memory|^saved' "$TEST_DIR/out" | grep -vE 
 on_terminal "LD_PRELOAD='$fast' '$DTRAIN' fit '$tiny' --fresh $long --log-file '$TEST_DIR/log'" >"$TEST_DIR/out"
 grep -cE '^step' "$TEST_DIR/out"
 [ "$(grep -cE "$is_progress" "$TEST_DIR/log")" -gt 0 ] || echo 'no line of progress in the log'
+# A validation that takes longer than that says how far it is, as does evaluate.
+many='dataset.examples=600000 dataset.validation_split=0.99 fit.steps=1 fit.validation_freq=1 fit.callbacks= output.report= output.tensorboard= checkpoint.save_freq=4000'
+is_evaluating='^validation  [0-9,]+/594,000 examples$'
+# shellcheck disable=SC2086 # words
+LD_PRELOAD=$fast "$DTRAIN" fit "$tiny" --fresh $many >"$TEST_DIR/out"
+[ "$(grep -cE "$is_evaluating" "$TEST_DIR/out")" -gt 0 ] || echo 'no line of progress in a validation'
+# shellcheck disable=SC2086 # words
+LD_PRELOAD=$fast "$DTRAIN" evaluate "$tiny" $many >"$TEST_DIR/out"
+[ "$(grep -cE "$is_evaluating" "$TEST_DIR/out")" -gt 0 ] || echo 'no line of progress in evaluate'
