@@ -8,7 +8,7 @@
 
 #include "conf/conf_impl.h"
 
-enum { MAX_FIELDS = 64 };
+enum { MAX_FIELDS = 64, MOST_SHOWN = 40 };
 
 const dt_field dt_no_forms[] = {DT_END};
 
@@ -290,12 +290,24 @@ static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_plac
     return faults;
 }
 
+/* Who writes `Dropout: 0.1` means the key that it cannot do without. */
+static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what)
+{
+    const dt_field *f = fields;
+    dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);
+    while (f->kind != DT_FIELD_END && !f->required)
+        f++;
+    if (!s || t->kind != DT_TREE_SCALAR || f->kind == DT_FIELD_END || !what)
+        return s;
+    return dt_suggest(s, "write %s: {%s: %.*s}", what, f->name, MOST_SHOWN, t->text);
+}
+
 dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what, void *out)
 {
     DT_TRY(set_defaults(arena, fields, out));
     bool given = t && t->kind != DT_TREE_NULL;
     if (given)
-        DT_TRY(dt_tree_expect(t, DT_TREE_MAP, what));
+        DT_TRY(expect_map(fields, t, what));
     dt_status *faults = NULL;
     reading r = {.arena = arena, .fields = fields, .what = what, .out = out};
     for (int i = 0; given && i < t->n; i++)

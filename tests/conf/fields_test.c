@@ -34,7 +34,7 @@ static const job_case cases[] = {
     {"{type: mirrored, replicas: 2}", "null", {"K23", DT_E_WRONG_TYPE, 4, 11, "strategy: expected a mapping, got null", NULL}},
     {"[accuracy]", "{accuracy: 1}", {"K22", DT_E_WRONG_TYPE, 15, 12, "metrics: expected a list, got a mapping", NULL}},
     {"units: 10", "units: ~", {"required null in a kind", DT_E_WRONG_TYPE, 11, 22, "units: expected an integer, got null", NULL}},
-    {"{units: 10, activation: softmax}", "64", {"number for arguments", DT_E_WRONG_TYPE, 11, 14, "Dense: expected a mapping, got 64", NULL}},
+    {"{units: 10, activation: softmax}", "64", {"number for arguments", DT_E_WRONG_TYPE, 11, 14, "Dense: expected a mapping, got 64", "write Dense: {units: 64}"}},
     {"dir: runs/mnist", "dir: [a]", {"list for text", DT_E_WRONG_TYPE, 19, 15, "dir: expected a string, got a list", NULL}},
     /* integers */
     {"epochs: 5", "epochs: ten", {"K08", DT_E_WRONG_TYPE, 17, 11, "epochs: expected an integer, got 'ten'", NULL}},
