@@ -345,6 +345,26 @@ static void free_one(dt_status *s)
     DT_RETIRE(s);
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Two steps that read the same thing find the same fault. */
+static bool is_same(const dt_status *a, const dt_status *b)
+{
+    return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 && b->notes_count == 0 && is_same_text(a->text, b->text)
+           && is_same_text(a->file, b->file) && is_same_text(a->suggestion, b->suggestion);
+}
+
+static bool has(const dt_status *list, const dt_status *one)
+{
+    for (; list; list = list->next)
+        if (is_same(list, one))
+            return true;
+    return false;
+}
+
 void dt_status_append(dt_status **list, dt_status *more)
 {
     if (!*list || !more) {
@@ -359,7 +379,9 @@ void dt_status_append(dt_status **list, dt_status *more)
     for (dt_status *next; more; more = next) {
         next = more->next;
         more->next = NULL;
-        if (kept < DT_MAX_ERRORS) {
+        if (has(head, more)) {
+            free_one(more);
+        } else if (kept < DT_MAX_ERRORS) {
             last = last->next = more;
             kept++;
         } else {

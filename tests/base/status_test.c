@@ -219,6 +219,16 @@ static void test_lists_keep_their_order_and_end_with_a_count(void **state)
                         "3 errors. For details, run 'dtrain explain DT017'.\n");
 }
 
+static void test_the_same_error_is_told_once(void **state)
+{
+    (void)state;
+    dt_status *list = numbered(1, 2);
+    dt_status_append(&list, numbered(2, 2));
+    dt_status_append(&list, dt_fail(DT_E_UNKNOWN_KEY, NULL, "bad 3"));
+    assert_prints(list, "dtrain: error: bad 1 [DT017]\ndtrain: error: bad 2 [DT017]\ndtrain: error: bad 3 [DT017]\n"
+                        "dtrain: error: bad 3 [DT001]\n4 errors. For details, run 'dtrain explain DT017'.\n");
+}
+
 static void test_long_lists_are_counted_not_kept(void **state)
 {
     (void)state;
@@ -304,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_null_is_success_everywhere),
         cmocka_unit_test(test_place_is_given_to_those_without),
         cmocka_unit_test(test_lists_keep_their_order_and_end_with_a_count),
+        cmocka_unit_test(test_the_same_error_is_told_once),
         cmocka_unit_test(test_long_lists_are_counted_not_kept),
         cmocka_unit_test(test_errno_selects_the_row),
         cmocka_unit_test(test_catalogue_is_sorted_and_every_row_explains_itself),
