@@ -698,7 +698,8 @@ DT_ERROR_TEXT(ROW_FORMAT, "predictions cannot be written in this format",
     "the file's name (.csv, .npy, .npz, .jsonl) or on --format. An NPY file contains\n"
     "one array and begins with the number of rows, so a model with several outputs,\n"
     "or a stream from a pipe to a pipe, needs another format. An NPZ file contains an\n"
-    "array for each output and can only be written to a file.\n\n"
+    "array for each output and can only be written to a file. --top K needs classes\n"
+    "to choose from; an output that is a single number, such as a price, has none.\n\n"
     "    dtrain predict job.yaml -o y.npz\n"
     "    dtrain predict job.yaml --input - --format jsonl")
 /* clang-format on */

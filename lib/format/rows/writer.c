@@ -209,9 +209,20 @@ static dt_status *flush(dt_row_writer *w)
     return s;
 }
 
+/* A number alone has no largest, and is of no class. */
+static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p)
+{
+    for (int o = 0; w->options.top > 0 && o < p->n_outputs; o++)
+        if (dt_row_scores(p, o) == 1)
+            return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL, "output '%s' is one number for each example: there are no classes to choose the most likely from",
+                                      p->names[o]), "leave out --top (in C: top 0)");
+    return NULL;
+}
+
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 {
     int64_t most = 1;
+    DT_TRY(check_top(w, p));
     for (int o = 0; o < p->n_outputs; o++)
         most = dt_row_scores(p, o) > most ? dt_row_scores(p, o) : most;
     w->score = dt_alloc(dt_size_mul((size_t)most, sizeof *w->score));

@@ -21,6 +21,13 @@ exits 64 predict "$tiny" -o "$TEST_DIR/z.txt"
 exits 64 predict "$tiny" -o "$TEST_DIR/z.npy" --format parquet
 exits 64 predict "$tiny" -o "$TEST_DIR/z.npy" --top 0
 exits 64 predict - --input - <"$tiny"
+# one number for each example: nothing to rank
+number="model.layers.2.Dense.units=1 compile.loss=mse compile.metrics= output.dir=$TEST_DIR/number"
+# shellcheck disable=SC2086
+"$DTRAIN" fit "$tiny" $number -q || echo "exit $?"
+# shellcheck disable=SC2086
+exits 64 predict "$tiny" $number --top 2 -o "$TEST_DIR/z.csv"
+cat "$TEST_DIR/err"
 exits 73 predict "$tiny" -o "$TEST_DIR/none/z.npy"
 exits 73 predict "$tiny" -o /dev/null --format csv
 exits 66 predict "$tiny" --ckpt "$TEST_DIR/nothing" -o "$TEST_DIR/z.npy"
