@@ -36,19 +36,37 @@ static dt_status *no_element(const dt_texts *elements, const char *role, const c
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
 
+static bool is_input_or_weight(const dt_match *m, int element)
+{
+    bool is_known = m->weight[0] == element;
+    for (int k = 0; k < m->n_inputs; k++)
+        is_known |= m->input[k] == element;
+    return is_known;
+}
+
 /* The only element that is neither input nor weight; -1: there is none, or there are several. *others: how many. */
 static int find_other(const dt_texts *elements, const dt_match *m, int *others)
 {
     int other = -1;
     *others = 0;
-    for (int i = 0; i < elements->n; i++) {
-        bool is_known = m->weight[0] == i;
-        for (int k = 0; k < m->n_inputs; k++)
-            is_known |= m->input[k] == i;
-        if (!is_known)
+    for (int i = 0; i < elements->n; i++)
+        if (!is_input_or_weight(m, i))
             other = (*others)++ ? -1 : i;
-    }
     return other;
+}
+
+static dt_status *several_targets(const dt_texts *elements, const dt_compile_spec *c, const dt_match *m)
+{
+    dt_str names = { 0 };
+    const char *first = NULL;
+    for (int i = 0; i < elements->n; i++)
+        if (!is_input_or_weight(m, i)) {
+            dt_str_printf(&names, "%s'%.80s'", first ? ", " : "", elements->v[i]);
+            first = first ? first : elements->v[i];
+        }
+    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "several elements of the data set could be the target: %s", dt_str_text(&names));
+    dt_str_release(&names);
+    return dt_suggest(s, "compile.target names it, for example target: %.80s; or an Input of the model is missing", first);
 }
 
 static dt_status *find_only_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
@@ -63,7 +81,7 @@ static dt_status *find_only_target(const dt_texts *elements, const dt_compile_sp
         return no_element(elements, "target", output->target, &output->target_at);
     if (others == 0)
         return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has no element besides the %s: there is no target", inputs);
-    return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has %d elements besides the %s: compile.target names the target", others, inputs);
+    return several_targets(elements, c, m);
 }
 
 /* Whether somebody compares the output with something. */

@@ -135,7 +135,7 @@ static const fault_case data_cases[] = {
     {"D28", 6, "  format: parqet", 78, 6, 11, "unknown data format 'parqet'", "known: csv, idx, image_folder, npy, synthetic, text, tfrecord"},
     {"", 8, "  element: {imgae: {shape: [8]}, label: {num_classes: 3}}", 78, 14, 21, "the data set has no element 'image' for the input; it has 'imgae', 'label'", "did you mean 'imgae'?"},
     {"", 8, "  element: {image: {shape: [8]}}", 78, 19, 10, "the data set has no element besides the input: there is no target", NULL},
-    {"", 8, "  element: {image: {shape: [8]}, a: {num_classes: 3}, b: {num_classes: 2}}", 78, 19, 10, "the data set has 2 elements besides the input: compile.target names the target", NULL},
+    {"", 8, "  element: {image: {shape: [8]}, a: {num_classes: 3}, b: {num_classes: 2}}", 78, 19, 10, "several elements of the data set could be the target: 'a', 'b'", "compile.target names it, for example target: a"},
 };
 
 static const fault_case model_cases[] = {

@@ -363,7 +363,7 @@ static void test_data_that_does_not_fit_is_refused(void **state)
         { DATA("picture: {shape: [6]}, label: {num_classes: 3}"), DT_E_ELEMENTS, "no element 'image' for the input" },
         { DATA("image: {shape: [5]}, label: {num_classes: 3}"), DT_E_ELEMENTS, "takes 'image' as (B, 6), the data set has (B, 5)" },
         { DATA("image: {shape: [6]}"), DT_E_ELEMENTS, "no target" },
-        { DATA("image: {shape: [6]}, label: {num_classes: 3}, more: {num_classes: 3}"), DT_E_ELEMENTS, "compile.target names the target" },
+        { DATA("image: {shape: [6]}, label: {num_classes: 3}, more: {num_classes: 3}"), DT_E_ELEMENTS, "several elements of the data set could be the target: 'label', 'more'" },
         { DATA("image: {shape: [6]}, label: {shape: [3]}"), DT_E_LABELS, "" },
         { DATA("image: {shape: [6]}, label: {num_classes: 9}"), DT_E_LABEL_RANGE, "is outside [0, 3)" },
     };
