@@ -4,6 +4,8 @@
 
 #include "data/csv_words.h"
 
+enum { DT_CSV_SHOWN = 256 };
+
 dt_status *dt_csv_check_header(const dt_csv *c)
 {
     for (int i = 0; i < c->n; i++)
@@ -16,6 +18,41 @@ dt_status *dt_csv_check_header(const dt_csv *c)
                 return s;
             }
     return NULL;
+}
+
+/* A whole line in one field: another character separates the columns. */
+static char other_delimiter(const dt_csv *c)
+{
+    static const char likely[] = ";\t|,";
+    for (const char *d = likely; c->n == 1 && *d; d++)
+        if (strchr(c->field[0].text, *d))
+            return *d;
+    return '\0';
+}
+
+static bool has_number(const dt_csv *c)
+{
+    double number;
+    for (int i = 0; i < c->n; i++)
+        if (dt_parse_double(c->field[i].text, &number))
+            return true;
+    return false;
+}
+
+/* What the header looks like, if it is none of this job. */
+static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name)
+{
+    const char *names[DT_CSV_SHOWN];
+    int n = 0;
+    const char delimiter = other_delimiter(c);
+    if (delimiter)
+        return dt_suggest(s, "set dataset.field_delim: \"%s\"", delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
+    for (; n < c->n && n < DT_CSV_SHOWN; n++)
+        names[n] = c->field[n].text;
+    const char *nearest = dt_nearest(name, names, n);
+    if (nearest)
+        return dt_suggest(s, "did you mean '%.80s'?", nearest);
+    return has_number(c) ? dt_suggest(s, "a file without a header line needs dataset.header: false, and numbers as columns, from 0") : s;
 }
 
 static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name, bool header)
@@ -31,7 +68,7 @@ static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char
         dt_str_puts(&has, ", ...");
     dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name, dt_str_text(&has));
     dt_str_release(&has);
-    return s;
+    return header ? suggest_column(s, c, name) : s;
 }
 
 static int find_column(const dt_csv *c, const char *name, bool header)

@@ -8,8 +8,9 @@ dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t wid
 {
     if (height == want->height && width == want->width)
         return NULL;
-    return dt_fail(DT_E_DATA_FILE, NULL, "%s: has %lld rows of %lld pixels, '%s' has %lld of %lld", want->path, (long long)height, (long long)width,
-                   want->element, (long long)want->height, (long long)want->width);
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: has %lld rows of %lld pixels, '%s' has %lld of %lld", want->path, (long long)height, (long long)width,
+                           want->element, (long long)want->height, (long long)want->width);
+    return dt_suggest(s, "to resize images of any size, add interpolation: bilinear to '%s' in dataset.element", want->element);
 }
 
 static bool begins(const void *bytes, size_t n, const char *magic, size_t length)
