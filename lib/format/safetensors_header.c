@@ -66,11 +66,22 @@ static const struct {
     {"\x1f\x8b", 2, "gzip data"},
 };
 
+/* Eight letters and blanks are a length that no file has. */
+static bool is_text(const char *bytes)
+{
+    bool is = true;
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        is = is && ((bytes[i] >= ' ' && bytes[i] <= '~') || bytes[i] == '\n' || bytes[i] == '\r' || bytes[i] == '\t');
+    return is;
+}
+
 static dt_status *refuse_length(const char *path, const char *bytes, uint64_t length, int64_t size)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (length > LONGEST_HEADER && memcmp(bytes, others[i].bytes, others[i].n) == 0)
             return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what), "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
+    if (length > LONGEST_HEADER && is_text(bytes))
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: is text, not weights; expected a .safetensors or .npz file, or the folder of a run", path);
     if (length > (uint64_t)size - LENGTH_BYTES)
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, file has %" PRId64, path, length, size);
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, the limit is %d", path, length, LONGEST_HEADER);
