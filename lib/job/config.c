@@ -3,8 +3,10 @@
  * A job as it is resolved: after `extends`, overrides and substitutions every value still knows its place, so that it can be said where each comes
  * from. And what two jobs, or a job and a run, say otherwise.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "job/job.h"
 
@@ -184,12 +186,27 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
 
 /* ---- differences ---- */
 
+/* A text that would be one without quotes, too. */
+static bool is_bare_word(const dt_tree *t)
+{
+    static const char *const others[] = {"true", "false", "null", "nan", "inf", "infinity"};
+    if (t->kind != DT_TREE_SCALAR || !is_plain(t->text) || !isalpha((unsigned char)t->text[0]))
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(t->text, others[i]) == 0)
+            return false;
+    return true;
+}
+
 static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t)
 {
     if (!t)
         return;
     dt_str_printf(out, "%c %s: ", sign, path);
-    put_leaf(out, t);
+    if (is_bare_word(t)) /* a checkpoint has it in quotes */
+        dt_str_puts(out, t->text);
+    else
+        put_leaf(out, t);
     dt_str_putc(out, '\n');
 }
 
