@@ -77,7 +77,7 @@ static dt_status *finish(struct prediction *p)
     int64_t rows;
     dt_status *s = dt_row_writer_finish(p->writer, &rows);
     if (!s && !p->call->out->quiet && strcmp(output_of(p->my), "-") != 0)
-        out_field(p->call->out, "wrote", "%s, outputs of %lld examples", p->my->output, (long long)rows);
+        out_field(p->call->out, "wrote", "%s, outputs of %lld example%s", p->my->output, (long long)rows, rows == 1 ? "" : "s");
     return s;
 }
 
