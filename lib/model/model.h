@@ -39,7 +39,7 @@ typedef struct dt_layer_spec {
 typedef struct dt_input_spec {
     const char *name;
     dt_type type; /* (B, ...) */
-    dt_place at;
+    dt_place at, shape_at; /* of its name, of its shape */
 } dt_input_spec;
 
 typedef struct dt_output_spec {

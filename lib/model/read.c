@@ -224,12 +224,18 @@ static void list_weights(const dt_reader *r, dt_model_spec *out)
         }
 }
 
+static dt_place shape_place(const dt_reader *r, int i)
+{
+    const dt_tree *shape = dt_tree_get(r->named[i].tree, "shape");
+    return shape ? shape->at : *name_place(r, i);
+}
+
 static void list_inputs(const dt_reader *r, dt_model_spec *out)
 {
     dt_input_spec *input = dt_arena_array(r->arena, dt_input_spec, out->n_layers);
     for (int i = 0; i < out->n_layers; i++)
         if (dt_reader_is_input(r, i))
-            input[out->n_inputs++] = (dt_input_spec){ .name = r->name[i], .type = r->layer[i].out, .at = *name_place(r, i) };
+            input[out->n_inputs++] = (dt_input_spec){ .name = r->name[i], .type = r->layer[i].out, .at = *name_place(r, i), .shape_at = shape_place(r, i) };
     out->input = input;
 }
 

@@ -153,6 +153,31 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, 
 
 /* ---- by type ---- */
 
+/* "[28, 28]": a shape as a job has it, without the batch. */
+static void put_shape(dt_str *out, const dt_type *t)
+{
+    dt_str_putc(out, '[');
+    for (int i = 1; i < t->rank; i++)
+        dt_str_printf(out, "%s%lld", i > 1 ? ", " : "", (long long)t->dim[i]);
+    dt_str_putc(out, ']');
+}
+
+/* The data's shape; where it has as many numbers as the model wants, a layer makes the other of it. */
+static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *ought)
+{
+    dt_str data = { 0 }, model = { 0 };
+    const dt_type a = dt_type_at(is, 1), b = dt_type_at(ought, 1);
+    put_shape(&data, is);
+    put_shape(&model, ought);
+    if (dt_type_elements(&a) == dt_type_elements(&b))
+        s = dt_suggest(s, "write shape: %s and, as the next layer, Reshape: {target_shape: %s}", dt_str_text(&data), dt_str_text(&model));
+    else
+        s = dt_suggest(s, "for this data, write shape: %s", dt_str_text(&data));
+    dt_str_release(&data);
+    dt_str_release(&model);
+    return s;
+}
+
 static dt_status *check_input(const dt_element *e, const dt_input_spec *input)
 {
     dt_str is = { 0 }, ought = { 0 };
@@ -163,11 +188,11 @@ static dt_status *check_input(const dt_element *e, const dt_input_spec *input)
         return NULL;
     dt_shape_print(&e->type, &is);
     dt_shape_print(&input->type, &ought);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->at), "the model takes '%.80s' as %s, the data set has %s", input->name,
+    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at), "the model takes '%.80s' as %s, the data set has %s", input->name,
                            dt_str_text(&ought), dt_str_text(&is));
     dt_str_release(&is);
     dt_str_release(&ought);
-    return s;
+    return suggest_shape(s, &e->type, &input->type);
 }
 
 static dt_status *at_place(dt_status *s, const dt_place *at)
