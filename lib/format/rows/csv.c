@@ -42,21 +42,15 @@ static void put_column(dt_str *out, const char *output, const char *part, const 
     dt_str_release(&column);
 }
 
-static int64_t ranked(const dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
-    int64_t n = dt_row_scores(p, o);
-    return w->options.top < n ? w->options.top : n;
-}
-
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 {
     dt_str_puts(&w->text, p->files ? "file" : "");
     for (int o = 0; o < p->n_outputs; o++) {
-        for (int64_t i = 0; w->options.top > 0 && i < ranked(w, p, o); i++) {
+        for (int64_t i = 0; i < dt_row_top(w, p, o); i++) {
             put_column(&w->text, p->names[o], "_class", NULL, i);
             put_column(&w->text, p->names[o], "_score", NULL, i);
         }
-        for (int64_t i = 0; w->options.top == 0 && i < dt_row_scores(p, o); i++)
+        for (int64_t i = 0; dt_row_top(w, p, o) == 0 && i < dt_row_scores(p, o); i++)
             put_column(&w->text, p->names[o], "", dt_row_class(p, o, i), i);
     }
     dt_str_putc(&w->text, '\n');
@@ -104,7 +98,7 @@ static void put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
     if (p->files)
         put_text(&w->text, p->files[row]);
     for (int o = 0; o < p->n_outputs; o++)
-        (w->options.top > 0 ? put_largest : put_all)(w, p, o, row, &gap);
+        (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row, &gap);
     dt_str_putc(&w->text, '\n');
 }
 

@@ -102,7 +102,7 @@ static void put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
         dt_str_puts(&w->text, o || p->files ? ", " : "");
         put_text(w, p->names[o]);
         dt_str_puts(&w->text, ": ");
-        (w->options.top > 0 ? put_largest : put_all)(w, p, o, row);
+        (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row);
     }
     dt_str_puts(&w->text, "}\n");
 }

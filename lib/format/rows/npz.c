@@ -56,7 +56,7 @@ static void add_columns(dt_row_writer *w, const dt_predicted_rows *p)
     npz *z = w->state;
     z->column = dt_alloc(2 * (size_t)p->n_outputs * sizeof *z->column);
     for (int o = 0; o < p->n_outputs; o++) {
-        const int64_t scores = dt_row_scores(p, o), top = w->options.top, shape[] = {0, top < scores ? top : scores};
+        const int64_t top = dt_row_top(w, p, o), shape[] = {0, top};
         if (top == 0) {
             add(z, p->names[o], "", p->values[o]->type);
             continue;
@@ -97,9 +97,8 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 
 /* ---- rows ---- */
 
-static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
+static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, column *c)
 {
-    column *c = &((npz *)w->state)->column[2 * o];
     const dt_type score = dt_scalar_type(p->values[o]->type.dtype);
     char bytes[8];
     for (int i = 0, n = dt_row_rank(w, p, o, row); i < n; i++) {
@@ -112,14 +111,14 @@ static void put_ranked(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
 
 static void put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
 {
-    npz *z = w->state;
-    for (int o = 0; o < p->n_outputs; o++) {
+    column *c = ((npz *)w->state)->column;
+    for (int o = 0; o < p->n_outputs; o++, c++) {
         const dt_tensor *t = p->values[o];
         const size_t bytes = (size_t)dt_row_values(p, o) * dt_dtype_size(t->type.dtype);
-        if (w->options.top > 0)
-            put_ranked(w, p, o, row);
+        if (dt_row_top(w, p, o) > 0)
+            put_ranked(w, p, o, row, c++);
         else
-            dt_str_add(&z->column[o].rows, t->data + (size_t)row * bytes, bytes);
+            dt_str_add(&c->rows, t->data + (size_t)row * bytes, bytes);
     }
 }
 

@@ -50,6 +50,8 @@ int64_t dt_row_scores(const dt_predicted_rows *p, int o);
 void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row);
 /* The name of score i, lent; NULL: it has none. */
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i);
+/* How many of the largest scores of output o to write; 0: all, as of an output that is one number, and of no class. */
+int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o);
 /* w->score[i] as decimal digits that read back as it is; `none` where it is not finite. */
 void dt_row_print(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i, const char *none);
 /* The row's scores into w->score, the largest into w->ranked, at most options.top; of equal ones the first. Their number. */

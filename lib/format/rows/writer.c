@@ -47,6 +47,12 @@ int64_t dt_row_scores(const dt_predicted_rows *p, int o)
     return is_lone(p, o) ? 2 : dt_row_values(p, o);
 }
 
+int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o)
+{
+    const int64_t scores = dt_row_scores(p, o);
+    return scores == 1 ? 0 : w->options.top < scores ? w->options.top : scores;
+}
+
 const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i)
 {
     const dt_output_meaning *m = meaning_of(p, o);
@@ -209,14 +215,16 @@ static dt_status *flush(dt_row_writer *w)
     return s;
 }
 
-/* A number alone has no largest, and is of no class. */
+/* What was asked for are classes: some output must have them. */
 static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p)
 {
-    for (int o = 0; w->options.top > 0 && o < p->n_outputs; o++)
-        if (dt_row_scores(p, o) == 1)
-            return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL, "output '%s' is one number for each example: there are no classes to choose the most likely from",
-                                      p->names[o]), "leave out --top (in C: top 0)");
-    return NULL;
+    bool any = w->options.top == 0;
+    for (int o = 0; o < p->n_outputs; o++)
+        any = any || dt_row_top(w, p, o) > 0;
+    if (any)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL, "output '%s' is one number for each example: there are no classes to choose the most likely from",
+                              p->names[0]), "leave out --top (in C: top 0)");
 }
 
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
