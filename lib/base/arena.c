@@ -54,7 +54,6 @@ typedef struct block {
 struct dt_arena {
     block *blocks; /* the newest, which is the one with room, first */
     size_t next_size;
-    size_t bytes;
 };
 
 _Noreturn void dt_out_of_memory(void)
@@ -214,7 +213,6 @@ void *dt_arena_alloc(dt_arena *a, size_t n)
     block *b = block_with_room(a, taken);
     char *p = b->bytes + b->used;
     b->used += taken;
-    a->bytes += n;
     UNPOISON(p, n);
     return p;
 }
@@ -242,9 +240,4 @@ char *dt_arena_printf(dt_arena *a, const char *format, ...)
     char *text = dt_arena_copy(a, dt_str_text(&s), s.size + 1);
     dt_str_release(&s);
     return text;
-}
-
-size_t dt_arena_bytes(const dt_arena *a)
-{
-    return a->bytes;
 }

@@ -25,8 +25,6 @@ void *dt_arena_alloc(dt_arena *a, size_t n);
 void *dt_arena_copy(dt_arena *a, const void *p, size_t n);
 char *dt_arena_strdup(dt_arena *a, const char *s);
 char *dt_arena_printf(dt_arena *a, const char *format, ...) DT_PRINTF(2, 3);
-/* Bytes handed out so far. */
-size_t dt_arena_bytes(const dt_arena *a);
 
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
 #define dt_arena_array(arena, type, n) ((type *)dt_arena_alloc((arena), dt_size_mul((size_t)(n), sizeof(type))))

@@ -333,7 +333,6 @@ int dt_trace_count(const dt_trace *t);             /* nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
 /* The graph's batch_parts. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
-int dt_trace_batch_parts(const dt_trace *t);
 /* Where the order is free, node i comes before all but arguments, variables and what it needs; of several the first told comes first. One that nothing needs is dropped all
  * the same. */
 void dt_trace_put_first(dt_trace *t, int i);

@@ -131,11 +131,6 @@ void dt_trace_set_batch_parts(dt_trace *t, int parts)
     t->batch_parts = parts;
 }
 
-int dt_trace_batch_parts(const dt_trace *t)
-{
-    return t->batch_parts;
-}
-
 void dt_trace_set_rows(dt_trace *t, int64_t rows)
 {
     t->rows = rows;

@@ -54,8 +54,6 @@ bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction);
 /* Whether predictions are scores before softmax or sigmoid: its `from_logits`. */
 bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
-/* One loss per example, (B): the mean over its samples. */
-dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c);
 
 /* What rows of losses and metrics share. */
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation);   /* the input of that node; trace NULL: it is no such node */

@@ -14,11 +14,6 @@
 
 const char *const dt_reductions[] = { "sum_over_batch_size", "mean", "mean_with_sample_weight", "sum", "none", NULL };
 
-dt_value dt_loss_rows(const dt_named *named, const dt_loss_call_args *c)
-{
-    return dt_mean_per_example(((const dt_loss_row *)named->kind)->rows(c));
-}
-
 dt_value dt_divide_no_nan(dt_value a, dt_value b)
 {
     dt_value zero = dt_like(b, 0), safe = dt_compare(b, zero, DT_NE);
