@@ -55,12 +55,27 @@ static void put_inputs(writing *w)
     }
 }
 
+static bool is_used(const dt_graph *g, int node)
+{
+    for (int i = 0; i < g->n_nodes; i++)
+        for (int k = 0; k < g->node[i].n_in; k++)
+            if (g->node[i].in[k] == node)
+                return true;
+    for (int i = 0; i < g->n_results; i++)
+        if (g->result[i].node == node)
+            return true;
+    return false;
+}
+
+/* Not what only training needs, such as where random numbers of a Dropout stand: readers warn of tensors that no node reads. */
 static void put_weights(writing *w)
 {
     for (int i = 0; i < w->g->n_states; i++) {
+        w->value[w->g->state[i].node] = dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);
+        if (!is_used(w->g, w->g->state[i].node))
+            continue;
         const dt_variable *v = w->g->state[i].variable;
         dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, v->data });
-        w->value[w->g->state[i].node] = dt_onnx_value_of(v->path, &v->type);
     }
 }
 

@@ -62,6 +62,9 @@ def check(dtrain, where, words):
     run(dtrain, "export", *job, "-o", path, "-q")
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
+    read = {name for node in model.graph.node for name in node.input}
+    unread = [tensor.name for tensor in model.graph.initializer if tensor.name not in read]
+    assert not unread, 'no node reads %s' % unread
     assert [(o.domain, o.version) for o in model.opset_import] == [("", 18)]
     draw = np.random.default_rng(7)
     feeds = {value.name: examples(value, draw) for value in model.graph.input}
