@@ -121,7 +121,7 @@ static void put_step(FILE *to, const dt_event *e)
 static void put_metrics(FILE *to, const dt_metric *metrics, int n)
 {
     for (int i = 0; i < n; i++) {
-        fprintf(to, "  %s ", metrics[i].name);
+        fprintf(to, metrics[i].class_name ? "  %s (%s) " : "  %s ", metrics[i].name, metrics[i].class_name);
         put_value(to, metrics[i].value);
     }
 }

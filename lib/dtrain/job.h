@@ -46,6 +46,7 @@ typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_E
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
+    const char *class_name; /* of the class that the number is about: f1_score_0 of 'iris'; NULL: of all, or it has no name */
 } dt_metric;
 typedef struct dt_event {
     dt_event_kind kind;

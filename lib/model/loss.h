@@ -102,6 +102,7 @@ typedef struct dt_metric_row {
     dt_kind kind;
     const char *label;                                     /* its key in the history, by default; NULL: the class name in snake case, as most are in Keras */
     dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
+    bool by_class;                                         /* of several numbers, each is of a class */
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
     bool unmasked;                                         /* a mean that no mask weighs, as in the original */

@@ -18,6 +18,15 @@ int64_t dt_report_int(const json_t *object, const char *key)
     return x > largest ? largest : x < 0 ? 0 : x;
 }
 
+void dt_report_metric(const dt_report_run *r, const char *metric, dt_str *out)
+{
+    const char *bare = strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
+    const char *class = dt_report_text(json_object_get(r->start, "classes"), bare);
+    dt_str_puts(out, metric);
+    if (class)
+        dt_str_printf(out, " (%s)", class);
+}
+
 static const char *kept_text(dt_report_run *r, const json_t *line, const char *key)
 {
     const char *text = dt_report_text(line, key);

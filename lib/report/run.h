@@ -96,6 +96,9 @@ void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3)
 bool dt_report_record_line(dt_report_run *r, dt_line *l);
 bool dt_report_history_line(dt_report_run *r, dt_line *l);
 
+/* "f1_score_0 (iris)", where the run's record knows of which class a metric is; else its name. */
+void dt_report_metric(const dt_report_run *r, const char *metric, dt_str *out);
+
 /* Members of a line: of another type, or absent, they are NULL, 0. */
 const char *dt_report_text(const json_t *object, const char *key);
 int64_t dt_report_int(const json_t *object, const char *key);

@@ -29,11 +29,23 @@ static const char *id_of(dt_arena *arena, const char *metric, const char *by)
     return dt_arena_printf(arena, "%.*s-%s", LONGEST, metric, by);
 }
 
+/* Runs that are compared may have other classes. */
+static const char *title_of(const dt_report_pages *p, const char *metric, dt_arena *arena)
+{
+    dt_str title = {0};
+    if (p->n > 1)
+        return metric;
+    dt_report_metric(&p->run[0], metric, &title);
+    const char *kept = dt_arena_strdup(arena, dt_str_text(&title));
+    dt_str_release(&title);
+    return kept;
+}
+
 /* ---- by epoch ---- */
 
 static void put_metric(const dt_report_pages *p, const char *metric, dt_arena *arena, dt_str *out)
 {
-    dt_chart c = {.id = id_of(arena, metric, "epoch"), .title = metric, .x = "epoch", .most = p->most};
+    dt_chart c = {.id = id_of(arena, metric, "epoch"), .title = title_of(p, metric, arena), .x = "epoch", .most = p->most};
     for (int i = 0; i < p->n; i++) {
         add(p, i, dt_series_find(&p->run[i].by_epoch, metric), false, &c, arena);
         add(p, i, dt_series_find(&p->run[i].by_epoch, dt_arena_printf(arena, "val_%s", metric)), true, &c, arena);
@@ -89,7 +101,7 @@ static bool is_finer(const dt_report_run *r, const char *name)
 static void put_validation(const dt_report_pages *p, const char *metric, dt_arena *arena, dt_str *out)
 {
     const char *name = dt_arena_printf(arena, "val_%s", metric);
-    dt_chart c = {.id = id_of(arena, metric, "step"), .title = dt_arena_printf(arena, "%s by step", metric), .x = "step", .most = p->most};
+    dt_chart c = {.id = id_of(arena, metric, "step"), .title = dt_arena_printf(arena, "%s by step", title_of(p, metric, arena)), .x = "step", .most = p->most};
     bool finer = false;
     for (int i = 0; i < p->n; i++) {
         finer |= is_finer(&p->run[i], name);

@@ -96,8 +96,10 @@ static void close_tile(dt_str *out, const char *below)
 static void put_metric(const dt_report_run *r, const dt_series *s, dt_str *out)
 {
     const dt_point *best = best_of(r, s), *last = &s->p[s->n - 1];
-    dt_str below = {0};
-    open_tile(out, s->name);
+    dt_str below = {0}, name = {0};
+    dt_report_metric(r, s->name, &name);
+    open_tile(out, dt_str_text(&name));
+    dt_str_release(&name);
     dt_html_number(out, last->y);
     if (best && best->y != last->y) {
         dt_str_puts(&below, "best ");

@@ -151,7 +151,7 @@ void dt_logs_put(dt_logs *logs, const char *name, double value)
             logs->metric[i].value = value;
             return;
         }
-    logs->metric[logs->n++] = (dt_metric){ name, value };
+    logs->metric[logs->n++] = (dt_metric){ .name = name, .value = value };
 }
 
 /* ---- what they ask of the run ---- */

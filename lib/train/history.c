@@ -98,7 +98,7 @@ static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int m
     json_object_foreach(line, key, value) {
         bool is_metric = json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
         if (is_metric && n < most)
-            metrics[n++] = (dt_metric){ dt_arena_strdup(arena, key), json_number_value(value) };
+            metrics[n++] = (dt_metric){ .name = dt_arena_strdup(arena, key), .value = json_number_value(value) };
     }
     return n;
 }

@@ -185,6 +185,19 @@ static void put_directions(dt_json *j, const run *r)
     }
 }
 
+/* {"f1_score_0": "iris"} */
+static void put_classes(dt_json *j, const run *r)
+{
+    const char *key[DT_MAX_KEYS];
+    const int n = dt_compile_keys(dt_trainer_compiled_with(r->q->trainer), key);
+
+    dt_json_open(j, "classes", '{');
+    for (int i = 0; i < n; i++)
+        if (dt_trainer_class_of(r->q->trainer, i))
+            dt_json_string(j, key[i], dt_trainer_class_of(r->q->trainer, i));
+    dt_json_close(j, '}');
+}
+
 static void put_start(dt_record *c, const run *r, const dt_event *e)
 {
     char seed[24];
@@ -203,6 +216,7 @@ static void put_start(dt_record *c, const run *r, const dt_event *e)
     dt_record_text(&j, r, "checkpoint", e->checkpoint);
     put_devices(&j, r, e);
     put_directions(&j, r);
+    put_classes(&j, r);
     dt_record_host(&j);
     dt_json_string(&j, "job", r->q->job);
     dt_json_string(&j, "config", r->q->config);

@@ -126,6 +126,24 @@ static void name_metrics(dt_trainer *t)
     }
 }
 
+/* "f1_score_0" is of the first class, whose name the targets may know. In the order of dt_compile_keys, at whose end metrics stand. */
+static void name_classes(dt_trainer *t)
+{
+    const dt_compile_spec *c = t->o.compile;
+    const char *key[DT_MAX_KEYS];
+    dt_class_names names;
+    int at = dt_compile_keys(c, key);
+
+    t->class_name = dt_arena_array(t->arena, const char *, at);
+    dt_class_names_of(t->o.data, c, &t->match, &names);
+    for (int i = c->n_metrics - 1; i >= 0; i--) {
+        const dt_texts *of = &names.of[c->metric[i].output];
+        at -= c->metric[i].n;
+        for (int k = 0; c->metric[i].row->by_class && c->metric[i].n == of->n && k < of->n && of->n > 1; k++)
+            t->class_name[at + k] = of->v[k];
+    }
+}
+
 /* Steps of both kinds return the same sums, and training perhaps more divisors. */
 static void lay_out(dt_trainer *t)
 {
@@ -162,6 +180,7 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
         dt_trainer_destroy(t);
         return s;
     }
+    name_classes(t);
     lay_out(t);
     *out = t;
     return NULL;
@@ -234,7 +253,7 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
     int n = dt_sum_layout_values(&t->layout, t->o.compile, s, value);
 
     for (int i = 0; i < n; i++)
-        metrics[i] = (dt_metric){ t->key[validation][i], value[i] };
+        metrics[i] = (dt_metric){ t->key[validation][i], value[i], t->class_name[i] };
     return n;
 }
 
@@ -243,6 +262,11 @@ const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena)
     dt_class_names names;
     dt_class_names_of(t->o.data, t->o.compile, &t->match, &names);
     return dt_class_names_print(&names, &t->o.model->spec, arena);
+}
+
+const char *dt_trainer_class_of(const dt_trainer *t, int key)
+{
+    return t->class_name[key];
 }
 
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)

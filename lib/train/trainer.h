@@ -12,6 +12,7 @@ struct dt_trainer {
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     dt_compiled *accumulate;     /* NULL: every step updates */
     const char **key[2];         /* [DT_MAX_KEYS] history keys, plain and with val_ */
+    const char **class_name;     /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
     dt_sum_layout layout;            /* of sums */
     dt_tally training, evaluation;
     dt_view *result;             /* room for any step's */

@@ -247,9 +247,9 @@ static void test_history_lines_are_the_epochs(void **state)
     dt_str text = text_of_file(HERE "/lines/history.jsonl"), wanted = { 0 };
 
     for (int i = 0; i < 2; i++) {
-        const dt_metric row[] = { { "loss", dt_history_at(o.history, "loss", i) }, { "accuracy", dt_history_at(o.history, "accuracy", i) },
-                                  { "val_loss", dt_history_at(o.history, "val_loss", i) },
-                                  { "val_accuracy", dt_history_at(o.history, "val_accuracy", i) } };
+        const dt_metric row[] = { { .name = "loss", .value = dt_history_at(o.history, "loss", i) }, { .name = "accuracy", .value = dt_history_at(o.history, "accuracy", i) },
+                                  { .name = "val_loss", .value = dt_history_at(o.history, "val_loss", i) },
+                                  { .name = "val_accuracy", .value = dt_history_at(o.history, "val_accuracy", i) } };
         dt_history_line(i + 1, 3 * (i + 1), row, 4, &wanted);
     }
     assert_string_equal(dt_str_text(&text), dt_str_text(&wanted));

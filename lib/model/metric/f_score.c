@@ -93,6 +93,7 @@ static int f1(const void *args, const double *sum, int n, double *out)
 
 const dt_metric_row dt_metric_f1_score = {
     .better = DT_BETTER_MORE,
+    .by_class = true,
     .kind = { "F1Score", "harmonic mean of precision and recall", f1_fields, sizeof(struct f_score), (const char *const[]){ "f1_score", NULL } },
     .check = dt_check_same_shape, .parts = count, .results = f1,
 };
@@ -105,6 +106,7 @@ static int fbeta(const void *args, const double *sum, int n, double *out)
 const dt_metric_row dt_metric_fbeta_score = {
     .label = "fbeta_score",
     .better = DT_BETTER_MORE,
+    .by_class = true,
     .kind = { "FBetaScore", "weighted harmonic mean of precision and recall", fbeta_fields, sizeof(struct f_score),
               (const char *const[]){ "fbeta_score", "f_beta_score", NULL } },
     .check = dt_check_same_shape, .parts = count, .results = fbeta,
