@@ -318,8 +318,8 @@ static void test_history_by_key_and_epoch(void **state)
     assert_int_equal(dt_history_epochs(NULL), 0);
     assert_true(isnan(dt_history_last(h, "loss")));
     assert_true(isnan(dt_history_at(NULL, "loss", 0)));
-    dt_history_add(h, (dt_metric[]){ { "loss", 2 }, { "accuracy", 0.25 } }, 2);
-    dt_history_add(h, (dt_metric[]){ { "loss", 1 } }, 1);
+    dt_history_add(h, (dt_metric[]){ { .name = "loss", .value = 2 }, { .name = "accuracy", .value = 0.25 } }, 2);
+    dt_history_add(h, (dt_metric[]){ { .name = "loss", .value = 1 } }, 1);
     assert_true(dt_history_at(h, "loss", 0) == 2);
     assert_true(dt_history_last(h, "loss") == 1);
     assert_true(isnan(dt_history_last(h, "accuracy")));
