@@ -17,7 +17,7 @@
 #include "verb.h"
 
 /* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
-enum { ECHO_WIDTH = 2, EXIT_PIPE = 128 + SIGPIPE, LABEL_WIDTH = 9, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
+enum { ECHO_WIDTH = 2, EXIT_PIPE = 128 + SIGPIPE, LABEL_WIDTH = 9, INDENT = 4, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
@@ -85,14 +85,19 @@ dt_status *out_open(struct out *out, const struct common *common)
 }
 
 /* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one counts. */
-static int terminal_width(void)
+static int width_of(int fd)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
     long told = columns ? strtol(columns, NULL, 10) : 0, width = told > 0 ? told : USUAL_WIDTH;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && (told <= 0 || size.ws_col < told))
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col && (told <= 0 || size.ws_col < told))
         width = size.ws_col;
     return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
+}
+
+static int terminal_width(void)
+{
+    return width_of(STDOUT_FILENO);
 }
 
 int out_bar_width(void)
@@ -214,12 +219,32 @@ static void put_line(struct out *out, void (*put)(struct out *, const char *), c
     text_close(&t);
 }
 
+/* A line and its end; on a terminal it is broken between words, with what goes on below the first one's text. */
+static void put_fitting(FILE *to, const char *line, int indent, int fd)
+{
+    if (isatty(fd))
+        put_broken(to, line, indent, width_of(fd));
+    else
+        fputs(line, to);
+    fputc('\n', to);
+}
+
 void out_line(struct out *out, const char *format, ...)
 {
+    struct text t, shown;
     va_list args;
+    text_open(&t);
     va_start(args, format);
-    put_line(out, out_text, format, args);
+    put_format(t.to, format, args);
     va_end(args);
+    text_open(&shown);
+    put_fitting(shown.to, text_bytes(&t), LABEL_WIDTH, STDOUT_FILENO);
+    wipe(out);
+    write_out(out, text_bytes(&shown));
+    fputc('\n', t.to);
+    write_log(out, text_bytes(&t));
+    text_close(&shown);
+    text_close(&t);
 }
 
 static void put_log(struct out *out, const char *line)
@@ -246,10 +271,13 @@ void out_field(struct out *out, const char *label, const char *format, ...)
     va_start(args, format);
     put_format(t.to, format, args);
     va_end(args);
+    struct text shown;
+    text_open(&shown);
+    put_fitting(shown.to, text_bytes(&t), LABEL_WIDTH, STDOUT_FILENO);
     fputc('\n', t.to);
-    const char *line = text_bytes(&t);
+    write_log(out, text_bytes(&t));
+    const char *line = text_bytes(&shown);
     wipe(out);
-    write_log(out, line);
     if (out->color) {
         write_out(out, BOLD);
         write_out(out, label);
@@ -257,6 +285,7 @@ void out_field(struct out *out, const char *label, const char *format, ...)
         line += strlen(label);
     }
     write_out(out, line);
+    text_close(&shown);
     text_close(&t);
 }
 
@@ -307,47 +336,85 @@ void out_note(struct out *out, const char *format, ...)
     va_end(args);
 }
 
-/* Prints a line, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. */
-static void write_marked(struct out *out, const char *line, const char *word)
+/* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. The log has `line`, which is not broken. */
+static void write_marked(struct out *out, const char *line, const char *shown, const char *word)
 {
-    struct text shown, t;
-    text_open(&shown);
-    put_shown_lines(shown.to, line);
-    line = text_bytes(&shown);
-    const char *at = out->color_errors && word ? strstr(line, word) : NULL;
+    struct text t;
+    const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
     wipe(out);
     write_log(out, line);
     text_open(&t);
     if (at)
-        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - line), line, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
-    write_err(at ? text_bytes(&t) : line);
+        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
+    write_err(at ? text_bytes(&t) : shown);
     text_close(&t);
-    text_close(&shown);
 }
 
 void out_warn(struct out *out, const char *format, ...)
 {
-    struct text t;
+    struct text t, shown;
     va_list args;
     text_open(&t);
     fputs("dtrain: warning: ", t.to);
     va_start(args, format);
     put_format(t.to, format, args);
     va_end(args);
+    text_open(&shown);
+    put_fitting(shown.to, text_bytes(&t), INDENT, STDERR_FILENO);
     fputc('\n', t.to);
-    write_marked(out, text_bytes(&t), "warning:");
+    write_marked(out, text_bytes(&t), text_bytes(&shown), "warning:");
+    text_close(&shown);
     text_close(&t);
+}
+
+/* Ends the first line; where the next one begins. */
+static char *end_line(char *text)
+{
+    char *end = text + strcspn(text, "\n");
+    if (!*end)
+        return end;
+    *end = '\0';
+    return end + 1;
+}
+
+/* "   12 | text", or "      | ^^^^" below it. */
+static bool is_source(const char *line)
+{
+    const size_t digits = strspn(line, " 0123456789");
+    return *line == ' ' && digits >= 6 && line[digits] == '|' && line[digits + 1] == ' ';
+}
+
+static void put_error_line(FILE *to, const char *line, const char *below)
+{
+    if (!below)
+        put_fitting(to, line, INDENT, STDERR_FILENO);
+    else if (isatty(STDERR_FILENO))
+        put_excerpt(to, line, below, width_of(STDERR_FILENO));
+    else
+        fprintf(to, "%s\n%s\n", line, below);
 }
 
 /* A list of errors is one text: the lines of the job file in it are indented, those that begin an error are not. */
 void out_show_error(struct out *out, const dt_status *s)
 {
+    struct text all, line, shown;
     char *text = dt_status_format(s);
-    struct text line;
-    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+    text_open(&all);
+    put_shown_lines(all.to, text);
+    free(text);
+    char *next = text_copy(text_bytes(&all));
+    text_close(&all);
+    text = next;
+    for (char *at = next; *at; at = next) {
+        next = end_line(at);
+        char *below = is_source(at) && is_source(next) ? next : NULL;
+        next = below ? end_line(below) : next;
         text_open(&line);
-        fprintf(line.to, "%.*s\n", (int)strcspn(at, "\n"), at);
-        write_marked(out, text_bytes(&line), *at == ' ' ? NULL : "error:");
+        fprintf(line.to, "%s\n%s%s", at, below ? below : "", below ? "\n" : "");
+        text_open(&shown);
+        put_error_line(shown.to, at, below);
+        write_marked(out, text_bytes(&line), text_bytes(&shown), *at == ' ' ? NULL : "error:");
+        text_close(&shown);
         text_close(&line);
     }
     free(text);

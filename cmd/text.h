@@ -29,6 +29,10 @@ void put_value(FILE *to, double value);      /* a loss or a metric: 0.0713, 1.2e
 void put_time(FILE *to, double seconds);     /* 0:02, 1:02:03 */
 void put_shortest(FILE *to, double value);   /* the shortest decimal that reads back as value */
 void put_wrapped(FILE *to, const char *text, int columns); /* lines broken at blanks; what goes on stands below the line's last column */
+/* wrap.c: a line for a terminal of so many columns, broken between words; what goes on is indented. */
+void put_broken(FILE *to, const char *line, int indent, int columns);
+/* A line of a job file and the line of carets below it: the part that has room and has the carets. */
+void put_excerpt(FILE *to, const char *line, const char *below, int columns);
 size_t text_columns(const char *text);       /* characters, UTF-8 counted once */
 /* Bytes of the UTF-8 character at text and its code; 0 where there is none. */
 size_t text_next(const char *text, uint32_t *code);

@@ -5,7 +5,7 @@
 needs_terminals
 write_tiny
 fit="$DTRAIN fit $tiny --fresh --threads 2 --color never"
-on_terminal "COLUMNS=100 $fit" >"$TEST_DIR/live"
+on_terminal "COLUMNS=300 $fit" >"$TEST_DIR/live"
 has "$TEST_DIR/live" 'epoch 1/2  ['
 has "$TEST_DIR/live" ' ETA '
 sed 's/\^\[\[K//g' "$TEST_DIR/live" >"$TEST_DIR/clear"
