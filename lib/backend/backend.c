@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of back ends, and calls through it. */
-#include "backend/backend.h"
-
+/* The table of back ends, and calls through it. A device that stands in front of another hands on what it does not do itself. */
 #include <stdlib.h>
 #include <string.h>
+
+#include "backend/backend_impl.h"
 
 #define DT_BACKEND(name) extern const dt_backend dt_backend_##name;
 #include "backend/backends.h"
@@ -31,19 +31,30 @@ const dt_backend *dt_backend_find(const char *name)
     return NULL;
 }
 
+const char *dt_backend_name(const dt_backend *b)
+{
+    return b->kind.name;
+}
+
+const char *dt_backend_about(const dt_backend *b)
+{
+    return b->kind.about;
+}
+
+/* ---- devices ---- */
+
 dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_options *o)
 {
     dt_device *d = dt_alloc(sizeof *d);
     dt_status *s;
 
-    *d = (dt_device){ .backend = b, .topology = o->topology, .hbm = o->hbm };
+    d->backend = b;
     s = b->open(d, o);
-    if (s) {
+    if (s)
         free(d);
-        return s;
-    }
-    *out = d;
-    return NULL;
+    else
+        *out = d;
+    return s;
 }
 
 void dt_device_close(dt_device *d)
@@ -54,20 +65,89 @@ void dt_device_close(dt_device *d)
     free(d);
 }
 
-dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable *out)
+static const dt_device *innermost(const dt_device *d)
 {
-    *out = (dt_executable){ .device = d };
-    return d->backend->compile(d, r, out);
+    while (d->inner)
+        d = d->inner;
+    return d;
+}
+
+dt_device_facts dt_device_facts_of(const dt_device *d)
+{
+    const dt_device *computes = d ? innermost(d) : NULL;
+    return computes ? computes->backend->facts(computes) : (dt_device_facts){ 0 };
+}
+
+void dt_device_record(dt_device *d, dt_recorder *r)
+{
+    while (d->inner)
+        d = d->inner;
+    d->backend->record(d, r);
+}
+
+bool dt_device_is_priced(const dt_device *d)
+{
+    return d->backend->check;
+}
+
+static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_price *price)
+{
+    return d->backend->check ? d->backend->check(d, r, price) : NULL;
+}
+
+dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r)
+{
+    dt_price price = { 0 };
+    return check(d, r, &price);
+}
+
+/* ---- executables ---- */
+
+dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable **out)
+{
+    dt_executable *x = dt_alloc(sizeof *x);
+    dt_status *s = NULL;
+
+    for (x->device = d; !s && x->device->inner; x->device = x->device->inner)
+        s = check(x->device, r, &x->price);
+    if (!s)
+        s = x->device->backend->compile(x->device, r, &x->state);
+    if (s)
+        free(x);
+    else
+        *out = x;
+    return s;
+}
+
+void dt_executable_destroy(dt_executable *x)
+{
+    if (!x)
+        return;
+    x->device->backend->release(x->state);
+    free(x);
 }
 
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result)
 {
-    return x->device->backend->run(x, env, arg, result);
+    return x->device->backend->run(x->state, env, arg, result);
 }
 
-void dt_executable_release(dt_executable *x)
+const dt_price *dt_executable_price(const dt_executable *x)
 {
-    if (x->device)
-        x->device->backend->release(x);
-    *x = (dt_executable){ 0 };
+    return &x->price;
+}
+
+int64_t dt_executable_host_bytes(const dt_executable *x)
+{
+    return x->device->backend->host_bytes(x->state);
+}
+
+const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes)
+{
+    return x->device->backend->largest_layer(x->state, arena, bytes);
+}
+
+void dt_executable_print(const dt_executable *x, dt_str *out)
+{
+    x->device->backend->print(x->state, out);
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back ends run whole programs. The rooms above do not need to know which one they use.
+ * Back ends run whole graphs. The rooms above hold devices and executables without knowing which back end they are of.
  *
  *   cpu   the executor on the cores of this machine
- *   sim   cpu's run, plus the cost of the program on a TPU slice: a memory limit and a virtual clock
+ *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which computes
  *
- * One file and one row in backend/backends.h each.
+ * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in backend_impl.h.
  */
 #ifndef DT_BACKEND_BACKEND_H
 #define DT_BACKEND_BACKEND_H
 
+#include "base/recorder.h"
 #include "conf/conf.h"
 #include "cost/plan.h"
-#include "exec/exec.h"
+#include "pass/pass.h"
 #include "topo/topo.h"
 
 typedef struct dt_backend dt_backend;
+typedef struct dt_device dt_device;         /* an open back end */
+typedef struct dt_executable dt_executable; /* a graph that one compiled */
 
 typedef struct dt_device_options {
     int threads;                 /* 0: one per core */
@@ -23,14 +26,6 @@ typedef struct dt_device_options {
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
     int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
 } dt_device_options;
-
-/* An open back end. */
-typedef struct dt_device {
-    const dt_backend *backend;
-    dt_engine *engine;
-    const dt_topology *topology;
-    int64_t hbm;                 /* ceiling of a device's memory below the chip's own; 0: none */
-} dt_device;
 
 /* What a step costs where it is simulated; zeros elsewhere. */
 typedef struct dt_price {
@@ -41,37 +36,81 @@ typedef struct dt_price {
 } dt_price;
 
 typedef struct dt_compile_request {
-    const dt_program *program;   /* all replicas' rows, cut for this machine; outlives the executable */
-    const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL: there is no slice */
+    dt_graph *graph;             /* of all replicas' rows; outlives the executable */
+    int64_t rows;                /* the batch size B that it is compiled for */
+    bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */
+    const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
     const dt_assignment *assignment; /* where devices are on it; NULL: core by core */
 } dt_compile_request;
-
-typedef struct dt_executable {
-    dt_device *device;
-    dt_exec *exec;
-    dt_price price;
-} dt_executable;
-
-struct dt_backend {
-    dt_kind kind;
-    dt_status *(*open)(dt_device *d, const dt_device_options *o);
-    void (*close)(dt_device *d);
-    dt_status *(*compile)(dt_device *d, const dt_compile_request *r, dt_executable *out);
-    dt_status *(*run)(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result);
-    void (*release)(dt_executable *x);
-};
 
 /* The row of a name, or NULL. */
 const dt_backend *dt_backend_find(const char *name);
 const dt_backend *const *dt_backends(int *n);
+const char *dt_backend_name(const dt_backend *b);
+const char *dt_backend_about(const dt_backend *b); /* "the cores of this machine" */
+
+/* ---- devices ---- */
+
+typedef struct dt_device_facts {
+    const char *kernels; /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on; lent */
+    int threads;
+    int64_t held;        /* bytes of working memory that libraries keep for all products planned so far */
+} dt_device_facts;
 
 dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_options *o) DT_MUST_USE;
 void dt_device_close(dt_device *d); /* takes NULL */
-/* DOES_NOT_FIT (78) where a core of d's simulated slice has less memory than a planned program takes. */
-dt_status *dt_device_holds(const dt_device *d, const dt_plan *p) DT_MUST_USE;
-/* *out is filled; release it with dt_executable_release. DOES_NOT_FIT (78) on a simulated slice. */
-dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable *out) DT_MUST_USE;
+/* Zeros for NULL. */
+dt_device_facts dt_device_facts_of(const dt_device *d);
+/* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not while something runs. */
+void dt_device_record(dt_device *d, dt_recorder *r);
+/* Whether programs have a price on it, and so requests need `on_device`. */
+bool dt_device_is_priced(const dt_device *d);
+/* DOES_NOT_FIT (78) if a device of its slice has less memory than the request's `on_device` takes. NULL where nothing is priced. */
+dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_MUST_USE;
+
+/* ---- executables ---- */
+
+/* Destroy it with dt_executable_destroy, before the device. DOES_NOT_FIT (78) as in dt_device_check. */
+dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable **out) DT_MUST_USE;
+void dt_executable_destroy(dt_executable *x); /* takes NULL */
+/*
+ * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the request's rows. Variables are
+ * read and updated. result[i] (graph order) is set to views that are good until the next run.
+ */
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
-void dt_executable_release(dt_executable *x); /* takes a zeroed one */
+const dt_price *dt_executable_price(const dt_executable *x);
+/* Bytes of this machine's memory that running it takes besides variables. */
+int64_t dt_executable_host_bytes(const dt_executable *x);
+/* The layer ("dense"; of the optimizer's values "optimizer") with the most of these bytes at the peak, "" where no layer is known. */
+const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
+/* Segments, tasks, steps and where values lie. */
+void dt_executable_print(const dt_executable *x, dt_str *out);
+
+/* ---- this machine, without a device ---- */
+
+/* The program that cpu would run for a request, before it is compiled; variables need no memory. */
+dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MUST_USE;
+/* dt_executable_host_bytes on cpu, whatever back end a job has: no memory of a chip limits it, and nothing is priced. */
+dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r, int64_t *bytes) DT_MUST_USE;
+
+/* What this machine's cpu could compute with. */
+typedef struct dt_host_library {
+    const char *name; /* "openblas" */
+    bool found;
+    char *about;      /* version and kernels, or why it is not there; owned */
+} dt_host_library;
+enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 2 };
+typedef struct dt_host_facts {
+    const char *instructions;       /* set of our own loops in use: "avx512" */
+    const char *set[DT_HOST_SETS];  /* all that the processor has, the best first */
+    int sets;
+    bool limited;                   /* DTRAIN_INSTRUCTIONS chose it */
+    dt_host_library library[DT_HOST_LIBRARIES];
+} dt_host_facts;
+/* KERNELS where the environment asks for an instruction set that is not there. Loads the libraries. */
+dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
+void dt_host_facts_release(dt_host_facts *f);
+/* The set in use, "" where there is none. */
+const char *dt_host_instructions(void);
 
 #endif

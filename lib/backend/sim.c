@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim: a simulated slice. cpu computes the real numbers; the slice's memory is a limit that compiling respects, and a virtual clock
- * stands in for its speed. A job that would not fit on the slice therefore fails here too, before the first step.
+ * sim: a simulated slice in front of cpu, which computes the real numbers. The slice's memory is a limit that compiling respects, and a
+ * virtual clock stands in for its speed. A job that would not fit on the slice therefore fails here too, before the first step.
  */
-#include "backend/cpu.h"
+#include <stdlib.h>
+
+#include "backend/backend_impl.h"
+
+typedef struct slice {
+    const dt_topology *topology;
+    int64_t hbm; /* ceiling of a device's memory below the chip's own; 0: none */
+} slice;
 
 /* ---- memory that is not there ---- */
 
@@ -42,33 +49,38 @@ static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topolo
     return note_kinds(s, &p->bytes);
 }
 
-static dt_price price_of(const dt_plan *p)
+static int64_t usable(const slice *on, const dt_plan *p)
 {
-    return (dt_price){ .seconds = p->seconds, .infeed_s = p->infeed_s, .hbm_bytes = p->bytes.total, .hbm_usable = p->bytes.usable };
+    return on->hbm > 0 && on->hbm < p->bytes.usable ? on->hbm : p->bytes.usable;
 }
 
-static int64_t usable(const dt_device *d, const dt_plan *p)
+static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_price *price)
 {
-    return d->hbm > 0 && d->hbm < p->bytes.usable ? d->hbm : p->bytes.usable;
-}
+    const slice *on = d->state;
+    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = on->topology, .assignment = r->assignment });
+    const int64_t most = usable(on, plan);
+    dt_status *s = plan->bytes.total > most ? does_not_fit(plan, most, on->topology) : NULL;
 
-dt_status *dt_device_holds(const dt_device *d, const dt_plan *p)
-{
-    return p->bytes.total > usable(d, p) ? does_not_fit(p, usable(d, p), d->topology) : NULL;
-}
-
-static dt_status *compile(dt_device *d, const dt_compile_request *r, dt_executable *out)
-{
-    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = d->topology, .assignment = r->assignment });
-    dt_status *s = dt_device_holds(d, plan);
-
-    out->price = price_of(plan);
-    out->price.hbm_usable = usable(d, plan);
+    *price = (dt_price){ .seconds = plan->seconds, .infeed_s = plan->infeed_s, .hbm_bytes = plan->bytes.total, .hbm_usable = most };
     dt_plan_destroy(plan);
-    return s ? s : dt_cpu_compile(d, r, out);
+    return s;
+}
+
+static dt_status *open(dt_device *d, const dt_device_options *o)
+{
+    DT_TRY(dt_device_open(&d->inner, dt_backend_find("cpu"), o));
+    slice *on = d->state = dt_alloc(sizeof *on);
+    *on = (slice){ .topology = o->topology, .hbm = o->hbm };
+    return NULL;
+}
+
+static void close(dt_device *d)
+{
+    dt_device_close(d->inner);
+    free(d->state);
 }
 
 const dt_backend dt_backend_sim = {
     .kind = { .name = "sim", .about = "a simulated TPU slice: computes on the CPU, with the memory and clock of the slice" },
-    .open = dt_cpu_open, .close = dt_cpu_close, .compile = compile, .run = dt_cpu_run, .release = dt_cpu_release,
+    .open = open, .close = close, .check = check,
 };

@@ -7,68 +7,46 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/isa.h"
 #include "base/json.h"
-#include "exec/gemm.h"
-#include "exec/instructions.h"
+#include "base/thread.h"
 #include "job/job.h"
 
-enum { MOST_LIBRARIES = 2, MOST_BACKENDS = 8 };
+enum { MOST_BACKENDS = 8 };
 
 /* Something that could be here. */
-typedef struct found {
-    const char *name;
-    bool here;
-    char *about; /* version and kind when it is here, else why not */
-} found;
+typedef dt_host_library found;
 
 typedef struct machine {
     int cores;
-    const char *instructions; /* of the loops in use, one of set */
-    const dt_simd *set[DT_MAX_SIMD];
-    int sets;
-    found library[MOST_LIBRARIES], backend[MOST_BACKENDS];
-    int libraries, backends;
+    dt_host_facts host;
+    found backend[MOST_BACKENDS];
+    int backends;
     dt_resolver *tpu;
 } machine;
 
 /* ---- looking ---- */
-
-static void try_library(machine *m, const char *name, dt_status *(*open)(dt_gemm_library *))
-{
-    dt_gemm_library l = {0};
-    dt_status *s = open(&l);
-    m->library[m->libraries++] = (found){name, !s, dt_strdup(s ? dt_status_text(s) : l.about)};
-    if (!s)
-        l.close(&l);
-    dt_status_free(s);
-}
 
 static void list_backends(machine *m)
 {
     int n;
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
-        m->backend[m->backends++] = (found){rows[i]->kind.name, true, dt_strdup(rows[i]->kind.about)};
+        m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
     m->backend[m->backends++] = (found){"pjrt", false, dt_strdup("not implemented yet: accelerators through PJRT plug-ins")};
 }
 
 static dt_status *look(machine *m)
 {
-    const dt_simd *chosen = NULL;
-    DT_TRY(dt_instructions_choose(NULL, &chosen));
+    DT_TRY(dt_host_facts_find(&m->host));
     m->cores = dt_cores();
-    m->instructions = chosen->name;
-    m->sets = dt_simd_list(m->set);
-    try_library(m, "openblas", dt_gemm_open_openblas);
-    try_library(m, "onednn", dt_gemm_open_onednn);
     list_backends(m);
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
 }
 
 static void forget(machine *m)
 {
-    for (int i = 0; i < m->libraries; i++)
-        free(m->library[i].about);
+    dt_host_facts_release(&m->host);
     for (int i = 0; i < m->backends; i++)
         free(m->backend[i].about);
     dt_resolver_unref(m->tpu);
@@ -80,7 +58,7 @@ static void forget(machine *m)
 static void tell(const char *heading, const found *f, int n, dt_str *out)
 {
     for (int i = 0; i < n; i++)
-        dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name, f[i].here ? "" : "not here: ", f[i].about);
+        dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name, f[i].found ? "" : "not here: ", f[i].about);
 }
 
 /* From the smallest to the largest of each generation. */
@@ -101,10 +79,10 @@ static void list_slices(dt_str *out)
 /* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
 static void print_sets(const machine *m, dt_str *out)
 {
-    dt_str_printf(out, "%-12s%s, of ", "loops", m->instructions);
-    for (int i = 0; i < m->sets; i++)
-        dt_str_printf(out, "%s%s", i ? ", " : "", m->set[i]->name);
-    dt_str_printf(out, "%s\n", dt_instructions_limit() ? " (" DT_INSTRUCTIONS_ENV ")" : "");
+    dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
+    for (int i = 0; i < m->host.sets; i++)
+        dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
+    dt_str_printf(out, "%s\n", m->host.limited ? " (" DT_INSTRUCTIONS_ENV ")" : "");
 }
 
 static void print_text(const machine *m, dt_str *out)
@@ -115,7 +93,7 @@ static void print_text(const machine *m, dt_str *out)
                   m->cores == 1 ? "" : "s");
     print_sets(m, out);
     dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
-    tell("kernels", m->library, m->libraries, out);
+    tell("kernels", m->host.library, DT_HOST_LIBRARIES, out);
     tell("back ends", m->backend, m->backends, out);
     dt_str_printf(out, "%-12s%s\n", "slices", dt_str_text(&slices));
     dt_str_release(&slices);
@@ -127,8 +105,8 @@ static void put_found(dt_json *j, const char *key, const found *f, int n)
     for (int i = 0; i < n; i++) {
         dt_json_open(j, NULL, '{');
         dt_json_string(j, "name", f[i].name);
-        dt_json_bool(j, "found", f[i].here);
-        dt_json_string(j, f[i].here ? "about" : "why", f[i].about);
+        dt_json_bool(j, "found", f[i].found);
+        dt_json_string(j, f[i].found ? "about" : "why", f[i].about);
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
@@ -155,17 +133,17 @@ static void print_json(const machine *m, dt_str *out)
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "cores", m->cores);
-    dt_json_string(&j, "instructions", m->instructions);
+    dt_json_string(&j, "instructions", m->host.instructions);
     dt_json_open(&j, "instruction_sets", '[');
-    for (int i = 0; i < m->sets; i++)
-        dt_json_string(&j, NULL, m->set[i]->name);
+    for (int i = 0; i < m->host.sets; i++)
+        dt_json_string(&j, NULL, m->host.set[i]);
     dt_json_close(&j, ']');
     dt_json_open(&j, "tpu", '{');
     dt_json_string(&j, "type", m->tpu->slice->name);
     dt_json_bool(&j, "simulated", m->tpu->simulated);
     dt_json_string(&j, "why", m->tpu->why);
     dt_json_close(&j, '}');
-    put_found(&j, "kernels", m->library, m->libraries);
+    put_found(&j, "kernels", m->host.library, DT_HOST_LIBRARIES);
     put_found(&j, "backends", m->backend, m->backends);
     put_slices(&j);
     dt_json_close(&j, '}');

@@ -4,7 +4,7 @@
  * A few sizes are kept: a full batch, the last batch, those of evaluation.
  *
  *     traced step -> simplify (-> remat) -> fold -> shards -> simplify          once
- *                    (-> spmd -> expand, on several logical devices as the chip computes) (-> wide) -> partition -> compile   per size
+ *                    (-> spmd -> expand, on several logical devices as the chip computes) -> the back end   per size
  *
  * Placement does not change results: a value that a replica splits over its logical devices is computed here as a whole, with the same
  * bits as on one device, and the program of a single device is built only to estimate its cost. The exception is numerics: chip, which
@@ -164,7 +164,7 @@ static bool runs_as_priced(const dt_compiled *c)
 
 static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device, dt_sized *z)
 {
-    return device->topology || !runs_as_priced(c) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
+    return dt_device_is_priced(device) || !runs_as_priced(c) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
 }
 
 static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
@@ -174,10 +174,10 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     DT_TRY(dt_compiled_cut(c, rows, z));
     dt_status *s = cut_for_pricing(c, device, z);
+    const dt_compile_request r = dt_compiled_request(c, z);
     if (!s)
-        s = dt_device_compile(device, &(dt_compile_request){ .program = z->program, .on_device = z->priced, .assignment = c->strategy->assignment },
-                              &z->executable);
-    if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && device->topology)
+        s = dt_device_compile(device, &r, &z->executable);
+    if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && dt_device_is_priced(device))
         s = dt_compiled_what_fits(c, rows, device, s);
     if (s)
         dt_sized_release(z);
@@ -208,7 +208,7 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x)
     if (c->folded.graph)
         DT_TRY(find_size(c, rows, &z));
     if (x)
-        *x = z ? &z->executable : NULL;
+        *x = z ? z->executable : NULL;
     return NULL;
 }
 
@@ -227,7 +227,7 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     dt_refusal refusal = { 0 };
     const dt_env env = { .batch = z->rows, .replicas = 1, .offsets = offsets, .segments = replicas,
                          .shards = c->shards ? c->shard_offsets : NULL, .n_shards = c->shards, .refusal = &refusal };
-    DT_TRY(dt_executable_run(&z->executable, &env, arg, result));
+    DT_TRY(dt_executable_run(z->executable, &env, arg, result));
     return dt_refusal_status(&refusal);
 }
 
@@ -267,9 +267,10 @@ static dt_status *print_program(dt_compiled *c, int64_t rows, dt_str *out)
     if (!runs_as_priced(c))
         return print_priced(c, rows, out);
     DT_TRY(dt_compiled_cut(c, rows, &z));
-    dt_program_print(z.program, out);
+    const dt_compile_request r = dt_compiled_request(c, &z);
+    dt_status *s = dt_host_print_program(&r, out);
     dt_sized_release(&z);
-    return NULL;
+    return s;
 }
 
 dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt_str *out)
@@ -281,6 +282,6 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
     if (strcmp(stage, "program") == 0)
         return print_program(c, rows, out);
     DT_TRY(find_size(c, rows, &z));
-    dt_exec_print(z->executable.exec, out);
+    dt_executable_print(z->executable, out);
     return NULL;
 }

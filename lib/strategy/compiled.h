@@ -13,16 +13,10 @@ enum { DT_SIZES = 16 }; /* executables kept */
 /* The step for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
-    dt_arena *arena;
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
-    dt_graph *bare;         /* the folded graph without annotations; NULL: it has none, or unrolled is made of it */
-    dt_graph *wide;         /* few digits as float32 that is rounded; NULL: it has none */
-    dt_graph *pieces;       /* with sums over images cut into pieces; NULL: it has none */
-    dt_graph *chip;         /* with products as the chip makes them; NULL: they are exact */
-    dt_program *program;
-    dt_executable executable;
+    dt_executable *executable;
 } dt_sized;
 
 /* What each device of each replica does, for one number of rows. */
@@ -53,9 +47,11 @@ struct dt_compiled {
 
 /* Sums and products are made as the slice's chip makes them: numerics: chip. */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* The program that this machine runs for a batch of `rows`: all of *z but the executable and what is priced. Of a step that has a folded form. */
+/* What a back end gets for a batch of `rows`: all of *z but the executable and what is priced. Of a step that has a folded form. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* takes a zeroed one */
+/* What a back end is asked to compile; lends from both. */
+dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
 /* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they do not. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* As many as asked for, or the next smaller number that divides the rows of every replica. */

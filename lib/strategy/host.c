@@ -18,28 +18,16 @@ static bool is_small(const dt_compiled *c, int64_t rows)
     return c->folded.graph && c->folded.graph->n_nodes * times <= MOST_NODES;
 }
 
-static dt_status *compile(dt_engine *e, const dt_sized *z, int64_t *bytes)
-{
-    dt_exec *x = NULL;
-    DT_TRY(dt_exec_compile(&x, e, z->program));
-    *bytes = dt_exec_arena_bytes(x);
-    dt_exec_destroy(x);
-    return NULL;
-}
-
 dt_status *dt_compiled_host_bytes(const dt_compiled *c, int64_t rows, int64_t *bytes)
 {
-    dt_engine *e = NULL;
     dt_sized z = { 0 };
 
     *bytes = 0;
     if (!is_small(c, rows))
         return NULL;
-    DT_TRY(dt_engine_open(&e, &(dt_engine_options){ .threads = c->strategy->threads, .kernels = c->strategy->kernels }));
-    dt_status *s = dt_compiled_cut(c, rows, &z);
-    if (!s)
-        s = compile(e, &z, bytes);
+    DT_TRY(dt_compiled_cut(c, rows, &z));
+    const dt_compile_request r = dt_compiled_request(c, &z);
+    dt_status *s = dt_host_bytes(&(dt_device_options){ .threads = c->strategy->threads, .kernels = c->strategy->kernels }, &r, bytes);
     dt_sized_release(&z);
-    dt_engine_close(e);
     return s;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of replicas. CPU devices are virtual: any number of them can share the real cores. */
-#include "strategy/place.h"
+#include "base/thread.h"
+#include "strategy//place.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -41,10 +41,7 @@ static dt_status *check(const dt_compiled *c, int64_t rows, const dt_device *d)
 {
     dt_spmd *program = NULL;
     DT_TRY(dt_compiled_cut_for_pricing(c, rows, &program));
-    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = program, .topology = d->topology, .assignment = c->strategy->assignment });
-    dt_status *s = dt_device_holds(d, plan);
-
-    dt_plan_destroy(plan);
+    dt_status *s = dt_device_check(d, &(dt_compile_request){ .on_device = program, .assignment = c->strategy->assignment });
     dt_spmd_destroy(program);
     return s;
 }
@@ -62,7 +59,7 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows)
 {
     dt_device *device = NULL;
     dt_status *bad = dt_strategy_device_of(c->strategy, &device);
-    bool yes = !bad && (!device->topology || fits(c, rows, device));
+    bool yes = !bad && (!dt_device_is_priced(device) || fits(c, rows, device));
 
     dt_status_free(bad);
     return yes;
@@ -94,6 +91,6 @@ dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows)
 {
     dt_device *device = NULL;
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
-    dt_status *s = device->topology ? check(c, rows, device) : NULL;
+    dt_status *s = dt_device_is_priced(device) ? check(c, rows, device) : NULL;
     return s && dt_status_number(s) == DT_E_DOES_NOT_FIT ? dt_compiled_what_fits(c, rows, device, s) : s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prepares a step for one number of rows: turns it into the program that this machine runs. Nothing is compiled
- * here and no device is needed, so that running (compiled.c) and measuring (host.c) use the same program.
+ * Prepares a step for one number of rows: the graph that a back end gets. Nothing is compiled here and no device is
+ * needed, so that running (compiled.c) and measuring (host.c) use the same graph.
  */
 #include "strategy/compiled.h"
 
@@ -43,58 +43,26 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
     return simplify_unrolled(z);
 }
 
-static dt_graph *graph_to_run(const dt_compiled *c, const dt_sized *z)
-{
-    return z->chip ? z->chip : z->pieces ? z->pieces : z->wide ? z->wide : z->unrolled ? z->unrolled : z->bare ? z->bare : c->folded.graph;
-}
-
-static dt_status *cut_images(const dt_compiled *c, dt_sized *z)
-{
-    return dt_pieces(graph_to_run(c, z), z->rows, &z->pieces);
-}
-
-/* Before images are cut into pieces, whose sums have float32 to look for. */
-static dt_status *widen(const dt_compiled *c, dt_sized *z)
-{
-    return dt_wide(graph_to_run(c, z), &z->wide);
-}
-
-static dt_status *round_products(const dt_compiled *c, dt_sized *z)
-{
-    return dt_compiled_is_chip(c) ? dt_chip_products(graph_to_run(c, z), &z->chip) : NULL;
-}
-
-static dt_status *cut(const dt_compiled *c, dt_sized *z)
-{
-    DT_TRY(cut_over_devices(c, z));
-    if (!z->unrolled)
-        DT_TRY(dt_bare(c->folded.graph, &z->bare));
-    DT_TRY(widen(c, z));
-    DT_TRY(cut_images(c, z));
-    return round_products(c, z);
-}
-
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z)
 {
-    *z = (dt_sized){ .rows = rows, .arena = dt_arena_create() };
-    dt_status *s = cut(c, z);
+    *z = (dt_sized){ .rows = rows };
+    dt_status *s = cut_over_devices(c, z);
     if (s)
         dt_sized_release(z);
-    else
-        z->program = dt_partition(graph_to_run(c, z), &(dt_partition_options){ .batch = rows, .can_split = dt_exec_can_split }, z->arena);
     return s;
+}
+
+dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
+{
+    return (dt_compile_request){ .graph = z->unrolled ? z->unrolled : c->folded.graph, .rows = z->rows, .chip_products = dt_compiled_is_chip(c),
+                                 .on_device = z->priced, .assignment = c->strategy->assignment };
 }
 
 void dt_sized_release(dt_sized *z)
 {
-    dt_executable_release(&z->executable);
+    dt_executable_destroy(z->executable);
     dt_graph_destroy(z->unrolled);
-    dt_graph_destroy(z->bare);
-    dt_graph_destroy(z->wide);
-    dt_graph_destroy(z->pieces);
-    dt_graph_destroy(z->chip);
     dt_spmd_destroy(z->spmd);
     dt_spmd_destroy(z->priced);
-    dt_arena_destroy(z->arena);
     *z = (dt_sized){ 0 };
 }

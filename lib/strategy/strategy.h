@@ -132,7 +132,7 @@ dt_status *dt_compiled_priced(dt_compiled *c, int64_t rows, const dt_spmd **out)
 bool dt_compiled_fits(const dt_compiled *c, int64_t rows);
 /* DOES_NOT_FIT with what would, where it does not fit. */
 dt_status *dt_compiled_check_fits(const dt_compiled *c, int64_t rows) DT_MUST_USE;
-/* Bytes of this machine's memory that running it over `rows` takes besides variables, as dt_exec_arena_bytes has them, found without allocating them or a device;
+/* Bytes of this machine's memory that running it over `rows` takes besides variables, as dt_executable_host_bytes has them, found without allocating them or a device;
  * 0: it runs replica by replica, or is so large (host.c) that it is not compiled to be looked at. */
 dt_status *dt_compiled_host_bytes(const dt_compiled *c, int64_t rows, int64_t *bytes) DT_MUST_USE;
 /* Text of the program or the executable for a batch of `rows`: stage "program" or "executable". */

@@ -26,7 +26,7 @@ static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes)
     if (!c || rows == 0)
         return NULL;
     DT_TRY(dt_compiled_prepare(c, rows, &x));
-    *bytes = x ? sum(*bytes, dt_exec_arena_bytes(x->exec)) : *bytes;
+    *bytes = x ? sum(*bytes, dt_executable_host_bytes(x)) : *bytes;
     return NULL;
 }
 
@@ -94,7 +94,8 @@ dt_status *dt_run_count_memory(run *r)
     add_data(r, &held, m);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     const int64_t rest = dt_memory_resident() - m->state - held.present;
-    m->program = (rest > 0 ? rest : 0) + OF_A_RUN + OF_A_LANE * dt_engine_threads(device->engine) + dt_engine_held(device->engine);
+    const dt_device_facts facts = dt_device_facts_of(device);
+    m->program = (rest > 0 ? rest : 0) + OF_A_RUN + OF_A_LANE * facts.threads + facts.held;
     m->all = sum(sum(sum(m->step, m->evaluation), sum(m->state, m->data)), m->program);
     return NULL;
 }
@@ -139,7 +140,7 @@ static dt_status *name_layer(run *r, dt_status *s)
     int64_t bytes;
     dt_str size = { 0 };
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
-    const char *layer = !bad && x ? dt_exec_largest_layer(x->exec, r->arena, &bytes) : "";
+    const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
     dt_status_free(bad); /* it was prepared before */
     if (!*layer)
         return s;

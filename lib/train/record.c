@@ -146,7 +146,7 @@ static void put_devices(dt_json *j, const run *r, const dt_event *e)
     dt_json_string(j, "strategy", r->strategy->row->kind.name);
     dt_json_string(j, "backend", e->backend);
     dt_json_string(j, "device", e->device);
-    dt_json_string(j, "kernels", device ? dt_engine_describe(device->engine) : NULL);
+    dt_json_string(j, "kernels", dt_device_facts_of(device).kernels);
     dt_json_int(j, "replicas", e->replicas);
     dt_json_int(j, "logical_devices", e->logical_devices);
     dt_json_int(j, "threads", e->threads);

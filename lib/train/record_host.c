@@ -6,8 +6,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "base/thread.h"
-#include "exec/instructions.h"
 #include "train/record.h"
 
 /* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand. */
@@ -50,15 +50,6 @@ static void put_system(dt_json *j)
     dt_json_string(j, "machine", u.machine);
 }
 
-static void put_instructions(dt_json *j)
-{
-    const dt_simd *chosen = NULL;
-    dt_status *s = dt_instructions_choose(NULL, &chosen);
-    if (!s)
-        dt_json_string(j, "instructions", chosen->name);
-    dt_status_free(s); /* without a set nothing would have been computed */
-}
-
 void dt_record_host(dt_json *j)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -68,7 +59,8 @@ void dt_record_host(dt_json *j)
     dt_json_int(j, "cores", dt_cores());
     if (pages > 0 && page > 0)
         dt_json_int(j, "memory_bytes", (int64_t)pages * page);
-    put_instructions(j);
+    if (*dt_host_instructions()) /* without a set nothing would have been computed */
+        dt_json_string(j, "instructions", dt_host_instructions());
     dt_json_close(j, '}');
 }
 

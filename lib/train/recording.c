@@ -41,8 +41,8 @@ dt_status *dt_recording_open(run *r)
     tell_beyond(r);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     x->recorder = dt_recorder_create();
-    x->engine = device->engine;
-    dt_engine_record(x->engine, x->recorder);
+    x->device = device;
+    dt_device_record(x->device, x->recorder);
     dt_trainer_record(r->q->trainer, x->recorder);
     x->main = dt_recorder_track(x->recorder, "main", MAIN_ROOM);
     for (int i = 0; i < DT_RECORDED; i++)
@@ -54,7 +54,7 @@ void dt_recording_close(run *r)
 {
     if (!r->recording.recorder)
         return;
-    dt_engine_record(r->recording.engine, NULL);
+    dt_device_record(r->recording.device, NULL);
     dt_trainer_record(r->q->trainer, NULL);
     dt_recorder_destroy(r->recording.recorder);
     r->recording = (recording){ 0 };

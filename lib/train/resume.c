@@ -248,7 +248,7 @@ static const char *kernels_of(run *r)
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
 
     dt_status_free(s); /* open since the first step */
-    return device ? dt_engine_describe(device->engine) : "";
+    return device ? dt_device_facts_of(device).kernels : "";
 }
 
 /* The old run's history and, on a fresh start, its checkpoints go once this one can be gone on from. */

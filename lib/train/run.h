@@ -40,7 +40,7 @@ typedef struct dt_memory {
 enum { DT_RECORDED_STEP, DT_RECORDED_VALIDATION, DT_RECORDED_CHECKPOINT, DT_RECORDED_HISTORY, DT_RECORDED };
 typedef struct recording {
     dt_recorder *recorder;
-    dt_engine *engine;
+    dt_device *device;
     dt_track *main;
     int mark[DT_RECORDED];
     int64_t first, last;             /* steps recorded so far */

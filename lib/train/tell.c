@@ -29,7 +29,7 @@ void dt_run_tell_start(run *r)
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
                                 .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas,
                                 .logical_devices = r->strategy->logical,
-                                .threads = device ? dt_engine_threads(device->engine) : 0, .steps_per_epoch = r->steps_per_epoch,
+                                .threads = dt_device_facts_of(device).threads, .steps_per_epoch = r->steps_per_epoch,
                                 .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
                                 .step_bytes = r->memory.step, .evaluation_bytes = r->memory.evaluation, .state_bytes = r->memory.state,
                                 .data_bytes = r->memory.data, .program_bytes = r->memory.program, .memory_bytes = r->memory.all,

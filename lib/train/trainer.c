@@ -105,8 +105,8 @@ static dt_status *prepare_training(dt_trainer *t)
     if (s)
         return s;
     if (x) {
-        t->price = x->price;
-        t->peak_bytes = dt_exec_arena_bytes(x->exec);
+        t->price = *dt_executable_price(x);
+        t->peak_bytes = dt_executable_host_bytes(x);
     }
     if (n % batch && dt_dataset_spec_of(t->o.data)->last_batch != DT_LAST_DROP)
         DT_TRY(dt_compiled_prepare(t->train, n % batch, NULL));

@@ -4,6 +4,7 @@
  * of the mathematics; kernel libraries and `reproducible` are, so each of them has a hash of its own.
  */
 #define HERE "build/tmp/train-bits"
+#include "exec/exec.h"
 #include "kit.h"
 
 /* 250 examples of 40 numbers: batches of 96, 96 and 58, which neither threads nor replicas divide. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What back ends are made of, for their own files. Calls of the rooms above come through backend.c. */
+#ifndef DT_BACKEND_BACKEND_IMPL_H
+#define DT_BACKEND_BACKEND_IMPL_H
+
+#include "backend/backend.h"
+
+struct dt_device {
+    const dt_backend *backend;
+    void *state;             /* the row's own */
+    dt_device *inner;        /* the back end that computes, behind this one; NULL: this one */
+};
+
+struct dt_executable {
+    dt_device *device;       /* that compiled it: the innermost */
+    void *state;
+    dt_price price;
+};
+
+/* A row. One that stands in front of another sets d->inner in open; it has no functions below `check`. */
+struct dt_backend {
+    dt_kind kind;
+    dt_status *(*open)(dt_device *d, const dt_device_options *o);
+    void (*close)(dt_device *d); /* of what `open` has made, if it did not fail */
+    dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* NULL: nothing is priced */
+    dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
+    void (*release)(void *executable);
+    dt_status *(*run)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
+    int64_t (*host_bytes)(const void *executable);
+    const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
+    void (*print)(const void *executable, dt_str *out);
+    dt_device_facts (*facts)(const dt_device *d);
+    void (*record)(dt_device *d, dt_recorder *r);
+};
+
+#endif
