@@ -226,7 +226,7 @@ static void put_columns(const table *t, const dt_guessing *g)
         if (c->words == 0)
             dt_str_printf(g->notes, "'%s' has no values: left out\n", c->name);
         else if (!c->numbers && c->overflow)
-            dt_str_printf(g->notes, "'%s' has more than %d different texts: left out\n", c->name, MOST_WORDS);
+            dt_str_printf(g->notes, "'%s' has more than %d different texts: left out; a job reads it with dtype: string\n", c->name, MOST_WORDS);
         else
             put_element(c, i, g);
     }

@@ -31,6 +31,7 @@ typedef struct look {
     size *sizes;    /* [n_sizes] the most frequent first, in the end */
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
+    int64_t folders; /* in folders of classes, where pictures ought to be */
     dt_str faults;  /* lines, of the first few */
 } look;
 
@@ -91,6 +92,22 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static void nested(look *l, const char *path)
+{
+    l->folders++;
+    note_fault(l, dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path));
+}
+
+/* pics/train/cat: somebody looks at the folder above. */
+static dt_status *refuse_nested(const char *folder, const dt_paths *entries)
+{
+    const char *first = NULL;
+    for (int i = 0; i < entries->n && !first; i++)
+        first = is_folder(entries->v[i]) ? entries->v[i] : NULL;
+    return dt_suggest(dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: its folders hold folders", folder), "the folder of one part is expected, such as %s",
+                      first ? first : folder);
+}
+
 static dt_status *look_through(look *l, const char *folder)
 {
     dt_paths files = {0};
@@ -98,7 +115,10 @@ static dt_status *look_through(look *l, const char *folder)
     DT_GROW(l->classes, l->cap, l->n + 1);
     l->classes[l->n++] = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
     for (int i = 0; !s && i < files.n; i++)
-        look_at(l, files.v[i]);
+        if (is_folder(files.v[i]))
+            nested(l, files.v[i]);
+        else
+            look_at(l, files.v[i]);
     l->pictures += files.n;
     dt_paths_release(&files);
     return s;
@@ -119,6 +139,8 @@ static dt_status *look_at_all(look *l, const char *folder)
     for (int i = 0; !s && i < entries.n; i++)
         if (is_folder(entries.v[i]))
             s = look_through(l, entries.v[i]);
+    if (!s && l->folders > 0 && l->folders == l->pictures)
+        s = refuse_nested(folder, &entries);
     dt_paths_release(&entries);
     if (!s && l->pictures == 0)
         s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder", folder);

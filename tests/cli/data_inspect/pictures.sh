@@ -13,3 +13,5 @@ echo text >"$TEST_DIR/set/dog/readme.txt"
 show data inspect "$TEST_DIR/set"
 show data inspect "$TEST_DIR/set" --json
 show data inspect "$TEST_DIR/none"
+mkdir "$TEST_DIR/parts" && mv "$TEST_DIR/set" "$TEST_DIR/parts/train"
+show data inspect "$TEST_DIR/parts"
