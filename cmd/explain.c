@@ -18,6 +18,13 @@ static int number_of(const char *code)
     return n > 0 && n <= 4 && strspn(digits, "0123456789") == n ? atoi(digits) : -1;
 }
 
+static dt_status *not_explained(const struct call *call, const char *code)
+{
+    if (number_of(code) >= 0)
+        return usage_error(call, "no error has the number '%s'", cut_word(code).text);
+    return usage_error(call, "'%s' is not the number of an error, such as DT017; 'dtrain help' explains verbs, layers, losses and keys", cut_word(code).text);
+}
+
 static int run(const struct call *call)
 {
     if (call->operands.n == 0)
@@ -25,7 +32,7 @@ static int run(const struct call *call)
     for (int i = 0; i < call->operands.n; i++) {
         const char *code = call->operands.at[i], *text = dt_explain(number_of(code));
         if (!text)
-            return out_error(call->out, usage_error(call, "no error has the number '%s'", cut_word(code).text));
+            return out_error(call->out, not_explained(call, code));
         if (i)
             out_text(call->out, "\n");
         out_page(call->out, text);

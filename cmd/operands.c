@@ -55,6 +55,15 @@ bool is_job(const char *operand)
     return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
 }
 
+/* `fit.epochs = 3`: the shell makes three words of it. */
+static bool is_spaced(const struct call *call)
+{
+    for (int i = 1; i < call->operands.n; i++)
+        if (*call->operands.at[i] == '=')
+            return true;
+    return false;
+}
+
 /* Which operand is one too many: of a job and something that is no job file, the latter. */
 static dt_status *too_many(const struct call *call)
 {
@@ -70,6 +79,8 @@ static dt_status *too_many(const struct call *call)
             other = operand;
         }
     }
+    if (is_spaced(call))
+        return usage_error(call, "a setting has no blanks around '=': write key.path=value");
     if (is_job(other))
         return usage_error(call, "one job file expected, got '%s' and '%s'", cut_word(job).text, cut_word(other).text);
     return usage_error(call, "'%s' is neither a job file nor an override, key.path=value", cut_word(other).text);

@@ -354,7 +354,7 @@ static void tell_checkpoint(struct watch *w)
 static void tell_end(struct watch *w)
 {
     if (w->training && !w->trained && !w->out->quiet)
-        out_field(w->out, "done", "all was trained before");
+        out_field(w->out, "done", "nothing is left to train: raise fit.epochs, or start again with --fresh");
     tell_result(w, w->training ? "saved" : "of");
 }
 

@@ -42,6 +42,8 @@ static dt_status *name_other(dt_status *s, const char *path)
     dt_str other = {0};
     if (dt_status_number(s) == DT_E_NO_INPUT)
         find_other(path, &other);
+    if (dt_status_number(s) == DT_E_NOT_REGULAR)
+        s = dt_suggest(s, "expected a job file, such as job.yaml");
     if (other.size)
         s = dt_suggest(s, "did you mean '%s'?", dt_str_text(&other));
     dt_str_release(&other);

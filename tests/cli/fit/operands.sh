@@ -12,3 +12,8 @@ ls "$TEST_DIR/other/ckpt"
 exits 78 fit "$tiny" fit.epoch=1
 head -n 1 "$TEST_DIR/err"
 exits 73 fit "$tiny" --log-file "$TEST_DIR/none/log"
+# what people write first
+show fit "$tiny" fit.epochs = 3
+mkdir "$TEST_DIR/folder"
+show fit "$TEST_DIR/folder"
+show explain Dense
