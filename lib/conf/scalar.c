@@ -53,7 +53,10 @@ dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expecte
 
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what)
 {
-    return t && t->kind == kind ? NULL : dt_wrong_type(t, what, dt_tree_kind_name(kind));
+    if (t && t->kind == kind)
+        return NULL;
+    dt_status *s = dt_wrong_type(t, what, dt_tree_kind_name(kind));
+    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT ? dt_suggest(s, "write [%.*s]", SHOWN, t->text) : s;
 }
 
 /* ---- what a scalar looks like ---- */
