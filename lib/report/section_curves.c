@@ -29,16 +29,22 @@ static const char *id_of(dt_arena *arena, const char *metric, const char *by)
     return dt_arena_printf(arena, "%.*s-%s", LONGEST, metric, by);
 }
 
-/* Runs that are compared may have other classes. */
+/* Runs that are compared may have other classes; then a metric has its name alone. */
 static const char *title_of(const dt_report_pages *p, const char *metric, dt_arena *arena)
 {
-    dt_str title = {0};
-    if (p->n > 1)
-        return metric;
-    dt_report_metric(&p->run[0], metric, &title);
-    const char *kept = dt_arena_strdup(arena, dt_str_text(&title));
-    dt_str_release(&title);
-    return kept;
+    const char *title = NULL;
+    for (int i = 0; i < p->n; i++) {
+        dt_str one = {0};
+        if (!dt_series_find(&p->run[i].by_epoch, metric))
+            continue;
+        dt_report_metric(&p->run[i], metric, &one);
+        const bool differs = title && strcmp(title, dt_str_text(&one)) != 0;
+        title = differs ? metric : dt_arena_strdup(arena, dt_str_text(&one));
+        dt_str_release(&one);
+        if (differs)
+            return metric;
+    }
+    return title ? title : metric;
 }
 
 /* ---- by epoch ---- */
