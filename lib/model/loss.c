@@ -153,7 +153,9 @@ dt_status *dt_check_same_shape(const void *args, const dt_type *target, const dt
         return misfit(target, prediction, "predictions must be floats", NULL);
     if (same_shape(target, prediction) || (is_column(target) && is_column(prediction)))
         return NULL;
-    return misfit(target, prediction, "targets must have the predictions' shape", NULL);
+    return misfit(target, prediction, "targets must have the predictions' shape",
+                  are_numbers(target, prediction) && !dt_dtype_is_float(target->dtype) ?
+                      "of class indices, 'map: {label: [one_hot: CLASSES]}' makes vectors; sparse_categorical_crossentropy takes them as they are" : NULL);
 }
 
 bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction)

@@ -34,6 +34,8 @@ hint 'dataset.element.x.columns=[age, pla]'
 hint 'model.layers.0.Input.shape=[2, 1]'
 hint 'model.layers.0.Input.shape=[3]'
 hint model.layers.1.Dense=2
+hint compile.metrics=accuracy
+hint compile.loss=binary_crossentropy
 # two parts of the data meet the same fault
 hint dataset.train=none.csv dataset.validation_split=0.5
 echo 'a text, not weights' >weights.txt
