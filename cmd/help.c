@@ -27,9 +27,10 @@ static void put_group(FILE *to, const char *group, int screen)
 static void put_usage(FILE *to, int screen)
 {
     fputs("Train neural networks from one YAML file, on one core or on a simulated pod.\n\n"
-          "  dtrain fit configs/quickstart.yaml         train; run it again to resume\n"
-          "  dtrain validate configs/quickstart.yaml    report all errors of a job at once\n"
-          "  dtrain topology --tpu v3-8                 draw a slice and its cores\n\n", to);
+          "  dtrain config init tabular > job.yaml    write a job to start from\n"
+          "  dtrain validate job.yaml                 report all errors of a job at once\n"
+          "  dtrain fit job.yaml                      train; run it again to resume\n"
+          "  dtrain topology --tpu v3-8               draw a slice and its cores\n\n", to);
     static const char *const groups[] = {"Train", "Check", "Inspect", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         put_group(to, groups[i], screen);
