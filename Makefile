@@ -286,7 +286,7 @@ install: all
 	$(BUILD)/dtrain completions zsh > "$(ZSH_TO)/_dtrain"
 	$(BUILD)/dtrain completions fish > "$(FISH_TO)/dtrain.fish"
 	chmod 644 "$(LIB_TO)/pkgconfig/dtrain.pc" "$(LIB_TO)/cmake/dtrain"/*.cmake "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish"
-	@$(if $(DESTDIR),,echo "installed; programs that link libdtrain.so find it after 'ldconfig' as root, where $(libdir) is one of its folders")
+	@$(if $(DESTDIR),,echo "installed below $(PREFIX); if a C program does not find libdtrain.so, see docs/install.md")
 # Without debugging information and local symbols.
 install-strip:
 	$(MAKE) INSTALL_BINARY='install -s -m 755' install
