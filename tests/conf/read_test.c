@@ -58,8 +58,8 @@ static void test_what_is_no_file(void **state)
     assert_int_equal(mkfifo(FOLDER "/fifo", 0600), 0);
     check_read(FOLDER "/none.yaml", &(expected){"missing", DT_E_NO_INPUT, 0, 0, FOLDER "/none.yaml: no such file or directory", NULL}, NULL);
     check_read(FOLDER, &(expected){"folder", DT_E_NOT_REGULAR, 0, 0, FOLDER ": is a directory", "expected a job file, such as job.yaml"}, NULL);
-    check_read(FOLDER "/fifo", &(expected){"pipe", DT_E_NOT_REGULAR, 0, 0, FOLDER "/fifo: not a regular file", NULL}, NULL);
-    check_read("/dev/zero", &(expected){"device", DT_E_NOT_REGULAR, 0, 0, "/dev/zero: not a regular file", NULL}, NULL);
+    check_read(FOLDER "/fifo", &(expected){"pipe", DT_E_NOT_REGULAR, 0, 0, FOLDER "/fifo: not a regular file", "expected a job file, such as job.yaml"}, NULL);
+    check_read("/dev/zero", &(expected){"device", DT_E_NOT_REGULAR, 0, 0, "/dev/zero: not a regular file", "expected a job file, such as job.yaml"}, NULL);
 }
 
 static void test_what_is_no_job(void **state)
