@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "format/state.h"
@@ -117,7 +118,9 @@ dt_status *dt_listing_read(dt_listing *l, const char *run)
 {
     char *ckpt = dt_path_join(run, "ckpt");
     *l = (dt_listing){.arena = dt_arena_create()};
-    dt_status *s = dt_is_run(run) ? read_items(l, ckpt) : dt_fail(DT_E_NO_INPUT, NULL, "%s: is not a run directory: it has no ckpt/", run);
+    dt_status *s = dt_is_run(run)           ? read_items(l, ckpt)
+                   : access(run, F_OK) != 0 ? dt_fail_errno(DT_E_NO_INPUT, run)
+                                            : dt_fail(DT_E_NO_INPUT, NULL, "%s: is not a run directory: it has no ckpt/", run);
     free(ckpt);
     if (s)
         dt_listing_release(l);
