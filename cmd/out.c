@@ -289,23 +289,13 @@ void out_field(struct out *out, const char *label, const char *format, ...)
     text_close(&t);
 }
 
-/* Bytes of the first `columns` characters of a line. */
-static size_t bytes_of(const char *line, int columns)
-{
-    size_t i = 0;
-    for (; line[i]; i++)
-        if (((unsigned char)line[i] & 0xc0) != 0x80 && columns-- == 0)
-            break;
-    return i;
-}
-
 void out_bar(struct out *out, const char *line)
 {
     struct text shown, t;
     text_open(&shown);
     put_shown(shown.to, line);
     text_open(&t);
-    fprintf(t.to, "\r%.*s" CLEAR, (int)bytes_of(text_bytes(&shown), out_bar_width()), text_bytes(&shown));
+    fprintf(t.to, "\r%.*s" CLEAR, (int)text_bytes_of(text_bytes(&shown), out_bar_width()), text_bytes(&shown));
     write_out(out, text_bytes(&t));
     text_close(&t);
     text_close(&shown);

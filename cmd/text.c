@@ -255,3 +255,12 @@ size_t text_columns(const char *text)
         n += ((unsigned char)*text & 0xc0) != 0x80;
     return n;
 }
+
+size_t text_bytes_of(const char *text, int columns)
+{
+    size_t i = 0;
+    for (; text[i]; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80 && columns-- == 0)
+            break;
+    return i;
+}

@@ -33,6 +33,7 @@ void put_wrapped(FILE *to, const char *text, int columns); /* lines broken at bl
 void put_broken(FILE *to, const char *line, int indent, int columns);
 /* A line of a job file and the line of carets below it: the part that has room and has the carets. */
 void put_excerpt(FILE *to, const char *line, const char *below, int columns);
+size_t text_bytes_of(const char *text, int columns); /* bytes of its first characters */
 size_t text_columns(const char *text);       /* characters, UTF-8 counted once */
 /* Bytes of the UTF-8 character at text and its code; 0 where there is none. */
 size_t text_next(const char *text, uint32_t *code);

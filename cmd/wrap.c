@@ -10,16 +10,6 @@
 
 enum { LEAST_COLUMNS = 30, BEFORE_CARETS = 12 };
 
-/* Bytes of the first `columns` characters. */
-static size_t bytes_of(const char *text, int columns)
-{
-    size_t i = 0;
-    for (; text[i]; i++)
-        if (((unsigned char)text[i] & 0xc0) != 0x80 && columns-- == 0)
-            break;
-    return i;
-}
-
 /* The byte where the line is best broken: behind a comma before a word or at a wide gap, else at a blank, else where it must. */
 static size_t break_at(const char *line, size_t most)
 {
@@ -39,8 +29,8 @@ void put_broken(FILE *to, const char *line, int indent, int columns)
     int room = columns;
     while (columns >= LEAST_COLUMNS && (int)text_columns(line) > room) {
         size_t lead = strspn(line, " ");
-        lead = lead < bytes_of(line, room) / 2 ? lead : 0;
-        const size_t n = lead + break_at(line + lead, bytes_of(line + lead, room - (int)lead));
+        lead = lead < text_bytes_of(line, room) / 2 ? lead : 0;
+        const size_t n = lead + break_at(line + lead, text_bytes_of(line + lead, room - (int)lead));
         fprintf(to, "%.*s\n%*s", (int)n, line, indent, "");
         line += n + strspn(line + n, " ");
         room = columns - indent;
@@ -51,11 +41,11 @@ void put_broken(FILE *to, const char *line, int indent, int columns)
 /* From a line of the job and the carets below it, the characters from `first` on. */
 static void put_window(FILE *to, const char *line, size_t head, int first, int columns)
 {
-    const char *from = line + head + bytes_of(line + head, first);
+    const char *from = line + head + text_bytes_of(line + head, first);
     const bool cut = (int)text_columns(from) > columns - (int)head;
     fprintf(to, "%.*s%s", (int)head, line, first ? "..." : "");
-    from += first ? bytes_of(from, 3) : 0;
-    fprintf(to, "%.*s%s\n", (int)bytes_of(from, columns - (int)head - (first ? 3 : 0) - (cut ? 3 : 0)), from, cut ? "..." : "");
+    from += first ? text_bytes_of(from, 3) : 0;
+    fprintf(to, "%.*s%s\n", (int)text_bytes_of(from, columns - (int)head - (first ? 3 : 0) - (cut ? 3 : 0)), from, cut ? "..." : "");
 }
 
 void put_excerpt(FILE *to, const char *line, const char *below, int columns)
