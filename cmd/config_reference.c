@@ -210,8 +210,8 @@ static void put_section(FILE *to, const struct rows *all, int i)
 static const struct {
     const char *sort, *title, *text;
 } sorts[] = {
-    {"strategy", "Strategies", "Keys that stand in `strategy`, beside `type`."},
-    {"format", "Formats of data", "Keys that stand in `dataset`, beside `format`. [data.md](data.md) tells more."},
+    {"strategy", "Strategies", "Keys of `strategy`, next to `type`."},
+    {"format", "Formats of data", "Keys of `dataset`, next to `format`; see [data.md](data.md)."},
     {"step", "Steps of map", "In `dataset.map`, by element, a list: `image: [cast: float32, rescale: {scale: 0.5}]`."},
     {"layer", "Layers", "Entries of `model.layers`: a name, `Flatten`, or `{Dense: {units: 10}}`."},
     {"repeat", "Repeat", "An entry of `model.layers`, too: `Repeat: {for: {i: 3}, layers: [...]}`, with `\"{i}\"` in the texts of its layers."},
@@ -222,7 +222,7 @@ static const struct {
     {"metric", "Metrics",
      "Entries of `compile.metrics`. `accuracy` is, as in Keras, BinaryAccuracy of an output of one number, "
      "SparseCategoricalAccuracy of class numbers, else CategoricalAccuracy."},
-    {"callback", "Callbacks", "Entries of `fit.callbacks`. [callbacks.md](callbacks.md) tells more."},
+    {"callback", "Callbacks", "Entries of `fit.callbacks`; see [callbacks.md](callbacks.md)."},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };
 

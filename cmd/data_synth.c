@@ -31,19 +31,19 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     TEXT(struct data_synth, output, "output", "DIR", "the directory to write to; it is created", .letter = 'o'),
-    UNSIGNED(struct data_synth, seed, "seed", "N", "another seed gives other examples (default 0)"),
+    UNSIGNED(struct data_synth, seed, "seed", "N", "seed of the random numbers (default 0)"),
     OPTIONS_END
 };
 const struct verb verb_data_synth = {
     .name = "data synth",
     .group = "Inspect",
-    .line = "generate sample data; the same seed gives the same files",
+    .line = "generate sample data; equal seeds produce equal files",
     .operands = "digits|text",
     .examples = "  dtrain data synth digits -o build/digits\n"
                 "  dtrain data synth text -o build/text\n",
     .more = "digits: handwritten-looking digits as IDX files, 10,000 to train (train-*) and 2,000 to test (t10k-*), the training part also as\n"
             "x.npy (N, 784) float32 in [0, 1] and y.npy (N, 10) one-hot.\n"
-            "text: play.txt, a play of 1,115,394 characters, 65 of them different, as Tiny Shakespeare has. A small grammar draws it: a model\n"
+            "text: play.txt, a play of 1,115,394 characters, 65 of them different, as in Tiny Shakespeare. A small grammar generates it: a model\n"
             "trains faster on it than on a real text, and reaches a lower loss.\n",
     .options = options,
     .size = sizeof(struct data_synth),

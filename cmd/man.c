@@ -180,7 +180,7 @@ static const struct {
     {79, "diverged: the loss or a weight is not finite"},
     {80, "an --expect condition was not met"},
     {130, "ended by a second SIGINT"},
-    {141, "nobody reads standard output any more (not of fit, which trains to its end)"},
+    {141, "standard output was closed (not fit, which trains to its end)"},
     {143, "ended by a second SIGTERM"},
 };
 
@@ -261,7 +261,7 @@ static void print_job(FILE *to)
 {
     put_title(to, " job", 5, "what a job file may say");
     fputs(".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as \\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
-          "addressed by its number: model.layers.1.Dense.units=64; here it stands as []. A kind (a layer, an optimizer, a loss) is a bare name or\n"
+          "addressed by its number: model.layers.1.Dense.units=64; here it is written []. A kind (a layer, an optimizer, a loss) is a bare name or\n"
           "a mapping of one name to its keys.\n.SH KEYS\n", to);
     dt_job_keys(put_key, to);
     fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-fit (1)\n", to);
@@ -312,7 +312,7 @@ static dt_status *print_page(const struct call *call, FILE *to)
     else if (strcmp(page, "dtrain-job.5") == 0)
         print_job(to);
     else
-        return usage_error(call, "there is no page '%s'; 'dtrain man --list' names all", cut_word(page).text);
+        return usage_error(call, "there is no page '%s'; see 'dtrain man --list'", cut_word(page).text);
     return NULL;
 }
 

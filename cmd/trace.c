@@ -21,7 +21,7 @@ static dt_status *trace_run(const struct call *call, char **text)
 {
     const struct trace *my = call->settings;
     if (call->operands.n > 1)
-        return usage_error(call, "a run stands alone, got '%s' after it", cut_word(call->operands.at[1]).text);
+        return usage_error(call, "expected a single run, got '%s' after it", cut_word(call->operands.at[1]).text);
     if (my->tpu)
         return usage_error(call, "--tpu is for jobs; a run has been where it was");
     return dt_run_trace_text(call->operands.at[0], text);

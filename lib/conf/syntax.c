@@ -173,7 +173,7 @@ static dt_status *bad_begin(const failure *f)
 static dt_status *unexpected_dash(const failure *f)
 {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected '-'");
-    return dt_suggest(s, "a list begins on a line of its own");
+    return dt_suggest(s, "start the list on a new line");
 }
 
 static dt_status *bad_escape(const failure *f)

@@ -88,7 +88,7 @@ dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc, int64
 {
     dt_str local = {0};
     if (strlen(name) > UINT16_MAX || a->n == UINT16_MAX)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a ZIP archive has 65,535 members at most, their names as many bytes", a->file->path);
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a ZIP archive can have at most 65,535 members, and names of at most 65,535 bytes", a->file->path);
     DT_TRY(dt_archive_has_room(a, size));
     DT_GROW(a->member, a->cap, a->n + 1);
     dt_archived *m = &a->member[a->n++];

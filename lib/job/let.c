@@ -41,10 +41,10 @@ static dt_status *check_let_name(const dt_entry *e)
 {
     size_t n = strlen(e->key);
     if (strcmp(e->key, "name") == 0 || strcmp(e->key, "run_dir") == 0)
-        return dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'{%s}' has a meaning already; give the word of 'let' another name", e->key);
+        return dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'{%s}' is a predefined name; choose another name in 'let'", e->key);
     if (n > 0 && dt_word_length(e->key, e->key + n) == n)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'%.80s' cannot be a word of 'let'", e->key),
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &e->key_at, "'%.80s' cannot be a name in 'let'", e->key),
                       "letters, digits and '_', no leading digit");
 }
 

@@ -91,7 +91,7 @@ static dt_status *no_such_name(const dt_job *j, const dt_job_value *v)
 {
     const char **names = dt_arena_array(j->arena, const char *, j->elements.n + j->model.n_layers);
     int n = list_names(j, names);
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &v->at, "partition names '%.80s', which is no element of the data and no layer", v->name);
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &v->at, "partition names '%.80s', which is neither an element of the data nor a layer", v->name);
     const char *nearest = dt_nearest(v->name, names, n);
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }

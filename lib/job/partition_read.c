@@ -72,7 +72,7 @@ static dt_status *read_match(dt_arena *arena, const dt_tree *t, const struct lyi
     if (out->n == DT_GLOB_OPEN)
         return dt_fail(DT_E_PARTITION, &out->at, "match: '{' is never closed in '%s'", x->match);
     if (out->n == DT_GLOB_MANY)
-        return dt_fail(DT_E_PARTITION, &out->at, "match: the groups of '%s' stand for more than %d patterns", x->match, MOST_PATTERNS);
+        return dt_fail(DT_E_PARTITION, &out->at, "match: the groups of '%s' expand to more than %d patterns", x->match, MOST_PATTERNS);
     return NULL;
 }
 

@@ -220,7 +220,7 @@ static dt_status *differ(const replay *r)
     if (!bad && again.state.kernels && r->end.state.kernels && strcmp(again.state.kernels, r->end.state.kernels) != 0)
         s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may well round otherwise", r->end.state.kernels, again.state.kernels);
     else if (r->steps > r->end.state.step && r->end.state.finished)
-        s = dt_suggest(s, "the job goes on to step %" PRId64 " now: give the `fit` that the checkpoint was trained with", r->steps);
+        s = dt_suggest(s, "the job now runs to step %" PRId64 ": use the `fit` section that the checkpoint was trained with", r->steps);
     dt_status_free(bad);
     dt_checkpoint_release(&again);
     return s;

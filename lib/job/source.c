@@ -33,7 +33,7 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
         return NULL;
     dt_source source = {dt_arena_printf(arena, "override %d", number), assignment, strlen(assignment)};
     dt_place at = {.source = &source, .line = 1, .col = 1, .width = (int)n};
-    return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends stands in the job file and cannot be overridden");
+    return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends belongs in the job file and cannot be overridden");
 }
 
 /* What overrides said below a node: of mappings their entries alone, lists whole. Gives the source of the first of them; NULL: none said anything. */

@@ -67,13 +67,13 @@ static dt_status *unknown(const dt_substitution *c, const dt_place *at, const ch
     const char *nearest = dt_nearest(word, known, n);
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
     return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest)
-                   : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, the words of 'let'");
+                   : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, and the names in 'let'");
 }
 
 static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, texts *out)
 {
     if (value->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s: it cannot stand within a text", word, dt_tree_kind_name(value->kind));
+        return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s and cannot be part of a text", word, dt_tree_kind_name(value->kind));
     dt_str_puts(&out->value, value->text);
     dt_str_puts(&out->recorded, value->recorded ? value->recorded : value->text);
     out->differ |= value->recorded != NULL;

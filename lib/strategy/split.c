@@ -121,7 +121,7 @@ static dt_status *check_sizes(const dt_split *s, const char *shape)
         if (parts < 1)
             return dt_fail(DT_E_SPLIT, NULL, "%s[%d] must be at least 1, got %lld", s->name, d, (long long)parts);
         if (type.dim[d] >= 0 && type.dim[d] % parts != 0)
-            return dt_fail(DT_E_SPLIT, NULL, "%s[%d] is %lld, but dimension %d of %s of shape %s cannot be cut into %lld equal parts", s->name, d,
+            return dt_fail(DT_E_SPLIT, NULL, "%s[%d] is %lld, but dimension %d of %s of shape %s cannot be divided into %lld equal parts", s->name, d,
                            (long long)parts, d, s->of, shape, (long long)parts);
     }
     return NULL;

@@ -32,11 +32,11 @@ static const char *name_of(const dt_tree *item)
 static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out)
 {
     static const struct { const char *name, *why, *instead; } others[] = {
-        { "BackupAndRestore", "every run backs itself up: 'checkpoint'", "say how often in checkpoint.save_freq; the same command goes on" },
-        { "LambdaCallback", "a job file holds no functions", "leave it out; --json tells programs what happens" },
-        { "RemoteMonitor", "a run opens no connections", "leave it out; --json prints what it would send" },
+        { "BackupAndRestore", "every run backs itself up: 'checkpoint'", "set checkpoint.save_freq; run the same command again to resume" },
+        { "LambdaCallback", "a job file cannot contain functions", "leave it out; use the events of --json" },
+        { "RemoteMonitor", "a run opens no connections", "leave it out; use the events of --json" },
         { "History", "every run has one", "leave it out: it is history.jsonl below output.dir" },
-        { "ProgbarLogger", "every run tells its progress", "leave it out: -q and -v say how much is printed" },
+        { "ProgbarLogger", "every run reports its progress", "leave it out; -q and -v control the output" },
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name_of(item), others[i].name) == 0)

@@ -100,7 +100,7 @@ void dt_earlier_compare(run *r)
         const char *fault;
         const dt_identity *now = dt_hashing_of(r->hashing, p, &fault);
         if (is_other(&e->part[p], now))
-            dt_run_warn(r, dt_arena_printf(r->arena, "the files of dataset.%s have changed: this run goes on with other data than it was trained with so far "
+            dt_run_warn(r, dt_arena_printf(r->arena, "the files of dataset.%s have changed: this run continues with different data than before "
                                                      "(sha %.12s, now %.12s)", dt_part_name(p), e->part[p].sha256, now->sha256.hex));
     }
 }

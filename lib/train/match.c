@@ -80,7 +80,7 @@ static dt_status *find_only_target(const dt_texts *elements, const dt_compile_sp
     if (output->target)
         return no_element(elements, "target", output->target, &output->target_at);
     if (others == 0)
-        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has no element besides the %s: there is no target", inputs);
+        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has no element besides the %s, so there is no target", inputs);
     return several_targets(elements, c, m);
 }
 
@@ -241,7 +241,7 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, 
     DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
     if (dt_metric_width(use->row, use->args, target, output) > 0)
         return NULL;
-    return dt_fail(DT_E_METRICS, told(&use->at), "%s is no metric of such targets and predictions", use->row->kind.name);
+    return dt_fail(DT_E_METRICS, told(&use->at), "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
 /* The losses and the metrics accept what the data set and the model give. */

@@ -75,7 +75,7 @@ static dt_status *unknown_metric(const dt_callback_job *job, const dt_named *nam
 static dt_status *no_validation(const dt_named *named, const char *name)
 {
     const dt_place *at = dt_callback_place(named, "monitor");
-    dt_status *s = dt_fail(DT_E_CALLBACK, at, "%s: there is no '%.80s' to monitor, for the job has no validation data", named->kind->name, name);
+    dt_status *s = dt_fail(DT_E_CALLBACK, at, "%s: cannot monitor '%.80s': the job has no validation data", named->kind->name, name);
     return dt_suggest(s, "write monitor: %.80s, or give dataset.validation or validation_split", bare(name));
 }
 

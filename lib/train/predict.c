@@ -308,7 +308,7 @@ static void gather(dt_gathered *g, const dt_tensor *rows, int64_t n)
 dt_status *dt_gather_rows(const dt_predicted_rows *p, void *user)
 {
     if (p->n_outputs > 1)
-        return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "the model has %d outputs, which are no one tensor", p->n_outputs),
+        return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "the model has %d outputs, not one tensor", p->n_outputs),
                           "dt_model_predict_outputs, or a function that gets the rows");
     gather(user, p->values[0], p->n_rows);
     return NULL;

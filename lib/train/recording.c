@@ -25,7 +25,7 @@ static void tell_beyond(const run *r)
 {
     dt_str text = { 0 };
 
-    dt_str_printf(&text, "output.trace: step %lld is none of the run's %lld; nothing is recorded", (long long)r->q->trace.first, (long long)r->steps);
+    dt_str_printf(&text, "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded", (long long)r->q->trace.first, (long long)r->steps);
     if (r->q->trace.first > r->steps && r->q->run->max_steps == 0)
         dt_run_warn(r, dt_str_text(&text));
     dt_str_release(&text);

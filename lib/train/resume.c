@@ -16,7 +16,7 @@ static dt_status *same_job(run *r, const dt_checkpoint *c)
     if (!key)
         return NULL;
     dt_status *s = dt_fail(DT_E_OTHER_JOB, NULL, "%s is not what checkpoint %s was trained with", key, c->path);
-    return dt_suggest(s, "change it back, or start over with --fresh, or give this job an output.dir of its own");
+    return dt_suggest(s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
 /* Other examples, or another global batch, of which a checkpoint between epochs knows nothing else. */
@@ -148,7 +148,7 @@ static dt_status *resume_path(run *r, const char *path)
     int64_t highest;
 
     if (!path || !*path)
-        return dt_fail(DT_E_NO_INPUT, NULL, "there is no path of a checkpoint to resume from");
+        return dt_fail(DT_E_NO_INPUT, NULL, "no checkpoint path given to resume from");
     DT_TRY(dt_checkpoint_open(&c, path));
     dt_status *s = go_on_from(r, &c);
     dt_checkpoint_release(&c);

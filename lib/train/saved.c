@@ -81,7 +81,7 @@ dt_status *dt_model_save(dt_model *m, const char *path)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_save", "model"));
     if (!path || !*path)
-        return dt_fail(DT_E_CANT_CREATE, NULL, "a model is saved to a path, and there is none");
+        return dt_fail(DT_E_CANT_CREATE, NULL, "no path given to save the model to");
     dt_arena *arena = dt_arena_create();
     dt_status *s = save(m, path, arena);
     dt_arena_destroy(arena);
@@ -109,7 +109,7 @@ static dt_status *rebuild(const dt_checkpoint *c, dt_model **out)
     DT_TRY(dt_tree_parse(c->arena, &source, &job));
     const dt_tree *model = dt_tree_get(job, "model"), *compile = dt_tree_get(job, "compile");
     if (!dt_tree_get(model, "layers"))
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not tell the layers of its model", c->path);
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not contain the layers of its model", c->path);
     DT_TRY(dt_model_create(out, "%s", print_part(model, c->arena)));
     (*out)->seed = c->state.seed;
     return compile ? dt_model_compile(*out, "%s", print_part(compile, c->arena)) : NULL;
@@ -135,7 +135,7 @@ dt_status *dt_model_load(dt_model **out, const char *path)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_model_load", "place for the model"));
     if (!path || !*path)
-        return dt_fail(DT_E_NO_INPUT, NULL, "a model is loaded from a path, and there is none");
+        return dt_fail(DT_E_NO_INPUT, NULL, "no path given to load a model from");
     DT_TRY(dt_checkpoint_open(&c, path));
     dt_status *s = load(&c, &m);
     dt_checkpoint_release(&c);

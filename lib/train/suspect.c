@@ -71,7 +71,7 @@ bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch
         if (bad < 0 && empty < 0)
             continue;
         *out = (dt_suspect){ .element = e, .padding = bad < 0, .row = bad >= 0 ? bad : empty,
-                             .what = bad >= 0 ? "holds a number that is not finite" : "is padding alone: a mean over its steps is no number" };
+                             .what = bad >= 0 ? "contains NaN or infinity" : "contains only padding, so a mean over its steps is NaN" };
         return true;
     }
     return false;

@@ -324,7 +324,7 @@ static dt_status *check_stage(const char *stage)
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (strcmp(stage, stages[i]) == 0)
             return NULL;
-    return dt_fail(DT_E_MISUSE, NULL, "there is no stage '%s' to lower to", stage);
+    return dt_fail(DT_E_MISUSE, NULL, "unknown stage '%s'", stage);
 }
 
 dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)

@@ -46,7 +46,7 @@ typedef struct dt_suspect {
     int element;
     bool padding;     /* alone; else there is a number that is not finite */
     int64_t row;      /* of the batch */
-    const char *what; /* "holds a number that is not finite" */
+    const char *what; /* "contains NaN or infinity" */
 } dt_suspect;
 bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_suspect *out);
 

@@ -50,7 +50,7 @@ void dt_rows_predict(dt_rows *rows)
         const dt_row_kind *kind = kind_of(row);
         row->prediction = kind ? kind->predict(rows, row) : dt_not_sufficient(rows, "rows of the kind '%s' are not known", row->kind);
         if (!row->prediction.missing && !isfinite(row->prediction.value))
-            row->prediction = dt_not_sufficient(rows, "what it says gives no finite number");
+            row->prediction = dt_not_sufficient(rows, "its values give no finite number");
     }
 }
 
@@ -68,7 +68,7 @@ static dt_status *check_configs(const char *directory)
     struct stat is;
     if (stat(directory, &is) == 0 && S_ISDIR(is.st_mode))
         return NULL;
-    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: there is no such directory of published jobs", directory), "--configs DIR says where it is");
+    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: no directory of published jobs", directory), "name it with --configs DIR");
 }
 
 DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text)

@@ -33,7 +33,7 @@ static bool read_published(const json_t *json, double *out)
 static dt_status *read_row(const char *path, int i, const json_t *json, dt_row *row)
 {
     if (!json_is_object(json))
-        return bad(path, i, "is no object");
+        return bad(path, i, "is not an object");
     const json_t *config = json_object_get(json, "config");
     *row = (dt_row){.id = text_of(json, "id"), .kind = text_of(json, "kind"), .unit = text_of(json, "unit"), .metric = text_of(json, "metric"),
                     .json = json, .config = json_is_object(config) ? config : NULL};
@@ -42,7 +42,7 @@ static dt_status *read_row(const char *path, int i, const json_t *json, dt_row *
     if (!*row->kind)
         return bad(path, i, "has no 'kind'");
     if (!read_published(json, &row->published))
-        return bad(path, i, "gives no number as 'measured' or 'answer'");
+        return bad(path, i, "has no number 'measured' or 'answer'");
     return NULL;
 }
 
@@ -50,7 +50,7 @@ static dt_status *read_rows(dt_rows *rows, const char *path)
 {
     const json_t *list = json_object_get(rows->json, "rows");
     if (!json_is_array(list))
-        return dt_fail(DT_E_ROWS, NULL, "%s: there is no list 'rows'", path);
+        return dt_fail(DT_E_ROWS, NULL, "%s: missing list 'rows'", path);
     rows->n = (int)json_array_size(list);
     rows->row = dt_arena_array(rows->arena, dt_row, rows->n);
     for (int i = 0; i < rows->n; i++)

@@ -75,7 +75,7 @@ static bool read_slice(reading *r)
     const dt_chip *chip = r->job->slice.chip;
     double slices = number_of(r, "slices");
     if (slices > MOST_SLICES)
-        return miss(r, "nobody has %g slices", slices);
+        return miss(r, "%g slices are impossible", slices);
     r->job->slices = slices > 1 ? (int)slices : 1;
     r->job->chips = dt_slice_chips(&r->job->slice);
     r->job->devices = r->job->chips * chip->devices;
@@ -147,7 +147,7 @@ static bool read_batch(reading *r)
     j->batch = each > 0 ? each * j->devices : all > 0 ? all / j->slices : tokens / j->sequence / j->slices;
     if (j->batch < 1)
         return miss(r, "it does not say the batch");
-    return fmod(j->batch, 1) > 0 ? miss(r, "its batch of %g sequences on a slice is no whole number", j->batch) : true;
+    return fmod(j->batch, 1) > 0 ? miss(r, "its batch of %g sequences on a slice is not a whole number", j->batch) : true;
 }
 
 /* Operands of products that are quantised to 8 bits go through the matrix units at the chip's rate of these, if that is higher. */

@@ -88,7 +88,7 @@ static const text_case refused[] = {
     {": x\n", {"key missing", SYNTAX, 1, 1, "expected a key before ':'", NULL}},
     {"a:\n  b: 1\n c: 2\n", {"indentation", SYNTAX, 3, 2, "expected a key or item of what begins at line 1", "is the indentation that of line 1?"}},
     {"a: {b: 1\n  } c\n", {"text behind a value", SYNTAX, 2, 5, "text follows a value", NULL}},
-    {"a: - b\n", {"list behind a key", SYNTAX, 1, 4, "unexpected '-'", "a list begins on a line of its own"}},
+    {"a: - b\n", {"list behind a key", SYNTAX, 1, 4, "unexpected '-'", "start the list on a new line"}},
     {"a: @b\n", {"reserved", SYNTAX, 1, 4, "'@' cannot begin a value", "put the value in quotes"}},
     {"%YAML 3.0\n---\na: 1\n", {"version", SYNTAX, 1, 1, "found incompatible YAML document", NULL}},
 };

@@ -190,7 +190,7 @@ static void test_too_many_dimensions(void **state)
     dt_dataset *d = NULL;
     write_idx("x.idx", 8, (uint32_t[]){2, 1, 1, 1, 1, 1, 1, 1});
     expect_fault("rank", dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, map: {x: [one_hot: 2]}, global_batch_size: 2}"),
-                 DT_E_DATA_SHAPE, 65, "one_hot gives 8 dimensions and the batch; at most 8 in all");
+                 DT_E_DATA_SHAPE, 65, "one_hot produces 8 dimensions plus the batch; at most 8 in all");
 }
 
 int main(void)

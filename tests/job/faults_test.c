@@ -39,7 +39,7 @@ static const fault_case top_cases[] = {
     {"", 2, "reproducible: {shards: 0}", 78, 2, 24, "shards must be in [1, 65536], got 0", NULL},
     {"", 2, "reproducible: {}", 78, 2, 15, "required key 'shards' is missing in reproducible", NULL},
     {"", 2, "reproducible: {shards: 8, strict: true}", 78, 2, 27, "unknown key 'strict' in reproducible", "not implemented yet"},
-    {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is no element of the data and no layer", "did you mean 'image'?"},
+    {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is neither an element of the data nor a layer", "did you mean 'image'?"},
     {"", 2, "partition: {image: split}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
     {"", 2, "partition: {image: {split: [0]}}", 78, 2, 29, "split[0] must be in [1, 65536], got 0", NULL},
     {"", 2, "partition: {over_replicas: weigths}", 78, 2, 28, "unknown over_replicas 'weigths'", "did you mean 'weights'?"},
@@ -134,7 +134,7 @@ static const fault_case data_cases[] = {
     {"+K05", 5, "data:", 78, 5, 1, "unknown key 'data'", "write 'dataset'"},
     {"D28", 6, "  format: parqet", 78, 6, 11, "unknown data format 'parqet'", "known: csv, idx, image_folder, npy, synthetic, text, tfrecord"},
     {"", 8, "  element: {imgae: {shape: [8]}, label: {num_classes: 3}}", 78, 14, 21, "the data set has no element 'image' for the input; it has 'imgae', 'label'", "did you mean 'imgae'?"},
-    {"", 8, "  element: {image: {shape: [8]}}", 78, 19, 10, "the data set has no element besides the input: there is no target", NULL},
+    {"", 8, "  element: {image: {shape: [8]}}", 78, 19, 10, "the data set has no element besides the input, so there is no target", NULL},
     {"", 8, "  element: {image: {shape: [8]}, a: {num_classes: 3}, b: {num_classes: 2}}", 78, 19, 10, "several elements of the data set could be the target: 'a', 'b'", "compile.target names it, for example target: a"},
 };
 

@@ -75,7 +75,7 @@ static void test_waiting_errors_come_first(void **state)
     text = NULL;
     dt_status *s = dt_job_lower(job, "nosuch", NULL, &text);
     assert_non_null(s);
-    assert_string_equal(dt_status_text(s), "there is no stage 'nosuch' to lower to");
+    assert_string_equal(dt_status_text(s), "unknown stage 'nosuch'");
     dt_status_free(s);
     assert_null(text);
     dt_job_unref(job);

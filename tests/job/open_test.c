@@ -220,7 +220,7 @@ static void test_bad_overrides(void **state)
         {"model.layers.9.Dense.units=1", DT_E_BAD_OVERRIDE, "expected the number of an item, 0 to 2, got '9'", "override 1:1:14"},
         {"name.y=1", DT_E_BAD_OVERRIDE, "'name' is 'x', so it has no key 'y'", "override 1:1:6"},
         {"fit.epochs=[", DT_E_YAML_SYNTAX, "'[' opened at line 1 is never closed", "override 1:1:12"},
-        {"extends=b.yaml", DT_E_BAD_OVERRIDE, "extends stands in the job file and cannot be overridden", "override 1:1:1"},
+        {"extends=b.yaml", DT_E_BAD_OVERRIDE, "extends belongs in the job file and cannot be overridden", "override 1:1:1"},
         {"output.dir={x}/{y}", DT_E_YAML_SYNTAX, "", "override 1:1:15"},
         {"output.dir='{x}'", DT_E_SUBSTITUTION, "unknown substitution '{x}'", "override 1:1:12"},
     };
@@ -391,12 +391,12 @@ static void test_bad_words_of_let(void **state)
     } cases[] = {
         {"{widht: 6}", "unknown substitution '{width}'", "job.yaml:15:22"},
         {"{width: 6, wdth: 7}", "nothing uses '{wdth}'", "override 1:1:16"},
-        {"{width: 6, name: x}", "'{name}' has a meaning already; give the word of 'let' another name", "override 1:1:16"},
-        {"{width: 6, 1a: x}", "'1a' cannot be a word of 'let'", "override 1:1:16"},
+        {"{width: 6, name: x}", "'{name}' is a predefined name; choose another name in 'let'", "override 1:1:16"},
+        {"{width: 6, 1a: x}", "'1a' cannot be a name in 'let'", "override 1:1:16"},
         {"{width: '{w}', w: 6}", "unknown substitution '{w}'", "override 1:1:13"},
         {"{width: '{width}'}", "unknown substitution '{width}'", "override 1:1:13"},
         {"{width: 6, i: 0}", "'{i}' is a word of 'let'; give the variable another name", "job.yaml:16:22"},
-        {"{width: 6, list: [1], word: 'a{list}'}", "'{list}' is a list: it cannot stand within a text", "override 1:1:33"},
+        {"{width: 6, list: [1], word: 'a{list}'}", "'{list}' is a list and cannot be part of a text", "override 1:1:33"},
     };
     write_job("job.yaml", 15, "    - Dense: {units: \"{width}\"}\n    - Repeat: {for: {i: [0]}, layers: [{ReLU: {name: \"r{i}\"}}]}");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -291,7 +291,7 @@ static const struct bad {
     { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {\"mask\": " TENSOR("x") "}}]}", "[\"d\", 0, 0]"),
       "model.json: config.layers[1].inbound_nodes[0].kwargs.mask", "layer 'd' is called with a mask that does not belong to its input" },
     { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "[\"d\", 0, 1]"), "model.json: config.output_layers[2]",
-      "takes the second of what layer 'd' gives; layers give one value here" },
+      "uses the second output of layer 'd'; layers have one output here" },
     { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"), "model.json: config.output_layers",
       "expected [LAYER, 0, 0], or several of them" },
     { FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": {\"name\": \"r\"}, \"inbound_nodes\": []}",

@@ -219,7 +219,7 @@ static void test_annotations_that_are_refused(void **state)
         const char *part;
     } rows[] = {
         { { .parts = { 2, 1 }, .n = 2, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions [2,1] has 2 numbers, but the value of shape (4) has 1 dimension" },
-        { { .parts = { 3 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions[0] is 3, but dimension 0 of the value of shape (4) cannot be cut into 3 equal parts" },
+        { { .parts = { 3 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions[0] is 3, but dimension 0 of the value of shape (4) cannot be divided into 3 equal parts" },
         { { .parts = { 4 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "[4] makes 4 parts, but a replica has 2 logical devices: the value is of shape (4)" },
         { { .parts = { 0 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "must be at least 1, got 0" },
         { { .device = 2 }, false, DT_E_LOGICAL_DEVICE, "no logical device 2 to assign a value to: a replica has 2" },
@@ -402,7 +402,7 @@ static void test_splits_of_variables_that_are_refused(void **state)
     fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 2, 1 }, 2), DT_E_SPLIT,
           "partition_dimensions [2,1] has 2 numbers, but variable 'w' of shape (6) has 1 dimension");
     fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 4 }, 1), DT_E_SPLIT,
-          "partition_dimensions[0] is 4, but dimension 0 of variable 'w' of shape (6) cannot be cut into 4 equal parts");
+          "partition_dimensions[0] is 4, but dimension 0 of variable 'w' of shape (6) cannot be divided into 4 equal parts");
     fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 3 }, 1), DT_E_SPLIT,
           "partition_dimensions [3] makes 3 parts, but a replica has 2 logical devices: variable 'w' is of shape (6)");
     fails(dt_strategy_split_variable(s, v, NULL, 1), DT_E_SPLIT, "must be given, 1 numbers of at least 1");

@@ -137,9 +137,9 @@ static void test_refusals(void **state)
 {
     (void)state;
     static const struct { const char *layers, *data, *fit; int number, column; const char *text; } cases[] = {
-        { NULL, NULL, FIT("{every: 2, prompt: ab}"), DT_E_FIT_KEYS, 42, "GenerateText wants data of format text, which says what tokens mean, got synthetic" },
+        { NULL, NULL, FIT("{every: 2, prompt: ab}"), DT_E_FIT_KEYS, 42, "GenerateText needs data of format text, which defines the tokens; got synthetic" },
         { "[Input: {name: tokens, shape: [4], dtype: int32}, Embedding: {input_dim: 7, output_dim: 7}, Flatten, Dense: {units: 28}, Reshape: {target_shape: [2, 14]}]",
-          DATA, FIT("{every: 2, prompt: ab}"), DT_E_FIT_KEYS, 42, "GenerateText wants a model from (B, steps) of integers to scores (B, steps, vocabulary)" },
+          DATA, FIT("{every: 2, prompt: ab}"), DT_E_FIT_KEYS, 42, "GenerateText needs a model from integers (B, steps) to scores (B, steps, vocabulary)" },
         { MODEL, DATA, FIT("{every: 2, prompt: abx}"), DT_E_RANGE, 75, "character 2, U+0078, does not occur in the training text" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

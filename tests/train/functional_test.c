@@ -130,7 +130,7 @@ static void test_elements_that_are_not_there(void **state)
         const char *element, *text;
     } cases[] = {
         { "{a: {shape: [4]}, label: {num_classes: 3}}", "the data set has no element 'b' for the input; it has 'a', 'label'" },
-        { "{a: {shape: [4]}, b: {shape: [3]}}", "the data set has no element besides the inputs: there is no target" },
+        { "{a: {shape: [4]}, b: {shape: [3]}}", "the data set has no element besides the inputs, so there is no target" },
         { "{a: {shape: [4]}, b: {shape: [3]}, c: {shape: [1]}, label: {num_classes: 3}}",
           "several elements of the data set could be the target: 'c', 'label'" },
         { "{a: {shape: [4]}, b: {shape: [4]}, label: {num_classes: 3}}", "the model takes 'b' as (B, 3), the data set has (B, 4)" },
@@ -184,7 +184,7 @@ static void test_every_output_is_predicted(void **state)
             assert_memory_equal(dt_tensor_data(same), dt_tensor_data(one), (size_t)dt_tensor_elements(one) * sizeof(float));
             dt_model_unref(m);
         }
-        fails(dt_model_predict(both, d, &one), DT_E_MISUSE, "the model has 2 outputs, which are no one tensor");
+        fails(dt_model_predict(both, d, &one), DT_E_MISUSE, "the model has 2 outputs, not one tensor");
         dt_model_unref(both);
     }
     dt_values_unref(all);

@@ -207,7 +207,7 @@ static void test_a_missing_path_is_told(void **state)
     setup s = in(HERE "/missing");
 
     s.run.resume = DT_RESUME_PATH;
-    expect_refused(&s, DT_E_NO_INPUT, 66, "no path of a checkpoint");
+    expect_refused(&s, DT_E_NO_INPUT, 66, "no checkpoint path");
     s.run.resume_path = HERE "/missing/ckpt/step-00000099";
     expect_refused(&s, DT_E_NO_INPUT, 66, "step-00000099");
     s.run = (dt_run_options){ 0 };

@@ -21,7 +21,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     if (s->values != 1)
         s->names = (dt_texts){0}; /* each number has an axis of its own */
     if (s->in.rank == DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: one_hot gives %d dimensions and the batch; at most %d in all", s->file, s->in.rank + 1,
+        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: one_hot produces %d dimensions plus the batch; at most %d in all", s->file, s->in.rank + 1,
                        DT_MAX_RANK);
     s->out.dtype = DT_FLOAT32;
     s->out.dim[s->out.rank++] = classes(s->args);

@@ -16,7 +16,7 @@ struct resize {
 static const dt_field fields[] = {
     DT_INT(struct resize, height, .min = 1, .max = 1 << 16, .required = true, .help = "rows"),
     DT_INT(struct resize, width, .min = 1, .max = 1 << 16, .required = true, .help = "columns"),
-    DT_ENUM(struct resize, interpolation, interpolations, .help = "bilinear gives float32; nearest keeps the type"),
+    DT_ENUM(struct resize, interpolation, interpolations, .help = "bilinear produces float32; nearest keeps the dtype"),
     DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false", .help = "crop instead of distorting"),
     DT_INSTEAD("antialias", "leave it out: images are resized without antialiasing, the default of Keras' Resizing"),
     DT_NOT_YET("pad_to_aspect_ratio"),

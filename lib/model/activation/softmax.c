@@ -88,6 +88,6 @@ static dt_value sparsemax(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_sparsemax = {
-    .kind = { "sparsemax", "a softmax that gives exact zeros", fields, sizeof(struct over_axis), NULL },
+    .kind = { "sparsemax", "a softmax with exact zeros", fields, sizeof(struct over_axis), NULL },
     .call = sparsemax,
 };

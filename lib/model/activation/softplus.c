@@ -78,6 +78,6 @@ static dt_value sparse_plus(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_sparse_plus = {
-    .kind = { .name = "sparse_plus", .about = "0, (x + 1)^2 / 4, x in three pieces" },
+    .kind = { .name = "sparse_plus", .about = "piecewise: 0, (x + 1)^2 / 4, x" },
     .call = sparse_plus,
 };

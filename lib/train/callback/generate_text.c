@@ -48,10 +48,10 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
     bool speaks = model->n_outputs == 1 && out->rank == 3 && dt_dtype_is_float(out->dtype) && out->dim[1] == in->dim[1];
     if (!data->format->encode)
-        return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText wants data of format text, which says what tokens mean, got %s",
+        return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText needs data of format text, which defines the tokens; got %s",
                        data->format->kind.name);
     if (!reads || !speaks)
-        return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText wants a model from (B, steps) of integers to scores (B, steps, vocabulary)");
+        return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText needs a model from integers (B, steps) to scores (B, steps, vocabulary)");
     return NULL;
 }
 
@@ -169,7 +169,7 @@ static dt_status *generate(run *r, dt_callback *c)
 }
 
 const dt_callback_row dt_callback_generate_text = {
-    .kind = { "GenerateText", "lets a language model go on with a prompt", fields, sizeof(struct settings), NULL },
+    .kind = { "GenerateText", "generates text from a prompt with a language model", fields, sizeof(struct settings), NULL },
     .check = check,
     .open = open_generator,
     .step = generate,

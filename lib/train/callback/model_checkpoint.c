@@ -90,10 +90,10 @@ static dt_status *check_pattern(const dt_callback_job *job, const dt_named *name
     dt_python_part part;
     while (dt_python_next(&p, NULL, &part, &wrong))
         if (job->compile && !has_value(job, part.name, every > 0))
-            return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: there is no '%s' to stand for '{%s}'", part.name, part.name),
+            return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '{%s}' is unknown: the logs have no '%s'", part.name, part.name),
                               every ? "epoch, batch and the metrics of training have values" : "epoch and the metrics of the job have values");
     if (wrong)
-        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is no name in brackets", wrong), "write {epoch:02d} or {val_loss:.2f}");
+        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is not a name in braces", wrong), "write {epoch:02d} or {val_loss:.2f}");
     return NULL;
 }
 

@@ -4,5 +4,5 @@
 #include "train/callback.h"
 
 const dt_callback_row dt_callback_terminate_on_nan = {
-    .kind = { "TerminateOnNaN", "ends the run when the loss is no number, which every run does", NULL, 0, NULL },
+    .kind = { "TerminateOnNaN", "ends the run when the loss is NaN, which every run does anyway", NULL, 0, NULL },
 };
