@@ -379,7 +379,8 @@ dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out)
     for (int i = 0; i < p->n; i++) {
         const dt_map_stage *s = &p->stages[i];
         if (!s->step->emit)
-            return dt_fail(DT_E_NO_ONNX, s->at, "map step '%s' cannot be part of a graph", s->step->kind.name);
+            return dt_suggest(dt_fail(DT_E_NO_ONNX, s->at, "map step '%s' cannot be part of a graph", s->step->kind.name),
+                              "--without-map exports the model without 'map'");
         const char *before = dt_trace_path(x.trace, s->purpose);
         x = s->step->emit(s, x);
         dt_trace_path(x.trace, before);

@@ -50,6 +50,15 @@ static dt_entry *find(dt_tree *map, const char *key)
     return NULL;
 }
 
+static void drop(dt_tree *map, const char *key)
+{
+    dt_entry *e = find(map, key);
+    if (!e)
+        return;
+    memmove(e, e + 1, sizeof *e * (size_t)(map->entry + map->n - e - 1));
+    map->n--;
+}
+
 /* Puts `over` into `base`. Recursion is bounded by the depth of trees. */
 static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over)
 {
@@ -62,6 +71,8 @@ static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over)
         dt_entry *below = find(base, e->key);
         if (!below)
             base->entry[base->n++] = *e;
+        else if (e->value->kind == DT_TREE_NULL)
+            drop(base, e->key);
         else if (replaces(e->key, below->value, e->value))
             *below = *e;
         else
@@ -71,15 +82,6 @@ static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over)
 }
 
 /* ---- the base ---- */
-
-static void drop(dt_tree *map, const char *key)
-{
-    dt_entry *e = find(map, key);
-    if (!e)
-        return;
-    memmove(e, e + 1, sizeof *e * (size_t)(map->entry + map->n - e - 1));
-    map->n--;
-}
 
 /* Faults inside the base have its places; that it cannot be read is a fault of the value that names it. */
 static dt_status *read_base(dt_job *j, const dt_tree *value, dt_tree **base)

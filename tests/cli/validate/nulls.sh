@@ -30,3 +30,18 @@ show validate "$TEST_DIR/base.yaml" dataset.map.image=null fit.class_weight.1=nu
 show validate "$TEST_DIR/without.yaml" dataset.element.image=null dataset.element.label=null
 sed 's|format: synthetic|format: npy|; s|examples: 60|train: {image: x.npy, label: y.npy, side: null}|; /element:/d' "$tiny" >"$TEST_DIR/npy.yaml"
 show validate --no-data "$TEST_DIR/npy.yaml"
+# Keys of the base's format and elements do not stay when they are null: they are not keys of the new one.
+printf 'a,b\n1,0\n2,1\n' >"$TEST_DIR/x.csv"
+cat >"$TEST_DIR/csv.yaml" <<'END'
+version: 1
+name: csv
+dataset: {format: csv, train: x.csv, element: {x: {columns: [a]}, y: {column: b, dtype: int32}}, global_batch_size: 2}
+model: {layers: [Input: {name: x, shape: [1]}, Dense: {units: 2}]}
+compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+cat >"$TEST_DIR/synthetic.yaml" <<'END'
+extends: csv.yaml
+dataset: {format: synthetic, train: null, examples: 4, element: {x: {shape: [1], columns: null}, y: {num_classes: 2, column: null}}}
+END
+show validate "$TEST_DIR/synthetic.yaml"
