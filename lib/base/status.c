@@ -278,6 +278,13 @@ dt_status *dt_want(const void *given, const char *call, const char *what)
     return given ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got no %s", call, what);
 }
 
+dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what)
+{
+    for (int i = 0; i < n; i++)
+        DT_TRY(dt_want(given ? given[i] : NULL, call, what));
+    return n < 0 ? dt_fail(DT_E_MISUSE, NULL, "%s got a list of %d for %s", call, n, what) : NULL;
+}
+
 dt_status *dt_want_live(const void *handle, const char *call, const char *what)
 {
     return !handle || dt_live(handle) ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got a %s that has been released", call, what);

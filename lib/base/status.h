@@ -74,6 +74,8 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
 /* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is well. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
+/* The same for a list of n texts, each of which must be there. A list of none may be NULL. */
+dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what) DT_MUST_USE;
 /* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a job that has been released". NULL is none. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 

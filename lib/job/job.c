@@ -81,9 +81,7 @@ static dt_status *check_call(dt_job **out, const dt_job_source *source)
     DT_TRY(dt_want(out, "dt_job_open", "place for the job"));
     DT_TRY(dt_want(source, "dt_job_open", "source"));
     DT_TRY(dt_want(source->path, "dt_job_open", "path"));
-    for (int i = 0; i < source->n_overrides; i++)
-        DT_TRY(dt_want(source->overrides ? source->overrides[i] : NULL, "dt_job_open", "text of an override"));
-    return NULL;
+    return dt_want_texts(source->overrides, source->n_overrides, "dt_job_open", "text of an override");
 }
 
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source)

@@ -26,6 +26,7 @@ static dt_status *find_part(const char *split, dt_part *out)
 
 static dt_status *open_files(const dt_data_request *q, opened *x)
 {
+    DT_TRY(dt_want_texts(q->files, q->n_files, "a request for data", "file"));
     x->guess = (dt_guess){.files = q->files, .n = q->n_files};
     size_t name;
     x->title = q->n_files > 0 ? dt_guess_path(q->files[0], &name) : "";
@@ -87,7 +88,7 @@ static dt_status *end(opened *x, dt_status *s, dt_str *out, char **text)
 static bool is_folder(const dt_data_request *q)
 {
     struct stat st;
-    return q && !q->job && q->n_files == 1 && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
+    return q && !q->job && q->n_files == 1 && q->files && q->files[0] && stat(q->files[0], &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static dt_status *inspect_folder(const dt_data_request *q, char **text)

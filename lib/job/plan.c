@@ -186,6 +186,11 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(request->labels, "dt_plan_text", "labels"));
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
     DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
+    DT_TRY(dt_want_texts(request->labels, request->n_jobs, "dt_plan_text", "label"));
+    for (int i = 0; i < request->n_jobs; i++) {
+        DT_TRY(dt_want(request->jobs[i], "dt_plan_text", "job"));
+        DT_TRY(dt_want_live(request->jobs[i], "dt_plan_text", "job"));
+    }
     const dt_plan_options options = options_of(request);
     if (dt_plan_is_of_host(request)) {
         s = dt_plan_of_host(request, &options, &out, fits);
@@ -196,7 +201,7 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     }
     dt_job_plan **p = dt_alloc(dt_size_mul((size_t)request->n_jobs, sizeof *p));
     for (int i = 0; !s && i < request->n_jobs; i++)
-        s = dt_live(request->jobs[i]) ? dt_job_plan_create(&p[i], request->jobs[i], &options) : dt_want(NULL, "dt_plan_text", "job");
+        s = dt_job_plan_create(&p[i], request->jobs[i], &options);
     if (!s && request->compiler)
         s = dt_plan_check_create(&p[0]->check, p[0], request->compiler);
     if (!s) {

@@ -290,6 +290,7 @@ DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_plan_search", "request"));
     DT_TRY(dt_want(request->source, "dt_plan_search", "source of the job"));
+    DT_TRY(dt_want_texts(request->source->overrides, request->source->n_overrides, "dt_plan_search", "text of an override"));
     DT_TRY(dt_want(text, "dt_plan_search", "place for the text"));
     search s = { .q = request, .arena = dt_arena_create() };
     dt_str out = { 0 };

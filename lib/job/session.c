@@ -15,6 +15,7 @@ static dt_status *check_sections(const dt_job *j, bool training)
 
 static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 {
+    DT_TRY(dt_want_texts(o->inject, o->n_inject, "dt_run_options", "text of a fault"));
     DT_TRY(dt_faults_read(j->arena, o->inject, o->n_inject, &s->faults));
     DT_TRY(dt_faults_check(&s->faults, s->strategy->resolver ? s->strategy->resolver->topology : NULL));
     dt_strategy_set_hbm(s->strategy, dt_faults_hbm(&s->faults));

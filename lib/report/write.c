@@ -95,6 +95,7 @@ DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **tex
     DT_TRY(dt_want(text, "dt_run_report", "place for the text"));
     if (request->n_runs < 1 || !request->runs)
         return dt_fail(DT_E_MISUSE, NULL, "dt_run_report got no run");
+    DT_TRY(dt_want_texts(request->runs, request->n_runs, "dt_run_report", "run"));
     DT_TRY(check_output(request->output));
     dt_status *s = make(request, &out);
     char *path = request->output ? dt_strdup(request->output) : dt_path_join(request->runs[0], "report.html");

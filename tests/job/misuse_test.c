@@ -44,6 +44,46 @@ static void test_null_where_something_is_needed(void **state)
     dt_job_unref(NULL);
 }
 
+static void test_null_in_a_list(void **state)
+{
+    (void)state;
+    const char *const none[] = { NULL }, *const second[] = { "nan@step=1", NULL };
+    const dt_job_source source = { .path = "tests/jobs/tiny_mlp.yaml" };
+    dt_job *job = NULL, *two[2] = { NULL };
+    char *text = NULL;
+
+    assert_null(dt_job_open(&job, &source));
+    two[0] = job;
+    assert_null(dt_job_open(&two[1], &source));
+    REFUSED(dt_run_report(&(dt_run_report_request){ .runs = none, .n_runs = 1 }, &text));
+    REFUSED(dt_plan_text(&(dt_plan_request){ .jobs = two, .labels = second, .n_jobs = 2 }, &text, NULL));
+    REFUSED(dt_plan_text(&(dt_plan_request){ .jobs = (dt_job *[]){ job, NULL }, .labels = (const char *[]){ "a", "b" }, .n_jobs = 2 }, &text, NULL));
+    REFUSED(dt_plan_search(&(dt_search_request){ .source = &(dt_job_source){ .path = source.path, .n_overrides = 1 } }, &text, NULL));
+    REFUSED(dt_plan_search(&(dt_search_request){ .source = &(dt_job_source){ .path = source.path, .n_overrides = -1 } }, &text, NULL));
+    assert_null(text);
+    dt_job_unref(two[1]);
+    REFUSED(dt_plan_text(&(dt_plan_request){ .jobs = two, .labels = (const char *[]){ "a", "b" }, .n_jobs = 2 }, &text, NULL)); /* released */
+    dt_job_unref(job);
+}
+
+/* What several calls share is named instead of the call. */
+#define REFUSED_AS(name, call) refused((call), name "(")
+
+static void test_null_in_a_list_that_calls_share(void **state)
+{
+    (void)state;
+    const char *const none[] = { NULL };
+    dt_job *job = NULL;
+    char *text = NULL;
+
+    REFUSED_AS("a request for data", dt_data_inspect(&(dt_data_request){ .files = none, .n_files = 1 }, 1, &text));
+    REFUSED_AS("a request for data", dt_data_shards(&(dt_data_request){ .n_files = 2 }, 2, NULL, &text));
+    assert_null(dt_job_open(&job, &(dt_job_source){ .path = "tests/jobs/tiny_mlp.yaml" }));
+    REFUSED_AS("dt_run_options", dt_job_fit(job, &(dt_run_options){ .inject = none, .n_inject = 1, .dry_run = true }));
+    REFUSED_AS("dt_run_options", dt_job_fit(job, &(dt_run_options){ .n_inject = -7, .dry_run = true }));
+    dt_job_unref(job);
+}
+
 #define WAITS(call) (dt_scope_enter(NULL), waits((call), #call))
 static void waits(dt_status *s, const char *call)
 {
@@ -85,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null_where_something_is_needed),
+        cmocka_unit_test(test_null_in_a_list),
+        cmocka_unit_test(test_null_in_a_list_that_calls_share),
         cmocka_unit_test(test_waiting_errors_come_first),
     };
     return cmocka_run_group_tests_name("job/misuse", tests, NULL, NULL);
