@@ -40,7 +40,8 @@ compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: tr
 fit: {epochs: 1}
 output: {dir: run}
 END2
-"$python" - "$DTRAIN" <<'END2'
+# A sanitizer keeps what was freed for a while.
+ASAN_OPTIONS=quarantine_size_mb=1${ASAN_OPTIONS:+:$ASAN_OPTIONS} "$python" - "$DTRAIN" <<'END2'
 import resource, subprocess, sys
 code = subprocess.run([sys.argv[1], 'fit', 'job.yaml', '-q']).returncode
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
