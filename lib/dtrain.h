@@ -37,6 +37,7 @@
 #include "dtrain/model.h"
 #include "dtrain/data.h"
 #include "dtrain/step.h"
+#include "dtrain/ops.h"
 #include "dtrain/job.h"
 #include "dtrain/numerics.h"
 #include "dtrain/look.h"

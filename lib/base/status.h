@@ -99,11 +99,4 @@ void dt_status_keep(dt_status *s);
 /* The error that was kept, which is the caller's now, or NO_MEMORY (base/reserve.h); NULL: none. Public calls begin with DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 
-#define DT_TRY(expression)                         \
-    do {                                           \
-        dt_status *dt_try_ = (expression);         \
-        if (dt_try_)                               \
-            return dt_try_;                        \
-    } while (0)
-
 #endif

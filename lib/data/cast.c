@@ -128,7 +128,7 @@ static int64_t integer_at(dt_dtype type, const void *in, int64_t i)
     }
 }
 
-void dt_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n)
+void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n)
 {
     memset(out, 0, (size_t)(n * classes) * sizeof *out);
     for (int64_t i = 0; i < n; i++) {

@@ -29,6 +29,13 @@ DT_BEGIN_C
 
 typedef struct dt_status dt_status;
 
+/* Returns from a function that returns a status itself if `expression` fails. */
+#define DT_TRY(expression)                         \
+    do {                                           \
+        dt_status *dt_try_ = (expression);         \
+        if (dt_try_)                               \
+            return dt_try_;                        \
+    } while (0)
 /* Jumps to the label `out` if `expression` fails; s holds the status. */
 #define DT_GO(s, expression)                 \
     do {                                     \

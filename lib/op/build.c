@@ -127,6 +127,8 @@ dt_value dt_broadcast_rows(dt_value x, const dt_type *type)
 
 dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
 {
+    if (rank < 0 || rank > DT_MAX_RANK || (!dim && rank > 0))
+        return fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "dt_reshape needs 0 to %d sizes, got %d%s", DT_MAX_RANK, rank, dim ? "" : " and no array"));
     dt_type from = dt_type_of_value(x);
     dt_reshape_attr attr = { dt_type_of(from.dtype, rank, dim) };
     return dt_type_equal(&from, &attr.type) ? x : emit1(&dt_op_reshape, x, &attr);
@@ -143,15 +145,17 @@ dt_value dt_transpose(dt_value x, const int *perm)
 {
     dt_transpose_attr attr = { .perm = { 0 } };
     bool moves = false;
-    for (int i = 0; i < dt_type_of_value(x).rank; i++) {
-        attr.perm[i] = (int8_t)perm[i];
+    const int rank = dt_type_of_value(x).rank;
+    if (!perm && rank > 0)
+        return fail(x.trace, dt_want(NULL, "dt_transpose", "permutation"));
+    for (int i = 0; i < rank; i++) {
+        attr.perm[i] = (int8_t)(perm[i] >= 0 && perm[i] < rank ? perm[i] : -1);
         moves |= perm[i] != i;
     }
     return moves ? emit1(&dt_op_transpose, x, &attr) : x;
 }
 
-/* The axis counted from the front, or -1 when x has none of that number and its trace has failed. */
-static int find_axis(dt_value x, int axis)
+int dt_value_axis(dt_value x, int axis)
 {
     dt_type type = dt_type_of_value(x);
     int found = axis < 0 ? axis + type.rank : axis;
@@ -163,7 +167,7 @@ static int find_axis(dt_value x, int axis)
 
 int64_t dt_dim(dt_value x, int axis)
 {
-    int found = find_axis(x, axis);
+    int found = dt_value_axis(x, axis);
     if (found < 0)
         return 0;
     int64_t size = dt_type_of_value(x).dim[found];
@@ -172,7 +176,7 @@ int64_t dt_dim(dt_value x, int axis)
 
 dt_value dt_dim_value(dt_value x, int axis)
 {
-    int found = find_axis(x, axis);
+    int found = dt_value_axis(x, axis);
     if (found < 0)
         return none;
     int64_t size = dt_type_of_value(x).dim[found];
@@ -210,61 +214,67 @@ static dt_status *cannot_join(const char *op, const dt_type *a, const dt_type *b
     return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s cannot combine %s and %s: %s", op, dt_text_of(a).s, dt_text_of(b).s, why);
 }
 
-static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b)
+static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *attr)
 {
     dt_type left = dt_type_of_value(a), right = dt_type_of_value(b), type;
     if (!a.trace || !b.trace || a.trace != b.trace)
-        return emit2(op, a, b, NULL); /* which says what is wrong */
+        return emit2(op, a, b, attr); /* which says what is wrong */
     if (left.dtype != right.dtype || !join_shapes(&left, &right, &type))
         return fail(a.trace, cannot_join(op->name, &left, &right));
-    return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), NULL);
+    return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), attr);
 }
 
 dt_value dt_add(dt_value a, dt_value b)
 {
-    return broadcast2(&dt_op_add, a, b);
+    return broadcast2(&dt_op_add, a, b, NULL);
 }
 
 dt_value dt_subtract(dt_value a, dt_value b)
 {
-    return broadcast2(&dt_op_subtract, a, b);
+    return broadcast2(&dt_op_subtract, a, b, NULL);
 }
 
 dt_value dt_multiply(dt_value a, dt_value b)
 {
-    return broadcast2(&dt_op_multiply, a, b);
+    return broadcast2(&dt_op_multiply, a, b, NULL);
 }
 
 dt_value dt_divide(dt_value a, dt_value b)
 {
-    return broadcast2(&dt_op_divide, a, b);
+    return broadcast2(&dt_op_divide, a, b, NULL);
 }
 
 dt_value dt_maximum(dt_value a, dt_value b)
 {
-    return emit2(&dt_op_maximum, a, b, NULL);
+    return broadcast2(&dt_op_maximum, a, b, NULL);
 }
 
 dt_value dt_minimum(dt_value a, dt_value b)
 {
-    return emit2(&dt_op_minimum, a, b, NULL);
+    return broadcast2(&dt_op_minimum, a, b, NULL);
 }
 
 dt_value dt_power(dt_value a, dt_value b)
 {
-    return emit2(&dt_op_power, a, b, NULL);
+    return broadcast2(&dt_op_power, a, b, NULL);
 }
 
 dt_value dt_compare(dt_value a, dt_value b, dt_direction direction)
 {
     dt_compare_attr attr = { direction };
-    return emit2(&dt_op_compare, a, b, &attr);
+    return broadcast2(&dt_op_compare, a, b, &attr);
 }
 
 dt_value dt_select(dt_value pred, dt_value a, dt_value b)
 {
+    dt_value in[] = { pred, a, b };
     dt_trace *t = pred.trace ? pred.trace : a.trace ? a.trace : b.trace;
-    return dt_emit(t, &dt_op_select, (dt_value[]){ pred, a, b }, 3, NULL);
+    const dt_type p = dt_type_of_value(pred), left = dt_type_of_value(a), right = dt_type_of_value(b);
+    dt_type joined, type;
+    if (pred.trace == t && a.trace == t && b.trace == t && join_shapes(&left, &right, &joined) && join_shapes(&joined, &p, &type))
+        for (int i = 0; i < 3; i++)
+            in[i] = dt_broadcast_to(in[i], &type);
+    return dt_emit(t, &dt_op_select, in, 3, NULL); /* which says what is wrong */
 }
 
 dt_value dt_clamp(dt_value x, double low, double high)
@@ -325,15 +335,20 @@ dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims)
 /* The set of dimensions that `axis` names: all for DT_NO_AXIS. False: there is no such axis. */
 static bool find_dims(dt_value x, int axis, uint32_t *dims)
 {
-    int found = axis == DT_NO_AXIS ? 0 : find_axis(x, axis);
+    int found = axis == DT_NO_AXIS ? 0 : dt_value_axis(x, axis);
     *dims = axis == DT_NO_AXIS ? (1u << dt_type_of_value(x).rank) - 1 : 1u << (found < 0 ? 0 : found);
     return found >= 0;
 }
 
-dt_value dt_reduce_sum(dt_value x, int axis)
+static dt_value reduce_along(dt_value x, dt_reduce_kind kind, int axis)
 {
     uint32_t dims;
-    return find_dims(x, axis, &dims) ? dt_reduce(x, DT_REDUCE_SUM, dims) : none;
+    return find_dims(x, axis, &dims) ? dt_reduce(x, kind, dims) : none;
+}
+
+dt_value dt_reduce_sum(dt_value x, int axis)
+{
+    return reduce_along(x, DT_REDUCE_SUM, axis);
 }
 
 /* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
@@ -377,9 +392,19 @@ dt_value dt_reduce_mean(dt_value x, int axis)
     return dt_divide(dt_reduce(x, DT_REDUCE_SUM, dims), count_reduced(x, dims));
 }
 
+dt_value dt_reduce_max(dt_value x, int axis)
+{
+    return reduce_along(x, DT_REDUCE_MAX, axis);
+}
+
+dt_value dt_reduce_min(dt_value x, int axis)
+{
+    return reduce_along(x, DT_REDUCE_MIN, axis);
+}
+
 dt_value dt_argmax(dt_value x, int axis)
 {
-    int found = find_axis(x, axis);
+    int found = dt_value_axis(x, axis);
     if (found < 0)
         return none;
     dt_axis_attr attr = { found };
@@ -389,6 +414,20 @@ dt_value dt_argmax(dt_value x, int axis)
 dt_value dt_gather(dt_value table, dt_value index)
 {
     return emit2(&dt_op_gather, table, index, NULL);
+}
+
+dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype)
+{
+    const dt_type type = dt_type_of_value(index);
+    int64_t dim[DT_MAX_RANK + 1];
+    if (depth < 1 || depth > INT32_MAX || type.rank >= DT_MAX_RANK || dt_dtype_is_float(type.dtype) || type.dtype == DT_BOOL)
+        return fail(index.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "dt_one_hot needs integers and a depth of at least 1, got %s and %lld",
+                                         dt_text_of(&type).s, (long long)depth));
+    memcpy(dim, type.dim, sizeof type.dim);
+    dim[type.rank] = 1;
+    const dt_type line = dt_type_of(type.dtype, 1, &depth);
+    const dt_value column = dt_reshape(index, type.rank + 1, dim); /* (..., 1) against (depth) */
+    return dt_convert(dt_compare(column, dt_iota(index.trace, &line, 0), DT_EQ), dtype);
 }
 
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows)

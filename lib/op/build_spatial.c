@@ -17,9 +17,12 @@ dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_
 {
     dt_type type = dt_type_of_value(x);
     dt_slice_attr a;
+    const int along = dt_value_axis(x, axis);
+    if (along < 0)
+        return (dt_value){ 0 };
     memset(&a, 0, sizeof a);
     for (int d = 0; d < type.rank; d++) {
-        bool is_axis = d == axis;
+        bool is_axis = d == along;
         a.dim[d].start = is_axis ? start : 0;
         a.dim[d].size = is_axis ? size : type.dim[d];
         a.dim[d].stride = is_axis ? stride : 1;
@@ -28,13 +31,19 @@ dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_
 }
 
 /* By halves: what is joined first is copied as often as there are halvings, not n times. */
-dt_value dt_concatenate(const dt_value *x, int n, int axis)
+static dt_value join(const dt_value *x, int n, int axis)
 {
     dt_axis_attr a = { axis };
-    if (n <= 1)
+    if (n == 1)
         return x[0];
-    dt_value in[2] = { dt_concatenate(x, n / 2, axis), dt_concatenate(x + n / 2, n - n / 2, axis) };
+    dt_value in[2] = { join(x, n / 2, axis), join(x + n / 2, n - n / 2, axis) };
     return dt_emit(in[0].trace ? in[0].trace : in[1].trace, &dt_op_concatenate, in, 2, &a);
+}
+
+dt_value dt_concatenate(const dt_value *x, int n, int axis)
+{
+    const int along = x && n > 0 ? dt_value_axis(x[0], axis) : -1;
+    return along < 0 ? (dt_value){ 0 } : join(x, n, along);
 }
 
 dt_value dt_reverse(dt_value x, uint32_t dims)

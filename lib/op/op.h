@@ -37,7 +37,6 @@ typedef struct dt_dot_attr {                                                    
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
 } dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs */
-typedef enum dt_direction { DT_EQ, DT_NE, DT_LT, DT_LE, DT_GT, DT_GE } dt_direction;
 typedef struct dt_compare_attr { int64_t direction; } dt_compare_attr;
 typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size, concatenate */
 /* How a window goes along one dimension: window o lies over elements o * stride - low + k * dilation, k = 0 .. size - 1, of the
@@ -104,43 +103,19 @@ typedef struct dt_sharding_attr {
 
 /* ---- builders ---- */
 
+/* The axis counted from the front, or -1 when x has none of that number and its trace has failed. */
+int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
 dt_value dt_like(dt_value x, double value);                   /* a splat of x's type */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
 dt_value dt_broadcast_to(dt_value x, const dt_type *type);    /* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
 dt_value dt_broadcast_rows(dt_value x, const dt_type *type);  /* aligned at the first dimension: (B) to (B, 10) */
-dt_value dt_reshape(dt_value x, int rank, const int64_t *dim);
-dt_value dt_transpose(dt_value x, const int *perm);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
-dt_value dt_compare(dt_value a, dt_value b, dt_direction direction); /* bool */
-dt_value dt_select(dt_value pred, dt_value a, dt_value b);
-dt_value dt_maximum(dt_value a, dt_value b);
-dt_value dt_minimum(dt_value a, dt_value b);
-dt_value dt_power(dt_value a, dt_value b);
-dt_value dt_negate(dt_value x);
-dt_value dt_stop_gradient(dt_value x);                        /* x itself, a constant to dt_gradients_of */
-dt_value dt_exponential(dt_value x);
-dt_value dt_log(dt_value x);
-dt_value dt_log_plus_one(dt_value x);                         /* log(1 + x) */
-dt_value dt_exponential_minus_one(dt_value x);
-dt_value dt_cosine(dt_value x);
-dt_value dt_sine(dt_value x);
-dt_value dt_sqrt(dt_value x);
-dt_value dt_rsqrt(dt_value x);
-dt_value dt_abs(dt_value x);
-dt_value dt_sign(dt_value x);
-dt_value dt_tanh(dt_value x);
-dt_value dt_logistic(dt_value x);
-dt_value dt_erf(dt_value x);
-dt_value dt_clamp(dt_value x, double low, double high);       /* by maximum and minimum */
 /* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
 dt_value dt_as_float(dt_value x);
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged); /* all_reduce, also in a function called by dt_merge_call */
-dt_value dt_argmax(dt_value x, int axis);                     /* int32; the first of equals */
-dt_value dt_softmax(dt_value x);                              /* over the last dimension */
-dt_value dt_gather(dt_value table, dt_value index);           /* (V, ...), (i...) of integers: (i..., ...) */
 dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows); /* (i..., ...), (i...): (rows, ...) */
 dt_value dt_example_id(dt_trace *t);                          /* (B) of int32: the examples' numbers in the global batch */
 /* (B, ...) of floats, whatever the division of the batch: see op/random.c. step: int64 scalar; attr->type says the shape. */
@@ -168,8 +143,6 @@ dt_value dt_gelu(dt_value x, bool approximate);
 /* Room at both ends, and between neighbours, of every dimension, filled with `value`; x itself when there is none. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Elements start, start + stride, ... of `axis`: `size` of them. */
-dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_t stride);
-dt_value dt_concatenate(const dt_value *x, int n, int axis); /* n >= 1 */
 dt_value dt_reverse(dt_value x, uint32_t dims);              /* x itself when dims is empty */
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
 /* Keras' order of dimensions, nothing padded or dilated, no groups: to be changed at will. */

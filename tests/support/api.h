@@ -138,6 +138,7 @@ API_ENUM(dt_loss_average)
 API_ENUM(dt_reduce_op)
 API_ENUM(dt_write)
 API_ENUM(dt_scatter)
+API_ENUM(dt_direction)
 MAYBE_UNUSED dt_dtype give_dt_dtype(api *s, int k)
 {
     static const int of[] = { DT_FLOAT32, 0, 1, 12, 99, -1 };
@@ -225,6 +226,11 @@ MAYBE_UNUSED const int *give_const_int_a(api *s, int k)
     static const int of[4][64] = { { 0 }, { 1, 1, 1, 1 }, { -1, INT_MAX, INT_MIN, 0 } };
     int i = s->choose(s, k, 4);
     return i == 1 ? NULL : of[i > 1 ? i - 1 : 0];
+}
+
+MAYBE_UNUSED const int *give_const_int_p(api *s, int k)
+{
+    return give_const_int_a(s, k);
 }
 
 /* ---- values of traces ---- */

@@ -31,7 +31,7 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
 {
     (void)at;
-    dt_one_hot(s->in.dtype, classes(s->args), in, out, s->values);
+    dt_cast_one_hot(s->in.dtype, classes(s->args), in, out, s->values);
 }
 
 static dt_value emit(const dt_map_stage *s, dt_value x)
