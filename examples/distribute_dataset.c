@@ -11,39 +11,24 @@ static void replica_fn(dt_trace *t, void *user)
     dt_return(t, "output", dt_multiply(dt_arg(t, "value"), dt_scalar(t, DT_INT64, 2)));
 }
 
-int main(void)
+static dt_status *distribute(int global_batch_size)
 {
-    const int global_batch_size = 2;
-    dt_status *s = NULL;
-    dt_strategy *strategy = NULL;
-    dt_dataset *dataset = NULL;
-    dt_dist_dataset *dist_dataset = NULL;
-    dt_iterator *it = NULL;
-    dt_function *function = NULL;
-    dt_values *x = NULL, *result = NULL;
-
-    DT_GO(s, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
-    DT_GO(s, dt_dataset_range(&dataset, 0, 4, 1));
-    DT_GO(s, dt_dataset_batch(&dataset, dataset, global_batch_size, false));
-    DT_GO(s, dt_strategy_distribute_dataset(strategy, dataset, NULL, &dist_dataset));
-    DT_GO(s, dt_function_create(&function, replica_fn, NULL));
-    DT_GO(s, dt_iterator_create(&it, dist_dataset));
-    for (;;) {
-        DT_GO(s, dt_iterator_next(it, &x));
-        if (!x)
-            break;
-        DT_GO(s, dt_strategy_run(strategy, function, x, &result));
+    DT_LET(strategy, strategy, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
+    DT_LET(dataset, dataset, dt_dataset_range(&dataset, 0, 4, 1));
+    DT_TRY(dt_dataset_batch(&dataset, dataset, global_batch_size, false));
+    DT_LET(dist_dataset, dist_dataset, dt_strategy_distribute_dataset(strategy, dataset, NULL, &dist_dataset));
+    DT_LET(function, function, dt_function_create(&function, replica_fn, NULL));
+    DT_LET(iterator, it, dt_iterator_create(&it, dist_dataset));
+    DT_EACH(x, it) {
+        DT_LET(values, result, dt_strategy_run(strategy, function, x, &result));
         char *text = dt_values_text(result, "output");
         puts(text);
         free(text);
     }
-out:
-    dt_values_unref(result);
-    dt_values_unref(x);
-    dt_iterator_unref(it);
-    dt_function_unref(function);
-    dt_dist_dataset_unref(dist_dataset);
-    dt_dataset_unref(dataset);
-    dt_strategy_unref(strategy);
-    return dt_report(s);
+    return NULL;
+}
+
+int main(void)
+{
+    return dt_report(distribute(2));
 }

@@ -4,30 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void show(dt_variable *variable)
+{
+    char *text = dt_variable_text(variable);
+    puts(text);
+    free(text);
+}
+
+static dt_status *create(void)
+{
+    DT_AUTO(variable, mirrored);
+    DT_LET(strategy, strategy, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
+    DT_LET(tensor, one, dt_tensor_create(&one, DT_FLOAT32, 0, NULL, (const float[]){ 1 }));
+    DT_SCOPE(strategy)
+        DT_TRY(dt_variable_create(&mirrored, one, NULL));
+    DT_LET(variable, regular, dt_variable_create(&regular, one, NULL));  /* outside: not distributed */
+    show(mirrored);
+    show(regular);
+    return NULL;
+}
+
 int main(void)
 {
-    dt_status *s = NULL;
-    dt_strategy *strategy = NULL;
-    dt_tensor *one = NULL;
-    dt_variable *mirrored = NULL, *regular = NULL;
-    char *text = NULL;
-
-    DT_GO(s, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
-    DT_GO(s, dt_tensor_create(&one, DT_FLOAT32, 0, NULL, (const float[]){ 1 }));
-    DT_SCOPE(strategy)
-        DT_GO(s, dt_variable_create(&mirrored, one, NULL));
-    DT_GO(s, dt_variable_create(&regular, one, NULL));  /* outside: not distributed */
-
-    text = dt_variable_text(mirrored);
-    puts(text);
-    free(text);
-    text = dt_variable_text(regular);
-    puts(text);
-out:
-    free(text);
-    dt_variable_unref(regular);
-    dt_variable_unref(mirrored);
-    dt_tensor_unref(one);
-    dt_strategy_unref(strategy);
-    return dt_report(s);
+    return dt_report(create());
 }

@@ -23,7 +23,7 @@ static void train_step(dt_trace *t, void *user)
 }
 
 /* The weights of both parts for one optimizer, those of a part on its core. */
-static dt_status *place_weights(struct step *my)
+static dt_status *place_weights(const struct step *my, dt_variables **out)
 {
     dt_variable *all[8];
     int n = 0;
@@ -31,77 +31,55 @@ static dt_status *place_weights(struct step *my)
     for (int part = 0; part < 2; part++) {
         const dt_variables *weights = dt_model_trainable(part ? my->part2 : my->part1);
         for (int i = 0; i < dt_variables_count(weights); i++) {
-            dt_status *s = dt_strategy_assign_variable(my->strategy, dt_variables_at(weights, i), part);
-            if (s)
-                return s;
+            DT_TRY(dt_strategy_assign_variable(my->strategy, dt_variables_at(weights, i), part));
             all[n++] = dt_variables_at(weights, i);
         }
     }
-    return dt_variables_create(&my->variables, all, n);
+    return dt_variables_create(out, all, n);
+}
+
+static dt_status *train(void)
+{
+    const dt_device_assignment_options two_cores = { .computation_shape = (const int64_t[]){ 1, 1, 1, 2 }, .shape_rank = 4, .num_replicas = 4 };
+    const dt_topology *topology;  /* lent */
+    const char *device;
+    DT_AUTO(model, part1);
+    DT_AUTO(model, part2);
+    DT_AUTO(variables, variables);
+    DT_AUTO(optimizer, optimizer);
+    DT_AUTO(loss, loss_fn);
+    DT_AUTO(values, result);
+    DT_AUTO(tensor, loss);
+
+    DT_LET(resolver, resolver, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_TRY(dt_tpu_initialize(resolver, &topology));
+    DT_LET(device_assignment, device_assignment, dt_device_assignment_build(&device_assignment, topology, &two_cores));
+    DT_LET(strategy, strategy, dt_tpu_strategy(&strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment }));
+    for (int i = 0; i < dt_strategy_logical_devices(strategy); i++) {
+        DT_TRY(dt_strategy_logical_device(strategy, 0, i, &device));
+        printf("part %d of replica 0 on %s\n", i + 1, device);
+    }
+    DT_SCOPE(strategy) {
+        DT_TRY(dt_model_create(&part1, "- Input: {shape: [784]}\n- Dense: {units: 512, activation: relu}\n"));
+        DT_TRY(dt_model_create(&part2, "- Input: {shape: [512]}\n- Dense: {units: 10, activation: softmax}\n"));
+        DT_TRY(dt_optimizer_create(&optimizer, "Adam"));
+        DT_TRY(dt_loss_create(&loss_fn, "CategoricalCrossentropy"));
+    }
+    struct step my = { strategy, part1, part2, NULL, optimizer, loss_fn };
+    DT_TRY(place_weights(&my, &variables));
+    my.variables = variables;
+    DT_LET(dataset, digits, dt_dataset_open(&digits, "{format: npy, train: {image: build/digits/x.npy, label: build/digits/y.npy}, global_batch_size: 256}"));
+    DT_LET(dist_dataset, batches, dt_strategy_distribute_dataset(strategy, digits, NULL, &batches));
+    DT_LET(iterator, it, dt_iterator_create(&it, batches));
+    DT_LET(function, step, dt_function_create(&step, train_step, &my));
+    DT_EACH(batch, it)
+        DT_TRY(dt_strategy_run(strategy, step, batch, &result));
+    DT_TRY(dt_strategy_reduce(strategy, DT_SUM, result, "loss", DT_NO_AXIS, &loss));
+    printf("loss %.4f\n", dt_tensor_item(loss));
+    return NULL;
 }
 
 int main(void)
 {
-    const dt_device_assignment_options two_cores = {
-        .computation_shape = (const int64_t[]){ 1, 1, 1, 2 }, .shape_rank = 4, .num_replicas = 4,
-    };
-    dt_status *s = NULL;
-    dt_resolver *resolver = NULL;
-    const dt_topology *topology;  /* lent */
-    dt_device_assignment *device_assignment = NULL;
-    dt_strategy *strategy = NULL;
-    struct step my = {0};
-    const char *device;
-    dt_dataset *digits = NULL;
-    dt_dist_dataset *batches = NULL;
-    dt_iterator *it = NULL;
-    dt_function *step = NULL;
-    dt_values *batch = NULL, *result = NULL;
-    dt_tensor *loss = NULL;
-
-    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
-    DT_GO(s, dt_tpu_initialize(resolver, &topology));
-    DT_GO(s, dt_device_assignment_build(&device_assignment, topology, &two_cores));
-    DT_GO(s, dt_tpu_strategy(&strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment }));
-    my.strategy = strategy;
-    for (int i = 0; i < dt_strategy_logical_devices(strategy); i++) {
-        DT_GO(s, dt_strategy_logical_device(strategy, 0, i, &device));
-        printf("part %d of replica 0 on %s\n", i + 1, device);
-    }
-    DT_SCOPE(strategy) {
-        DT_GO(s, dt_model_create(&my.part1, "- Input: {shape: [784]}\n- Dense: {units: 512, activation: relu}\n"));
-        DT_GO(s, dt_model_create(&my.part2, "- Input: {shape: [512]}\n- Dense: {units: 10, activation: softmax}\n"));
-        DT_GO(s, dt_optimizer_create(&my.optimizer, "Adam"));
-        DT_GO(s, dt_loss_create(&my.loss, "CategoricalCrossentropy"));
-        DT_GO(s, place_weights(&my));
-    }
-    DT_GO(s, dt_dataset_open(&digits, "{format: npy, train: {image: build/digits/x.npy, label: build/digits/y.npy}, global_batch_size: 256}"));
-    DT_GO(s, dt_strategy_distribute_dataset(strategy, digits, NULL, &batches));
-    DT_GO(s, dt_iterator_create(&it, batches));
-    DT_GO(s, dt_function_create(&step, train_step, &my));
-    for (;;) {
-        DT_GO(s, dt_iterator_next(it, &batch));
-        if (!batch)
-            break;
-        DT_GO(s, dt_strategy_run(strategy, step, batch, &result));
-    }
-    DT_GO(s, dt_strategy_reduce(strategy, DT_SUM, result, "loss", DT_NO_AXIS, &loss));
-    printf("loss %.4f\n", dt_tensor_item(loss));
-out:
-    dt_tensor_unref(loss);
-    dt_values_unref(result);
-    dt_values_unref(batch);
-    dt_function_unref(step);
-    dt_iterator_unref(it);
-    dt_dist_dataset_unref(batches);
-    dt_dataset_unref(digits);
-    dt_loss_unref(my.loss);
-    dt_optimizer_unref(my.optimizer);
-    dt_variables_unref(my.variables);
-    dt_model_unref(my.part2);
-    dt_model_unref(my.part1);
-    dt_strategy_unref(strategy);
-    dt_device_assignment_unref(device_assignment);
-    dt_resolver_unref(resolver);
-    return dt_report(s);
+    return dt_report(train());
 }

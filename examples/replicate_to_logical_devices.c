@@ -23,62 +23,41 @@ static void step_fn(dt_trace *t, void *user)
     dt_return(t, "loss", dt_loss_call(my->loss, labels, output));
 }
 
-static dt_status *make_inputs(dt_values **out)
+/* A black image with label 0 on each replica. */
+static dt_status *value_fn(const dt_value_context *ctx, dt_values *out, void *user)
 {
-    dt_status *s = NULL;
-    dt_tensor *image[4] = { NULL }, *label[4] = { NULL };
+    (void)ctx, (void)user;
+    DT_LET(tensor, image, dt_tensor_create(&image, DT_FLOAT32, 4, (const int64_t[]){ 1, 4, 8, 3 }, NULL));
+    DT_LET(tensor, label, dt_tensor_create(&label, DT_INT32, 1, (const int64_t[]){ 1 }, NULL));
+    DT_TRY(dt_values_set(out, "image", image));
+    return dt_values_set(out, "label", label);
+}
 
-    DT_GO(s, dt_values_create(out));
-    for (int r = 0; r < 4; r++) {
-        DT_GO(s, dt_tensor_create(&image[r], DT_FLOAT32, 4, (const int64_t[]){ 1, 4, 8, 3 }, NULL));
-        DT_GO(s, dt_tensor_create(&label[r], DT_INT32, 1, (const int64_t[]){ 1 }, NULL));
+static dt_status *run_step(void)
+{
+    const dt_device_assignment_options chips = { .computation_shape = (const int64_t[]){ 1, 1, 1, 2 }, .shape_rank = 4, .num_replicas = 4 };
+    const dt_topology *topology;  /* lent */
+    DT_AUTO(model, model);
+    DT_AUTO(loss, loss_fn);
+
+    DT_LET(resolver, resolver, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_TRY(dt_tpu_initialize(resolver, &topology));
+    DT_LET(device_assignment, device_assignment, dt_device_assignment_build(&device_assignment, topology, &chips));
+    DT_LET(strategy, strategy, dt_tpu_strategy(&strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment }));
+    DT_SCOPE(strategy) {
+        DT_TRY(dt_model_create(&model, "- Input: {shape: [4, 8, 3]}\n- Flatten\n- Dense: {units: 10}\n"));
+        DT_TRY(dt_loss_create(&loss_fn, "SparseCategoricalCrossentropy: {from_logits: true}"));
     }
-    DT_GO(s, dt_values_set_per_replica(*out, "image", image, 4));
-    DT_GO(s, dt_values_set_per_replica(*out, "label", label, 4));
-out:
-    for (int r = 0; r < 4; r++) {
-        dt_tensor_unref(image[r]);
-        dt_tensor_unref(label[r]);
-    }
-    return s;
+    DT_LET(values, inputs, dt_strategy_values_from_function(strategy, value_fn, NULL, &inputs));
+    struct step my = { strategy, model, loss_fn };
+    DT_LET(function, step, dt_function_create(&step, step_fn, &my));
+    DT_LET(values, result, dt_strategy_run(strategy, step, inputs, &result));
+    DT_LET(tensor, loss, dt_strategy_reduce(strategy, DT_SUM, result, "loss", DT_NO_AXIS, &loss));
+    printf("loss %.4f\n", dt_tensor_item(loss));  /* log 10: nothing can be learned from black images */
+    return NULL;
 }
 
 int main(void)
 {
-    const dt_device_assignment_options chips = {
-        .computation_shape = (const int64_t[]){ 1, 1, 1, 2 }, .shape_rank = 4, .num_replicas = 4,
-    };
-    dt_status *s = NULL;
-    dt_resolver *resolver = NULL;
-    const dt_topology *topology;  /* lent */
-    dt_device_assignment *device_assignment = NULL;
-    struct step my = {0};
-    dt_values *inputs = NULL, *result = NULL;
-    dt_function *step = NULL;
-    dt_tensor *loss = NULL;
-
-    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
-    DT_GO(s, dt_tpu_initialize(resolver, &topology));
-    DT_GO(s, dt_device_assignment_build(&device_assignment, topology, &chips));
-    DT_GO(s, dt_tpu_strategy(&my.strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment }));
-    DT_SCOPE(my.strategy) {
-        DT_GO(s, dt_model_create(&my.model, "- Input: {shape: [4, 8, 3]}\n- Flatten\n- Dense: {units: 10}\n"));
-        DT_GO(s, dt_loss_create(&my.loss, "SparseCategoricalCrossentropy: {from_logits: true}"));
-    }
-    DT_GO(s, make_inputs(&inputs));
-    DT_GO(s, dt_function_create(&step, step_fn, &my));
-    DT_GO(s, dt_strategy_run(my.strategy, step, inputs, &result));
-    DT_GO(s, dt_strategy_reduce(my.strategy, DT_SUM, result, "loss", DT_NO_AXIS, &loss));
-    printf("loss %.4f\n", dt_tensor_item(loss));  /* log 10: black images tell nothing */
-out:
-    dt_tensor_unref(loss);
-    dt_values_unref(result);
-    dt_values_unref(inputs);
-    dt_function_unref(step);
-    dt_loss_unref(my.loss);
-    dt_model_unref(my.model);
-    dt_strategy_unref(my.strategy);
-    dt_device_assignment_unref(device_assignment);
-    dt_resolver_unref(resolver);
-    return dt_report(s);
+    return dt_report(run_step());
 }

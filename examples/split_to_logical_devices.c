@@ -24,43 +24,31 @@ static void step_fn(dt_trace *t, void *user)
     dt_return(t, "output", dt_model_call(my->model, inputs, DT_INFERENCE));
 }
 
+static dt_status *split(void)
+{
+    const dt_device_assignment_options all_cores = { .computation_shape = (const int64_t[]){ 2, 2, 1, 2 }, .shape_rank = 4, .num_replicas = 1 };
+    const dt_topology *topology;  /* lent */
+    DT_AUTO(model, model);
+
+    DT_LET(resolver, resolver, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_TRY(dt_tpu_initialize(resolver, &topology));
+    DT_LET(device_assignment, device_assignment, dt_device_assignment_build(&device_assignment, topology, &all_cores));
+    DT_LET(strategy, strategy, dt_tpu_strategy(&strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment, .spmd = true }));
+    DT_SCOPE(strategy)
+        DT_TRY(dt_model_create(&model, "- Input: {shape: [4, 8, 3]}\n- Flatten\n- Dense: {units: 2}\n"));
+    DT_LET(tensor, image, dt_tensor_create(&image, DT_FLOAT32, 4, (const int64_t[]){ 1, 4, 8, 3 }, NULL));
+    DT_LET(values, inputs, dt_values_create(&inputs));
+    DT_TRY(dt_values_set_per_replica(inputs, "image", &image, 1));
+    struct step my = { strategy, model };
+    DT_LET(function, step, dt_function_create(&step, step_fn, &my));
+    DT_LET(values, result, dt_strategy_run(strategy, step, inputs, &result));
+    char *text = dt_tensor_text(dt_values_local(result, "output", 0));
+    puts(text);
+    free(text);
+    return NULL;
+}
+
 int main(void)
 {
-    const dt_device_assignment_options all_cores = {
-        .computation_shape = (const int64_t[]){ 2, 2, 1, 2 }, .shape_rank = 4, .num_replicas = 1,
-    };
-    dt_status *s = NULL;
-    dt_resolver *resolver = NULL;
-    const dt_topology *topology;  /* lent */
-    dt_device_assignment *device_assignment = NULL;
-    struct step my = {0};
-    dt_tensor *image = NULL;
-    dt_values *inputs = NULL, *result = NULL;
-    dt_function *step = NULL;
-    char *text = NULL;
-
-    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
-    DT_GO(s, dt_tpu_initialize(resolver, &topology));
-    DT_GO(s, dt_device_assignment_build(&device_assignment, topology, &all_cores));
-    DT_GO(s, dt_tpu_strategy(&my.strategy, resolver, &(dt_tpu_options){ .device_assignment = device_assignment, .spmd = true }));
-    DT_SCOPE(my.strategy)
-        DT_GO(s, dt_model_create(&my.model, "- Input: {shape: [4, 8, 3]}\n- Flatten\n- Dense: {units: 2}\n"));
-    DT_GO(s, dt_tensor_create(&image, DT_FLOAT32, 4, (const int64_t[]){ 1, 4, 8, 3 }, NULL));
-    DT_GO(s, dt_values_create(&inputs));
-    DT_GO(s, dt_values_set_per_replica(inputs, "image", &image, 1));
-    DT_GO(s, dt_function_create(&step, step_fn, &my));
-    DT_GO(s, dt_strategy_run(my.strategy, step, inputs, &result));
-    text = dt_tensor_text(dt_values_local(result, "output", 0));
-    puts(text);
-out:
-    free(text);
-    dt_values_unref(result);
-    dt_values_unref(inputs);
-    dt_tensor_unref(image);
-    dt_function_unref(step);
-    dt_model_unref(my.model);
-    dt_strategy_unref(my.strategy);
-    dt_device_assignment_unref(device_assignment);
-    dt_resolver_unref(resolver);
-    return dt_report(s);
+    return dt_report(split());
 }

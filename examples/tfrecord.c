@@ -43,30 +43,21 @@ static dt_status *write_file(const char *path, char name)
     return fclose(file) ? dt_status_create(114, "cannot write %s", path) : NULL;
 }
 
-int main(void)
+static dt_status *read_records(void)
 {
     static const char *const files[] = { "build/records/a.tfr", "build/records/b.tfr", "build/records/c.tfr", "build/records/d.tfr" };
-    dt_status *s = NULL;
-    dt_strategy *strategy = NULL;
-    dt_dataset *dataset = NULL;
-    dt_dist_dataset *dist_dataset = NULL;
-    dt_iterator *it = NULL;
-    dt_values *x = NULL;
 
     mkdir("build", 0777);
     mkdir("build/records", 0777);
     for (int i = 0; i < 4; i++)
-        DT_GO(s, write_file(files[i], (char)('a' + i)));
+        DT_TRY(write_file(files[i], (char)('a' + i)));
 
-    DT_GO(s, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
-    DT_GO(s, dt_dataset_tfrecord(&dataset, files, 4));
-    DT_GO(s, dt_dataset_batch(&dataset, dataset, 4, false));
-    DT_GO(s, dt_strategy_distribute_dataset(strategy, dataset, NULL, &dist_dataset));
-    DT_GO(s, dt_iterator_create(&it, dist_dataset));
-    for (;;) {
-        DT_GO(s, dt_iterator_next(it, &x));
-        if (!x)
-            break;
+    DT_LET(strategy, strategy, dt_mirrored_strategy(&strategy, (const char *[]){ "CPU:0", "CPU:1" }, 2));
+    DT_LET(dataset, dataset, dt_dataset_tfrecord(&dataset, files, 4));
+    DT_TRY(dt_dataset_batch(&dataset, dataset, 4, false));
+    DT_LET(dist_dataset, dist_dataset, dt_strategy_distribute_dataset(strategy, dataset, NULL, &dist_dataset));
+    DT_LET(iterator, it, dt_iterator_create(&it, dist_dataset));
+    DT_EACH(x, it)
         for (int replica = 0; replica < 2; replica++) {
             const dt_tensor *records = dt_values_local(x, "value", replica);  /* (B, 2) bytes */
             printf("replica %d:", replica);
@@ -74,12 +65,10 @@ int main(void)
                 printf(" %.2s", (const char *)dt_tensor_data(records) + 2 * i);
             putchar('\n');
         }
-    }
-out:
-    dt_values_unref(x);
-    dt_iterator_unref(it);
-    dt_dist_dataset_unref(dist_dataset);
-    dt_dataset_unref(dataset);
-    dt_strategy_unref(strategy);
-    return dt_report(s);
+    return NULL;
+}
+
+int main(void)
+{
+    return dt_report(read_records());
 }

@@ -6,14 +6,9 @@
 
 static dt_status *value_fn(const dt_value_context *value_context, dt_values *out, void *user)
 {
-    dt_tensor *n = NULL;
-    dt_status *s = dt_tensor_create(&n, DT_INT32, 0, NULL, (const int32_t[]){ value_context->num_replicas_in_sync });
-
     (void)user;
-    if (!s)
-        s = dt_values_set(out, "input", n);
-    dt_tensor_unref(n);
-    return s;
+    DT_LET(tensor, n, dt_tensor_create(&n, DT_INT32, 0, NULL, (const int32_t[]){ value_context->num_replicas_in_sync }));
+    return dt_values_set(out, "input", n);
 }
 
 static void replica_fn(dt_trace *t, void *user)
@@ -22,30 +17,23 @@ static void replica_fn(dt_trace *t, void *user)
     dt_return(t, "output", dt_multiply(dt_arg(t, "input"), dt_scalar(t, DT_INT32, 2)));
 }
 
+static dt_status *run(void)
+{
+    const dt_topology *topology;  /* lent */
+
+    DT_LET(resolver, resolver, dt_tpu_resolver(&resolver, "sim:v3-8"));
+    DT_TRY(dt_tpu_initialize(resolver, &topology));
+    DT_LET(strategy, strategy, dt_tpu_strategy(&strategy, resolver, NULL));
+    DT_LET(values, distributed_values, dt_strategy_values_from_function(strategy, value_fn, NULL, &distributed_values));
+    DT_LET(function, function, dt_function_create(&function, replica_fn, NULL));
+    DT_LET(values, result, dt_strategy_run(strategy, function, distributed_values, &result));
+    char *text = dt_values_text(result, "output");
+    puts(text);
+    free(text);
+    return NULL;
+}
+
 int main(void)
 {
-    dt_status *s = NULL;
-    dt_resolver *resolver = NULL;
-    const dt_topology *topology;  /* lent */
-    dt_strategy *strategy = NULL;
-    dt_function *function = NULL;
-    dt_values *distributed_values = NULL, *result = NULL;
-    char *text = NULL;
-
-    DT_GO(s, dt_tpu_resolver(&resolver, "sim:v3-8"));
-    DT_GO(s, dt_tpu_initialize(resolver, &topology));
-    DT_GO(s, dt_tpu_strategy(&strategy, resolver, NULL));
-    DT_GO(s, dt_strategy_values_from_function(strategy, value_fn, NULL, &distributed_values));
-    DT_GO(s, dt_function_create(&function, replica_fn, NULL));
-    DT_GO(s, dt_strategy_run(strategy, function, distributed_values, &result));
-    text = dt_values_text(result, "output");
-    puts(text);
-out:
-    free(text);
-    dt_values_unref(result);
-    dt_values_unref(distributed_values);
-    dt_function_unref(function);
-    dt_strategy_unref(strategy);
-    dt_resolver_unref(resolver);
-    return dt_report(s);
+    return dt_report(run());
 }

@@ -7,8 +7,8 @@
  *
  * Conventions
  *
- *   Errors     Functions that can fail return `dt_status *`; NULL is success. DT_GO(s, call) jumps to the label `out` on
- *              failure. dt_report prints the error, frees it and returns the exit code.
+ *   Errors     Functions that can fail return `dt_status *`; NULL is success. On failure DT_TRY(call) returns the status to
+ *              the caller, and DT_GO(s, call) jumps to the label `out`. dt_report prints the error, frees it and returns the exit code.
  *   Handles    are opaque and reference-counted, and keep alive what they need. Out-parameters follow getline(3): pass the
  *              address of a pointer that is NULL or holds a handle you own, which is replaced. Every dt_x_unref accepts NULL.
  *              After its last reference is released, a handle counts as NULL in every call and releasing it again does
@@ -41,5 +41,6 @@
 #include "dtrain/job.h"
 #include "dtrain/numerics.h"
 #include "dtrain/look.h"
+#include "dtrain/auto.h"
 
 #endif

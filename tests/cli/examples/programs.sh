@@ -8,5 +8,5 @@ for name in mirrored_mlp tpu_loop model_parts; do
     [ -x "$BUILD/examples/$name" ] || { echo "no $BUILD/examples/$name: make examples" && exit 77; }
     "$BUILD/examples/$name" >"$TEST_DIR/out" 2>"$TEST_DIR/err" || echo "$name: exit $?"
     cat "$TEST_DIR/err"
-    sed "s/[0-9]\.[0-9]*/N/; s/^/$name: /" "$TEST_DIR/out"
+    sed "s/[0-9]\.[0-9]*/N/g; s/^/$name: /" "$TEST_DIR/out"
 done
