@@ -242,7 +242,7 @@ static void find_scores(const head *h, const block *b)
 /* to = p as matrix units read it. */
 static void round_shares(const head *h, const block *b, const float *p, float *to)
 {
-    h->c->x->engine->simd->strip[DT_S_BFLOAT16](to, p, NULL, NULL, b->rows * (b->last - b->first));
+    h->c->x->engine->simd->strip[DT_S_reduce_precision](to, p, NULL, NULL, b->rows * (b->last - b->first));
 }
 
 /* Shares that are rounded are divided by their sum before. */

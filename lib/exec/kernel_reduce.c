@@ -109,7 +109,7 @@ static void run_inside(const dt_kernel_call *c)
         if (a->kind == DT_REDUCE_SUM)
             simd->add_rows(to, at, middle, inner, inner);
         for (int64_t m = 0; m < middle && a->kind == DT_REDUCE_MAX; m++)
-            simd->strip[DT_S_MAXIMUM](to, to, at + m * inner, NULL, inner);
+            simd->strip[DT_S_maximum](to, to, at + m * inner, NULL, inner);
     }
 }
 

@@ -210,7 +210,7 @@ static void run_tree(const dt_kernel_call *c, const tree *t, int64_t n)
 {
     size_t stride = t->piece_bytes / sizeof(float);
     float *level = (float *)c->scratch, *to = dt_floats(c->x, c->step->node) + c->lo * t->columns;
-    dt_strip_function add = c->x->engine->simd->strip[DT_S_ADD];
+    dt_strip_function add = c->x->engine->simd->strip[DT_S_add];
     int top = -1;
     int weight[MAX_LEVELS]; /* level of each buffer of the stack */
 

@@ -40,7 +40,7 @@ static const float *rows_from(const dt_kernel_call *c, int node)
 
 static void run_reduce(const dt_kernel_call *c)
 {
-    static const dt_strip_op ops[] = { [DT_REDUCE_SUM] = DT_S_ADD, [DT_REDUCE_MAX] = DT_S_MAXIMUM, [DT_REDUCE_MIN] = DT_S_MINIMUM };
+    static const dt_strip_op ops[] = { [DT_REDUCE_SUM] = DT_S_add, [DT_REDUCE_MAX] = DT_S_maximum, [DT_REDUCE_MIN] = DT_S_minimum };
     static const float nothing[] = { [DT_REDUCE_SUM] = 0, [DT_REDUCE_MAX] = -INFINITY, [DT_REDUCE_MIN] = INFINITY };
     const dt_node *n = &c->x->g->node[c->step->node];
     const dt_reduce_window_attr *a = n->attr;

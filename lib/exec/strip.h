@@ -11,14 +11,13 @@
 
 #define DT_STRIP 1024
 
+/* Loops of ops, named after them (op/ops.h), then those of loading and storing. */
 typedef enum dt_strip_op {
-    DT_S_ADD, DT_S_SUBTRACT, DT_S_MULTIPLY, DT_S_DIVIDE, DT_S_GELU_GRAD, DT_S_NEAR_GELU_GRAD, DT_S_MAXIMUM, DT_S_MINIMUM,
-    DT_S_NEGATE, DT_S_EXPONENTIAL, DT_S_LOG, DT_S_SQRT, DT_S_RSQRT, DT_S_ABS, DT_S_SIGN, DT_S_TANH, DT_S_LOGISTIC,
-    DT_S_ERF, DT_S_GELU, DT_S_NEAR_GELU, DT_S_BFLOAT16, DT_S_FLOAT16,
-    DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE, /* 1 or 0 */
-    DT_S_SELECT,                                          /* a != 0 ? b : c */
-    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_TO_BOOL,            /* typed loads and stores: a or d is not float */
-    DT_S_COPY,
+#define DT_LOOP(name, y) DT_S_##name,
+#define DT_VARIANT(name, y) DT_S_##name,
+#include "op/ops.h"
+    DT_S_LOOPS, DT_S_COPY = DT_S_LOOPS,
+    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_TO_BOOL, /* a or d is not float */
     DT_S_COUNT
 } dt_strip_op;
 

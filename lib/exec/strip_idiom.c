@@ -33,33 +33,33 @@ enum { RATE = -3, W_SGD = -4, M_MOMENTUM = -5, MOMENTUM = -6 };
 
 static const idiom idioms[] = {
     { DT_IDIOM_ADAM, 13, 9, 1u << 1 | 15u << 5, 1u << 4 | 1u << 7 | 1u << 12, {
-        { DT_S_MULTIPLY, { G, SCALE } },   /* 0: g */
-        { DT_S_MULTIPLY, { 0, 0 } },
-        { DT_S_SUBTRACT, { 1, V } },
-        { DT_S_MULTIPLY, { 2, SHARE_2 } },
-        { DT_S_ADD, { V, 3 } },            /* 4: v */
-        { DT_S_SUBTRACT, { 0, M } },
-        { DT_S_MULTIPLY, { 5, SHARE_1 } },
-        { DT_S_ADD, { M, 6 } },            /* 7: m */
-        { DT_S_MULTIPLY, { 7, ALPHA } },
-        { DT_S_SQRT, { 4 } },
-        { DT_S_ADD, { 9, EPSILON } },
-        { DT_S_DIVIDE, { 8, 10 } },
-        { DT_S_SUBTRACT, { W, 11 } } } },
+        { DT_S_multiply, { G, SCALE } },   /* 0: g */
+        { DT_S_multiply, { 0, 0 } },
+        { DT_S_subtract, { 1, V } },
+        { DT_S_multiply, { 2, SHARE_2 } },
+        { DT_S_add, { V, 3 } },            /* 4: v */
+        { DT_S_subtract, { 0, M } },
+        { DT_S_multiply, { 5, SHARE_1 } },
+        { DT_S_add, { M, 6 } },            /* 7: m */
+        { DT_S_multiply, { 7, ALPHA } },
+        { DT_S_sqrt, { 4 } },
+        { DT_S_add, { 9, EPSILON } },
+        { DT_S_divide, { 8, 10 } },
+        { DT_S_subtract, { W, 11 } } } },
     { DT_IDIOM_MOMENTUM, 5, 6, 3u << 1 | 1u << 5, 1u << 3 | 1u << 4, {
-        { DT_S_MULTIPLY, { G, SCALE } },
-        { DT_S_MULTIPLY, { 0, RATE } },
-        { DT_S_MULTIPLY, { M_MOMENTUM, MOMENTUM } },
-        { DT_S_SUBTRACT, { 2, 1 } },       /* 3: m */
-        { DT_S_ADD, { W_SGD, 3 } } } },
+        { DT_S_multiply, { G, SCALE } },
+        { DT_S_multiply, { 0, RATE } },
+        { DT_S_multiply, { M_MOMENTUM, MOMENTUM } },
+        { DT_S_subtract, { 2, 1 } },       /* 3: m */
+        { DT_S_add, { W_SGD, 3 } } } },
     { DT_IDIOM_SGD, 3, 4, 3u << 1, 1u << 2, {
-        { DT_S_MULTIPLY, { G, SCALE } },
-        { DT_S_MULTIPLY, { 0, RATE } },
-        { DT_S_SUBTRACT, { W_SGD, 1 } } } },
+        { DT_S_multiply, { G, SCALE } },
+        { DT_S_multiply, { 0, RATE } },
+        { DT_S_subtract, { W_SGD, 1 } } } },
     { DT_IDIOM_LERP, 3, 3, 1u << 2, 1u << 2, {
-        { DT_S_SUBTRACT, { -2, -1 } },
-        { DT_S_MULTIPLY, { 0, -3 } },
-        { DT_S_ADD, { -1, 1 } } } },
+        { DT_S_subtract, { -2, -1 } },
+        { DT_S_multiply, { 0, -3 } },
+        { DT_S_add, { -1, 1 } } } },
 };
 
 typedef struct match {

@@ -17,38 +17,19 @@
 
 /* ---- which ops ---- */
 
-typedef struct op_code { const dt_op *op; dt_strip_op code; } op_code;
-static const op_code codes[] = {
-    { &dt_op_add, DT_S_ADD }, { &dt_op_subtract, DT_S_SUBTRACT }, { &dt_op_multiply, DT_S_MULTIPLY }, { &dt_op_divide, DT_S_DIVIDE },
-    { &dt_op_maximum, DT_S_MAXIMUM }, { &dt_op_minimum, DT_S_MINIMUM }, { &dt_op_negate, DT_S_NEGATE },
-    { &dt_op_exponential, DT_S_EXPONENTIAL }, { &dt_op_log, DT_S_LOG }, { &dt_op_sqrt, DT_S_SQRT }, { &dt_op_rsqrt, DT_S_RSQRT },
-    { &dt_op_abs, DT_S_ABS }, { &dt_op_sign, DT_S_SIGN }, { &dt_op_tanh, DT_S_TANH }, { &dt_op_logistic, DT_S_LOGISTIC },
-    { &dt_op_select, DT_S_SELECT }, { &dt_op_erf, DT_S_ERF },
-};
-
-static bool code_of(const dt_node *n, dt_strip_op *code)
+/* The loop that computes a node; -1: there is none. */
+static int loop_of(const dt_node *n)
 {
-    if (n->op == &dt_op_compare) {
-        static const dt_strip_op of_direction[] = { DT_S_EQ, DT_S_NE, DT_S_LT, DT_S_LE, DT_S_GT, DT_S_GE };
-        *code = of_direction[((const dt_compare_attr *)n->attr)->direction];
-        return true;
-    }
-    if (n->op == &dt_op_gelu || n->op == &dt_op_gelu_grad) {
-        bool is_near = ((const dt_gelu_attr *)n->attr)->approximate;
-        *code = n->op == &dt_op_gelu ? (is_near ? DT_S_NEAR_GELU : DT_S_GELU) : is_near ? DT_S_NEAR_GELU_GRAD : DT_S_GELU_GRAD;
-        return true;
-    }
-    if (n->op == &dt_op_reduce_precision) {
-        const dt_precision_attr *a = n->attr;
-        *code = a->exponent_bits ? DT_S_FLOAT16 : DT_S_BFLOAT16;
-        return a->exponent_bits || a->mantissa_bits == 7;
-    }
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i].op == n->op) {
-            *code = codes[i].code;
-            return true;
+    static const struct { const dt_op *op; dt_strip_op loop; } loops[] = {
+#define DT_LOOP(name, y) { &dt_op_##name, DT_S_##name },
+#include "op/ops.h"
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        if (loops[i].op == n->op) {
+            int variant = n->op->loop ? n->op->loop(n->attr) : 0;
+            return variant < 0 ? -1 : (int)loops[i].loop + variant;
         }
-    return false;
+    return -1;
 }
 
 static bool is_f32(const dt_graph *g, int node)
@@ -123,7 +104,6 @@ bool dt_is_fused_sum(const dt_graph *g, int node)
 bool dt_can_fuse(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
-    dt_strip_op code;
     dt_strip_layout l;
     int64_t period, inner;
 
@@ -133,12 +113,12 @@ bool dt_can_fuse(const dt_graph *g, int node)
         return is_f32(g, node) && layout_of(g, n, &l, &period, &inner);
     if (n->op == &dt_op_convert)
         return can_convert(g, n);
-    if (!code_of(n, &code))
+    if (loop_of(n) < 0 || (n->type.dtype != DT_FLOAT32 && n->type.dtype != DT_BOOL))
         return false;
-    for (int k = 0; k < n->n_in; k++)
-        if (!is_f32(g, n->in[k]) && !(n->op == &dt_op_select && k == 0))
+    for (int k = 0; k < n->n_in; k++) /* bools are read as floats (a condition), or written from floats (a comparison) */
+        if (!is_f32(g, n->in[k]) && (n->type.dtype == DT_BOOL || g->node[n->in[k]].type.dtype != DT_BOOL))
             return false;
-    return n->type.dtype == DT_FLOAT32 || n->op == &dt_op_compare;
+    return true;
 }
 
 /* ---- building ---- */
@@ -237,7 +217,7 @@ static void add_node(builder *b, int node)
         dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
     } else {
-        code_of(n, &i.op); /* a conversion is a copy: its operand is converted when loaded */
+        i.op = loop_of(n) < 0 ? DT_S_COPY : (dt_strip_op)loop_of(n); /* a conversion is a copy: its operand is converted when loaded */
         for (int k = 0; k < n->n_in; k++)
             i.in[k] = reference(b, n->in[k]);
     }

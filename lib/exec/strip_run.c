@@ -157,7 +157,7 @@ static void run_strip(const runner *r)
     }
     for (int i = 0; i < r->p->n_sums; i++) {
         float *sums = reg(r, r->p->sum[i].reg);
-        r->simd->strip[DT_S_ADD](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
+        r->simd->strip[DT_S_add](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
     }
 }
 

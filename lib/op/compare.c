@@ -56,6 +56,11 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, names[a->direction]);
 }
 
+static int loop(const void *attr)
+{
+    return (int)((const dt_compare_attr *)attr)->direction;
+}
+
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
     const dt_compare_attr *a = c->node->attr;
@@ -65,5 +70,5 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 const dt_op dt_op_compare = {
     .name = "compare", .about = "a = b, a < b, ...: a bool", .n_in = 2,
     .attr_size = sizeof(dt_compare_attr), .elementwise = true,
-    .infer = infer, .rule = dt_rule_elementwise, .eval = eval, .print = print, .stablehlo = stablehlo,
+    .infer = infer, .rule = dt_rule_elementwise, .loop = loop, .eval = eval, .print = print, .stablehlo = stablehlo,
 };

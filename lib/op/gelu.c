@@ -44,6 +44,11 @@ void dt_gelu_print(const void *attr, dt_str *out)
     dt_str_puts(out, ((const dt_gelu_attr *)attr)->approximate ? "tanh" : "erf");
 }
 
+int dt_gelu_loop(const void *attr)
+{
+    return ((const dt_gelu_attr *)attr)->approximate ? 1 : 0;
+}
+
 /* Counted: the polynomial or the quotient, a sum and two products around it. */
 static void cost(const dt_call *c, dt_cost *cost)
 {
@@ -68,5 +73,6 @@ static dt_value decompose(dt_partition_call *c)
 const dt_op dt_op_gelu = {
     .name = "gelu", .about = "x times the standard normal distribution function of x", .n_in = 1, .attr_size = sizeof(dt_gelu_attr),
     .elementwise = true,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = dt_gelu_print, .decompose = decompose,
+    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .loop = dt_gelu_loop, .cost = cost, .eval = eval, .print = dt_gelu_print,
+    .decompose = decompose,
 };

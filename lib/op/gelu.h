@@ -6,6 +6,7 @@
 #include "op/partition.h"
 
 void dt_gelu_print(const void *attr, dt_str *out);
+int dt_gelu_loop(const void *attr);
 /* The share of the distribution below x, in ops. */
 dt_value dt_gelu_share(dt_value x, bool approximate);
 

@@ -63,6 +63,12 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "e%lldm%lld", (long long)(a->exponent_bits ? a->exponent_bits : 8), (long long)a->mantissa_bits);
 }
 
+static int loop(const void *attr)
+{
+    const dt_precision_attr *a = attr;
+    return a->exponent_bits ? 1 : a->mantissa_bits == 7 ? 0 : -1;
+}
+
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
     const dt_precision_attr *a = c->node->attr;
@@ -73,6 +79,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 
 const dt_op dt_op_reduce_precision = {
     .name = "reduce_precision", .about = "x rounded to fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
-    .infer = infer, .rule = dt_rule_elementwise, .cost = cost, .eval = eval, .print = print,
+    .infer = infer, .rule = dt_rule_elementwise, .loop = loop, .cost = cost, .eval = eval, .print = print,
     .stablehlo = stablehlo,
 };

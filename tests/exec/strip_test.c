@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "exec/strip.h"
+#include "op/op.h"
 
 enum { N = 4096 };
 
@@ -52,18 +53,18 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    { "exp, normal results", DT_S_EXPONENTIAL, exp, -87.3f, 88.7f, 0.99 },
-    { "exp, denormal results", DT_S_EXPONENTIAL, exp, -103.9f, -87.3f, 0.99 },
-    { "log", DT_S_LOG, log, FLT_MIN, FLT_MAX, 0.82 },
-    { "log of denormals", DT_S_LOG, log, 1e-45f, FLT_MIN, 0.82 },
-    { "log near 1", DT_S_LOG, log, 0.5f, 2, 0.82 },
-    { "tanh", DT_S_TANH, tanh, -20, 20, 1.31 },
-    { "tanh near 0", DT_S_TANH, tanh, -1e-3f, 1e-3f, 1.31 },
-    { "logistic", DT_S_LOGISTIC, exact_logistic, -103, 103, 2.76 },
-    { "erf", DT_S_ERF, erf, -5, 5, 3.1 },
-    { "erf near 0", DT_S_ERF, erf, -1e-3f, 1e-3f, 2 },
-    { "rsqrt", DT_S_RSQRT, exact_rsqrt, FLT_MIN, FLT_MAX, 1.5 },
-    { "sqrt", DT_S_SQRT, sqrt, 0, FLT_MAX, 0.5 },
+    { "exp, normal results", DT_S_exponential, exp, -87.3f, 88.7f, 0.99 },
+    { "exp, denormal results", DT_S_exponential, exp, -103.9f, -87.3f, 0.99 },
+    { "log", DT_S_log, log, FLT_MIN, FLT_MAX, 0.82 },
+    { "log of denormals", DT_S_log, log, 1e-45f, FLT_MIN, 0.82 },
+    { "log near 1", DT_S_log, log, 0.5f, 2, 0.82 },
+    { "tanh", DT_S_tanh, tanh, -20, 20, 1.31 },
+    { "tanh near 0", DT_S_tanh, tanh, -1e-3f, 1e-3f, 1.31 },
+    { "logistic", DT_S_logistic, exact_logistic, -103, 103, 2.76 },
+    { "erf", DT_S_erf, erf, -5, 5, 3.1 },
+    { "erf near 0", DT_S_erf, erf, -1e-3f, 1e-3f, 2 },
+    { "rsqrt", DT_S_rsqrt, exact_rsqrt, FLT_MIN, FLT_MAX, 1.5 },
+    { "sqrt", DT_S_sqrt, sqrt, 0, FLT_MAX, 0.5 },
 };
 
 /* A float between the two: half of the time even in value, half in its bits, which covers all magnitudes. */
@@ -112,29 +113,29 @@ static void test_accuracy(void **state)
 /* ---- special values ---- */
 
 static const struct { dt_strip_op op; float x, y; } specials[] = {
-    { DT_S_EXPONENTIAL, 0, 1 }, { DT_S_EXPONENTIAL, -0.0f, 1 }, { DT_S_EXPONENTIAL, INFINITY, INFINITY }, { DT_S_EXPONENTIAL, -INFINITY, 0 },
-    { DT_S_EXPONENTIAL, 89, INFINITY }, { DT_S_EXPONENTIAL, 1e30f, INFINITY }, { DT_S_EXPONENTIAL, -105, 0 }, { DT_S_EXPONENTIAL, -1e30f, 0 },
-    { DT_S_EXPONENTIAL, 1e-45f, 1 }, { DT_S_EXPONENTIAL, NAN, NAN },
-    { DT_S_LOG, 1, 0 }, { DT_S_LOG, 0, -INFINITY }, { DT_S_LOG, -0.0f, -INFINITY }, { DT_S_LOG, -1, NAN }, { DT_S_LOG, INFINITY, INFINITY },
-    { DT_S_LOG, -INFINITY, NAN }, { DT_S_LOG, NAN, NAN },
-    { DT_S_SQRT, -0.0f, -0.0f }, { DT_S_SQRT, -1, NAN }, { DT_S_SQRT, INFINITY, INFINITY }, { DT_S_SQRT, NAN, NAN },
-    { DT_S_RSQRT, 0, INFINITY }, { DT_S_RSQRT, -0.0f, -INFINITY }, { DT_S_RSQRT, INFINITY, 0 }, { DT_S_RSQRT, -1, NAN }, { DT_S_RSQRT, NAN, NAN },
-    { DT_S_TANH, 0, 0 }, { DT_S_TANH, -0.0f, -0.0f }, { DT_S_TANH, INFINITY, 1 }, { DT_S_TANH, -INFINITY, -1 }, { DT_S_TANH, 1e-45f, 1e-45f },
-    { DT_S_TANH, -1e-40f, -1e-40f }, { DT_S_TANH, NAN, NAN },
-    { DT_S_LOGISTIC, 0, 0.5f }, { DT_S_LOGISTIC, INFINITY, 1 }, { DT_S_LOGISTIC, -INFINITY, 0 }, { DT_S_LOGISTIC, NAN, NAN },
-    { DT_S_ERF, 0, 0 }, { DT_S_ERF, -0.0f, -0.0f }, { DT_S_ERF, INFINITY, 1 }, { DT_S_ERF, -INFINITY, -1 }, { DT_S_ERF, NAN, NAN },
-    { DT_S_GELU, 0, 0 }, { DT_S_GELU, 1e30f, 1e30f }, { DT_S_GELU, -30, -0.0f }, { DT_S_GELU, NAN, NAN },
-    { DT_S_NEAR_GELU, 0, 0 }, { DT_S_NEAR_GELU, 30, 30 }, { DT_S_NEAR_GELU, NAN, NAN },
-    { DT_S_SIGN, -0.0f, -0.0f }, { DT_S_SIGN, 1e-45f, 1 }, { DT_S_SIGN, -INFINITY, -1 }, { DT_S_SIGN, NAN, NAN },
-    { DT_S_ABS, -0.0f, 0 }, { DT_S_ABS, -INFINITY, INFINITY }, { DT_S_ABS, NAN, NAN }, { DT_S_NEGATE, 0, -0.0f }, { DT_S_NEGATE, -1e-45f, 1e-45f },
+    { DT_S_exponential, 0, 1 }, { DT_S_exponential, -0.0f, 1 }, { DT_S_exponential, INFINITY, INFINITY }, { DT_S_exponential, -INFINITY, 0 },
+    { DT_S_exponential, 89, INFINITY }, { DT_S_exponential, 1e30f, INFINITY }, { DT_S_exponential, -105, 0 }, { DT_S_exponential, -1e30f, 0 },
+    { DT_S_exponential, 1e-45f, 1 }, { DT_S_exponential, NAN, NAN },
+    { DT_S_log, 1, 0 }, { DT_S_log, 0, -INFINITY }, { DT_S_log, -0.0f, -INFINITY }, { DT_S_log, -1, NAN }, { DT_S_log, INFINITY, INFINITY },
+    { DT_S_log, -INFINITY, NAN }, { DT_S_log, NAN, NAN },
+    { DT_S_sqrt, -0.0f, -0.0f }, { DT_S_sqrt, -1, NAN }, { DT_S_sqrt, INFINITY, INFINITY }, { DT_S_sqrt, NAN, NAN },
+    { DT_S_rsqrt, 0, INFINITY }, { DT_S_rsqrt, -0.0f, -INFINITY }, { DT_S_rsqrt, INFINITY, 0 }, { DT_S_rsqrt, -1, NAN }, { DT_S_rsqrt, NAN, NAN },
+    { DT_S_tanh, 0, 0 }, { DT_S_tanh, -0.0f, -0.0f }, { DT_S_tanh, INFINITY, 1 }, { DT_S_tanh, -INFINITY, -1 }, { DT_S_tanh, 1e-45f, 1e-45f },
+    { DT_S_tanh, -1e-40f, -1e-40f }, { DT_S_tanh, NAN, NAN },
+    { DT_S_logistic, 0, 0.5f }, { DT_S_logistic, INFINITY, 1 }, { DT_S_logistic, -INFINITY, 0 }, { DT_S_logistic, NAN, NAN },
+    { DT_S_erf, 0, 0 }, { DT_S_erf, -0.0f, -0.0f }, { DT_S_erf, INFINITY, 1 }, { DT_S_erf, -INFINITY, -1 }, { DT_S_erf, NAN, NAN },
+    { DT_S_gelu, 0, 0 }, { DT_S_gelu, 1e30f, 1e30f }, { DT_S_gelu, -30, -0.0f }, { DT_S_gelu, NAN, NAN },
+    { DT_S_near_gelu, 0, 0 }, { DT_S_near_gelu, 30, 30 }, { DT_S_near_gelu, NAN, NAN },
+    { DT_S_sign, -0.0f, -0.0f }, { DT_S_sign, 1e-45f, 1 }, { DT_S_sign, -INFINITY, -1 }, { DT_S_sign, NAN, NAN },
+    { DT_S_abs, -0.0f, 0 }, { DT_S_abs, -INFINITY, INFINITY }, { DT_S_abs, NAN, NAN }, { DT_S_negate, 0, -0.0f }, { DT_S_negate, -1e-45f, 1e-45f },
     { DT_S_COPY, -0.0f, -0.0f }, { DT_S_COPY, NAN, NAN },
-    { DT_S_BFLOAT16, -0.0f, -0.0f }, { DT_S_BFLOAT16, NAN, NAN }, { DT_S_BFLOAT16, -NAN, NAN }, { DT_S_BFLOAT16, INFINITY, INFINITY },
-    { DT_S_BFLOAT16, FLT_MAX, INFINITY }, { DT_S_BFLOAT16, 1.00390625f, 1 }, { DT_S_BFLOAT16, 1.01171875f, 1.015625f },
-    { DT_S_BFLOAT16, -1.005f, -1.0078125f }, { DT_S_BFLOAT16, 0x1p-133f, 0x1p-133f }, { DT_S_BFLOAT16, 0x1p-134f, 0 }, { DT_S_BFLOAT16, 0x3p-134f, 0x1p-132f },
-    { DT_S_FLOAT16, -0.0f, -0.0f }, { DT_S_FLOAT16, NAN, NAN }, { DT_S_FLOAT16, -INFINITY, -INFINITY }, { DT_S_FLOAT16, 65519, 65504 },
-    { DT_S_FLOAT16, 65520, INFINITY }, { DT_S_FLOAT16, -FLT_MAX, -INFINITY }, { DT_S_FLOAT16, 1.00048828125f, 1 }, { DT_S_FLOAT16, 1.00146484375f, 1.001953125f },
-    { DT_S_FLOAT16, 0x1p-24f, 0x1p-24f }, { DT_S_FLOAT16, -0x1p-25f, -0.0f }, { DT_S_FLOAT16, 0x3p-25f, 0x1p-23f }, { DT_S_FLOAT16, 0x1.ff8p-15f, 0x1.ff8p-15f },
-    { DT_S_FLOAT16, 0x1.fffp-15f, 0x1p-14f }, { DT_S_FLOAT16, 1e-40f, 0 },
+    { DT_S_reduce_precision, -0.0f, -0.0f }, { DT_S_reduce_precision, NAN, NAN }, { DT_S_reduce_precision, -NAN, NAN }, { DT_S_reduce_precision, INFINITY, INFINITY },
+    { DT_S_reduce_precision, FLT_MAX, INFINITY }, { DT_S_reduce_precision, 1.00390625f, 1 }, { DT_S_reduce_precision, 1.01171875f, 1.015625f },
+    { DT_S_reduce_precision, -1.005f, -1.0078125f }, { DT_S_reduce_precision, 0x1p-133f, 0x1p-133f }, { DT_S_reduce_precision, 0x1p-134f, 0 }, { DT_S_reduce_precision, 0x3p-134f, 0x1p-132f },
+    { DT_S_float16_precision, -0.0f, -0.0f }, { DT_S_float16_precision, NAN, NAN }, { DT_S_float16_precision, -INFINITY, -INFINITY }, { DT_S_float16_precision, 65519, 65504 },
+    { DT_S_float16_precision, 65520, INFINITY }, { DT_S_float16_precision, -FLT_MAX, -INFINITY }, { DT_S_float16_precision, 1.00048828125f, 1 }, { DT_S_float16_precision, 1.00146484375f, 1.001953125f },
+    { DT_S_float16_precision, 0x1p-24f, 0x1p-24f }, { DT_S_float16_precision, -0x1p-25f, -0.0f }, { DT_S_float16_precision, 0x3p-25f, 0x1p-23f }, { DT_S_float16_precision, 0x1.ff8p-15f, 0x1.ff8p-15f },
+    { DT_S_float16_precision, 0x1.fffp-15f, 0x1p-14f }, { DT_S_float16_precision, 1e-40f, 0 },
 };
 
 static bool same_float(float a, float b)
@@ -143,13 +144,13 @@ static bool same_float(float a, float b)
 }
 
 static const struct { dt_strip_op op; float a, b, y; } special_pairs[] = {
-    { DT_S_MAXIMUM, NAN, 1, NAN }, { DT_S_MAXIMUM, 1, NAN, NAN }, { DT_S_MAXIMUM, -INFINITY, 1, 1 }, { DT_S_MAXIMUM, -0.0f, 0.0f, 0.0f },
-    { DT_S_MAXIMUM, 0.0f, -0.0f, 0.0f }, { DT_S_MINIMUM, NAN, 1, NAN }, { DT_S_MINIMUM, 1, NAN, NAN }, { DT_S_MINIMUM, 0.0f, -0.0f, -0.0f },
-    { DT_S_MINIMUM, -0.0f, 0.0f, -0.0f }, { DT_S_MINIMUM, INFINITY, 1, 1 },
-    { DT_S_EQ, NAN, NAN, 0 }, { DT_S_NE, NAN, NAN, 1 }, { DT_S_LT, NAN, 1, 0 }, { DT_S_GE, NAN, 1, 0 }, { DT_S_EQ, 0.0f, -0.0f, 1 },
-    { DT_S_LE, 1, 1, 1 }, { DT_S_GT, 1, 1, 0 }, { DT_S_LT, -INFINITY, INFINITY, 1 },
-    { DT_S_DIVIDE, 1, 0, INFINITY }, { DT_S_DIVIDE, 0, 0, NAN }, { DT_S_ADD, INFINITY, -INFINITY, NAN }, { DT_S_SUBTRACT, 0.0f, 0.0f, 0.0f },
-    { DT_S_MULTIPLY, 0, INFINITY, NAN }, { DT_S_MULTIPLY, 1e-30f, 1e-15f, 1e-45f },
+    { DT_S_maximum, NAN, 1, NAN }, { DT_S_maximum, 1, NAN, NAN }, { DT_S_maximum, -INFINITY, 1, 1 }, { DT_S_maximum, -0.0f, 0.0f, 0.0f },
+    { DT_S_maximum, 0.0f, -0.0f, 0.0f }, { DT_S_minimum, NAN, 1, NAN }, { DT_S_minimum, 1, NAN, NAN }, { DT_S_minimum, 0.0f, -0.0f, -0.0f },
+    { DT_S_minimum, -0.0f, 0.0f, -0.0f }, { DT_S_minimum, INFINITY, 1, 1 },
+    { DT_S_compare, NAN, NAN, 0 }, { DT_S_unequal, NAN, NAN, 1 }, { DT_S_less, NAN, 1, 0 }, { DT_S_greater_equal, NAN, 1, 0 }, { DT_S_compare, 0.0f, -0.0f, 1 },
+    { DT_S_less_equal, 1, 1, 1 }, { DT_S_greater, 1, 1, 0 }, { DT_S_less, -INFINITY, INFINITY, 1 },
+    { DT_S_divide, 1, 0, INFINITY }, { DT_S_divide, 0, 0, NAN }, { DT_S_add, INFINITY, -INFINITY, NAN }, { DT_S_subtract, 0.0f, 0.0f, 0.0f },
+    { DT_S_multiply, 0, INFINITY, NAN }, { DT_S_multiply, 1e-30f, 1e-15f, 1e-45f },
 };
 
 /* The value stands at every place of a long strip, and alone: vector loops and their ends. */
@@ -316,23 +317,65 @@ static void test_rows_do_not_depend_on_their_neighbours(void **state)
 static void test_strips_in_place(void **state)
 {
     (void)state;
-    static float x[2][100], y[100], z[100];
+    static float x[3][100], y[100], z[100];
     const dt_simd *list[DT_MAX_SIMD];
     dt_random r = dt_random_stream(13, "in place", 0);
     for (int s = dt_simd_list(list) - 1; s >= 0; s--)
-        for (int op = 0; op <= DT_S_GE; op++) {
-            draw_floats(&r, x[0], 100);
-            draw_floats(&r, x[1], 100);
-            list[s]->strip[op](y, x[0], x[1], NULL, 100);
-            memcpy(z, x[0], sizeof z);
-            list[s]->strip[op](z, z, x[1], NULL, 100);
-            expect_same_floats("over its first operand", list[s], z, y, 100);
-            if (op > DT_S_MINIMUM && op < DT_S_EQ)
-                continue;
-            memcpy(z, x[1], sizeof z);
-            list[s]->strip[op](z, x[0], z, NULL, 100);
-            expect_same_floats("over its second operand", list[s], z, y, 100);
+        for (int op = 0; op < DT_S_LOOPS; op++) {
+            for (int k = 0; k < 3; k++)
+                draw_floats(&r, x[k], 100);
+            list[s]->strip[op](y, x[0], x[1], x[2], 100);
+            for (int over = 0; over < 3; over++) {
+                memcpy(z, x[over], sizeof z);
+                list[s]->strip[op](z, over == 0 ? z : x[0], over == 1 ? z : x[1], over == 2 ? z : x[2], 100);
+                expect_same_floats("over an operand", list[s], z, y, 100);
+            }
         }
+}
+
+/* ---- the loops of ops ---- */
+
+static const struct { const dt_op *op; dt_strip_op loop; } loops[] = {
+#define DT_LOOP(name, y) { &dt_op_##name, DT_S_##name },
+#include "op/ops.h"
+};
+
+/* Ops of floats without attributes; the others are run as nodes of graphs (fused_test.c). */
+static bool takes_floats(const dt_op *op, const dt_type *type)
+{
+    const dt_type in[DT_MAX_IN] = { *type, *type, *type };
+    dt_infer q = { .op = op, .in = in, .n_in = op->n_in };
+    dt_status *bad = op->attr_size ? NULL : op->infer(&q);
+    bool takes = !op->attr_size && !bad && dt_type_equal(&q.out, type);
+    dt_status_free(bad);
+    return takes;
+}
+
+static void test_loops_compute_what_their_ops_define(void **state)
+{
+    (void)state;
+    static float x[2][N], y[N], defined[N];
+    const dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ N });
+    const dt_view in[] = { { type, x[0] }, { type, x[1] } };
+    const dt_simd *list[DT_MAX_SIMD];
+    dt_random r = dt_random_stream(16, "ops", 0);
+    int looked = 0;
+    dt_simd_list(list);
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
+        const dt_op *op = loops[k].op;
+        if (!takes_floats(op, &type))
+            continue;
+        draw_floats(&r, x[0], N);
+        draw_floats(&r, x[1], N);
+        const dt_node node = { .op = op, .type = type, .n_in = op->n_in, .path = "" };
+        op->eval(&(dt_call){ .node = &node, .in = in, .out = { type, defined } });
+        list[0]->strip[loops[k].loop](y, x[0], x[1], NULL, N);
+        for (int i = 0; i < N; i++)
+            if (ulps(y[i], (double)defined[i]) > 4)
+                fail_msg("%s of %.9g and %.9g is %.9g, its loop says %.9g", op->name, (double)x[0][i], (double)x[1][i], (double)defined[i], (double)y[i]);
+        looked++;
+    }
+    assert_true(looked >= 16);
 }
 
 /* ---- sums ---- */
@@ -384,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(test_rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(test_strips_in_place),
+        cmocka_unit_test(test_loops_compute_what_their_ops_define),
         cmocka_unit_test(test_sums_are_close),
         cmocka_unit_test(test_uniform_numbers_are_those_of_philox),
     };

@@ -14,50 +14,24 @@
 
 #include "exec/simd/math.h"
 
-#define EACH(expression)                          \
-    {                                             \
-        float *to = d;                            \
-        const float *x = a, *y = b, *z = c;       \
-        (void)x, (void)y, (void)z;                \
-        INDEPENDENT                               \
-        for (int64_t i = 0; i < n; i++)           \
-            to[i] = (expression);                 \
+#define X (((const float *)a)[i])
+#define Y (((const float *)b)[i])
+#define Z (((const float *)c)[i])
+#define DT_LOOP(name, y)                                                                          \
+    static void loop_##name(void *d, const void *a, const void *b, const void *c, int64_t n)      \
+    {                                                                                             \
+        float *to = d;                                                                            \
+        (void)a, (void)b, (void)c;                                                                \
+        INDEPENDENT                                                                               \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            to[i] = (y);                                                                          \
     }
-#define LOOP(name, expression) \
-    static void name(void *d, const void *a, const void *b, const void *c, int64_t n) EACH(expression)
 
 /* ---- strips ---- */
 
-LOOP(add, x[i] + y[i])
-LOOP(subtract, x[i] - y[i])
-LOOP(multiply, x[i] * y[i])
-LOOP(divide, x[i] / y[i])
-LOOP(maximum, max_one(x[i], y[i]))
-LOOP(minimum, min_one(x[i], y[i]))
-LOOP(negate, -x[i])
-LOOP(exponential, exp_one(x[i]))
-LOOP(logarithm, log_one(x[i]))
-LOOP(square_root, sqrtf(x[i]))
-LOOP(rsquare_root, 1.0f / sqrtf(x[i]))
-LOOP(absolute, fabsf(x[i]))
-LOOP(sign, x[i] > 0 ? 1.0f : x[i] < 0 ? -1.0f : x[i])
-LOOP(hyperbolic_tangent, tanh_one(x[i]))
-LOOP(logistic, logistic_one(x[i]))
-LOOP(error_function, erf_one(x[i]))
-LOOP(gelu, gelu_one(x[i]))
-LOOP(near_gelu, near_gelu_one(x[i]))
-LOOP(gelu_grad, gelu_slope(x[i]) * y[i])
-LOOP(near_gelu_grad, near_gelu_slope(x[i]) * y[i])
-LOOP(equal, x[i] == y[i] ? 1.0f : 0.0f)
-LOOP(unequal, x[i] != y[i] ? 1.0f : 0.0f)
-LOOP(less, x[i] < y[i] ? 1.0f : 0.0f)
-LOOP(less_equal, x[i] <= y[i] ? 1.0f : 0.0f)
-LOOP(greater, x[i] > y[i] ? 1.0f : 0.0f)
-LOOP(greater_equal, x[i] >= y[i] ? 1.0f : 0.0f)
-LOOP(nearest_bfloat16, bfloat16_one(x[i]))
-LOOP(nearest_float16, float16_one(x[i]))
-LOOP(choose, x[i] != 0 ? y[i] : z[i])
-LOOP(copy, x[i])
+#define DT_VARIANT DT_LOOP
+DT_LOOP(copy, X)
+#include "op/ops.h"
 
 static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n)
 {
@@ -173,7 +147,7 @@ static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++)
             d[i * n + j] = a[i * n + j] - m[i];
-    exponential(d, d, NULL, NULL, rows * n);
+    loop_exponential(d, d, NULL, NULL, rows * n);
 }
 
 /* Rows that are looked at together: their scores, or the scores of a piece of one row, have ROOM. */
@@ -229,7 +203,7 @@ static void log_sums(float *log_total, float *m, const float *a, int64_t rows, i
         for (int64_t i = 0; i < rows; i++)
             log_total[i] = sum(room + i * n, n);
     }
-    logarithm(log_total, log_total, NULL, NULL, rows);
+    loop_log(log_total, log_total, NULL, NULL, rows);
 }
 
 static void sparse_entropy(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n)
@@ -298,15 +272,10 @@ extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);               /* ran
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
     .strip = {
-        [DT_S_ADD] = add, [DT_S_SUBTRACT] = subtract, [DT_S_MULTIPLY] = multiply, [DT_S_DIVIDE] = divide,
-        [DT_S_MAXIMUM] = maximum, [DT_S_MINIMUM] = minimum, [DT_S_NEGATE] = negate, [DT_S_EXPONENTIAL] = exponential,
-        [DT_S_LOG] = logarithm, [DT_S_SQRT] = square_root, [DT_S_RSQRT] = rsquare_root, [DT_S_ABS] = absolute,
-        [DT_S_SIGN] = sign, [DT_S_TANH] = hyperbolic_tangent, [DT_S_LOGISTIC] = logistic,
-        [DT_S_ERF] = error_function, [DT_S_GELU] = gelu, [DT_S_NEAR_GELU] = near_gelu, [DT_S_GELU_GRAD] = gelu_grad,
-        [DT_S_NEAR_GELU_GRAD] = near_gelu_grad, [DT_S_BFLOAT16] = nearest_bfloat16, [DT_S_FLOAT16] = nearest_float16,
-        [DT_S_EQ] = equal, [DT_S_NE] = unequal, [DT_S_LT] = less, [DT_S_LE] = less_equal, [DT_S_GT] = greater,
-        [DT_S_GE] = greater_equal, [DT_S_SELECT] = choose, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32,
-        [DT_S_TO_BOOL] = to_bool, [DT_S_COPY] = copy,
+#define DT_LOOP(name, y) [DT_S_##name] = loop_##name,
+#define DT_VARIANT DT_LOOP
+#include "op/ops.h"
+        [DT_S_COPY] = loop_copy, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32, [DT_S_TO_BOOL] = to_bool,
     },
     .idiom = JOIN(dt_idioms_, DT_ISA), .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .uniform = &JOIN(dt_uniform_, DT_ISA),
