@@ -253,6 +253,7 @@ struct dt_op {
     bool exact;         /* results are elements of inputs, or their negatives: what stands in few digits needs no rounding again */
     bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     int (*loop)(const void *attr); /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
+    const char *onnx;   /* ONNX' operator of the same inputs and meaning; NULL: a form of onnx/forms.c, or none */
     double operations;  /* of the vector unit for an element of the result, where there is no `cost`, as many additions as take as long; 0: one.
                          * Of functions: what libtpu 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */
     bool collective;    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */

@@ -45,7 +45,7 @@ dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out)
 {
     if (c->node->type.dtype != DT_BOOL)
         return dt_onnx_elementwise(c, out);
-    *out = result(c, dt_onnx_put2(c->onnx, c->node->op == &dt_op_maximum ? "Or" : "And", c->in[0].name, c->in[1].name));
+    *out = result(c, dt_onnx_put2(c->onnx, c->of_bools, c->in[0].name, c->in[1].name));
     return NULL;
 }
 

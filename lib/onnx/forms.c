@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of forms. */
+/* The table of forms, but for those that ops' rows have themselves. */
 #include "onnx/forms.h"
 
 #include <stdarg.h>
 
 static const dt_onnx_form forms[] = {
-    { .op = &dt_op_add, .write = dt_onnx_elementwise, .name = "Add" },
-    { .op = &dt_op_subtract, .write = dt_onnx_elementwise, .name = "Sub" },
-    { .op = &dt_op_multiply, .write = dt_onnx_elementwise, .name = "Mul" },
-    { .op = &dt_op_divide, .write = dt_onnx_elementwise, .name = "Div" },
-    { .op = &dt_op_maximum, .write = dt_onnx_extreme, .name = "Max" },
-    { .op = &dt_op_minimum, .write = dt_onnx_extreme, .name = "Min" },
-    { .op = &dt_op_power, .write = dt_onnx_elementwise, .name = "Pow" },
-    { .op = &dt_op_negate, .write = dt_onnx_elementwise, .name = "Neg" },
-    { .op = &dt_op_exponential, .write = dt_onnx_elementwise, .name = "Exp" },
-    { .op = &dt_op_log, .write = dt_onnx_elementwise, .name = "Log" },
-    { .op = &dt_op_sqrt, .write = dt_onnx_elementwise, .name = "Sqrt" },
-    { .op = &dt_op_abs, .write = dt_onnx_elementwise, .name = "Abs" },
-    { .op = &dt_op_sign, .write = dt_onnx_elementwise, .name = "Sign" },
-    { .op = &dt_op_tanh, .write = dt_onnx_elementwise, .name = "Tanh" },
-    { .op = &dt_op_logistic, .write = dt_onnx_elementwise, .name = "Sigmoid" },
-    { .op = &dt_op_erf, .write = dt_onnx_elementwise, .name = "Erf" },
-    { .op = &dt_op_cosine, .write = dt_onnx_elementwise, .name = "Cos" },
-    { .op = &dt_op_sine, .write = dt_onnx_elementwise, .name = "Sin" },
+    { .op = &dt_op_maximum, .write = dt_onnx_extreme, .name = "Max", .of_bools = "Or" },
+    { .op = &dt_op_minimum, .write = dt_onnx_extreme, .name = "Min", .of_bools = "And" },
     { .op = &dt_op_select, .write = dt_onnx_select, .name = "Where", .moves = true },
     { .op = &dt_op_rsqrt, .write = dt_onnx_rsqrt },
     { .op = &dt_op_log_plus_one, .write = dt_onnx_log_plus_one },
@@ -51,12 +35,15 @@ static const dt_onnx_form forms[] = {
     { .op = &dt_op_scatter_add, .write = dt_onnx_scatter_add, .name = "ScatterND" },
 };
 
-const dt_onnx_form *dt_onnx_form_of(const dt_op *op)
+dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (forms[i].op == op)
-            return &forms[i];
-    return NULL;
+        if (forms[i].op == n->op) {
+            *out = forms[i];
+            return NULL;
+        }
+    *out = (dt_onnx_form){ .op = n->op, .write = dt_onnx_elementwise, .name = n->op->onnx };
+    return n->op->onnx ? NULL : dt_onnx_no_form(n, "it has no form in ONNX");
 }
 
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...)

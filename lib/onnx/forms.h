@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How ops of the table are written as ONNX operators: a row per op in forms.c. An op without a row is a composite, which is taken apart first
- * (dt_decompose), or has no place in a model that is only asked for its outputs: NO_ONNX.
+ * How ops of the table are written as ONNX operators. Those that ONNX has, with the same inputs, say its name in their own rows (`onnx`); the
+ * others have a row in forms.c. An op without either is a composite, which is taken apart first (dt_decompose), or has no place in a model
+ * that is only asked for its outputs: NO_ONNX.
  */
 #ifndef DT_ONNX_FORMS_H
 #define DT_ONNX_FORMS_H
@@ -11,7 +12,7 @@
 typedef struct dt_onnx_call {
     dt_onnx *onnx;
     const dt_node *node;
-    const char *name;              /* the row's */
+    const char *name, *of_bools;   /* the form's */
     dt_onnx_value in[DT_MAX_IN];
 } dt_onnx_call;
 
@@ -20,10 +21,11 @@ typedef struct dt_onnx_form {
     const dt_op *op;
     dt_onnx_writer *write;
     const char *name; /* ONNX' operator, where there is one */
+    const char *of_bools; /* another one for bools; NULL: the same */
     bool moves;       /* its values are those of its inputs, or rounded already */
 } dt_onnx_form;
-/* NULL: none. */
-const dt_onnx_form *dt_onnx_form_of(const dt_op *op);
+/* The form of a node's op. NO_ONNX: it has none. */
+dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) DT_MUST_USE;
 
 /* NO_ONNX: "op pad in conv2d: ..." */
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);

@@ -95,15 +95,14 @@ static void put_results(writing *w)
 static dt_status *put_node(writing *w, int i)
 {
     const dt_node *n = &w->g->node[i];
-    const dt_onnx_form *form = dt_onnx_form_of(n->op);
-    if (!form)
-        return dt_onnx_no_form(n, "it has no form in ONNX");
-    dt_onnx_call c = { .onnx = &w->o, .node = n, .name = form->name };
+    dt_onnx_form form;
+    DT_TRY(dt_onnx_form_of(n, &form));
+    dt_onnx_call c = { .onnx = &w->o, .node = n, .name = form.name, .of_bools = form.of_bools };
     for (int k = 0; k < n->n_in; k++)
         c.in[k] = w->value[n->in[k]];
     w->o.path = n->path;
-    DT_TRY(form->write(&c, &w->value[i]));
-    if (!form->moves)
+    DT_TRY(form.write(&c, &w->value[i]));
+    if (!form.moves)
         w->value[i] = dt_onnx_rounded(&w->o, &w->value[i]);
     return NULL;
 }
