@@ -31,7 +31,7 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
     return s;
 }
 
-static dt_status *check_file(const dt_checkpoint *c, const char *name, const char *expected)
+static dt_status *check_file(const dt_saved *c, const char *name, const char *expected)
 {
     int fd;
     int64_t size;
@@ -47,7 +47,7 @@ static dt_status *check_file(const dt_checkpoint *c, const char *name, const cha
     return s;
 }
 
-static dt_status *open_into(dt_checkpoint *c)
+static dt_status *open_into(dt_saved *c)
 {
     dt_state_read r = {.arena = c->arena, .path = c->path};
     DT_TRY(dt_state_load(&r));
@@ -59,20 +59,20 @@ static dt_status *open_into(dt_checkpoint *c)
     return c->state.callbacks_sha256 ? check_file(c, DT_CALLBACKS_FILE, c->state.callbacks_sha256) : NULL;
 }
 
-dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path)
+dt_status *dt_saved_open(dt_saved *c, const char *path)
 {
-    *c = (dt_checkpoint){.arena = dt_arena_create()};
+    *c = (dt_saved){.arena = dt_arena_create()};
     c->path = dt_arena_strdup(c->arena, path);
     dt_status *s = open_into(c);
     if (s)
-        dt_checkpoint_release(c);
+        dt_saved_release(c);
     return s;
 }
 
-void dt_checkpoint_release(dt_checkpoint *c)
+void dt_saved_release(dt_saved *c)
 {
     dt_arena_destroy(c->arena);
-    *c = (dt_checkpoint){0};
+    *c = (dt_saved){0};
 }
 
 /* ---- the newest ---- */
@@ -86,11 +86,11 @@ static dt_status *none_verifies(const char *ckpt, const dt_step_list *list, cons
     return s;
 }
 
-static dt_status *open_newest(dt_checkpoint *c, const char *ckpt, const dt_step_list *list, dt_status **warnings)
+static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list *list, dt_status **warnings)
 {
     for (int i = list->n - 1; i >= 0 && list->item[i].generation >= 0; i--) {
         char *path = dt_path_join(ckpt, list->item[i].name);
-        dt_status *s = dt_checkpoint_open(c, path);
+        dt_status *s = dt_saved_open(c, path);
         free(path);
         if (!s || !dt_state_is_damage(s))
             return s;
@@ -99,12 +99,12 @@ static dt_status *open_newest(dt_checkpoint *c, const char *ckpt, const dt_step_
     return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
 }
 
-dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings)
+dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings)
 {
     dt_step_list list;
     dt_arena *arena = dt_arena_create();
     char *ckpt = dt_path_join(dir, "ckpt");
-    *c = (dt_checkpoint){0};
+    *c = (dt_saved){0};
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
     if (!s)
         s = dt_steps_rank(ckpt, &list, warnings);
@@ -133,30 +133,30 @@ dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation)
 
 /* ---- by any name ---- */
 
-static dt_status *take_file(dt_checkpoint *c, const char *path)
+static dt_status *take_file(dt_saved *c, const char *path)
 {
-    *c = (dt_checkpoint){.arena = dt_arena_create(), .only_weights = true};
+    *c = (dt_saved){.arena = dt_arena_create(), .only_weights = true};
     c->path = dt_arena_strdup(c->arena, path);
     return NULL;
 }
 
-static dt_status *take_run(dt_checkpoint *c, const char *path, dt_status **warnings)
+static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings)
 {
-    DT_TRY(dt_checkpoint_newest(c, path, warnings));
+    DT_TRY(dt_saved_newest(c, path, warnings));
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
-dt_status *dt_checkpoint_find(dt_checkpoint *c, const char *path, dt_status **warnings)
+dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings)
 {
     struct stat st;
     if (dt_is_run(path))
         return take_run(c, path, warnings);
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path) : dt_checkpoint_open(c, path);
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path) : dt_saved_open(c, path);
 }
 
 /* ---- its tensors ---- */
 
-const char *dt_checkpoint_weights(const dt_checkpoint *c)
+const char *dt_saved_weights(const dt_saved *c)
 {
     return c->only_weights ? c->path : dt_arena_printf(c->arena, "%s/" DT_MODEL_FILE, c->path);
 }
@@ -198,7 +198,7 @@ static dt_status *check_all(const char *path, const dt_arrays *a)
 
 typedef dt_status *read_tensors(const char *path, const dt_arrays *a, const char *digest);
 
-static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays *a, const char *digest, read_tensors *read)
+static dt_status *load(const dt_saved *c, const char *name, const dt_arrays *a, const char *digest, read_tensors *read)
 {
     if (!a)
         return NULL;
@@ -208,13 +208,13 @@ static dt_status *load(const dt_checkpoint *c, const char *name, const dt_arrays
     return check_all(path, a);
 }
 
-dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer)
+dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer)
 {
     DT_TRY(load(c, DT_MODEL_FILE, model, c->model_sha256, dt_safetensors_read));
     return load(c, DT_OPTIMIZER_FILE, optimizer, c->optimizer_sha256, dt_safetensors_read);
 }
 
-dt_status *dt_checkpoint_load_weights(const dt_checkpoint *c, const dt_arrays *model)
+dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model)
 {
     if (!c->only_weights)
         return load(c, DT_MODEL_FILE, model, c->model_sha256, dt_safetensors_read_weights);
@@ -223,7 +223,7 @@ dt_status *dt_checkpoint_load_weights(const dt_checkpoint *c, const dt_arrays *m
     return check_all(c->path, model);
 }
 
-dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted)
+dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted)
 {
     const char *path = dt_arena_printf(c->arena, "%s/" DT_CALLBACKS_FILE, c->path);
     if (wanted->n == 0)

@@ -82,10 +82,10 @@ static dt_status *write_files(const saving *v)
 /* What cannot be read now would not be a checkpoint later. */
 static dt_status *read_back(const saving *v)
 {
-    dt_checkpoint c;
-    dt_status *s = dt_checkpoint_open(&c, v->temporary);
+    dt_saved c;
+    dt_status *s = dt_saved_open(&c, v->temporary);
     if (!s)
-        dt_checkpoint_release(&c);
+        dt_saved_release(&c);
     if (!s || !dt_state_is_damage(s))
         return s;
     dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary, dt_status_text(s));
@@ -223,7 +223,7 @@ static dt_status *save(const saving *v, int max_to_keep)
     return delete_oldest(v, max_to_keep);
 }
 
-dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
+dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
                               int max_to_keep, char **path)
 {
     saving v = {dt_arena_create(), r, state, model, optimizer, NULL, NULL, NULL, NULL};
@@ -256,7 +256,7 @@ static const char *trimmed(dt_arena *arena, const char *path)
     return dt_arena_printf(arena, "%.*s", (int)n, path);
 }
 
-dt_status *dt_checkpoint_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer)
+dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer)
 {
     saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
     char *parent = NULL;

@@ -21,8 +21,8 @@ static dt_status *open_file(dt_contents *c, const char *path)
 
 static dt_status *open_files(dt_contents *c)
 {
-    const dt_checkpoint *k = &c->checkpoint;
-    DT_TRY(open_file(c, dt_checkpoint_weights(k)));
+    const dt_saved *k = &c->checkpoint;
+    DT_TRY(open_file(c, dt_saved_weights(k)));
     if (k->only_weights)
         return NULL;
     DT_TRY(open_file(c, dt_arena_printf(k->arena, "%s/" DT_OPTIMIZER_FILE, k->path)));
@@ -33,7 +33,7 @@ dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnin
 {
     dt_status *unheard = NULL;
     *c = (dt_contents){0};
-    dt_status *s = dt_checkpoint_find(&c->checkpoint, path, warnings ? warnings : &unheard);
+    dt_status *s = dt_saved_find(&c->checkpoint, path, warnings ? warnings : &unheard);
     dt_status_free(unheard);
     if (!s)
         s = open_files(c);
@@ -46,7 +46,7 @@ void dt_contents_close(dt_contents *c)
 {
     for (int i = 0; i < c->n; i++)
         dt_stored_close(&c->file[i]);
-    dt_checkpoint_release(&c->checkpoint);
+    dt_saved_release(&c->checkpoint);
     *c = (dt_contents){0};
 }
 

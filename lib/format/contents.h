@@ -7,7 +7,7 @@
 
 /* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data stay on disk. */
 typedef struct dt_contents {
-    dt_checkpoint checkpoint;
+    dt_saved checkpoint;
     int n;                    /* files: the weights, then the optimizer's state, then what callbacks keep, where there are such */
     dt_stored_arrays file[3];
 } dt_contents;

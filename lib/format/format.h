@@ -106,43 +106,43 @@ typedef struct dt_state_file {
     const char *callbacks;   /* what callbacks remember, as JSON text; NULL: nothing */
     const char *map;         /* what steps of dataset.map learned, as JSON text; NULL: none does */
     const char *classes;     /* names of classes by outputs, as JSON text; NULL: they have none */
-    const dt_arrays *callback_arrays; /* to be saved; what is there to be read: dt_checkpoint_load_callbacks */
+    const dt_arrays *callback_arrays; /* to be saved; what is there to be read: dt_saved_load_callbacks */
     const char *callbacks_sha256; /* of the file with them; NULL: there is none */
 } dt_state_file;
 
 /* Saves below r->path; *path (freed by the caller) is its final path. A checkpoint of that step is replaced. When the new one has been read
  * back, deletes the oldest beyond max_to_keep (>= 1), by exact name, never the new one. A failure leaves the older ones as they were. */
-dt_status *dt_checkpoint_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
+dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
                               int max_to_keep, char **path) DT_MUST_USE;
 
 /* A checkpoint by itself: the directory `path`, in no run directory, its parents made. Committed by rename like any other; an older checkpoint
  * of that name is replaced, anything else refused (CANT_CREATE). */
-dt_status *dt_checkpoint_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
 
 /* A checkpoint whose files have the checksums that state.json names. */
-typedef struct dt_checkpoint {
+typedef struct dt_saved {
     dt_arena *arena;
     char *path; /* NULL: none */
     bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
-} dt_checkpoint;
+} dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of that name: NO_INPUT (66). */
-dt_status *dt_checkpoint_open(dt_checkpoint *c, const char *path) DT_MUST_USE;
+dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;
 /* The same for whatever `path` names: a checkpoint, a run's directory (its newest one) or a file of weights. */
-dt_status *dt_checkpoint_find(dt_checkpoint *c, const char *path, dt_status **warnings) DT_MUST_USE;
+dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) DT_MUST_USE;
 /* The newest below dir/ckpt that verifies; each one passed over, and each name there that is no checkpoint's, is appended to *warnings. None
  * there: c->path NULL and no error; some there but none verifies: CHECKPOINT_NONE. */
-dt_status *dt_checkpoint_newest(dt_checkpoint *c, const char *dir, dt_status **warnings) DT_MUST_USE;
+dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) DT_MUST_USE;
 /* Fills the arrays from an opened checkpoint (model or optimizer may be NULL). Values that are not finite: CHECKPOINT_NOT_FINITE (79). */
-dt_status *dt_checkpoint_load(const dt_checkpoint *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
+dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
 /* Its weights alone, for who does not go on with its run: counters of draws may be missing, and are left as they are, or extra. */
-dt_status *dt_checkpoint_load_weights(const dt_checkpoint *c, const dt_arrays *model) DT_MUST_USE;
+dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
 /* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
-dt_status *dt_checkpoint_load_callbacks(const dt_checkpoint *c, const dt_arrays *wanted) DT_MUST_USE;
+dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
 /* The file of its weights (the checkpoint's arena). */
-const char *dt_checkpoint_weights(const dt_checkpoint *c);
-void dt_checkpoint_release(dt_checkpoint *c); /* takes a zeroed one */
+const char *dt_saved_weights(const dt_saved *c);
+void dt_saved_release(dt_saved *c); /* takes a zeroed one */
 
 /* The highest generation of the readable checkpoints below dir/ckpt, -1 when there are none. A fresh start in a used directory takes one
  * more, so that a run killed between its first checkpoint and dt_checkpoints_clean is not taken for the old one, which had more steps. */

@@ -47,7 +47,7 @@ static void put_name(const char *name, dt_str *out)
     dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
 }
 
-static void print_state(const dt_checkpoint *c, dt_str *out)
+static void print_state(const dt_saved *c, dt_str *out)
 {
     const dt_state_file *s = &c->state;
     dt_str_puts(out, "path     ");
@@ -90,7 +90,7 @@ static void print_head(const char *title, dt_str *out)
 
 /* ---- as JSON ---- */
 
-static void put_state(const dt_checkpoint *c, dt_json *j)
+static void put_state(const dt_saved *c, dt_json *j)
 {
     const dt_state_file *s = &c->state;
     dt_json_string(j, "path", c->path);

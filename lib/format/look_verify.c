@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own checksum and those of the files (dt_checkpoint_open), the
+ * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own checksum and those of the files (dt_saved_open), the
  * headers of the files, and that the weights are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is found by that.
  */
 #include <inttypes.h>
@@ -63,7 +63,7 @@ static int count_tensors(const dt_contents *c)
 
 static void tell(const dt_contents *c, bool json, dt_str *out)
 {
-    const dt_checkpoint *k = &c->checkpoint;
+    const dt_saved *k = &c->checkpoint;
     dt_json j = {.out = out};
     if (!json) {
         dt_str_printf(out, "ok       %s, %d tensors", k->path, count_tensors(c));

@@ -257,8 +257,8 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
 /* The job that a run's newest checkpoint was trained with. */
 static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out)
 {
-    dt_checkpoint c = {0};
-    dt_status *warnings = NULL, *s = dt_checkpoint_newest(&c, run, &warnings);
+    dt_saved c = {0};
+    dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);
     dt_status_free(warnings); /* older ones are not asked */
     if (!s && !c.path)
         s = dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run);
@@ -267,7 +267,7 @@ static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out)
         *source = (dt_source){.name = dt_arena_strdup(a->arena, c.path), .text = dt_arena_strdup(a->arena, c.state.job), .size = strlen(c.state.job)};
         s = dt_tree_parse(a->arena, source, out);
     }
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return s;
 }
 

@@ -29,7 +29,7 @@ DT_API dt_status *dt_job_check_data(dt_job *j)
     return faults;
 }
 
-dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c)
+dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c)
 {
     const dt_learned *learned;
     DT_TRY(dt_learned_read(c, j->arena, &learned));

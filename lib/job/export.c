@@ -9,7 +9,7 @@ typedef struct exporting {
     dt_job *job;
     const dt_export_request *q;
     dt_session session;
-    dt_checkpoint checkpoint;
+    dt_saved checkpoint;
     dt_digest weights;
 } exporting;
 
@@ -113,6 +113,6 @@ DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q, const dt_
     if (!bad)
         tell_end(&e, options);
     dt_session_close(&e.session);
-    dt_checkpoint_release(&e.checkpoint);
+    dt_saved_release(&e.checkpoint);
     return bad;
 }

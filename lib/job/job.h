@@ -112,7 +112,7 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
 /* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the training part say now. */
-dt_status *dt_job_take_learned(dt_job *j, const dt_checkpoint *c) DT_MUST_USE;
+dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
 
 /* Said by the job's file or its base, not by an override. source.c */
 bool dt_job_is_of_files(const dt_job *j, const dt_source *source);

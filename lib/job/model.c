@@ -38,7 +38,7 @@ dt_status *dt_job_import_model(dt_job *j)
 
 /* ---- the run ---- */
 
-static dt_status *read_trained(dt_job *j, const dt_checkpoint *c, dt_tree **model)
+static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model)
 {
     dt_source *source = dt_arena_new(j->arena, dt_source);
     dt_tree *job;
@@ -51,15 +51,15 @@ static dt_status *read_trained(dt_job *j, const dt_checkpoint *c, dt_tree **mode
 /* *model: as the run's newest checkpoint has it; NULL: there is none. */
 static dt_status *find_trained(dt_job *j, dt_tree **model)
 {
-    dt_checkpoint c = {0};
+    dt_saved c = {0};
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
-    dt_status *s = dt_checkpoint_newest(&c, directory, &warnings);
+    dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
     dt_status_free(warnings); /* who reads weights tells them */
     if (!s && c.path && c.state.job)
         s = read_trained(j, &c, model);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return s;
 }
 

@@ -24,7 +24,7 @@ typedef struct replay {
     dt_job *job;
     const dt_run_options *options;
     bool json;
-    dt_checkpoint end;  /* the one to come to */
+    dt_saved end;  /* the one to come to */
     char *begin;        /* the one to begin at; NULL: where training began */
     int64_t first;      /* the step after it */
     int64_t steps;      /* of the job as it is now, in all */
@@ -56,9 +56,9 @@ static dt_status *check_newer(const replay *r, const char *run)
     dt_status *s = dt_listing_read(&l, run);
     for (int i = 0; !s && i < l.n; i++)
         if (is_newer(l.item[i].path, r->end.path)) {
-            dt_checkpoint c = {0};
-            s = dt_checkpoint_open(&c, l.item[i].path);
-            dt_checkpoint_release(&c);
+            dt_saved c = {0};
+            s = dt_saved_open(&c, l.item[i].path);
+            dt_saved_release(&c);
         }
     dt_listing_release(&l);
     return s;
@@ -67,7 +67,7 @@ static dt_status *check_newer(const replay *r, const char *run)
 static dt_status *find_end(replay *r, const char *run)
 {
     dt_status *warnings = NULL;
-    dt_status *s = dt_checkpoint_newest(&r->end, run, &warnings);
+    dt_status *s = dt_saved_newest(&r->end, run, &warnings);
     warn(r, warnings);
     if (!s && !r->end.path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run), "'dtrain fit' writes one");
@@ -213,16 +213,16 @@ static dt_status *do_again(replay *r)
 
 static dt_status *differ(const replay *r)
 {
-    dt_checkpoint again = {0};
+    dt_saved again = {0};
     dt_status *s = dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL, "%s: steps %" PRId64 " to %" PRId64 " done again come to other bits", r->end.path, r->first,
                            r->end.state.step);
-    dt_status *bad = dt_checkpoint_open(&again, r->saved);
+    dt_status *bad = dt_saved_open(&again, r->saved);
     if (!bad && again.state.kernels && r->end.state.kernels && strcmp(again.state.kernels, r->end.state.kernels) != 0)
         s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may well round otherwise", r->end.state.kernels, again.state.kernels);
     else if (r->steps > r->end.state.step && r->end.state.finished)
         s = dt_suggest(s, "the job now runs to step %" PRId64 ": use the `fit` section that the checkpoint was trained with", r->steps);
     dt_status_free(bad);
-    dt_checkpoint_release(&again);
+    dt_saved_release(&again);
     return s;
 }
 
@@ -281,7 +281,7 @@ DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_ru
         dt_status_free(left);
     *text = dt_str_take(&out);
     j->run_dir = "";
-    dt_checkpoint_release(&r.end);
+    dt_saved_release(&r.end);
     free(r.begin);
     free(r.saved);
     free(r.scratch);

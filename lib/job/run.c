@@ -139,11 +139,11 @@ static void warn_all(const dt_run_options *o, dt_status *warnings)
     dt_status_free(warnings);
 }
 
-static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_checkpoint *c)
+static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_saved *c)
 {
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
-    dt_status *s = dt_checkpoint_newest(c, directory, &warnings);
+    dt_status *s = dt_saved_newest(c, directory, &warnings);
     warn_all(o, warnings);
     if (!s && !c->path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory), "'dtrain fit' writes one");
@@ -151,20 +151,20 @@ static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_check
     return s;
 }
 
-dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_checkpoint *c)
+dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_saved *c)
 {
     dt_status *warnings = NULL;
     if (!path)
         return open_newest(j, o, c);
-    dt_status *s = dt_checkpoint_find(c, path, &warnings);
+    dt_status *s = dt_saved_find(c, path, &warnings);
     warn_all(o, warnings);
     return s;
 }
 
-dt_status *dt_job_load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s)
+dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s)
 {
     dt_arrays model = dt_model_arrays(s->model, j->arena);
-    return dt_checkpoint_load_weights(c, &model);
+    return dt_saved_load_weights(c, &model);
 }
 
 static void tell_result(const dt_event *result, const dt_run_options *o)
@@ -177,7 +177,7 @@ static void tell_result(const dt_event *result, const dt_run_options *o)
     o->event(&end, o->user);
 }
 
-static dt_status *evaluate(dt_part part, const dt_checkpoint *c, const dt_session *s, const dt_run_options *o)
+static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s, const dt_run_options *o)
 {
     dt_metric metrics[DT_MAX_KEYS];
     dt_sums sums = {0};
@@ -200,7 +200,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 {
     DT_LIVE(j);
     dt_session s = {0};
-    dt_checkpoint c = {0};
+    dt_saved c = {0};
     dt_part part = DT_PART_VALIDATION;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_evaluate", "job"));
@@ -217,7 +217,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     if (!bad)
         bad = evaluate(part, &c, &s, options);
     dt_session_close(&s);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return bad;
 }
 
@@ -242,7 +242,7 @@ static dt_status *learn_for_stream(dt_job *j)
     return NULL;
 }
 
-static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_checkpoint *c, dt_predict_rows *out)
+static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c, dt_predict_rows *out)
 {
     DT_TRY(dt_job_take_learned(j, c));
     if (q->input) {
@@ -262,7 +262,7 @@ static int64_t batch_of(const dt_job *j, const dt_model *m)
 }
 
 /* As the checkpoint has them; one that has none leaves them to data that is open anyway. */
-static dt_status *name_classes(const dt_job *j, const dt_checkpoint *c, dt_class_names *out)
+static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out)
 {
     dt_match match;
     DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));
@@ -275,7 +275,7 @@ static dt_status *name_classes(const dt_job *j, const dt_checkpoint *c, dt_class
     return NULL;
 }
 
-static dt_status *predict(dt_job *j, const dt_checkpoint *c, const dt_run_options *o, dt_predict_rows *from)
+static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o, dt_predict_rows *from)
 {
     dt_session s = {0};
     dt_class_names names;
@@ -330,14 +330,14 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
     dt_predict_rows from = {.rows = tell_rows, .user = &a, .warn = tell_warning, .warn_user = or_none(options)};
-    dt_checkpoint c = {0};
+    dt_saved c = {0};
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)
         bad = open_rows(j, q, &c, &from);
     if (!bad)
         bad = predict(j, &c, or_none(options), &from);
     dt_stream_close(from.stream);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return out ? dt_gathered_take(&g, bad, out) : bad;
 }
 

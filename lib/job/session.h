@@ -29,7 +29,7 @@ void dt_session_close(dt_session *s);
 /* ---- run.c ---- */
 
 /* The checkpoint of that path; NULL: the newest below output.dir, where there must be one. */
-dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_checkpoint *c) DT_MUST_USE;
-dt_status *dt_job_load_weights(const dt_job *j, const dt_checkpoint *c, const dt_session *s) DT_MUST_USE;
+dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_saved *c) DT_MUST_USE;
+dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;
 
 #endif

@@ -112,7 +112,7 @@ void dt_callbacks_tell(run *r);
 /* callback_state.c: what all remember, for a checkpoint, and back. */
 dt_status *dt_callbacks_save(run *r, const char **text) DT_MUST_USE;
 dt_arrays dt_callbacks_arrays(const run *r);
-dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c) DT_MUST_USE;
+dt_status *dt_callbacks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Numbers of all kinds, not-a-number too, which JSON does not have. */
 void dt_keep_number(dt_json *j, const char *key, double x);
 /* False, and *x stays: it is not there. */

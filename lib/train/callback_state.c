@@ -91,7 +91,7 @@ dt_arrays dt_callbacks_arrays(const run *r)
 
 /* ---- restoring ---- */
 
-dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c)
+dt_status *dt_callbacks_restore(run *r, const dt_saved *c)
 {
     json_t *root = c->state.callbacks ? dt_json_load(c->state.callbacks, strlen(c->state.callbacks), JSON_REJECT_DUPLICATES, NULL) : NULL;
     double rate;
@@ -108,5 +108,5 @@ dt_status *dt_callbacks_restore(run *r, const dt_checkpoint *c)
     }
     json_decref(root);
     const dt_arrays wanted = dt_callbacks_arrays(r);
-    return dt_checkpoint_load_callbacks(c, &wanted);
+    return dt_saved_load_callbacks(c, &wanted);
 }

@@ -51,7 +51,7 @@ const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m
     return text;
 }
 
-dt_status *dt_class_names_read(const dt_checkpoint *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out)
+dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out)
 {
     json_t *root = NULL;
     bool ok = true;

@@ -6,7 +6,7 @@
 #include "train/train.h"
 
 typedef struct first_weights {
-    dt_checkpoint checkpoint;
+    dt_saved checkpoint;
     dt_arrays weights;        /* the model's */
     bool only_compared;
 } first_weights;
@@ -23,7 +23,7 @@ static dt_status *check_finite(const char *path, const dt_arrays *weights)
 
 static dt_status *take(const first_weights *w, const dt_init_from *from, dt_status **warnings)
 {
-    const dt_weights_request q = { .path = dt_checkpoint_weights(&w->checkpoint), .arrays = &w->weights, .only_compared = w->only_compared,
+    const dt_weights_request q = { .path = dt_saved_weights(&w->checkpoint), .arrays = &w->weights, .only_compared = w->only_compared,
                                    .skip_mismatch = from->skip_mismatch, .warnings = warnings };
     DT_TRY(dt_weights_read(&q));
     return w->only_compared ? NULL : check_finite(q.path, q.arrays);
@@ -33,10 +33,10 @@ static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_
 {
     dt_arena *arena = dt_arena_create();
     first_weights w = { .weights = dt_model_arrays(m, arena), .only_compared = only_compared };
-    dt_status *bad = dt_checkpoint_find(&w.checkpoint, from->path, warnings);
+    dt_status *bad = dt_saved_find(&w.checkpoint, from->path, warnings);
     if (!bad)
         bad = take(&w, from, warnings);
-    dt_checkpoint_release(&w.checkpoint);
+    dt_saved_release(&w.checkpoint);
     dt_arena_destroy(arena);
     if (!bad)
         return NULL;

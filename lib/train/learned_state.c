@@ -84,7 +84,7 @@ static bool get_lessons(dt_arena *arena, json_t *root, dt_learned *out)
     return true;
 }
 
-dt_status *dt_learned_read(const dt_checkpoint *c, dt_arena *arena, const dt_learned **out)
+dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out)
 {
     dt_learned *l = dt_arena_new(arena, dt_learned);
     json_t *root = NULL;

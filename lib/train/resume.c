@@ -9,7 +9,7 @@
 
 /* ---- going on ---- */
 
-static dt_status *same_job(run *r, const dt_checkpoint *c)
+static dt_status *same_job(run *r, const dt_saved *c)
 {
     const char *key = dt_job_difference(r->arena, c->state.job, r->q->job);
 
@@ -20,7 +20,7 @@ static dt_status *same_job(run *r, const dt_checkpoint *c)
 }
 
 /* Other examples, or another global batch, of which a checkpoint between epochs knows nothing else. */
-static dt_status *other_epochs(const run *r, const dt_checkpoint *c)
+static dt_status *other_epochs(const run *r, const dt_saved *c)
 {
     const dt_state_file *s = &c->state;
 
@@ -30,7 +30,7 @@ static dt_status *other_epochs(const run *r, const dt_checkpoint *c)
 }
 
 /* per_replica_batch_size and another number of replicas make another global batch, and so other steps, of the same job. */
-static dt_status *same_steps(const run *r, const dt_checkpoint *c)
+static dt_status *same_steps(const run *r, const dt_saved *c)
 {
     const dt_state_file *s = &c->state;
     bool same_batch = s->epoch_step == 0 || s->n_sums == 0 || s->sum[0] == (double)(dt_run_fed(r, s->step) - dt_run_fed(r, s->step - s->epoch_step));
@@ -44,7 +44,7 @@ static dt_status *same_steps(const run *r, const dt_checkpoint *c)
 }
 
 /* Workers that read apart have read other examples than another number of them would have. */
-static dt_status *same_workers(const run *r, const dt_checkpoint *c)
+static dt_status *same_workers(const run *r, const dt_saved *c)
 {
     const int64_t now = r->workers ? r->workers->n : 0, then = c->state.workers;
 
@@ -57,7 +57,7 @@ static dt_status *same_workers(const run *r, const dt_checkpoint *c)
 }
 
 /* The training data says the same as it did then: other means, another vocabulary would be another job. */
-static dt_status *same_lessons(const run *r, const dt_checkpoint *c)
+static dt_status *same_lessons(const run *r, const dt_saved *c)
 {
     const char *now = dt_learned_print(dt_dataset_learned(r->data), r->arena), *then = c->state.map;
 
@@ -68,7 +68,7 @@ static dt_status *same_lessons(const run *r, const dt_checkpoint *c)
 }
 
 /* Files and their checksums can be replaced together; the hash of the weights is what the run announced when it saved them. */
-static dt_status *same_weights(const run *r, const dt_checkpoint *c)
+static dt_status *same_weights(const run *r, const dt_saved *c)
 {
     const dt_digest now = dt_weights_digest(r->model);
     const char *then = c->state.weights_sha256;
@@ -94,7 +94,7 @@ static void take_position(run *r, const dt_state_file *state)
     r->saved_step = state->step;
 }
 
-static dt_status *go_on_from(run *r, const dt_checkpoint *c)
+static dt_status *go_on_from(run *r, const dt_saved *c)
 {
     dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
 
@@ -102,7 +102,7 @@ static dt_status *go_on_from(run *r, const dt_checkpoint *c)
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
-    DT_TRY(dt_checkpoint_load(c, &model, &optimizer));
+    DT_TRY(dt_saved_load(c, &model, &optimizer));
     DT_TRY(same_weights(r, c));
     DT_TRY(dt_callbacks_restore(r, c));
     take_position(r, &c->state);
@@ -126,9 +126,9 @@ static void warn_all(const run *r, dt_status *warnings)
 static dt_status *resume_newest(run *r, bool must)
 {
     dt_status *warnings = NULL, *s;
-    dt_checkpoint c = { 0 };
+    dt_saved c = { 0 };
 
-    s = dt_checkpoint_newest(&c, r->q->directory, &warnings);
+    s = dt_saved_newest(&c, r->q->directory, &warnings);
     if (s)
         dt_status_free(warnings); /* it tells them itself */
     else
@@ -137,21 +137,21 @@ static dt_status *resume_newest(run *r, bool must)
         s = go_on_from(r, &c);
     else if (!s && must)
         s = none_to_resume(r);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return s;
 }
 
 /* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh start. */
 static dt_status *resume_path(run *r, const char *path)
 {
-    dt_checkpoint c = { 0 };
+    dt_saved c = { 0 };
     int64_t highest;
 
     if (!path || !*path)
         return dt_fail(DT_E_NO_INPUT, NULL, "no checkpoint path given to resume from");
-    DT_TRY(dt_checkpoint_open(&c, path));
+    DT_TRY(dt_saved_open(&c, path));
     dt_status *s = go_on_from(r, &c);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     if (s)
         return s;
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
@@ -289,7 +289,7 @@ dt_status *dt_run_save(run *r)
 
     DT_TRY(dt_run_describe(r, &state));
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
-    DT_TRY(dt_checkpoint_save(&r->directory, &state, &model, &optimizer,
+    DT_TRY(dt_run_dir_save(&r->directory, &state, &model, &optimizer,
                               r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
     free(r->checkpoint);
     r->checkpoint = path;

@@ -70,7 +70,7 @@ static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
     DT_TRY(check_finite(path, &optimizer));
     const dt_state_file state = { .step = steps_done(m), .seed = m->seed, .job = job, .job_sha256 = digest.hex,
                                   .weights_sha256 = weights.hex, .kernels = "", .finished = true };
-    return dt_checkpoint_write(path, &state, &model, &optimizer);
+    return dt_saved_write(path, &state, &model, &optimizer);
 }
 
 dt_status *dt_model_save(dt_model *m, const char *path)
@@ -101,7 +101,7 @@ static char *print_part(const dt_tree *t, dt_arena *arena)
 }
 
 /* The model that state.json tells of, made in the current scope. */
-static dt_status *rebuild(const dt_checkpoint *c, dt_model **out)
+static dt_status *rebuild(const dt_saved *c, dt_model **out)
 {
     dt_source source = { .name = c->path, .text = c->state.job, .size = strlen(c->state.job) };
     dt_tree *job = NULL;
@@ -115,7 +115,7 @@ static dt_status *rebuild(const dt_checkpoint *c, dt_model **out)
     return compile ? dt_model_compile(*out, "%s", print_part(compile, c->arena)) : NULL;
 }
 
-static dt_status *load(const dt_checkpoint *c, dt_model **out)
+static dt_status *load(const dt_saved *c, dt_model **out)
 {
     dt_arrays optimizer;
 
@@ -124,21 +124,21 @@ static dt_status *load(const dt_checkpoint *c, dt_model **out)
         return dt_note(s, "in the model saved as %s", c->path);
     DT_TRY(collect_optimizer(*out, c->arena, &optimizer));
     dt_arrays model = dt_model_arrays(*out, c->arena);
-    return dt_checkpoint_load(c, &model, (*out)->compiled ? &optimizer : NULL);
+    return dt_saved_load(c, &model, (*out)->compiled ? &optimizer : NULL);
 }
 
 dt_status *dt_model_load(dt_model **out, const char *path)
 {
     dt_model *m = NULL;
-    dt_checkpoint c;
+    dt_saved c;
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_model_load", "place for the model"));
     if (!path || !*path)
         return dt_fail(DT_E_NO_INPUT, NULL, "no path given to load a model from");
-    DT_TRY(dt_checkpoint_open(&c, path));
+    DT_TRY(dt_saved_open(&c, path));
     dt_status *s = load(&c, &m);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     if (s) {
         dt_model_unref(m);
         return s;

@@ -228,7 +228,7 @@ void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_m
 /* As checkpoints keep them (in the arena): {"logits": ["circle", "ring"]}; NULL: no output has any. */
 const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena);
 /* The way back, of a checkpoint. */
-dt_status *dt_class_names_read(const dt_checkpoint *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out) DT_MUST_USE;
+dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out) DT_MUST_USE;
 
 /* Whose outputs, and what becomes of them. */
 typedef struct dt_predict_rows {
@@ -258,7 +258,7 @@ dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MU
 /* What steps of `map` learned, as checkpoints keep it (in the arena); NULL: none does. */
 const char *dt_learned_print(const dt_learned *l, dt_arena *arena);
 /* The way back, of a checkpoint; *out NULL: it has nothing of the kind. */
-dt_status *dt_learned_read(const dt_checkpoint *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
+dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
 
 /* The same for export: of one replica, from examples as the data set stores them, `map` being in it; data NULL: from what the model's Inputs take. */
 dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out) DT_MUST_USE;

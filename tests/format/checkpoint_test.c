@@ -59,9 +59,9 @@ static void assert_listed(const char *expected)
 
 static void assert_none_verifies(const char *part)
 {
-    dt_checkpoint c;
+    dt_saved c;
     dt_status *warnings = NULL;
-    dt_status *s = dt_checkpoint_newest(&c, RUN, &warnings);
+    dt_status *s = dt_saved_newest(&c, RUN, &warnings);
     assert_null(c.path);
     assert_int_equal(dt_status_code(s), 65);
     assert_fails(s, DT_E_CHECKPOINT_NONE, part);
@@ -73,22 +73,22 @@ static void assert_none_verifies(const char *part)
 static void test_a_checkpoint_comes_back(void **state)
 {
     toy t;
-    dt_checkpoint c;
+    dt_saved c;
     char *path = NULL;
     dt_state_file saved = toy_state(295);
     toy_make(&t, 295);
-    assert_ok(dt_checkpoint_save(run_of(state), &saved, &t.model, &t.optimizer, 3, &path));
+    assert_ok(dt_run_dir_save(run_of(state), &saved, &t.model, &t.optimizer, 3, &path));
     assert_string_equal(path, RUN "/ckpt/step-00000295");
     toy_fill(&t, 0);
-    assert_ok(dt_checkpoint_open(&c, path));
+    assert_ok(dt_saved_open(&c, path));
     assert_string_equal(c.path, path);
     assert_int_equal(c.state.step, 295);
     assert_string_equal(c.state.job, saved.job);
-    assert_ok(dt_checkpoint_load(&c, &t.model, NULL));
+    assert_ok(dt_saved_load(&c, &t.model, NULL));
     assert_true(t.kernel[0] == 295 && t.momentum[0] == 0);
-    assert_ok(dt_checkpoint_load(&c, NULL, &t.optimizer));
+    assert_ok(dt_saved_load(&c, NULL, &t.optimizer));
     assert_true(toy_is(&t, 295));
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     assert_int_equal(newest_step(RUN, NULL), 295);
     free(path);
 }
@@ -116,8 +116,8 @@ static void test_an_empty_directory_has_none(void **state)
 static void test_a_path_that_is_not_there_is_missing_input(void **state)
 {
     (void)state;
-    dt_checkpoint c;
-    dt_status *s = dt_checkpoint_open(&c, STEP(99));
+    dt_saved c;
+    dt_status *s = dt_saved_open(&c, STEP(99));
     assert_int_equal(dt_status_code(s), 66);
     assert_fails(s, DT_E_NO_INPUT, STEP(99) ": no such file or directory");
 }
@@ -151,17 +151,17 @@ static void test_the_same_step_is_replaced(void **state)
 {
     toy t;
     char *path = NULL;
-    dt_checkpoint c;
+    dt_saved c;
     dt_state_file s = toy_state(10);
     assert_ok(toy_save(run_of(state), 10, 3));
     toy_make(&t, 77);
-    assert_ok(dt_checkpoint_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
+    assert_ok(dt_run_dir_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
     assert_listed("step-00000010\n");
     toy_fill(&t, 0);
-    assert_ok(dt_checkpoint_open(&c, path));
-    assert_ok(dt_checkpoint_load(&c, &t.model, &t.optimizer));
+    assert_ok(dt_saved_open(&c, path));
+    assert_ok(dt_saved_load(&c, &t.model, &t.optimizer));
     assert_true(toy_is(&t, 77));
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     free(path);
 }
 
@@ -173,7 +173,7 @@ static dt_status *save_generation(const dt_run_dir *r, int64_t step, int64_t gen
     dt_state_file s = toy_state(step);
     s.generation = generation;
     toy_make(&t, step);
-    return dt_checkpoint_save(r, &s, &t.model, &t.optimizer, 3, path);
+    return dt_run_dir_save(r, &s, &t.model, &t.optimizer, 3, path);
 }
 
 static void test_a_fresh_run_is_newer_than_what_had_more_steps(void **state)
@@ -313,8 +313,8 @@ static void test_a_damaged_one_is_passed_over(void **state)
             damages[d](path);
             assert_int_equal(newest_step(RUN, &warnings), 10);
             assert_int_equal(warnings, 1);
-            dt_checkpoint c;
-            assert_fails(dt_checkpoint_open(&c, STEP(20)), DT_E_CHECKPOINT, files[i]);
+            dt_saved c;
+            assert_fails(dt_saved_open(&c, STEP(20)), DT_E_CHECKPOINT, files[i]);
         }
 }
 
@@ -347,12 +347,12 @@ static void test_links_in_place_of_directories_are_refused(void **state)
 
 static void test_a_link_in_place_of_ckpt_is_refused(void **state)
 {
-    dt_checkpoint c;
+    dt_saved c;
     dt_status *warnings = NULL;
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_int_equal(rename(RUN "/ckpt", DIR_ "/elsewhere"), 0);
     assert_int_equal(symlink("../elsewhere", RUN "/ckpt"), 0);
-    assert_fails(dt_checkpoint_newest(&c, RUN, &warnings), DT_E_CHECKPOINT, RUN "/ckpt: is not a directory, or a symbolic link");
+    assert_fails(dt_saved_newest(&c, RUN, &warnings), DT_E_CHECKPOINT, RUN "/ckpt: is not a directory, or a symbolic link");
     assert_null(c.path);
 }
 
@@ -411,15 +411,15 @@ static void test_files_of_two_checkpoints_do_not_mix(void **state)
 static void test_a_file_changed_after_opening_is_refused(void **state)
 {
     toy t;
-    dt_checkpoint c;
+    dt_saved c;
     toy_make(&t, 0);
     assert_ok(toy_save(run_of(state), 10, 3));
-    assert_ok(dt_checkpoint_open(&c, STEP(10)));
+    assert_ok(dt_saved_open(&c, STEP(10)));
     struct stat st;
     assert_int_equal(stat(STEP(10) "/model.safetensors", &st), 0);
     flip(STEP(10) "/model.safetensors", st.st_size - 1, 1);
-    assert_fails(dt_checkpoint_load(&c, &t.model, NULL), DT_E_CHECKPOINT, "model.safetensors: checksum mismatch");
-    dt_checkpoint_release(&c);
+    assert_fails(dt_saved_load(&c, &t.model, NULL), DT_E_CHECKPOINT, "model.safetensors: checksum mismatch");
+    dt_saved_release(&c);
 }
 
 /* ---- what is whole and does not fit ---- */
@@ -427,51 +427,51 @@ static void test_a_file_changed_after_opening_is_refused(void **state)
 static void test_another_model_is_named(void **state)
 {
     toy t;
-    dt_checkpoint c;
+    dt_saved c;
     toy_make(&t, 0);
     assert_ok(toy_save(run_of(state), 10, 3));
-    assert_ok(dt_checkpoint_open(&c, STEP(10)));
+    assert_ok(dt_saved_open(&c, STEP(10)));
     t.array[0].type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 16});
-    dt_status *s = dt_checkpoint_load(&c, &t.model, &t.optimizer);
+    dt_status *s = dt_saved_load(&c, &t.model, &t.optimizer);
     assert_int_equal(dt_status_code(s), 65);
     assert_fails(s, DT_E_CHECKPOINT_MODEL, "tensor 'dense/kernel': checkpoint has (2, 3), model has (2, 16)");
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
 }
 
 /* C31 */
 static void test_values_that_are_not_finite_are_counted(void **state)
 {
     toy t;
-    dt_checkpoint c;
+    dt_saved c;
     char *path = NULL;
     dt_state_file s = toy_state(10);
     toy_make(&t, 10);
     t.kernel[1] = t.kernel[2] = NAN;
     t.kernel[5] = -INFINITY;
-    assert_ok(dt_checkpoint_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
-    assert_ok(dt_checkpoint_open(&c, path));
-    dt_status *bad = dt_checkpoint_load(&c, &t.model, &t.optimizer);
+    assert_ok(dt_run_dir_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
+    assert_ok(dt_saved_open(&c, path));
+    dt_status *bad = dt_saved_load(&c, &t.model, &t.optimizer);
     assert_int_equal(dt_status_code(bad), 79);
     assert_fails(bad, DT_E_CHECKPOINT_NOT_FINITE, "tensor 'dense/kernel' holds 3 non-finite values");
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     free(path);
 }
 
 /* Counts are numbers of another kind, and are not looked at; float64 slots are. */
 static void test_every_kind_of_float_is_looked_at(void **state)
 {
-    dt_checkpoint c;
+    dt_saved c;
     char *path = NULL;
     double x[2] = {1, NAN};
     int64_t count[1] = {-1};
     dt_state_file s = toy_state(10);
     dt_named_array array[] = {{"x", dt_type_of(DT_FLOAT64, 1, (int64_t[]){2}), x}, {"count", dt_type_of(DT_INT64, 0, NULL), count}};
     dt_arrays model = {0, NULL}, optimizer = {2, array};
-    assert_ok(dt_checkpoint_save(run_of(state), &s, &model, &optimizer, 3, &path));
-    assert_ok(dt_checkpoint_open(&c, path));
-    assert_fails(dt_checkpoint_load(&c, &model, &optimizer), DT_E_CHECKPOINT_NOT_FINITE,
+    assert_ok(dt_run_dir_save(run_of(state), &s, &model, &optimizer, 3, &path));
+    assert_ok(dt_saved_open(&c, path));
+    assert_fails(dt_saved_load(&c, &model, &optimizer), DT_E_CHECKPOINT_NOT_FINITE,
                  "optimizer.safetensors: tensor 'x' holds 1 non-finite value");
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     free(path);
 }
 

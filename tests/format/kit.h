@@ -140,7 +140,7 @@ KIT dt_status *toy_save(const dt_run_dir *r, int64_t step, int max_to_keep)
     char *path = NULL;
     toy_make(&t, step);
     dt_state_file state = toy_state(step);
-    dt_status *s = dt_checkpoint_save(r, &state, &t.model, &t.optimizer, max_to_keep, &path);
+    dt_status *s = dt_run_dir_save(r, &state, &t.model, &t.optimizer, max_to_keep, &path);
     free(path);
     return s;
 }
@@ -149,20 +149,20 @@ KIT dt_status *toy_save(const dt_run_dir *r, int64_t step, int max_to_keep)
 KIT int64_t newest_step(const char *dir, int *n_warnings)
 {
     toy t;
-    dt_checkpoint c;
+    dt_saved c;
     dt_status *warnings = NULL;
     toy_make(&t, 0);
-    assert_ok(dt_checkpoint_newest(&c, dir, &warnings));
+    assert_ok(dt_saved_newest(&c, dir, &warnings));
     if (n_warnings)
         *n_warnings = dt_status_count(warnings);
     dt_status_free(warnings);
     if (!c.path)
         return -1;
     int64_t step = c.state.step;
-    assert_ok(dt_checkpoint_load(&c, &t.model, &t.optimizer));
+    assert_ok(dt_saved_load(&c, &t.model, &t.optimizer));
     assert_true(toy_is(&t, step));
     assert_int_equal(c.state.epoch, step / 10);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     return step;
 }
 

@@ -9,7 +9,7 @@
 static const dt_learned *read(dt_arena *arena, const char *text)
 {
     const dt_learned *l = NULL;
-    dt_checkpoint c = {.path = (char *)(uintptr_t)"checkpoint", .state.map = text};
+    dt_saved c = {.path = (char *)(uintptr_t)"checkpoint", .state.map = text};
     fuzz_done(dt_learned_read(&c, arena, &l));
     return l;
 }

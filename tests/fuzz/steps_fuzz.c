@@ -35,12 +35,12 @@ static void list_names(const char *run)
 
 static void find_newest(const char *run)
 {
-    dt_checkpoint c = {0};
+    dt_saved c = {0};
     dt_status *warnings = NULL;
     int64_t generation = 0;
-    fuzz_done(dt_checkpoint_newest(&c, run, &warnings));
+    fuzz_done(dt_saved_newest(&c, run, &warnings));
     fuzz_done(warnings);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
     fuzz_done(dt_checkpoints_generation(run, &generation));
 }
 

@@ -105,11 +105,11 @@ static char *remains(const char *directory, bool events)
 static void best_of(const char *directory, char sha[65])
 {
     char path[256];
-    dt_checkpoint c;
+    dt_saved c;
     snprintf(path, sizeof path, "%s/best", directory);
-    OK(dt_checkpoint_open(&c, path));
+    OK(dt_saved_open(&c, path));
     snprintf(sha, 65, "%s", c.state.weights_sha256);
-    dt_checkpoint_release(&c);
+    dt_saved_release(&c);
 }
 
 static void expect_same_remains(const char *whole, const char *other)

@@ -217,7 +217,7 @@ static dt_status *save_model(run *r, const char *path)
     const dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
     dt_state_file state;
     DT_TRY(dt_run_describe(r, &state));
-    return dt_checkpoint_write(path, &state, &model, &optimizer);
+    return dt_saved_write(path, &state, &model, &optimizer);
 }
 
 /* What the model had when this callback had its turn: SwapEMAWeights behind it may have put the means in place since. */
