@@ -29,7 +29,7 @@ static bool is_cheap(const looking *l, int i)
 {
     const dt_node *n = &l->g->node[i];
     dt_type t = dt_priced_type(l->r, i);
-    return n->op->elementwise && n->n_in > 0 && t.rank > 1 && dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
+    return dt_is_elementwise(n->op) && n->n_in > 0 && t.rank > 1 && dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
 }
 
 /* The one large array that node i is made from; -1: there are several, or none, or it takes more room. */

@@ -82,8 +82,7 @@ static int add_item(clock *c, item it)
 static bool goes_between(const clock *c, int i)
 {
     const dt_node *n = &c->g->node[i];
-    bool sum = n->op == &dt_op_across_all_reduce || n->op == &dt_op_across_reduce_scatter;
-    return sum && c->r->slices > 1 && (!c->r->program->mesh.replicas || (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
+    return dt_across_sums(n) && c->r->slices > 1 && (!c->r->program->mesh.replicas || (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
 }
 
 static void add_between(clock *c)

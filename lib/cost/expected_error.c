@@ -23,7 +23,7 @@ const dt_expected_error *dt_expected_error_of(const char *kind, const char *gene
 
 static bool counts(const dt_graph *g, int i)
 {
-    return g->node[i].op == &dt_op_iota;
+    return g->node[i].op->role == DT_ROLE_COUNTER;
 }
 
 /* Which query may look at which key: attention that drops shares out writes its mask. */
@@ -40,7 +40,7 @@ const char *dt_family_of(const dt_graph *step)
         bool fused = n->op == &dt_op_attention;
         attends |= fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
         causal |= (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
-        convolves |= n->op == &dt_op_convolution;
+        convolves |= dt_convolution_of(n) != NULL;
     }
     return attends && causal ? "decoders" : attends ? "encoders" : convolves ? "convnets" : "others";
 }

@@ -39,32 +39,16 @@ typedef struct fusing {
 
 /* ---- roles ---- */
 
-/* Element by element too, though their rows say no such thing. */
-static const dt_op *const loops[] = { &dt_op_select, &dt_op_compare, &dt_op_convert, &dt_op_slice, &dt_op_pad, &dt_op_transpose, &dt_op_reverse,
-                                      &dt_op_concatenate, &dt_op_gelu, &dt_op_gelu_grad, &dt_op_across_own_part };
-static const dt_op *const sums[] = { &dt_op_reduce, &dt_op_argmax, &dt_op_segment_reduce, &dt_op_tree_sum };
-static const dt_op *const products[] = { &dt_op_dot_general, &dt_op_convolution, &dt_op_segment_dot_general, &dt_op_segment_convolution };
-
-static bool is_one_of(const dt_op *op, const dt_op *const *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (op == list[i])
-            return true;
-    return false;
-}
-
 static role role_of(const dt_priced_program *r, int i)
 {
     const dt_node *n = &r->program->local->node[i];
-    if (n->n_in == 0 || n->op == &dt_op_get_dimension_size || dt_priced_source(r, i) != i)
+    if (n->n_in == 0 || n->op->role == DT_ROLE_SIZE || dt_priced_source(r, i) != i)
         return ROLE_NONE;
-    if (n->op->elementwise || is_one_of(n->op, loops, sizeof loops / sizeof *loops))
+    if (dt_is_elementwise(n->op) || n->op->role == DT_ROLE_MOVE)
         return ROLE_LOOP;
     if (n->op->across)
         return ROLE_LINK;
-    if (is_one_of(n->op, sums, sizeof sums / sizeof *sums))
-        return ROLE_REDUCE;
-    return is_one_of(n->op, products, sizeof products / sizeof *products) ? ROLE_PRODUCT : ROLE_ALONE;
+    return n->op->role == DT_ROLE_REDUCE ? ROLE_REDUCE : n->op->role == DT_ROLE_PRODUCT ? ROLE_PRODUCT : ROLE_ALONE;
 }
 
 bool dt_launch_takes_producers(const dt_priced_program *r, int i)

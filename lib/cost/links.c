@@ -12,15 +12,16 @@
 
 /* What an op is among collectives, and what of the buffer it is told of: 1, or once for each rank. */
 typedef struct kind {
-    const dt_op *op;
     dt_collective collective;
     bool each;
 } kind;
 
-static const kind kinds[] = {
-    { &dt_op_across_all_reduce, DT_ALL_REDUCE, false },       { &dt_op_across_reduce_scatter, DT_REDUCE_SCATTER, false },
-    { &dt_op_across_all_gather, DT_ALL_GATHER, true },        { &dt_op_across_all_to_all, DT_ALL_TO_ALL, true },
-    { &dt_op_across_collective_permute, DT_COLLECTIVE_PERMUTE, false },
+static const kind kinds[DT_ACROSS_KINDS] = {
+    [DT_ACROSS_ALL_REDUCE] = { DT_ALL_REDUCE, false },
+    [DT_ACROSS_REDUCE_SCATTER] = { DT_REDUCE_SCATTER, false },
+    [DT_ACROSS_ALL_GATHER] = { DT_ALL_GATHER, true },
+    [DT_ACROSS_ALL_TO_ALL] = { DT_ALL_TO_ALL, true },
+    [DT_ACROSS_COLLECTIVE_PERMUTE] = { DT_COLLECTIVE_PERMUTE, false },
 };
 
 typedef struct asked {
@@ -95,12 +96,10 @@ static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x)
 
 /* ---- prices ---- */
 
-static const kind *kind_of(const dt_op *op)
+static const kind *kind_of(const dt_node *n)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].op == op)
-            return &kinds[i];
-    return NULL;
+    dt_across_kind k = dt_across_kind_of(n);
+    return k < DT_ACROSS_KINDS ? &kinds[k] : NULL;
 }
 
 /* Halos are a part of what a device has: as large as what it receives. */
@@ -109,7 +108,7 @@ static double sent(const dt_links *l, int i, double bytes)
     const dt_node *n = &l->r->program->local->node[i];
     dt_type in = dt_priced_type(l->r, n->in[0]);
     double all = (double)dt_type_bytes(&in);
-    return all > 0 && n->op == &dt_op_across_collective_permute ? bytes * n->op->across->bytes(n->attr, &in) / all : bytes;
+    return all > 0 && dt_across_kind_of(n) == DT_ACROSS_COLLECTIVE_PERMUTE ? bytes * n->op->across->bytes(n->attr, &in) / all : bytes;
 }
 
 /* Of a group on more than one chip. */
@@ -143,7 +142,7 @@ static dt_link_price price(const dt_links *l, int i, double bytes)
 {
     const dt_node *n = &l->r->program->local->node[i];
     const dt_across_attr *a = n->attr;
-    const kind *k = kind_of(n->op);
+    const kind *k = kind_of(n);
     dt_exchange x = { .topology = l->r->topology, .collective = k ? k->collective : a->to < 0 ? DT_COLLECTIVE_BROADCAST : DT_COLLECTIVE_PERMUTE };
     dt_exchange_price p;
     int *place = k ? groups_over(l, a->axes & ~l->r->program->mesh.time, &x) : pairs(l, a, &x);
@@ -161,7 +160,7 @@ dt_link_price dt_links_price(dt_links *l, int i, double bytes)
 {
     const dt_node *n = &l->r->program->local->node[i];
     const dt_across_attr *a = n->attr;
-    bool pair = !kind_of(n->op);
+    bool pair = !kind_of(n);
     for (int k = 0; k < l->n; k++) {
         const asked *q = &l->asked[k];
         if (q->op == n->op && q->axes == a->axes && q->bytes == bytes && (!pair || (q->from == a->dim && q->to == a->to)))

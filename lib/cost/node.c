@@ -35,17 +35,10 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i)
     return dt_cost_of(&call);
 }
 
-/* Other names for what is there already. */
-static bool is_name(const dt_node *n)
-{
-    return dt_is_name(n) || n->op == &dt_op_sharding || n->op == &dt_op_stop_gradient || n->op == &dt_op_broadcast_in_dim ||
-           n->op == &dt_op_segment_broadcast;
-}
-
 int dt_priced_source(const dt_priced_program *r, int i)
 {
     for (;;) {
-        if (is_name(node_of(r, i)))
+        if (node_of(r, i)->op->read_through)
             i = node_of(r, i)->in[0];
         else if (r->made_of && r->made_of[i] >= 0)
             i = r->made_of[i];
@@ -57,7 +50,7 @@ int dt_priced_source(const dt_priced_program *r, int i)
 bool dt_priced_lies_there(const dt_priced_program *r, int i)
 {
     const dt_node *n = node_of(r, i);
-    return n->n_in > 0 ? n->op != &dt_op_get_dimension_size : n->op == &dt_op_parameter || n->op == &dt_op_variable;
+    return n->n_in > 0 ? n->op->role != DT_ROLE_SIZE : n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
@@ -75,5 +68,5 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
 bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i)
 {
     const dt_node *n = node_of(r, i);
-    return n->op == &dt_op_across_all_gather && node_of(r, dt_priced_source(r, n->in[0]))->op == &dt_op_parameter;
+    return dt_across_kind_of(n) == DT_ACROSS_ALL_GATHER && node_of(r, dt_priced_source(r, n->in[0]))->op->role == DT_ROLE_ARGUMENT;
 }

@@ -166,13 +166,11 @@ static void add_kernel(assembler *a, dt_group *group, int node)
 static double work_of(const dt_exec *x, int node)
 {
     const dt_node *n = &x->g->node[node];
+    const dt_dot_attr *dot = dt_dot_of(n);
     double work = (double)dt_type_elements(&x->type[node]);
 
-    if (n->op == &dt_op_dot_general && n->n_in == 2) {
-        const dt_dot_attr *a = n->attr;
-        for (int i = 0; i < a->n_contract; i++)
-            work *= (double)x->type[n->in[0]].dim[a->lhs_contract[i]] / 4; /* a product's element costs a quarter of a loop's */
-    }
+    for (int i = 0; dot && i < dot->n_contract; i++)
+        work *= (double)x->type[n->in[0]].dim[dot->lhs_contract[i]] / 4; /* a product's element costs a quarter of a loop's */
     return work;
 }
 
@@ -244,7 +242,7 @@ static void mark_constants(dt_exec *x)
         if (g->state[i].update >= 0)
             kernel_reads[g->state[i].update] = true;
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->node[i].op == &dt_op_constant)
+        if (g->node[i].op->role == DT_ROLE_CONSTANT)
             x->slot[i].stored = kernel_reads[i];
     free(kernel_reads);
 }

@@ -12,20 +12,20 @@
 
 const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n)
 {
-    return n->op == &dt_op_segment_convolution ? &((const dt_segment_attr *)n->attr)->convolution : n->attr;
+    return dt_cut_of(n) >= 0 ? &((const dt_segment_attr *)n->attr)->convolution : n->attr;
 }
 
 dt_type dt_convolution_entry(const dt_exec *x, int node)
 {
     dt_type t = x->type[node];
-    return x->g->node[node].op == &dt_op_segment_convolution ? dt_type_of(t.dtype, t.rank - 1, t.dim + 1) : t;
+    return dt_cut_of(&x->g->node[node]) >= 0 ? dt_type_of(t.dtype, t.rank - 1, t.dim + 1) : t;
 }
 
 void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi)
 {
     const dt_node *n = &x->g->node[node];
     int64_t rows = x->g->node[n->in[0]].type.dim[0];
-    if (n->op != &dt_op_segment_convolution) {
+    if (dt_cut_of(n) < 0) {
         dt_piece_rows(x->p, node, unit, lo, hi);
         return;
     }

@@ -50,8 +50,8 @@ static bool fits(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
     const dt_convolution_attr *a = dt_convolution_attr_of(n);
-    bool segments = n->op == &dt_op_segment_convolution;
-    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (!segments || dt_cut_of(n) == DT_CUT_PIECES);
+    int cut = dt_cut_of(n);
+    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (cut < 0 || cut == DT_CUT_PIECES);
 }
 
 /* Examples lie together in lhs and in the result: a piece is a range of them. */
@@ -142,7 +142,7 @@ static void run_library(const dt_kernel_call *c, const by_library *v)
 {
     const dt_node *n = &c->x->g->node[c->step->node];
     const float *lhs = dt_floats(c->x, n->in[0]), *rhs = dt_floats(c->x, n->in[1]);
-    bool gradient = v->kind == DT_CONV_WEIGHTS, part = n->op == &dt_op_segment_convolution;
+    bool gradient = v->kind == DT_CONV_WEIGHTS, part = dt_cut_of(n) >= 0;
     float *y = dt_floats(c->x, c->step->node);
     int64_t lo, hi;
     piece_of(c->x, c->step->node, v, c->unit, &lo, &hi);
@@ -160,7 +160,7 @@ static void run_eval(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
-    if (n->op == &dt_op_convolution) {
+    if (dt_cut_of(n) < 0) {
         dt_kernel_eval.run(c);
         return;
     }

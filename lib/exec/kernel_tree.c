@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "exec/exec_impl.h"
+#include "op/segment.h"
 
 enum { MAX_LEVELS = 34 };
 
@@ -42,12 +43,12 @@ static form form_of(const dt_graph *g, int inner)
 
     if (n->type.dtype != DT_FLOAT32 || a->cut != DT_CUT_SHARDS)
         return FORM_EVAL;
-    if (n->op == &dt_op_segment_dot_general && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 && a->dot.n_batch == 0 &&
+    if (n->op->role == DT_ROLE_PRODUCT && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 && a->dot.n_batch == 0 &&
         in->dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32)
         return FORM_PRODUCT;
-    if (n->op == &dt_op_segment_reduce && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == 1u && in->rank > 1)
+    if (n->op->role == DT_ROLE_REDUCE && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == 1u && in->rank > 1)
         return FORM_ROWS;
-    if (n->op == &dt_op_segment_reduce && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == (1u << in->rank) - 1)
+    if (n->op->role == DT_ROLE_REDUCE && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == (1u << in->rank) - 1)
         return FORM_TOTAL;
     return FORM_EVAL;
 }
@@ -70,9 +71,7 @@ static bool is_absorbed(const dt_graph *g, int inner)
 static bool fits_fast(const dt_graph *g, int node)
 {
     int inner = g->node[node].in[0];
-    const dt_op *op = g->node[inner].op;
-    bool segments = op == &dt_op_segment_dot_general || op == &dt_op_segment_reduce;
-    return segments && is_absorbed(g, inner) && form_of(g, inner) != FORM_EVAL;
+    return dt_cut_of(&g->node[inner]) >= 0 && is_absorbed(g, inner) && form_of(g, inner) != FORM_EVAL;
 }
 
 static bool fits_any(const dt_graph *g, int node)

@@ -44,7 +44,7 @@ static void keep_old_value(dt_exec *x, int node)
     int source = dt_named_by(x->g, node);
     dt_slot *s = &x->slot[source];
 
-    if (x->g->node[source].op != &dt_op_variable || x->g->state[s->index].update < 0)
+    if (x->g->node[source].op->role != DT_ROLE_STATE || x->g->state[s->index].update < 0)
         return;
     s->kept = true;
     s->first = 0;
@@ -88,7 +88,7 @@ static void find_lifetimes(dt_exec *x)
         dt_slot *s = &x->slot[i];
         if (s->owner == i)
             s->first = s->last = segment < 0 ? 0 : segment;
-        if (g->node[i].op == &dt_op_constant)
+        if (g->node[i].op->role == DT_ROLE_CONSTANT)
             s->last = x->n_segments; /* written once, before the first run */
     }
     for (int i = 0; i < g->n_nodes; i++)

@@ -124,7 +124,7 @@ static void add_op(const planner *p, recipe *r, int node)
     r->op[r->n_ops++] = node;
     for (int k = 0; k < g->node[node].n_in && r->fits; k++) {
         int in = g->node[node].in[k];
-        if (g->node[in].op == &dt_op_constant)
+        if (g->node[in].op->role == DT_ROLE_CONSTANT)
             continue;
         if (p->x->fused_in[in] >= 0 && !p->x->slot[in].stored && same_shape(g, in, node))
             add_op(p, r, in);

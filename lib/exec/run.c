@@ -140,7 +140,7 @@ static void place_values(dt_exec *x)
             x->at[i] = x->memory + owner->offset;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_VARIABLE)
             x->at[i] = x->g->state[owner->index].variable->data;
-        if (x->g->node[i].op == &dt_op_constant && s->home == DT_HOME_ARENA)
+        if (x->g->node[i].op->role == DT_ROLE_CONSTANT && s->home == DT_HOME_ARENA)
             fill_splat(&x->type[i], ((const dt_constant_attr *)x->g->node[i].attr)->value, x->at[i]);
     }
 }

@@ -94,7 +94,7 @@ bool dt_is_fused_sum(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
-    if (n->op != &dt_op_segment_reduce || dt_cut_of(n) != DT_CUT_PIECES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op == &dt_op_parameter)
+    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_PIECES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
         return false;
     const dt_reduce_attr *a = &((const dt_segment_attr *)n->attr)->reduce;
     int gone = in->rank - (n->type.rank - 1);
@@ -109,9 +109,9 @@ bool dt_can_fuse(const dt_graph *g, int node)
 
     if (dt_is_fused_sum(g, node))
         return true;
-    if (n->op == &dt_op_broadcast_in_dim)
+    if (n->op->role == DT_ROLE_REPEAT)
         return is_f32(g, node) && layout_of(g, n, &l, &period, &inner);
-    if (n->op == &dt_op_convert)
+    if (n->op->role == DT_ROLE_CONVERT)
         return can_convert(g, n);
     if (loop_of(n) < 0 || (n->type.dtype != DT_FLOAT32 && n->type.dtype != DT_BOOL))
         return false;
@@ -163,7 +163,7 @@ static dt_strip_operand operand_for(const builder *b, int node)
     const dt_node *n = &g->node[node];
     dt_strip_operand o = { .layout = DT_STRIP_WHOLE, .node = node, .load = load_of(n->type.dtype) };
 
-    if (n->op == &dt_op_constant)
+    if (n->op->role == DT_ROLE_CONSTANT)
         return (dt_strip_operand){ .layout = DT_STRIP_SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
     if (dt_type_elements(&b->x->type[node]) == 1)
         o.layout = DT_STRIP_SPLAT;
@@ -213,7 +213,7 @@ static void add_node(builder *b, int node)
     const dt_node *n = &b->x->g->node[node];
     dt_strip_code i = { .op = DT_S_COPY, .idiom = DT_IDIOM_NONE, .n_in = n->n_in };
 
-    if (n->op == &dt_op_broadcast_in_dim) {
+    if (n->op->role == DT_ROLE_REPEAT) {
         dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
     } else {

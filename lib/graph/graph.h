@@ -242,14 +242,38 @@ struct dt_hlo_call;
 struct dt_partition_call;
 struct dt_hlo_value;
 
+/*
+ * What an op is to those who do not care which one it is: passes, prices and back ends ask for roles, so that a new op has its place by its row.
+ * Roles with one op only name its attributes, too.
+ */
+typedef enum dt_role {
+    DT_ROLE_OTHER,     /* none of these: its rule, cost and eval say all */
+    DT_ROLE_ARGUMENT,  /* what is fed to the step (dt_index_attr) */
+    DT_ROLE_STATE,     /* a variable at the start of the step (dt_index_attr) */
+    DT_ROLE_CONSTANT,  /* one number in every element (dt_constant_attr) */
+    DT_ROLE_COUNTER,   /* numbers made of their positions; no input */
+    DT_ROLE_SIZE,      /* a size of its input, whose elements it does not read (dt_axis_attr) */
+    DT_ROLE_NOTE,      /* its input, and where it lies (dt_sharding_attr) */
+    DT_ROLE_NAME,      /* its first input under another name: element i is element i in memory */
+    DT_ROLE_REPEAT,    /* its input, along more dimensions (dt_broadcast_attr) */
+    DT_ROLE_MOVE,      /* elements of its inputs at other places */
+    DT_ROLE_CONVERT,   /* its input in another dtype, element by element (dt_convert_attr) */
+    DT_ROLE_ELEMENT,   /* out[i] depends on in[*][i] alone, all shapes equal */
+    DT_ROLE_REDUCE,    /* one value of many, along dimensions that go */
+    DT_ROLE_PRODUCT,   /* sums of products, for matrix units */
+    DT_ROLE_COLLECTIVE /* between replicas or devices */
+} dt_role;
+
 struct dt_op {
     const char *name;   /* StableHLO's, or ours for composites */
     const char *about;
     int n_in;
     size_t attr_size;
-    bool elementwise;   /* out[i] depends on in[*][i] alone, all shapes equal */
+    dt_role role;
+    bool read_through;  /* no work of its own for who compiles a whole program: its readers read its input */
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
     unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    bool (*linear_when)(const void *attr, const dt_type *in); /* whether it is linear in its only input, where that is not always so; NULL: see linear */
     bool exact;         /* results are elements of inputs, or their negatives: what stands in few digits needs no rounding again */
     bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     int (*loop)(const void *attr); /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
@@ -273,6 +297,11 @@ struct dt_op {
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);  /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
     dt_value (*decompose)(struct dt_partition_call *c); /* a composite in other ops, nothing being cut (op/partition.h); NULL: it is none */
 };
+
+static inline bool dt_is_elementwise(const dt_op *op)
+{
+    return op->role == DT_ROLE_ELEMENT || op->role == DT_ROLE_CONVERT;
+}
 
 /* The rule with -1 everywhere. */
 void dt_rule_whole(dt_rule *rule);

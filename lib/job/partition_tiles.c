@@ -71,7 +71,7 @@ static tile tile_of(const dt_spmd *s, const char *layer)
         const dt_node *n = &s->local->node[i];
         if (!is_of(n, layer))
             continue;
-        if (n->op == &dt_op_across_collective_permute) {
+        if (dt_across_kind_of(n) == DT_ACROSS_COLLECTIVE_PERMUTE) {
             add_halo(&t, n->attr);
             continue;
         }

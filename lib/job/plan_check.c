@@ -37,15 +37,13 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f)
     }
 }
 
-static int kind_of(const dt_op *op)
+/* The same order as in dt_pjrt_kinds. */
+static int kind_of(const dt_node *n)
 {
-    static const dt_op *const ops[DT_PJRT_KINDS] = { &dt_op_across_all_reduce, &dt_op_across_all_gather, &dt_op_across_reduce_scatter,
-                                                     &dt_op_across_all_to_all, &dt_op_across_collective_permute };
-    for (int k = 0; k < DT_PJRT_KINDS; k++)
-        if (ops[k] == op)
-            return k;
-    return -1;
+    dt_across_kind k = dt_across_kind_of(n);
+    return k < DT_ACROSS_KINDS ? (int)k : -1;
 }
+_Static_assert((int)DT_PJRT_KINDS == (int)DT_ACROSS_KINDS, "kinds of collectives");
 
 static void count_collectives(const dt_spmd *s, dt_plan_figures *f)
 {
@@ -53,7 +51,7 @@ static void count_collectives(const dt_spmd *s, dt_plan_figures *f)
     memset(last, -1, sizeof last);
     for (int i = 0; i < s->local->n_nodes; i++) {
         const dt_node *n = &s->local->node[i];
-        int k = kind_of(n->op);
+        int k = kind_of(n);
         if (k < 0 || dt_spmd_received(s, i) <= 0)
             continue;
         dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);

@@ -10,7 +10,7 @@
 dt_value dt_logits_of(dt_value prediction, const dt_op *activation)
 {
     const dt_node *n = dt_node_of(prediction);
-    if (!n || (n->op != activation && n->op != &dt_op_sharding))
+    if (!n || (n->op != activation && n->op->role != DT_ROLE_NOTE))
         return (dt_value){ 0 };
     prediction.node = n->in[0];
     if (n->op == activation)

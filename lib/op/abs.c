@@ -27,6 +27,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_abs = {
-    .name = "abs", .exact = true, .about = "|x|", .n_in = 1, .elementwise = true,
+    .name = "abs", .exact = true, .about = "|x|", .n_in = 1, .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Abs",
 };

@@ -38,12 +38,30 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
+/* Which exchange it is, for tables of prices and of compilers' names; what comes behind the count is none of XLA's collectives. */
+typedef enum dt_across_kind {
+    DT_ACROSS_ALL_REDUCE, DT_ACROSS_ALL_GATHER, DT_ACROSS_REDUCE_SCATTER, DT_ACROSS_ALL_TO_ALL, DT_ACROSS_COLLECTIVE_PERMUTE, DT_ACROSS_KINDS,
+    DT_ACROSS_TRANSFER = DT_ACROSS_KINDS, DT_ACROSS_NOTHING
+} dt_across_kind;
+
 /* The part of a dt_op row that only collectives have. */
 struct dt_across_row {
+    dt_across_kind kind;
     dt_value (*plain)(const dt_plain_call *c);
     /* Bytes that a device receives, of an input of the concrete type `in`. */
     double (*bytes)(const dt_across_attr *a, const dt_type *in);
 };
+
+/* DT_ACROSS_NOTHING where the node is no collective. */
+static inline dt_across_kind dt_across_kind_of(const dt_node *n)
+{
+    return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
+}
+/* Whether devices get sums of what they hold. */
+static inline bool dt_across_sums(const dt_node *n)
+{
+    return dt_across_kind_of(n) == DT_ACROSS_ALL_REDUCE || dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;
+}
 
 /* The input where nothing is to be done (no axes). `attr` is filled as its builder says; the mesh is always given. */
 dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);

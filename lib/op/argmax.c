@@ -134,7 +134,7 @@ static dt_value decompose(dt_partition_call *c)
 }
 
 const dt_op dt_op_argmax = {
-    .name = "argmax", .about = "the index of the largest element", .n_in = 1, .attr_size = sizeof(dt_axis_attr),
+    .name = "argmax", .about = "the index of the largest element", .n_in = 1, .role = DT_ROLE_REDUCE, .attr_size = sizeof(dt_axis_attr),
     .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .stack = stack,
     .over_devices = &over_devices, .decompose = decompose,
 };

@@ -116,7 +116,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_broadcast_in_dim = {
-    .name = "broadcast_in_dim", .exact = true, .about = "repeats along new or size-1 dimensions", .n_in = 1,
+    .name = "broadcast_in_dim", .exact = true, .about = "repeats along new or size-1 dimensions", .n_in = 1, .role = DT_ROLE_REPEAT, .read_through = true,
     .attr_size = sizeof(dt_broadcast_attr),
     .linear = 1, .result_type = 1 + offsetof(dt_broadcast_attr, type), .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack,
     .stablehlo = stablehlo,

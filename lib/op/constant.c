@@ -55,7 +55,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_constant = {
-    .name = "constant", .about = "one number in every element", .n_in = 0, .attr_size = sizeof(dt_constant_attr),
+    .name = "constant", .about = "one number in every element", .n_in = 0, .role = DT_ROLE_CONSTANT, .attr_size = sizeof(dt_constant_attr),
     .result_type = 1 + offsetof(dt_constant_attr, type), .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .print = print,
     .stablehlo = stablehlo,
 };

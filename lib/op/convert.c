@@ -59,7 +59,13 @@ static void eval(const dt_call *c)
             dt_cell_set_int(y, i, int_of_double(dt_cell_double(x, i), y->type.dtype));
 }
 
+static bool linear_when(const void *attr, const dt_type *in)
+{
+    (void)attr;
+    return dt_dtype_is_float(in->dtype);
+}
+
 const dt_op dt_op_convert = {
-    .name = "convert", .about = "another dtype", .n_in = 1, .attr_size = sizeof(dt_convert_attr), .elementwise = true,
-    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
+    .name = "convert", .about = "another dtype", .n_in = 1, .attr_size = sizeof(dt_convert_attr), .role = DT_ROLE_CONVERT,
+    .infer = infer, .grad = grad, .linear_when = linear_when, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

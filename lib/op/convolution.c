@@ -346,8 +346,13 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
                      a->feature_groups, a->batch_groups);
 }
 
+const dt_convolution_attr *dt_convolution_of(const dt_node *n)
+{
+    return n->op == &dt_op_convolution ? n->attr : NULL;
+}
+
 const dt_op dt_op_convolution = {
-    .name = "convolution", .about = "a kernel moved over spatial dimensions", .n_in = 2,
+    .name = "convolution", .about = "a kernel moved over spatial dimensions", .n_in = 2, .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_convolution_attr), .linear = 3,
     .multiplied = 3,
     .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,

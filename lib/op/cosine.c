@@ -21,6 +21,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_cosine = {
-    .name = "cosine", .about = "the cosine", .n_in = 1, .elementwise = true, .operations = 118,
+    .name = "cosine", .about = "the cosine", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 118,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Cos",
 };

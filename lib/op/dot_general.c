@@ -299,8 +299,13 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
                      dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s);
 }
 
+const dt_dot_attr *dt_dot_of(const dt_node *n)
+{
+    return n->op == &dt_op_dot_general ? n->attr : NULL;
+}
+
 const dt_op dt_op_dot_general = {
-    .name = "dot_general", .about = "the product of two arrays, summed over contracted dimensions", .n_in = 2,
+    .name = "dot_general", .about = "the product of two arrays, summed over contracted dimensions", .n_in = 2, .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_dot_attr), .linear = 3,
     .multiplied = 3,
     .infer = infer, .grad = dt_dot_grad, .rule = rule, .cost = cost, .eval = eval, .print = print,

@@ -21,6 +21,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_exponential_minus_one = {
-    .name = "exponential_minus_one", .about = "e^x - 1", .n_in = 1, .elementwise = true, .operations = 4,
+    .name = "exponential_minus_one", .about = "e^x - 1", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 4,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

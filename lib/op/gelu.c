@@ -72,7 +72,7 @@ static dt_value decompose(dt_partition_call *c)
 
 const dt_op dt_op_gelu = {
     .name = "gelu", .about = "x times the standard normal distribution function of x", .n_in = 1, .attr_size = sizeof(dt_gelu_attr),
-    .elementwise = true,
+    .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .loop = dt_gelu_loop, .cost = cost, .eval = eval, .print = dt_gelu_print,
     .decompose = decompose,
 };

@@ -54,6 +54,6 @@ static dt_value decompose(dt_partition_call *c)
 }
 
 const dt_op dt_op_gelu_grad = {
-    .name = "gelu_grad", .about = "its gradient", .n_in = 2, .attr_size = sizeof(dt_gelu_attr), .elementwise = true, .linear = 2,
+    .name = "gelu_grad", .about = "its gradient", .n_in = 2, .attr_size = sizeof(dt_gelu_attr), .role = DT_ROLE_ELEMENT, .linear = 2,
     .infer = dt_infer_floats, .rule = dt_rule_elementwise, .loop = dt_gelu_loop, .cost = cost, .eval = eval, .print = dt_gelu_print, .decompose = decompose,
 };

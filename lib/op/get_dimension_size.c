@@ -69,7 +69,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_get_dimension_size = {
-    .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1,
+    .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1, .role = DT_ROLE_SIZE,
     .attr_size = sizeof(dt_axis_attr), .varying = true,
     .infer = infer, .rule = rule, .cost = dt_cost_none, .eval = eval, .print = print,
     .over_devices = &over_devices, .stablehlo = stablehlo,

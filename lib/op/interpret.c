@@ -182,7 +182,7 @@ static dt_status *eval_wide(const dt_call *c, dt_view *wide, void **memory, int 
 
 static dt_status *eval(const dt_call *c, int n_in)
 {
-    if (c->node->op == &dt_op_convert || !has_narrow(c, n_in)) {
+    if (c->node->op->role == DT_ROLE_CONVERT || !has_narrow(c, n_in)) {
         c->node->op->eval(c);
         return NULL;
     }

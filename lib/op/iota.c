@@ -69,7 +69,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_iota = {
-    .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .attr_size = sizeof(dt_iota_attr),
+    .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .role = DT_ROLE_COUNTER, .attr_size = sizeof(dt_iota_attr),
     .result_type = 1 + offsetof(dt_iota_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

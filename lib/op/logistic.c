@@ -27,6 +27,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_logistic = {
-    .name = "logistic", .about = "1 / (1 + e^-x)", .n_in = 1, .elementwise = true, .operations = 3,
+    .name = "logistic", .about = "1 / (1 + e^-x)", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 3,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sigmoid",
 };

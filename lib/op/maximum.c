@@ -30,6 +30,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_maximum = {
-    .name = "maximum", .exact = true, .about = "the larger of a and b", .n_in = 2, .elementwise = true,
+    .name = "maximum", .exact = true, .about = "the larger of a and b", .n_in = 2, .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_any, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -29,6 +29,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_multiply = {
-    .name = "multiply", .about = "a * b", .n_in = 2, .elementwise = true, .linear = 3,
+    .name = "multiply", .about = "a * b", .n_in = 2, .role = DT_ROLE_ELEMENT, .linear = 3,
     .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Mul",
 };

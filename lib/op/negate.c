@@ -29,6 +29,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_negate = {
-    .name = "negate", .exact = true, .about = "-x", .n_in = 1, .elementwise = true, .linear = 1,
+    .name = "negate", .exact = true, .about = "-x", .n_in = 1, .role = DT_ROLE_ELEMENT, .linear = 1,
     .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Neg",
 };

@@ -101,6 +101,13 @@ typedef struct dt_sharding_attr {
     int64_t device;
 } dt_sharding_attr;
 
+/* The attributes of a node whose op is that very one; NULL: it is another. */
+const dt_reduce_attr *dt_reduce_of(const dt_node *n);
+const dt_dot_attr *dt_dot_of(const dt_node *n);
+const dt_convolution_attr *dt_convolution_of(const dt_node *n);
+/* How parts of what it computes are to be joined: dt_reduce_kind, of a reduce for each segment, too; others sum, if anything. */
+int dt_reduce_kind_of(const dt_node *n);
+
 /* ---- builders ---- */
 
 /* The axis counted from the front, or -1 when x has none of that number and its trace has failed. */

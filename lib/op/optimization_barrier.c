@@ -77,7 +77,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_optimization_barrier = {
-    .name = "optimization_barrier", .exact = true, .about = "x, after another value is computed", .n_in = 2, .linear = 1,
+    .name = "optimization_barrier", .exact = true, .about = "x, after another value is computed", .n_in = 2, .role = DT_ROLE_NAME, .read_through = true, .linear = 1,
     .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval, .stack = stack, .over_devices = &over_devices,
     .stablehlo = stablehlo,
 };

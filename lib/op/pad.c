@@ -189,7 +189,14 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
                      dt_hlo_array64(low, rank).s, dt_hlo_array64(high, rank).s, dt_hlo_array64(interior, rank).s);
 }
 
+/* Zeros stay zeros; it is the gradient of a slice. */
+static bool linear_when(const void *attr, const dt_type *in)
+{
+    (void)in;
+    return ((const dt_pad_attr *)attr)->value == 0;
+}
+
 const dt_op dt_op_pad = {
-    .name = "pad", .exact = true, .about = "padding around and between elements", .n_in = 1, .attr_size = sizeof(dt_pad_attr),
-    .infer = infer, .grad = grad, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
+    .name = "pad", .exact = true, .about = "padding around and between elements", .n_in = 1, .role = DT_ROLE_MOVE, .attr_size = sizeof(dt_pad_attr),
+    .infer = infer, .grad = grad, .linear_when = linear_when, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
 };

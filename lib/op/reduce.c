@@ -184,8 +184,20 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
     return dt_hlo_joined(c->hlo, "reduce", a->kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
 }
 
+const dt_reduce_attr *dt_reduce_of(const dt_node *n)
+{
+    return n->op == &dt_op_reduce ? n->attr : NULL;
+}
+
+int dt_reduce_kind_of(const dt_node *n)
+{
+    if (n->op == &dt_op_segment_reduce)
+        return ((const dt_segment_attr *)n->attr)->reduce.kind;
+    return n->op == &dt_op_reduce ? ((const dt_reduce_attr *)n->attr)->kind : DT_REDUCE_SUM;
+}
+
 const dt_op dt_op_reduce = {
-    .name = "reduce", .about = "sum, maximum or minimum over dimensions", .n_in = 1,
+    .name = "reduce", .about = "sum, maximum or minimum over dimensions", .n_in = 1, .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_reduce_attr),
     .infer = infer, .grad = grad, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
     .stack = stack, .segment = segment, .stablehlo = stablehlo,

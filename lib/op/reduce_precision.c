@@ -78,7 +78,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_reduce_precision = {
-    .name = "reduce_precision", .about = "x rounded to fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .elementwise = true,
+    .name = "reduce_precision", .about = "x rounded to fewer digits", .n_in = 1, .attr_size = sizeof(dt_precision_attr), .role = DT_ROLE_ELEMENT,
     .infer = infer, .rule = dt_rule_elementwise, .loop = loop, .cost = cost, .eval = eval, .print = print,
     .stablehlo = stablehlo,
 };

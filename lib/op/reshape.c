@@ -85,7 +85,7 @@ static dt_value stack(const dt_fold_call *c)
 }
 
 const dt_op dt_op_reshape = {
-    .name = "reshape", .exact = true, .about = "the same elements in another shape", .n_in = 1, .attr_size = sizeof(dt_reshape_attr),
+    .name = "reshape", .exact = true, .about = "the same elements in another shape", .n_in = 1, .role = DT_ROLE_NAME, .read_through = true, .attr_size = sizeof(dt_reshape_attr),
     .linear = 1, .result_type = 1 + offsetof(dt_reshape_attr, type), .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval, .stack = stack,
     .stablehlo = dt_hlo_same,
 };

@@ -98,7 +98,7 @@ static dt_value emit_split(dt_partition_call *c)
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
 const dt_op dt_op_segment_convolution = {
-    .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2,
+    .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2, .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),
     .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .over_devices = &over_devices,
 };

@@ -79,7 +79,7 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
 const dt_op dt_op_segment_dot_general = {
-    .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2,
+    .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2, .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),
     .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
     .over_devices = &over_devices,

@@ -40,6 +40,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_select = {
-    .name = "select", .exact = true, .about = "pred ? a : b", .n_in = 3, .elementwise = true,
+    .name = "select", .exact = true, .about = "pred ? a : b", .n_in = 3, .role = DT_ROLE_ELEMENT,
     .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

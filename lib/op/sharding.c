@@ -91,7 +91,7 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_sharding = {
-    .name = "custom_call", .exact = true, .about = "x, with its layout over the logical devices of a replica", .n_in = 1,
+    .name = "custom_call", .exact = true, .about = "x, with its layout over the logical devices of a replica", .n_in = 1, .role = DT_ROLE_NOTE, .read_through = true,
     .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
     .print = print, .stack = stack, .stablehlo = stablehlo,
 };

@@ -23,6 +23,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_sign = {
-    .name = "sign", .exact = true, .about = "-1, 0 or 1", .n_in = 1, .elementwise = true,
+    .name = "sign", .exact = true, .about = "-1, 0 or 1", .n_in = 1, .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_numbers, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sign",
 };

@@ -21,6 +21,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_sine = {
-    .name = "sine", .about = "the sine", .n_in = 1, .elementwise = true,
+    .name = "sine", .about = "the sine", .n_in = 1, .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sin",
 };

@@ -22,6 +22,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_stop_gradient = {
-    .name = "stop_gradient", .exact = true, .about = "x, with no gradient", .n_in = 1, .elementwise = true, .linear = 1,
+    .name = "stop_gradient", .exact = true, .about = "x, with no gradient", .n_in = 1, .role = DT_ROLE_ELEMENT, .read_through = true, .linear = 1,
     .infer = dt_infer_any, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .stablehlo = stablehlo,
 };

@@ -28,6 +28,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_subtract = {
-    .name = "subtract", .about = "a - b", .n_in = 2, .elementwise = true, .additive = true,
+    .name = "subtract", .about = "a - b", .n_in = 2, .role = DT_ROLE_ELEMENT, .additive = true,
     .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sub",
 };

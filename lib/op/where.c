@@ -28,14 +28,14 @@ static dt_where of_inputs(const dt_where *in, int n)
 dt_where dt_where_of(const dt_node *n, const dt_where *in)
 {
     dt_where at = of_inputs(in, n->n_in);
-    const dt_sharding_attr *note = n->op == &dt_op_sharding ? n->attr : NULL;
+    const dt_sharding_attr *note = n->op->role == DT_ROLE_NOTE ? n->attr : NULL;
     if (note)
         at = (dt_where){ .device = note->kind == DT_SHARDING_MAXIMAL ? (int32_t)note->device : DT_EVERYWHERE, .moved = true };
-    else if (n->op == &dt_op_parameter)
+    else if (n->op->role == DT_ROLE_ARGUMENT)
         at = (dt_where){ .device = 0 };
-    else if (n->op == &dt_op_get_dimension_size)
+    else if (n->op->role == DT_ROLE_SIZE)
         at = (dt_where){ .device = DT_ANYWHERE };
-    at.size = n->op == &dt_op_broadcast_in_dim ? in[0].size : dt_type_elements(&n->type);
+    at.size = n->op->role == DT_ROLE_REPEAT ? in[0].size : dt_type_elements(&n->type);
     return at;
 }
 

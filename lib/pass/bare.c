@@ -8,14 +8,14 @@
 static bool is_annotated(const dt_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->node[i].op == &dt_op_sharding)
+        if (g->node[i].op->role == DT_ROLE_NOTE)
             return true;
     return false;
 }
 
 static dt_value read_through(const dt_rewrite_call *c)
 {
-    return c->graph->node[c->node].op == &dt_op_sharding ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
+    return c->graph->node[c->node].op->role == DT_ROLE_NOTE ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
 dt_status *dt_bare(const dt_graph *g, dt_graph **out)

@@ -20,8 +20,7 @@
 /* Rows in, a sum of them out: so the sum over replicas is one over all rows. A maximum is not. */
 static bool sums_batch(const dt_folder *f, const dt_node *n)
 {
-    bool is_sum = n->op != &dt_op_reduce || ((const dt_reduce_attr *)n->attr)->kind == DT_REDUCE_SUM;
-    return is_sum && dt_fold_contracts_batch(f, n);
+    return dt_reduce_kind_of(n) == DT_REDUCE_SUM && dt_fold_contracts_batch(f, n);
 }
 
 /* ---- backward: what is needed ---- */
@@ -36,9 +35,8 @@ static void need_inputs(dt_folder *f, const dt_node *n)
  * it was summed: so it is rounded once, whatever the number of replicas. */
 static bool is_linear_in(const dt_folder *f, const dt_node *n, int input)
 {
-    bool pads_with_zero = n->op == &dt_op_pad && ((const dt_pad_attr *)n->attr)->value == 0;
-    bool converts_floats = n->op == &dt_op_convert && dt_dtype_is_float(f->g->node[n->in[0]].type.dtype);
-    return pads_with_zero || converts_floats || n->op->linear >> input & 1;
+    bool now = n->op->linear_when && n->op->linear_when(n->attr, &f->g->node[n->in[0]].type);
+    return now || n->op->linear >> input & 1;
 }
 
 /* Input through which a linear op passes a sum over replicas on: the only varying one. -1: none, it must be summed as it is. */

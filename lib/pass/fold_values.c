@@ -34,7 +34,7 @@ int64_t dt_fold_size(const dt_folder *f, const dt_node *n)
 
 bool dt_fold_counts_rows(const dt_folder *f, const dt_node *n)
 {
-    return n->op == &dt_op_get_dimension_size && dt_fold_size(f, n) < 0;
+    return n->op->role == DT_ROLE_SIZE && dt_fold_size(f, n) < 0;
 }
 
 /* Row i of the result comes from row i of the inputs: the rule splits dimension 0 of all of them together. */
@@ -105,7 +105,7 @@ static dt_value emit_stacked(dt_folder *f, int i, dt_value *in)
     for (int k = 0; k < n->n_in; k++)
         if (f->spread[n->in[k]] == DT_UNIFORM)
             in[k] = dt_fold_stacked(f, in[k]);
-    if (n->op->elementwise)
+    if (dt_is_elementwise(n->op))
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
     if (n->op->stack && n->type.rank < DT_MAX_RANK)
         return n->op->stack(&(dt_fold_call){ .trace = f->t, .node = n, .in = in, .segments = f->replicas, .cut = DT_CUT_REPLICAS });
@@ -165,9 +165,9 @@ static dt_value emit_rows(dt_folder *f, int i, const dt_value *in)
         stacked_in |= f->spread[n->in[k]] == DT_STACKED;
     if (!stacked_in && is_row_wise(f, n))
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);
-    if (stacked_in && f->replicas > 1 && n->op == &dt_op_dot_general && ((const dt_dot_attr *)n->attr)->n_batch == 0)
+    if (stacked_in && f->replicas > 1 && dt_dot_of(n) && dt_dot_of(n)->n_batch == 0)
         return emit_row_products(f, n, in);
-    if (stacked_in && n->op == &dt_op_broadcast_in_dim)
+    if (stacked_in && n->op->role == DT_ROLE_REPEAT)
         return emit_broadcast(f, n, in[0]);
     return emit_alone(f, i);
 }
@@ -212,7 +212,7 @@ dt_value dt_fold_value(dt_folder *f, int i)
         return replica_numbers(f);
     if (n->op == &dt_op_example_id)
         return example_numbers(f, n);
-    if (n->op == &dt_op_get_dimension_size)
+    if (n->op->role == DT_ROLE_SIZE)
         return dt_fold_counts_rows(f, n) ? rows_per_replica(f, -dt_fold_size(f, n)) : dt_scalar(f->t, DT_INT32, (double)dt_fold_size(f, n));
     if (f->spread[i] == DT_UNIFORM)
         return dt_emit(f->t, n->op, in, n->n_in, n->attr);

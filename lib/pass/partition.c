@@ -26,7 +26,7 @@
 /* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
 static int units_for_elements(const dt_node *n)
 {
-    int units = dt_pieces_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = n->op == &dt_op_dot_general ? 128 : 16;
+    int units = dt_pieces_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = dt_dot_of(n) ? 128 : 16;
     while (units > 1 && n->type.dim[0] < least * units)
         units /= 2;
     return units;
@@ -75,7 +75,7 @@ static bool is_preamble(const dt_cutter *c, int i)
     if (dt_is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type))
         return false;
     for (int k = 0; k < n->n_in; k++) {
-        bool is_number = dt_is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op == &dt_op_get_dimension_size);
+        bool is_number = dt_is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op->role == DT_ROLE_SIZE);
         if (!is_number && !c->preamble[n->in[k]])
             return false;
     }
@@ -167,7 +167,7 @@ static void place_node(dt_cutter *c, int i)
 static bool can_wait(const dt_cutter *c, int i)
 {
     const dt_op *op = c->g->node[i].op;
-    return op == &dt_op_broadcast_in_dim || (op == &dt_op_compare && !c->preamble[i]);
+    return op->role == DT_ROLE_REPEAT || (op == &dt_op_compare && !c->preamble[i]);
 }
 
 /* The last segment in which all that node i reads is there. */

@@ -28,7 +28,7 @@ typedef struct dt_cutter {
 /* No work: an argument, a variable, a constant. */
 static inline bool dt_is_leaf(const dt_node *n)
 {
-    return n->op == &dt_op_parameter || n->op == &dt_op_variable || n->op == &dt_op_constant;
+    return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT;
 }
 
 /* Nodes i and j have as many pieces, of the same rows. */

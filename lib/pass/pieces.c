@@ -42,10 +42,10 @@ int dt_pieces_below(double x)
 static int64_t product_rows(const dt_graph *g, const dt_node *n)
 {
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
-    const dt_dot_attr *a = n->attr;
+    const dt_dot_attr *a = dt_dot_of(n);
     int64_t rows = 1;
 
-    if (n->op != &dt_op_dot_general || !dt_type_has_batch(&n->type) || !dt_type_has_batch(in))
+    if (!a || !dt_type_has_batch(&n->type) || !dt_type_has_batch(in))
         return 1;
     for (int d = 0; d < in->rank - a->n_contract && a->n_batch == 0; d++)
         rows *= n->type.dim[d] < 0 ? -n->type.dim[d] : n->type.dim[d];
@@ -83,7 +83,7 @@ int dt_row_units(const dt_graph *g, int64_t batch)
 
 bool dt_is_image(const dt_node *n)
 {
-    return n->op != &dt_op_dot_general && row_elements(&n->type) >= IMAGE;
+    return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE;
 }
 
 static int64_t largest_row(const dt_graph *g)
@@ -92,7 +92,7 @@ static int64_t largest_row(const dt_graph *g)
     bool convolves = false;
     for (int i = 0; i < g->n_nodes; i++) {
         int64_t n = row_elements(&g->node[i].type);
-        convolves |= g->node[i].op == &dt_op_convolution && n > 0;
+        convolves |= dt_convolution_of(&g->node[i]) && n > 0;
         most = n > most ? n : most;
     }
     return convolves ? most : 0;
@@ -110,16 +110,16 @@ int dt_image_units(const dt_graph *g, int64_t rows)
 
 static bool is_image_sum(const dt_graph *g, const dt_node *n)
 {
-    const dt_reduce_attr *a = n->attr;
-    return n->op == &dt_op_reduce && n->type.dtype == DT_FLOAT32 && a->kind == DT_REDUCE_SUM && (a->dims & 1) && dt_is_image(&g->node[n->in[0]]) &&
+    const dt_reduce_attr *a = dt_reduce_of(n);
+    return a && n->type.dtype == DT_FLOAT32 && a->kind == DT_REDUCE_SUM && (a->dims & 1) && dt_is_image(&g->node[n->in[0]]) &&
            dt_type_elements(&n->type) <= MOST_SUMS;
 }
 
 /* The parts of large kernels would be more to read than images are. */
 static bool is_kernel_gradient(const dt_graph *g, const dt_node *n)
 {
-    const dt_convolution_attr *a = n->attr;
-    if (n->op != &dt_op_convolution || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0)
+    const dt_convolution_attr *a = dt_convolution_of(n);
+    if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0)
         return false;
     const dt_node *lhs = &g->node[n->in[0]], *rhs = &g->node[n->in[1]];
     return dt_is_image(lhs) && dt_is_image(rhs) && dt_type_elements(&n->type) <= 4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);

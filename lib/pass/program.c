@@ -4,7 +4,7 @@
 
 bool dt_is_name(const dt_node *n)
 {
-    return n->op == &dt_op_reshape || n->op == &dt_op_optimization_barrier;
+    return n->op->role == DT_ROLE_NAME;
 }
 
 int dt_named_by(const dt_graph *g, int node)

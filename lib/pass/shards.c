@@ -13,7 +13,7 @@ static bool sums_batch(const dt_graph *g, const dt_node *n)
 {
     if (!n->op->segment || dt_type_has_batch(&n->type))
         return false;
-    if (n->op == &dt_op_reduce && ((const dt_reduce_attr *)n->attr)->kind != DT_REDUCE_SUM)
+    if (dt_reduce_kind_of(n) != DT_REDUCE_SUM)
         return false;
     for (int k = 0; k < n->n_in; k++)
         if (!dt_type_has_batch(&g->node[n->in[k]].type))

@@ -28,7 +28,7 @@ static const dt_value no_value = { 0 };
 static bool is_splat(dt_value v, double *x)
 {
     const dt_node *n = dt_node_of(v);
-    if (!n || n->op != &dt_op_constant)
+    if (!n || n->op->role != DT_ROLE_CONSTANT)
         return false;
     *x = ((const dt_constant_attr *)n->attr)->value;
     return true;
@@ -91,7 +91,7 @@ static dt_value fold_splats(const rewrite_call *c)
     dt_view in[DT_MAX_IN];
     double x;
 
-    if (!c->n->op->elementwise || c->n->n_in == 0)
+    if (!dt_is_elementwise(c->n->op) || c->n->n_in == 0)
         return no_value;
     for (int k = 0; k < c->n->n_in; k++) {
         dt_dtype d = dt_type_of_value(c->in[k]).dtype;
@@ -215,7 +215,7 @@ static dt_value one_segment(const rewrite_call *c)
 /* A size is a number, or that of an argument: nothing needs to be computed for it, or to be waited for. */
 static dt_value known_size(const rewrite_call *c)
 {
-    if (c->n->op != &dt_op_get_dimension_size)
+    if (c->n->op->role != DT_ROLE_SIZE)
         return no_value;
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0)

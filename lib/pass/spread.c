@@ -6,22 +6,17 @@
  */
 #include "pass/pass.h"
 
-static bool is_parameter(const dt_node *n)
-{
-    return n->op == &dt_op_parameter;
-}
-
 /* A size that is a number is the same for all. */
 static bool differs_by_itself(const dt_graph *g, const dt_node *n)
 {
-    if (n->op != &dt_op_get_dimension_size)
+    if (n->op->role != DT_ROLE_SIZE)
         return n->op->varying;
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
 }
 
 static bool reads_varying(const dt_node *n, const dt_spread *spread)
 {
-    for (int k = 0; k < n->n_in && n->op != &dt_op_get_dimension_size; k++)
+    for (int k = 0; k < n->n_in && n->op->role != DT_ROLE_SIZE; k++)
         if (spread[n->in[k]] != DT_UNIFORM)
             return true;
     return false;
@@ -33,7 +28,7 @@ static dt_spread spread_of_node(const dt_graph *g, const dt_node *n, const bool 
         return DT_ROWS;
     if (n->op->collective)
         return DT_UNIFORM;
-    if (is_parameter(n)) {
+    if (n->op->role == DT_ROLE_ARGUMENT) {
         const dt_index_attr *a = n->attr;
         return !distributed || distributed[a->index] ? DT_STACKED : DT_UNIFORM;
     }
@@ -53,7 +48,7 @@ static dt_spread *spread_all(const dt_graph *g, const bool *distributed, dt_aren
 
     spread_of_states(g, spread);
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->node[i].op != &dt_op_variable)
+        if (g->node[i].op->role != DT_ROLE_STATE)
             spread[i] = spread_of_node(g, &g->node[i], distributed, spread);
     return spread;
 }

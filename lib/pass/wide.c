@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "op/segment.h"
 #include "pass/pass.h"
 
 static const dt_precision_attr of_bfloat16 = { .mantissa_bits = 7 }, of_float16 = { .mantissa_bits = 10, .exponent_bits = 5 };
@@ -72,9 +73,9 @@ static dt_value converted(const dt_node *n, dt_value x)
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);
 }
 
-static bool is_partial(const dt_op *op)
+static bool is_partial(const dt_node *n)
 {
-    return op == &dt_op_segment_reduce || op == &dt_op_segment_dot_general || op == &dt_op_segment_convolution;
+    return dt_cut_of(n) >= 0 && (n->op->role == DT_ROLE_REDUCE || n->op->role == DT_ROLE_PRODUCT);
 }
 
 static dt_value widened(const widening *w, int i)
@@ -84,12 +85,12 @@ static dt_value widened(const widening *w, int i)
     bool narrow = dt_dtype_is_narrow(n->type.dtype);
     for (int k = 0; k < n->n_in; k++)
         in[k] = widen(w->map[n->in[k]]);
-    if (n->op == &dt_op_constant)
+    if (n->op->role == DT_ROLE_CONSTANT)
         return widened_constant(w, n);
-    if (n->op == &dt_op_convert)
+    if (n->op->role == DT_ROLE_CONVERT)
         return converted(n, in[0]);
     dt_value y = dt_emit(w->t, n->op, in, n->n_in, widened_attr(w, n));
-    return narrow && !n->op->exact && !is_partial(n->op) ? rounded(y, n->type.dtype) : y;
+    return narrow && !n->op->exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
 }
 
 /* What leaves the graph has the dtype that it had. */

@@ -13,7 +13,7 @@ enum { MOST_SHOWN = 20 };
 /* The argument that node i comes from by reshaping and converting alone; -1: none. */
 static int argument_behind(const dt_graph *g, int i)
 {
-    while (g->node[i].op == &dt_op_reshape || g->node[i].op == &dt_op_convert)
+    while (g->node[i].op->role == DT_ROLE_NAME || g->node[i].op->role == DT_ROLE_CONVERT)
         i = g->node[i].in[0];
     for (int k = 0; k < g->n_args; k++)
         if (g->arg[k].node == i)

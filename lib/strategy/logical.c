@@ -120,7 +120,7 @@ static dt_value made_on(dt_value x, int device)
             moves = true;
         }
     }
-    return moves && n->op != &dt_op_sharding && !n->op->collective ? dt_emit(x.trace, n->op, in, n->n_in, n->attr) : x;
+    return moves && n->op->role != DT_ROLE_NOTE && !n->op->collective ? dt_emit(x.trace, n->op, in, n->n_in, n->attr) : x;
 }
 
 dt_value dt_strategy_assign_to_logical_device(dt_strategy *s, dt_value x, int logical_device_id)
@@ -186,7 +186,7 @@ dt_status *dt_strategy_assign_variable(dt_strategy *s, dt_variable *v, int logic
 static const dt_sharding_attr *attr_of(dt_value x)
 {
     const dt_node *n = dt_node_of(x);
-    return n && n->op == &dt_op_sharding ? n->attr : NULL;
+    return n && n->op->role == DT_ROLE_NOTE ? n->attr : NULL;
 }
 
 bool dt_sharding_of(dt_value x, dt_sharding *out)

@@ -76,7 +76,7 @@ static bool *single_results(const dt_graph *g, const bool *distributed)
 
     for (int i = 0; i < g->n_results; i++) {
         const dt_node *n = &g->node[g->result[i].node];
-        single[i] = (n->op == &dt_op_constant && !dt_type_has_batch(&n->type)) || is_merged(g, g->result[i].node);
+        single[i] = (n->op->role == DT_ROLE_CONSTANT && !dt_type_has_batch(&n->type)) || is_merged(g, g->result[i].node);
         for (int k = 0; k < g->n_args; k++)
             single[i] |= g->arg[k].node == g->result[i].node && !distributed[k];
         single[i] &= !is_update(g, g->result[i].node);

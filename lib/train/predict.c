@@ -60,7 +60,7 @@ dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int 
 /* What a value is that a graph ends with, by the activation that made it. */
 static dt_output_kind made_by(const dt_graph *g, int node)
 {
-    while (g->node[node].op == &dt_op_convert || g->node[node].op == &dt_op_sharding)
+    while (g->node[node].op->role == DT_ROLE_CONVERT || g->node[node].op->role == DT_ROLE_NOTE)
         node = g->node[node].in[0];
     const dt_op *op = g->node[node].op;
     return op == &dt_op_softmax ? DT_OUTPUT_CLASSES : op == &dt_op_logistic ? DT_OUTPUT_LABELS : DT_OUTPUT_VALUES;

@@ -104,7 +104,7 @@ static void test_adam_is_one_chain(void **state)
     int wide = 0, narrow = 0;
     for (int i = 0; i < b.step->n_nodes; i++) {
         const dt_node *n = &b.step->node[i];
-        if (n->op->elementwise && n->n_in > 0)
+        if (dt_is_elementwise(n->op) && n->n_in > 0)
             n->type.rank ? wide++ : narrow++;
     }
     assert_int_equal(wide, 2 * 12);

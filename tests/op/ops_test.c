@@ -19,11 +19,40 @@ static void test_rows_are_complete(void **state)
         assert_true(ops[i]->n_in >= 0 && ops[i]->n_in <= DT_MAX_IN);
         assert_non_null(ops[i]->infer);
         assert_non_null(ops[i]->rule);
-        assert_true((ops[i]->eval != NULL) == (ops[i] != &dt_op_parameter && ops[i] != &dt_op_variable));
+        assert_true((ops[i]->eval != NULL) == (ops[i]->role != DT_ROLE_ARGUMENT && ops[i]->role != DT_ROLE_STATE));
         assert_true(!ops[i]->print || ops[i]->attr_size > 0);
         for (int k = 0; k < i; k++)
             assert_string_not_equal(ops[i]->name, ops[k]->name);
     }
+}
+
+/* What a role says of every op that has it; attributes where passes read them by the role. */
+static void expect_role(const dt_op *op)
+{
+    static const size_t attr_size[] = {
+        [DT_ROLE_ARGUMENT] = sizeof(dt_index_attr), [DT_ROLE_STATE] = sizeof(dt_index_attr), [DT_ROLE_CONSTANT] = sizeof(dt_constant_attr),
+        [DT_ROLE_SIZE] = sizeof(dt_axis_attr), [DT_ROLE_NOTE] = sizeof(dt_sharding_attr), [DT_ROLE_REPEAT] = sizeof(dt_broadcast_attr),
+        [DT_ROLE_CONVERT] = sizeof(dt_convert_attr), [DT_ROLE_COLLECTIVE] = 0,
+    };
+    bool leaf = op->role >= DT_ROLE_ARGUMENT && op->role <= DT_ROLE_COUNTER, moves = op->role >= DT_ROLE_NOTE && op->role <= DT_ROLE_MOVE;
+    if ((leaf && op->n_in > 0) || (moves && !op->exact) || (attr_size[op->role] && op->attr_size != attr_size[op->role]) ||
+        (op->read_through && (!op->exact || op->n_in == 0)) || (op->linear_when && op->n_in != 1))
+        fail_msg("%s has another role than its row says", op->name);
+}
+
+static void test_roles_are_true(void **state)
+{
+    (void)state;
+    static const dt_op *const with_loops[] = {
+#define DT_LOOP(name, y) &dt_op_##name,
+#include "op/ops.h"
+    };
+    int n;
+    const dt_op *const *ops = dt_ops(&n);
+    for (int i = 0; i < n; i++)
+        expect_role(ops[i]);
+    for (size_t i = 0; i < sizeof with_loops / sizeof *with_loops; i++)
+        assert_true(dt_is_elementwise(with_loops[i]));
 }
 
 static void expect_flags(sample *s, int64_t batch)
@@ -31,7 +60,7 @@ static void expect_flags(sample *s, int64_t batch)
     (void)batch;
     dt_type bools = s->out;
     bools.dtype = s->in[0].dtype;
-    for (int i = 0; s->op->elementwise && i < s->op->n_in; i++) {
+    for (int i = 0; dt_is_elementwise(s->op) && i < s->op->n_in; i++) {
         bools.dtype = s->in[i].dtype;
         assert_true(dt_type_equal(&s->in[i], &bools));
     }
@@ -241,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_are_complete),
+        cmocka_unit_test(test_roles_are_true),
         cmocka_unit_test(test_elementwise_ops_keep_shapes),
         cmocka_unit_test(test_empty_batches),
         cmocka_unit_test(test_float32_is_float64_rounded),

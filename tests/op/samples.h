@@ -536,7 +536,7 @@ static const struct {
 /* A sample in float64 whose result type is inferred; NULL, or why the op refuses it. */
 static inline dt_status *sample_make(sample *s, const dt_op *op, dt_random *r, bool batch)
 {
-    void (*make)(sample *) = op->elementwise ? make_elementwise : NULL;
+    void (*make)(sample *) = dt_is_elementwise(op) ? make_elementwise : NULL;
     memset(s, 0, sizeof *s);
     s->op = op;
     s->r = r;

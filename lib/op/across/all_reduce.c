@@ -38,7 +38,7 @@ static double bytes(const dt_across_attr *a, const dt_type *in)
     return 2 * (double)dt_type_bytes(in) * (n - 1) / n;
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_ALL_REDUCE, plain, bytes };
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
@@ -50,6 +50,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_across_all_reduce = {
-    .name = "all_reduce", .about = "the sum over devices", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .name = "all_reduce", .about = "the sum over devices", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = dt_across_print, .across = &row, .stablehlo = stablehlo,
 };

@@ -53,7 +53,7 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, " dim=%d to dim=%d", a->dim, a->to);
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_ALL_TO_ALL, plain, bytes };
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
@@ -67,6 +67,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_across_all_to_all = {
-    .name = "all_to_all", .about = "cut along another dimension", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .name = "all_to_all", .about = "cut along another dimension", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

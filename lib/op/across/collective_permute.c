@@ -134,7 +134,7 @@ static void print(const void *attr, dt_str *out)
         dt_str_printf(out, " fill=%g", a->fill);
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_COLLECTIVE_PERMUTE, plain, bytes };
 
 /*
  * In StableHLO: from every neighbour within reach its elements next to the own ones arrive by a permute; then, where ranges drift, each device cuts out its
@@ -230,6 +230,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_across_collective_permute = {
-    .name = "collective_permute", .about = "with the borders of the neighbours", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .name = "collective_permute", .about = "with the borders of the neighbours", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

@@ -42,7 +42,7 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, " parts of %lld", (long long)((const dt_across_attr *)attr)->low);
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_NOTHING, plain, bytes };
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {

@@ -48,7 +48,7 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_REDUCE_SCATTER, plain, bytes };
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
@@ -60,6 +60,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 }
 
 const dt_op dt_op_across_reduce_scatter = {
-    .name = "reduce_scatter", .about = "parts of the sum over devices", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .name = "reduce_scatter", .about = "parts of the sum over devices", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
 };

@@ -27,6 +27,6 @@ static void print(const void *attr, dt_str *out)
 }
 
 const dt_op dt_op_across_rows_join = {
-    .name = "rows_join", .about = "parts of the batch joined", .n_in = 2, .attr_size = sizeof(dt_across_attr),
+    .name = "rows_join", .about = "parts of the batch joined", .n_in = 2, .role = DT_ROLE_MOVE, .attr_size = sizeof(dt_across_attr),
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print,
 };

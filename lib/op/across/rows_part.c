@@ -27,6 +27,6 @@ static void print(const void *attr, dt_str *out)
 }
 
 const dt_op dt_op_across_rows_part = {
-    .name = "rows_part", .about = "a part of the batch", .n_in = 1, .attr_size = sizeof(dt_across_attr), .linear = 1,
+    .name = "rows_part", .about = "a part of the batch", .n_in = 1, .role = DT_ROLE_MOVE, .attr_size = sizeof(dt_across_attr), .linear = 1,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print,
 };

@@ -40,9 +40,9 @@ static void print(const void *attr, dt_str *out)
         dt_str_printf(out, "%d", a->to);
 }
 
-static const struct dt_across_row row = { plain, bytes };
+static const struct dt_across_row row = { DT_ACROSS_TRANSFER, plain, bytes };
 
 const dt_op dt_op_across_transfer = {
-    .name = "transfer", .about = "from one device to another, or to all", .n_in = 1, .attr_size = sizeof(dt_across_attr), .collective = true,
+    .name = "transfer", .about = "from one device to another, or to all", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
     .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
 };

@@ -12,7 +12,7 @@
 
 static const dt_sharding_attr *note_of(const dt_node *n)
 {
-    return n->op == &dt_op_sharding ? n->attr : NULL;
+    return n->op->role == DT_ROLE_NOTE ? n->attr : NULL;
 }
 
 bool dt_spmd_is_annotated(const dt_graph *g)
@@ -136,7 +136,7 @@ void dt_spmd_read_notes(dt_spmd_work *w)
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
         bool is_place = a->kind == DT_SHARDING_MAXIMAL; /* an annotation that moves what it is said of: where.c knows where that is */
-        if ((of->op == &dt_op_variable || of->op == &dt_op_parameter) && !is_place) {
+        if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
             w->layout[n->in[0]] = w->layout[i]; /* what is said of the value is said of what it is read from */
             w->fixed[n->in[0]] = true;
         }

@@ -22,7 +22,7 @@ typedef struct packing {
 
 static bool travels(const dt_node *n, dt_mesh_axes time)
 {
-    return n->op->across && n->n_in > 0 && n->op != &dt_op_across_own_part && ((const dt_across_attr *)n->attr)->axes != time;
+    return n->op->across && n->op->role == DT_ROLE_COLLECTIVE && ((const dt_across_attr *)n->attr)->axes != time;
 }
 
 static bool are_alike(const dt_node *a, const dt_node *b)
@@ -34,8 +34,7 @@ static bool are_alike(const dt_node *a, const dt_node *b)
 static void pack(packing *p, int i)
 {
     const dt_node *n = &p->s->local->node[i];
-    bool is_sum = n->op == &dt_op_across_all_reduce || n->op == &dt_op_across_reduce_scatter;
-    bool joins = is_sum && p->last >= 0 && p->needs[i] < p->open && are_alike(n, &p->s->local->node[p->last]);
+    bool joins = dt_across_sums(n) && p->last >= 0 && p->needs[i] < p->open && are_alike(n, &p->s->local->node[p->last]);
     p->open += joins ? 0 : 1;
     p->last = i;
     p->bucket[i] = p->needs[i] = p->open;

@@ -14,7 +14,7 @@ static int64_t bytes_of(const dt_spmd *s, int node, int device)
 /* Arguments lie outside of what is counted node by node; a reshape is another name, a constant is part of the program. */
 static bool takes_room(const dt_node *n)
 {
-    return n->op != &dt_op_parameter && !dt_is_name(n) && n->op != &dt_op_constant;
+    return n->op->role != DT_ROLE_ARGUMENT && n->op->role != DT_ROLE_NAME && n->op->role != DT_ROLE_CONSTANT;
 }
 
 static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b)

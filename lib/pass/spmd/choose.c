@@ -19,19 +19,11 @@ typedef struct way {
 
 /* ---- partial sums that an op can hand on ---- */
 
-int dt_spmd_kind(const dt_node *n)
-{
-    if (n->op == &dt_op_reduce)
-        return ((const dt_reduce_attr *)n->attr)->kind;
-    return n->op == &dt_op_segment_reduce ? ((const dt_segment_attr *)n->attr)->reduce.kind : DT_REDUCE_SUM;
-}
-
 static bool hands_on(const dt_node *n)
 {
-    bool is_sum = dt_spmd_kind(n) == DT_REDUCE_SUM;
+    bool is_sum = dt_reduce_kind_of(n) == DT_REDUCE_SUM;
     bool is_float = dt_dtype_is_float(n->type.dtype);
-    bool is_pad = n->op == &dt_op_pad && ((const dt_pad_attr *)n->attr)->value != 0;
-    return is_float && is_sum && !is_pad && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+    return is_float && is_sum && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
 }
 
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)

@@ -60,7 +60,7 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     c.out = dt_spmd_by_factors(w, i, -1, factor);
     c.out.on = w->layout[i].on;
     c.out.partial = partial | dt_spmd_summed(w, i, factor);
-    c.out.kind = dt_spmd_kind(n);
+    c.out.kind = dt_reduce_kind_of(n);
     return c;
 }
 
@@ -114,7 +114,7 @@ static void emit_op(dt_spmd_work *w, int i)
     w->made[i] = (dt_made){ .value = v, .layout = c.out, .anywhere = is_anywhere(w, i, v) };
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         any |= factor[f];
-    if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op != &dt_op_get_dimension_size)
+    if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op->role != DT_ROLE_SIZE)
         w->note[v.node] = "replicated, then computed";
 }
 
@@ -161,7 +161,7 @@ static void emit_nodes(dt_spmd_work *w)
         const char *before = dt_trace_path(w->t, node_at(w, i)->path);
         if (w->made[i].value.trace || w->free[i])
             continue;
-        if (node_at(w, i)->op == &dt_op_sharding)
+        if (node_at(w, i)->op->role == DT_ROLE_NOTE)
             emit_note(w, i);
         else if (!dt_spmd_emit_sum(w, i))
             emit_op(w, i);
@@ -236,10 +236,11 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
 static bool is_free(const dt_spmd_work *w, int i)
 {
     const dt_node *n = node_at(w, i);
-    bool repeats = n->op == &dt_op_broadcast_in_dim, all = true;
+    dt_role role = n->op->role;
+    bool repeats = role == DT_ROLE_REPEAT, all = true;
     for (int k = 0; k < n->n_in; k++)
         all = all && (w->free[n->in[k]] || (repeats && node_at(w, n->in[k])->type.rank == 0));
-    return all && (n->op == &dt_op_constant || n->op == &dt_op_iota || n->op == &dt_op_example_id || repeats || n->op->elementwise);
+    return all && (role == DT_ROLE_CONSTANT || role == DT_ROLE_COUNTER || repeats || dt_is_elementwise(n->op));
 }
 
 static void read_graph(dt_spmd_work *w)

@@ -87,7 +87,7 @@ static void unroll(expansion *x)
 {
     for (int i = 0; i < x->s->local->n_nodes; i++) {
         const char *before = dt_trace_path(x->t, x->s->local->node[i].path);
-        for (int device = 0; device < x->devices && x->s->local->node[i].op != &dt_op_parameter; device++)
+        for (int device = 0; device < x->devices && x->s->local->node[i].op->role != DT_ROLE_ARGUMENT; device++)
             values_of(x, i)[device] = on_device(x, i, device);
         dt_trace_path(x->t, before);
     }

@@ -239,7 +239,7 @@ static void cut_time(dt_spmd_work *w, int i)
 void dt_spmd_cut_time(dt_spmd_work *w)
 {
     for (int i = 0; w->mesh.time && i < w->g->n_nodes; i++)
-        if (w->fixed[i] || node_at(w, i)->op == &dt_op_parameter)
+        if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT)
             cut_time(w, i);
 }
 

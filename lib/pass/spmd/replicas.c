@@ -55,6 +55,6 @@ void dt_spmd_deal_rows(dt_spmd_work *w)
             deal(w, node);
     }
     for (int i = 0; i < w->g->n_nodes; i++)
-        if (w->fixed[i] && w->g->node[i].op == &dt_op_sharding && dt_type_has_batch(&w->g->node[i].type))
+        if (w->fixed[i] && w->g->node[i].op->role == DT_ROLE_NOTE && dt_type_has_batch(&w->g->node[i].type))
             deal(w, i);
 }

@@ -107,8 +107,6 @@ void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_alike *dt_spmd_alike_create(void);
 void dt_spmd_alike_destroy(dt_spmd_alike *a);
-/* How what an op leaves partial is to be joined (dt_reduce_kind). */
-int dt_spmd_kind(const dt_node *n);
 /* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 

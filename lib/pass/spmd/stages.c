@@ -29,7 +29,7 @@ static const dt_node *node_at(const staging *x, int i)
 
 static bool works(const staging *x, int i)
 {
-    return node_at(x, i)->op != &dt_op_parameter && node_at(x, i)->n_in > 0;
+    return node_at(x, i)->op->role != DT_ROLE_ARGUMENT && node_at(x, i)->n_in > 0;
 }
 
 static void mark_forward(staging *x)
@@ -50,7 +50,7 @@ static bool is_for_each(const staging *x, int i)
     bool each = (dt_layout_axes(&x->s->layout[i]) & x->s->mesh.time) != 0 || (!x->s->mesh.time && dt_type_has_batch(&n->type));
     for (int k = 0; k < n->n_in; k++)
         each |= x->each[n->in[k]] && x->s->mesh.time;
-    return in_time ? n->op == &dt_op_across_own_part : each;
+    return in_time ? n->op->role == DT_ROLE_MOVE : each;
 }
 
 static void place(staging *x, int i)
@@ -118,7 +118,7 @@ static void add_node(staging *x, int i)
     if (!works(x, i))
         return;
     x->of[i] = task_of(x, i);
-    bool travels = n->op == &dt_op_across_transfer;
+    bool travels = dt_across_kind_of(n) == DT_ACROSS_TRANSFER;
     double seconds = x->prices->node(x->prices->user, x->s, i) + (n->op->across ? x->prices->link(x->prices->user, x->s, i) : 0);
     if (!travels)
         x->task[x->of[i]].seconds += seconds;

@@ -20,10 +20,10 @@ static void follow(places *p, int i)
 {
     const dt_node *n = &p->g->node[i];
     dt_where in[DT_MAX_IN];
-    p->state[i] |= n->op == &dt_op_variable;
+    p->state[i] |= n->op->role == DT_ROLE_STATE;
     for (int k = 0; k < n->n_in; k++) {
         in[k] = p->at[n->in[k]];
-        p->state[i] |= p->state[n->in[k]] && n->op != &dt_op_get_dimension_size;
+        p->state[i] |= p->state[n->in[k]] && n->op->role != DT_ROLE_SIZE;
     }
     if (p->at[i].device == DT_ANYWHERE)
         p->at[i] = dt_where_of(n, in);
@@ -34,7 +34,7 @@ static void place_arguments(places *p)
 {
     for (int i = p->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &p->g->node[i];
-        if (n->op == &dt_op_sharding && p->g->node[n->in[0]].op == &dt_op_parameter)
+        if (n->op->role == DT_ROLE_NOTE && p->g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
             p->at[n->in[0]] = dt_where_of(n, &(dt_where){ 0 });
     }
 }
