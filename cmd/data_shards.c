@@ -25,7 +25,7 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    INTEGER(struct data_shards, workers, "workers", "N", "number of workers", .letter = 'w', .fallback = 2, .min = 1, .max = 65536),
+    INTEGER(struct data_shards, workers, "workers", "N", "number of workers; default: those of the job's strategy; 2 for files", .letter = 'w', .min = 1, .max = 65536),
     CHOICE(struct data_shards, policy, "policy", "POLICY", policies, "auto-shard policy; job: the job's own, else auto"),
     DATA_OPTIONS(struct data_shards),
     OPTIONS_END
@@ -35,7 +35,7 @@ const struct verb verb_data_shards = {
     .group = "Inspect",
     .line = "show which worker reads which examples, and check that each is read once",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
-    .examples = "  dtrain data shards job.yaml --workers 4\n"
+    .examples = "  dtrain data shards job.yaml\n"
                 "  dtrain data shards train-*.tfrecord --workers 4 --policy file\n",
     .more = "Examples have the numbers that they have in the files. They are distributed like tf.data's auto-sharding does\n"
             "it, in the global batches of the job, and the share of every worker is read. Shards that overlap although the\n"

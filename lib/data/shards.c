@@ -79,14 +79,16 @@ static int64_t count_times(const shared *x, bool twice)
 
 /* By dt_dealing. */
 static const char *const ways[] = {"element", "element", "file", "nothing"};
+static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file", "not sharded"}; /* as `fit` says it */
 
 static void put_text(const shared *x, dt_str *out)
 {
     const int64_t twice = count_times(x, true), none = count_times(x, false);
     dt_str_printf(out, "%s   %s   ", x->q->title, x->format);
     dt_str_grouped(out, x->count);
-    dt_str_printf(out, " examples in %lld file%s, %lld workers\n", (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "", (long long)x->q->workers);
-    dt_str_printf(out, "policy %s: sharded by %s", x->policy, ways[x->dealing]);
+    dt_str_printf(out, " examples in %lld file%s, %lld worker%s\n", (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "",
+                  (long long)x->q->workers, x->q->workers == 1 ? "" : "s");
+    dt_str_printf(out, "policy %s: %s", x->policy, sayings[x->dealing]);
     dt_str_puts(out, "\n\nworker   examples   first of them\n");
     for (int64_t w = 0; w < x->q->workers; w++) {
         size_t from = out->size;

@@ -26,8 +26,10 @@ static dt_status *check_files(const dt_dataset *d, const dt_place *at, int64_t w
     const int64_t *first, files = files_of(d, &first);
     if (files >= workers)
         return NULL;
+    if (files == 0 && d->spec.format == &dt_format_held)
+        return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: examples in memory have no files");
     if (files == 0)
-        return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: format '%s' has no files that follow one another",
+        return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: format '%s' is not divided into files, as csv and tfrecord are",
                        d->spec.format->kind.name);
     return dt_fail(DT_E_TOO_FEW_FILES, at, "auto_shard_policy: file: %lld file%s cannot be shared by %lld workers", (long long)files,
                    files == 1 ? "" : "s", (long long)workers);

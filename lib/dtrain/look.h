@@ -151,8 +151,8 @@ typedef struct dt_data_request {
 /* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. The caller frees *text. NotFoundError: no such file.
  * InvalidArgumentError: an unknown format. */
 DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records, char **text) DT_CHECKED;
-/* Distributes the examples to `workers` with an auto-shard policy ("auto", ...; NULL: the job's), and reports which worker reads which examples and whether
- * each example is read exactly once. The caller frees *text. InvalidArgumentError: fewer files than workers. */
+/* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an auto-shard policy ("auto", ...; NULL: the job's), and reports
+ * which worker reads which examples and whether each example is read exactly once. The caller frees *text. InvalidArgumentError: fewer files than workers. */
 DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy, char **text) DT_CHECKED;
 /* Writes the data in the format of the suffix of `output`: .npy, .npz, .idx, .csv or .tfrecord. Records go into `shards` files. *text lists the files' names,
  * one per line; the caller frees it. ValueError: an unknown format, or one that cannot hold the data. */

@@ -21,6 +21,7 @@ static dt_status *count_replicas(dt_job *j)
     dt_strategy *s = NULL;
     DT_TRY(dt_strategy_open(&s, &j->strategy));
     j->replicas = dt_strategy_replicas(s);
+    j->workers = dt_strategy_input_workers(s);
     dt_strategy_unref(s);
     return NULL;
 }

@@ -57,6 +57,7 @@ struct dt_job { /* the public handle */
     dt_steps_recorded trace;     /* output.trace */
     bool report;                 /* `output.report: html` */
     int64_t replicas;            /* 0: the strategy is faulty */
+    int64_t workers;             /* hosts that feed the replicas; 0 likewise */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
 
     int n_metrics;

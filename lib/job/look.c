@@ -133,13 +133,21 @@ static int64_t batch_of(const opened *x, const dt_data_request *q, int workers)
     return spec->global_batch_size > 0 ? spec->global_batch_size : spec->per_replica_batch_size * workers * replicas_of(q, workers);
 }
 
+/* The workers that `fit` of the job would have, so that the answer is about what it reads. */
+static int workers_of(const dt_data_request *q)
+{
+    return q->job && q->job->workers > 0 ? (int)q->job->workers : 2;
+}
+
 DT_API dt_status *dt_data_shards(const dt_data_request *q, int workers, const char *policy, char **text)
 {
     opened x;
     dt_str out = {0};
     dt_status *s = begin(q, text, "dt_data_shards", &x);
-    if (!s && (workers < 1 || workers > (1 << 16)))
+    if (!s && (workers < 0 || workers > (1 << 16)))
         s = dt_fail(DT_E_SHARD, NULL, "%d workers: there are 1 to %d", workers, 1 << 16);
+    if (!s && workers == 0)
+        workers = workers_of(q);
     if (!s)
         s = dt_dataset_shares(&(dt_sharing){.data = x.data, .part = x.part, .title = x.title, .policy = policy, .workers = workers,
                                             .replicas = replicas_of(q, workers), .batch = batch_of(&x, q, workers), .json = q->json}, &out);

@@ -24,7 +24,7 @@ static const sharing_case cases[] = {
     {OF_FILES, "off", 1, 0, "not sharded"},
     {OF_ARRAYS, "auto", 2, 0, "sharded by element"},
     {OF_ARRAYS, "file", 1, 0, "sharded by file"},
-    {OF_ARRAYS, "file", 2, DT_E_UNSHARDABLE, "auto_shard_policy: file: format 'npy' has no files that follow one another"},
+    {OF_ARRAYS, "file", 2, DT_E_UNSHARDABLE, "auto_shard_policy: file: format 'npy' is not divided into files, as csv and tfrecord are"},
 };
 
 static void check_case(const sharing_case *c)

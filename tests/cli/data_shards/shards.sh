@@ -30,6 +30,9 @@ for words in dataset.validation_split=0.5 'dataset.take=3 dataset.auto_shard_pol
     show data shards "$TEST_DIR/parts.yaml" $words --workers 2
 done
 show data shards "$TEST_DIR/parts.yaml" dataset.validation_split=0.5 --workers 2 --split validation
+# without --workers, the workers are those that fit would have
+show data shards "$TEST_DIR/parts.yaml" strategy.workers=3 dataset.auto_shard_policy=file dataset.global_batch_size=3
 write_tiny
+show data shards "$tiny"
 show data shards "$tiny" --workers 3
 show data shards "$tiny" --workers 0
