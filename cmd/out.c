@@ -65,6 +65,21 @@ static bool is_utf8(void)
     return code && (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
 }
 
+/* A pipe may be a log as long as somebody reads it: without O_NONBLOCK the open itself would wait for a reader. */
+static dt_status *open_log(struct out *out, const char *path)
+{
+    do
+        out->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644);
+    while (out->log < 0 && errno == EINTR);
+    if (out->log < 0 && errno == ENXIO)
+        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: it is a pipe that nobody reads", path);
+    if (out->log < 0)
+        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", path, system_text(errno).text);
+    fcntl(out->log, F_SETFL, fcntl(out->log, F_GETFL) & ~O_NONBLOCK);
+    out->log_file = path;
+    return NULL;
+}
+
 dt_status *out_open(struct out *out, const struct common *common)
 {
     *out = (struct out){
@@ -75,13 +90,7 @@ dt_status *out_open(struct out *out, const struct common *common)
         .color_errors = wants_color(common, STDERR_FILENO),
         .utf8 = is_utf8(),
     };
-    if (!common->log_file)
-        return NULL;
-    out->log = open(common->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
-    if (out->log < 0)
-        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", common->log_file, system_text(errno).text);
-    out->log_file = common->log_file;
-    return NULL;
+    return common->log_file ? open_log(out, common->log_file) : NULL;
 }
 
 /* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one counts. */

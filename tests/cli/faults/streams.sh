@@ -47,5 +47,14 @@ exits 74 fit "$tiny" --fresh --log-file /dev/full
 has "$TEST_DIR/err" '--log-file /dev/full: no space left on device'
 [ "$("$DTRAIN" evaluate "$tiny" --json | tail -n 1)" = "$whole" ] || echo "other weights beside a full log"
 exits 73 fit "$tiny" --log-file "$TEST_DIR/nowhere/log"
+# A pipe is a log while it has a reader; without one, opening it must not wait for ever.
+mkfifo "$TEST_DIR/pipe"
+timeout 10 "$DTRAIN" version --log-file "$TEST_DIR/pipe" 2>"$TEST_DIR/err"; [ $? -eq 73 ] || echo "a pipe without a reader: not 73"
+has "$TEST_DIR/err" "it is a pipe that nobody reads"
+cat "$TEST_DIR/pipe" >"$TEST_DIR/piped" &
+sleep 0.2
+exits 0 version --log-file "$TEST_DIR/pipe"
+wait
+grep -c '^dtrain' "$TEST_DIR/piped"
 (umask 0 && exits 0 version --log-file "$TEST_DIR/log")
 stat -c %a "$TEST_DIR/log"
