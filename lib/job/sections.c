@@ -124,7 +124,7 @@ struct reproducible {
     int64_t shards;
 };
 static const dt_field reproducible_fields[] = {
-    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS, .required = true,
+    DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS,
            .help = "parts of a global batch, summed in one fixed order"),
     DT_NOT_YET_BUT("strict", "false"),
     DT_END

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Keys of a job's sections that are not there yet are no error while they have their default value, alone in their section, too.
+. tests/cli/setup.sh
+write_tiny
+sed -n '/^## Not here yet/,$p' docs/job-file.md | grep -E '^- (strategy|reproducible|compile): ' | while IFS= read -r line; do
+    section=$(echo "$line" | sed 's/^- \([a-z]*\):.*/\1/')
+    echo "$line" | grep -o '`[a-z_]*` (`[^`]*`)' | tr -d '`()' | while read -r key value; do
+        "$DTRAIN" validate "$tiny" "$section.$key=$value" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+        "$DTRAIN" validate "$tiny" "$section.$key=other" >"$TEST_DIR/out" 2>&1 && echo "$section.$key: another value is accepted"
+        has "$TEST_DIR/out" 'not implemented yet'
+        echo "$section.$key"
+    done
+done
