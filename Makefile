@@ -244,6 +244,7 @@ check-fast:
 
 check:
 	scripts/check-rooms
+	scripts/check-ops
 	shellcheck $$(scripts/shell-files)
 	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
 	scripts/check-hardening $(BUILD)/werror/dtrain $(BUILD)/werror/libdtrain.so
