@@ -224,40 +224,17 @@ static dt_value broadcast2(const dt_op *op, dt_value a, dt_value b, const void *
     return emit2(op, dt_broadcast_to(a, &type), dt_broadcast_to(b, &type), attr);
 }
 
-dt_value dt_add(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_add, a, b, NULL);
-}
-
-dt_value dt_subtract(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_subtract, a, b, NULL);
-}
-
-dt_value dt_multiply(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_multiply, a, b, NULL);
-}
-
-dt_value dt_divide(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_divide, a, b, NULL);
-}
-
-dt_value dt_maximum(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_maximum, a, b, NULL);
-}
-
-dt_value dt_minimum(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_minimum, a, b, NULL);
-}
-
-dt_value dt_power(dt_value a, dt_value b)
-{
-    return broadcast2(&dt_op_power, a, b, NULL);
-}
+#define DT_UNARY(name)                            \
+    dt_value dt_##name(dt_value x)                \
+    {                                             \
+        return emit1(&dt_op_##name, x, NULL);     \
+    }
+#define DT_BINARY(name)                           \
+    dt_value dt_##name(dt_value a, dt_value b)    \
+    {                                             \
+        return broadcast2(&dt_op_##name, a, b, NULL); \
+    }
+#include "op/ops.h"
 
 dt_value dt_compare(dt_value a, dt_value b, dt_direction direction)
 {
@@ -281,29 +258,6 @@ dt_value dt_clamp(dt_value x, double low, double high)
 {
     return dt_minimum(dt_maximum(x, dt_like(x, low)), dt_like(x, high));
 }
-
-#define UNARY(name)                                \
-    dt_value dt_##name(dt_value x)                 \
-    {                                              \
-        return emit1(&dt_op_##name, x, NULL);      \
-    }
-UNARY(negate)
-UNARY(stop_gradient)
-UNARY(exponential)
-UNARY(log)
-UNARY(log_plus_one)
-UNARY(exponential_minus_one)
-UNARY(cosine)
-UNARY(sine)
-UNARY(sqrt)
-UNARY(rsqrt)
-UNARY(abs)
-UNARY(sign)
-UNARY(tanh)
-UNARY(logistic)
-UNARY(erf)
-UNARY(softmax)
-#undef UNARY
 
 /* ---- products and sums ---- */
 

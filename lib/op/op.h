@@ -12,8 +12,9 @@
 #include "graph/graph.h"
 
 #define DT_OP(name) extern const dt_op dt_op_##name;
+#define DT_UNARY(name) DT_OP(name) dt_value dt_##name(dt_value x);
+#define DT_BINARY(name) DT_OP(name) dt_value dt_##name(dt_value a, dt_value b);
 #include "op/ops.h"
-#undef DT_OP
 
 /* All rows; *n is their count. */
 const dt_op *const *dt_ops(int *n);

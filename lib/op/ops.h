@@ -4,12 +4,20 @@
  * needs; the others are nothing.
  *
  *   DT_OP(name)           an op
+ *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row
+ *   DT_BINARY(name)       one of two inputs: dt_name(a, b), which broadcasts as NumPy does
  *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element of the result, X, Y, Z those of its inputs;
  *                         functions are those of exec/simd/math.h
  *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes: `loop` of the op's row chooses
  */
 #ifndef DT_OP
 #define DT_OP(name)
+#endif
+#ifndef DT_UNARY
+#define DT_UNARY(name) DT_OP(name)
+#endif
+#ifndef DT_BINARY
+#define DT_BINARY(name) DT_OP(name)
 #endif
 #ifndef DT_LOOP
 #define DT_LOOP(name, y)
@@ -20,38 +28,38 @@
 
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)
 
-DT_OP(add) DT_LOOP(add, X + Y)
-DT_OP(subtract) DT_LOOP(subtract, X - Y)
-DT_OP(multiply) DT_LOOP(multiply, X * Y)
-DT_OP(divide) DT_LOOP(divide, X / Y)
-DT_OP(maximum) DT_LOOP(maximum, max_one(X, Y))
-DT_OP(minimum) DT_LOOP(minimum, min_one(X, Y))
-DT_OP(power)
-DT_OP(negate) DT_LOOP(negate, -X)
-DT_OP(exponential) DT_LOOP(exponential, exp_one(X))
-DT_OP(log) DT_LOOP(log, log_one(X))
-DT_OP(sqrt) DT_LOOP(sqrt, sqrtf(X))
-DT_OP(rsqrt) DT_LOOP(rsqrt, 1.0f / sqrtf(X))
-DT_OP(abs) DT_LOOP(abs, fabsf(X))
-DT_OP(sign) DT_LOOP(sign, X > 0 ? 1.0f : X < 0 ? -1.0f : X)
-DT_OP(tanh) DT_LOOP(tanh, tanh_one(X))
-DT_OP(logistic) DT_LOOP(logistic, logistic_one(X))
-DT_OP(erf) DT_LOOP(erf, erf_one(X))
-DT_OP(log_plus_one)
-DT_OP(exponential_minus_one)
-DT_OP(cosine)
-DT_OP(sine)
+DT_BINARY(add) DT_LOOP(add, X + Y)
+DT_BINARY(subtract) DT_LOOP(subtract, X - Y)
+DT_BINARY(multiply) DT_LOOP(multiply, X * Y)
+DT_BINARY(divide) DT_LOOP(divide, X / Y)
+DT_BINARY(maximum) DT_LOOP(maximum, max_one(X, Y))
+DT_BINARY(minimum) DT_LOOP(minimum, min_one(X, Y))
+DT_BINARY(power)
+DT_UNARY(negate) DT_LOOP(negate, -X)
+DT_UNARY(exponential) DT_LOOP(exponential, exp_one(X))
+DT_UNARY(log) DT_LOOP(log, log_one(X))
+DT_UNARY(sqrt) DT_LOOP(sqrt, sqrtf(X))
+DT_UNARY(rsqrt) DT_LOOP(rsqrt, 1.0f / sqrtf(X))
+DT_UNARY(abs) DT_LOOP(abs, fabsf(X))
+DT_UNARY(sign) DT_LOOP(sign, X > 0 ? 1.0f : X < 0 ? -1.0f : X)
+DT_UNARY(tanh) DT_LOOP(tanh, tanh_one(X))
+DT_UNARY(logistic) DT_LOOP(logistic, logistic_one(X))
+DT_UNARY(erf) DT_LOOP(erf, erf_one(X))
+DT_UNARY(log_plus_one)
+DT_UNARY(exponential_minus_one)
+DT_UNARY(cosine)
+DT_UNARY(sine)
 DT_OP(compare) DT_LOOP(compare, X == Y ? 1.0f : 0.0f) /* variants in the order of dt_direction */
 DT_VARIANT(unequal, X != Y ? 1.0f : 0.0f) DT_VARIANT(less, X < Y ? 1.0f : 0.0f) DT_VARIANT(less_equal, X <= Y ? 1.0f : 0.0f)
 DT_VARIANT(greater, X > Y ? 1.0f : 0.0f) DT_VARIANT(greater_equal, X >= Y ? 1.0f : 0.0f)
 DT_OP(select) DT_LOOP(select, X != 0 ? Y : Z)
 DT_OP(convert)
 DT_OP(reduce_precision) DT_LOOP(reduce_precision, bfloat16_one(X)) DT_VARIANT(float16_precision, float16_one(X))
-DT_OP(stop_gradient) DT_OP(optimization_barrier)
+DT_UNARY(stop_gradient) DT_OP(optimization_barrier)
 
 DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(reduce) DT_OP(dot_general) DT_OP(argmax) DT_OP(get_dimension_size)
 DT_OP(pad) DT_OP(slice) DT_OP(concatenate) DT_OP(reverse) DT_OP(convolution) DT_OP(reduce_window) DT_OP(select_and_scatter)
-DT_OP(softmax) DT_OP(softmax_cross_entropy) DT_OP(softmax_cross_entropy_grad)
+DT_UNARY(softmax) DT_OP(softmax_cross_entropy) DT_OP(softmax_cross_entropy_grad)
 DT_OP(attention) DT_OP(attention_grad) DT_OP(layer_norm) DT_OP(layer_norm_grad) DT_OP(layer_norm_scale_grad)
 DT_OP(gelu) DT_LOOP(gelu, gelu_one(X)) DT_VARIANT(near_gelu, near_gelu_one(X))
 DT_OP(gelu_grad) DT_LOOP(gelu_grad, gelu_slope(X) * Y) DT_VARIANT(near_gelu_grad, near_gelu_slope(X) * Y)
@@ -60,5 +68,7 @@ DT_OP(replica_id) DT_OP(example_id) DT_OP(random) DT_OP(all_reduce) DT_OP(shardi
 DT_OP(segment_reduce) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes) DT_OP(tree_sum)
 
 #undef DT_OP
+#undef DT_UNARY
+#undef DT_BINARY
 #undef DT_LOOP
 #undef DT_VARIANT

@@ -7,7 +7,6 @@ const dt_op *const *dt_ops(int *n)
     static const dt_op *const rows[] = {
 #define DT_OP(name) &dt_op_##name,
 #include "op/ops.h"
-#undef DT_OP
     };
     *n = (int)(sizeof rows / sizeof *rows);
     return rows;
