@@ -120,9 +120,15 @@ static dt_status *compile(dt_device *d, const dt_compile_request *r, void **stat
     return s;
 }
 
+/* The executor reads and writes the host's copies. */
 static dt_status *run(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
 {
-    return dt_exec_run(((cpu_executable *)executable)->exec, env, arg, result);
+    const cpu_executable *x = executable;
+    const dt_graph *g = x->program.program->graph;
+
+    for (int i = 0; i < g->n_states; i++)
+        DT_TRY(g->state[i].update >= 0 ? dt_variable_edit(g->state[i].variable) : dt_variable_fetch(g->state[i].variable));
+    return dt_exec_run(x->exec, env, arg, result);
 }
 
 static int64_t host_bytes(const void *executable)

@@ -368,7 +368,7 @@ dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, con
         dt_trace_fail(x.trace, bad);
         return x;
     }
-    memcpy(numbers->data, v, (size_t)dt_type_bytes(type));
+    memcpy(dt_host_edit(numbers), v, (size_t)dt_type_bytes(type));
     dt_value y = dt_read(x.trace, numbers);
     dt_variable_unref(numbers);
     return y;

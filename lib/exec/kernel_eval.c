@@ -83,7 +83,7 @@ const dt_kernel dt_kernel_barrier = { .name = "barrier", .op = &dt_op_optimizati
 static void run_copy_back(const dt_kernel_call *c)
 {
     const dt_state *s = &c->x->g->state[c->step->node];
-    memmove(s->variable->data, dt_final_value(c->x, s->update), (size_t)dt_type_bytes(&s->variable->type));
+    memmove(s->variable->host_data, dt_final_value(c->x, s->update), (size_t)dt_type_bytes(&s->variable->type));
 }
 
 const dt_kernel dt_kernel_copy_back = { .name = "copy_back", .run = run_copy_back };

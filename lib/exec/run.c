@@ -135,11 +135,11 @@ static void place_values(dt_exec *x)
     for (int i = 0; i < x->g->n_nodes; i++) {
         const dt_slot *s = &x->slot[i], *owner = &x->slot[s->owner];
         if (s->home == DT_HOME_VARIABLE)
-            x->at[i] = x->g->state[s->index].variable->data;
+            x->at[i] = x->g->state[s->index].variable->host_data;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_ARENA)
             x->at[i] = x->memory + owner->offset;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_VARIABLE)
-            x->at[i] = x->g->state[owner->index].variable->data;
+            x->at[i] = x->g->state[owner->index].variable->host_data;
         if (x->g->node[i].op->role == DT_ROLE_CONSTANT && s->home == DT_HOME_ARENA)
             fill_splat(&x->type[i], ((const dt_constant_attr *)x->g->node[i].attr)->value, x->at[i]);
     }
@@ -230,7 +230,7 @@ static void keep_old_values(const dt_exec *x)
     for (int i = 0; i < x->g->n_states; i++) {
         const dt_slot *s = &x->slot[x->g->state[i].node];
         if (s->kept)
-            memcpy(x->memory + s->offset, x->g->state[i].variable->data, (size_t)dt_type_bytes(&x->g->state[i].variable->type));
+            memcpy(x->memory + s->offset, x->g->state[i].variable->host_data, (size_t)dt_type_bytes(&x->g->state[i].variable->type));
     }
 }
 

@@ -70,7 +70,9 @@ struct dt_variable { /* declared in dtrain.h */
     bool slot;         /* of an optimizer: not part of weights_sha256 */
     const dt_variable *of; /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
     int lacks;         /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
-    void *data;        /* aligned to 64, type's elements, row-major */
+    void *host_data;   /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and dt_host_edit */
+    const struct dt_variable_holder *newer; /* the device whose copy is newer than host_data; NULL: host_data is current */
+    unsigned written;  /* counts changes by the host, for devices that hold copies */
     dt_variable *stack;      /* all replicas' copies; NULL: one for all */
     bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
     void *sharding;          /* how it lies on the logical devices of a replica, a dt_sharding_attr of room op, owned; NULL: nothing is said */
@@ -87,6 +89,24 @@ dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool tra
 dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
 /* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it has already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
+
+/* A device that holds values of variables. */
+typedef struct dt_variable_holder {
+    dt_status *(*fetch)(void *state, dt_variable *v); /* copies the value to host_data, or to that of the stack */
+    void *state;
+} dt_variable_holder;
+
+/* Whether it was declared without memory. */
+bool dt_variable_is_outline(const dt_variable *v);
+/* Makes the host's copy current; fails only if a device does. */
+dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
+dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
+/* The host's copy of a variable that has been fetched since the last step: type's elements, for each replica where it has a stack. NULL: an outline. */
+const void *dt_host_data(const dt_variable *v);
+/* Both: its copy is current, and about to be changed in part. */
+dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
+/* The same to be changed: from now on the host's copy is the newest. Fetch it first unless all of it is overwritten. */
+void *dt_host_edit(dt_variable *v);
 
 struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
     int n;

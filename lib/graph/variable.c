@@ -27,7 +27,7 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
     }
     memset(data, 0, (size_t)bytes);
     *out = dt_variable_declare(path, type, trainable);
-    (*out)->data = data;
+    (*out)->host_data = data;
     return NULL;
 }
 
@@ -48,14 +48,66 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas)
         return NULL;
     if (v->type.rank == DT_MAX_RANK)
         return dt_fail(DT_E_MODEL_SHAPE, NULL, "the variable '%s' has %d dimensions: too many to hold one value per replica", v->path, DT_MAX_RANK);
+    DT_TRY(dt_variable_fetch(v));
     dt_type type = stacked_type(&v->type, replicas);
     size_t bytes = (size_t)dt_type_bytes(&v->type);
     DT_TRY(dt_variable_alloc(&v->stack, v->path, &type, v->trainable));
     for (int r = 0; r < replicas; r++)
-        memcpy((char *)v->stack->data + (size_t)r * bytes, v->data, bytes);
-    free(v->data);
-    v->data = v->stack->data;
+        memcpy((char *)v->stack->host_data + (size_t)r * bytes, v->host_data, bytes);
+    free(v->host_data);
+    v->host_data = v->stack->host_data;
     v->revision++;
+    return NULL;
+}
+
+/* ---- the host's copy ---- */
+
+bool dt_variable_is_outline(const dt_variable *v)
+{
+    return !v->host_data;
+}
+
+/* What devices know: the variable, or all replicas' copies of it. */
+static dt_variable *stored(const dt_variable *v)
+{
+    return (dt_variable *)(v->stack ? v->stack : v);
+}
+
+dt_status *dt_variable_fetch(const dt_variable *v)
+{
+    dt_variable *is = stored(v);
+
+    if (!is->newer)
+        return NULL;
+    DT_TRY(is->newer->fetch(is->newer->state, is));
+    is->newer = NULL;
+    return NULL;
+}
+
+dt_status *dt_variables_fetch(dt_variable *const *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        DT_TRY(dt_variable_fetch(v[i]));
+    return NULL;
+}
+
+const void *dt_host_data(const dt_variable *v)
+{
+    assert(!stored(v)->newer);
+    return v->host_data;
+}
+
+void *dt_host_edit(dt_variable *v)
+{
+    stored(v)->newer = NULL;
+    stored(v)->written++;
+    return v->host_data;
+}
+
+dt_status *dt_variable_edit(dt_variable *v)
+{
+    DT_TRY(dt_variable_fetch(v));
+    dt_host_edit(v);
     return NULL;
 }
 
@@ -68,7 +120,7 @@ void dt_variable_unref(dt_variable *v)
     if (v->stack)
         dt_variable_unref(v->stack);
     else
-        free(v->data);
+        free(v->host_data);
     free(v->constraint);
     free(v->sharding);
     free(v->path);

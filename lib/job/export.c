@@ -66,14 +66,16 @@ static dt_status *write_onnx(const exporting *e)
 static dt_status *write_safetensors(const exporting *e)
 {
     dt_pair facts[FACTS];
-    dt_arrays weights = dt_model_arrays(e->session.model, e->job->arena);
+    dt_arrays weights;
+    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
     int n = tell_facts(e, facts);
     return dt_safetensors_export(e->q->path, &weights, facts, n);
 }
 
 static dt_status *write_npz(const exporting *e)
 {
-    dt_arrays weights = dt_model_arrays(e->session.model, e->job->arena);
+    dt_arrays weights;
+    DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
     return dt_npz_write(e->q->path, &weights);
 }
 
@@ -88,7 +90,7 @@ static dt_status *export(exporting *e, const dt_run_options *o)
     DT_TRY(dt_job_take_learned(e->job, &e->checkpoint));
     DT_TRY(dt_session_open_model(e->job, o, &e->session));
     DT_TRY(dt_job_load_weights(e->job, &e->checkpoint, &e->session));
-    e->weights = dt_weights_digest(e->session.model);
+    DT_TRY(dt_weights_digest(e->session.model, &e->weights));
     return writers[e->q->format](e);
 }
 

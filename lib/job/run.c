@@ -163,7 +163,7 @@ dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_ru
 
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s)
 {
-    dt_arrays model = dt_model_arrays(s->model, j->arena);
+    dt_arrays model = dt_model_arrays_to_fill(s->model, j->arena);
     return dt_saved_load_weights(c, &model);
 }
 
@@ -186,7 +186,12 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
         dt_sums_release(&sums);
         return bad;
     }
-    dt_digest weights = dt_weights_digest(s->model);
+    dt_digest weights;
+    bad = dt_weights_digest(s->model, &weights);
+    if (bad) {
+        dt_sums_release(&sums);
+        return bad;
+    }
     int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
     tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,
                             .n_metrics = n, .split = dt_part_name(part), .checkpoint = c->path, .weights_sha256 = weights.hex}, o);

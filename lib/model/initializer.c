@@ -91,13 +91,13 @@ static dt_random stream_of(const dt_named *initializer, uint64_t seed, const cha
     return head && head->has_seed ? make_stream((uint64_t)head->seed, "any weight") : make_stream(seed, path);
 }
 
-static void store(dt_variable *v, int64_t first, int64_t n, const double *x)
+static void store(dt_dtype dtype, void *data, int64_t first, int64_t n, const double *x)
 {
-    if (v->type.dtype == DT_FLOAT64) {
-        memcpy((double *)v->data + first, x, (size_t)n * sizeof *x);
+    if (dtype == DT_FLOAT64) {
+        memcpy((double *)data + first, x, (size_t)n * sizeof *x);
         return;
     }
-    float *out = (float *)v->data + first;
+    float *out = (float *)data + first;
     for (int64_t i = 0; i < n; i++)
         out[i] = (float)x[i];
 }
@@ -106,8 +106,9 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
 {
     enum { CHUNK = 1024 };
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
+    void *data = dt_host_edit(v);
     if (!dt_dtype_is_float(v->type.dtype)) { /* a counter */
-        memset(v->data, 0, (size_t)dt_type_bytes(&v->type));
+        memset(data, 0, (size_t)dt_type_bytes(&v->type));
         return;
     }
     dt_draw d = { .row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path) };
@@ -117,7 +118,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
     for (; d.first < all; d.first += d.n) {
         d.n = all - d.first < chunk ? all - d.first : chunk;
         row->fill(initializer->args, &d, x);
-        store(v, d.first, d.n, x);
+        store(v->type.dtype, data, d.first, d.n, x);
     }
     free(x);
 }

@@ -189,11 +189,12 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 
 static void fill(dt_variable *v, double value)
 {
+    void *data = dt_host_edit(v);
     for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++) /* it comes zeroed */
         if (v->type.dtype == DT_FLOAT64)
-            ((double *)v->data)[i] = value;
+            ((double *)data)[i] = value;
         else
-            ((float *)v->data)[i] = (float)value;
+            ((float *)data)[i] = (float)value;
 }
 
 /* Without memory beside a variable that has none. */
@@ -257,7 +258,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     *s = (struct dt_optimizer_slot){ .of = v, .own = own };
     for (int k = 0; k < n; k++) {
         char *path = slot_path(o, v, spec[k].name);
-        dt_status *fault = create_slot(&s->slot[k], path, &spec[k], !v->data);
+        dt_status *fault = create_slot(&s->slot[k], path, &spec[k], dt_variable_is_outline(v));
         free(path);
         DT_TRY(fault);
         s->slot[k]->of = v;
@@ -274,7 +275,7 @@ static dt_status *check_room(const dt_optimizer *o, const dt_variables *v)
     dt_slot_spec spec[DT_ALL_SLOTS];
     int64_t all = 0;
     for (int i = 0; i < v->n; i++)
-        for (int own, k = v->v[i]->data && !dt_optimizer_find(o, v->v[i]) ? list_slots(o, &v->v[i]->type, &own, spec) : 0; k-- > 0;)
+        for (int own, k = !dt_variable_is_outline(v->v[i]) && !dt_optimizer_find(o, v->v[i]) ? list_slots(o, &v->v[i]->type, &own, spec) : 0; k-- > 0;)
             all = dt_add_fits(all, dt_type_bytes(&spec[k].type), &all) ? all : INT64_MAX;
     dt_status *s = all ? dt_memory_check_room(all, "the state of the optimizer needs") : NULL;
     return s ? dt_note(s, "%s keeps state for every weight; SGD without momentum keeps none", o->named.kind->name) : NULL;
@@ -342,38 +343,43 @@ dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int
     return all;
 }
 
+/* To every copy of v. */
 static void copy_average(dt_variable *v, const dt_variable *average)
 {
     size_t bytes = (size_t)dt_type_bytes(&v->type);
-    memcpy(v->data, average->data, bytes);
-    for (int64_t r = 0; v->stack && r < v->stack->type.dim[0]; r++)
-        memcpy((char *)v->stack->data + (size_t)r * bytes, average->data, bytes);
+    char *copies = dt_host_edit(v);
+    for (int64_t r = 0, n = v->stack ? v->stack->type.dim[0] : 1; r < n; r++)
+        memcpy(copies + (size_t)r * bytes, dt_host_data(average), bytes);
 }
 
-bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v)
+dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v, bool *any)
 {
-    bool any = false;
+    *any = false;
     for (int i = 0; i < v->n; i++) {
         const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
         if (!s || !s->average)
             continue;
+        DT_TRY(dt_variable_fetch(s->average));
         copy_average(v->v[i], s->average);
-        any = true;
+        *any = true;
     }
-    return any;
+    return NULL;
 }
 
-void dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v)
+dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v)
 {
     for (int i = 0; i < v->n; i++) {
         const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
         size_t bytes = s && s->average ? (size_t)dt_type_bytes(&v->v[i]->type) : 0;
         if (bytes == 0)
             continue;
+        DT_TRY(dt_variable_fetch(v->v[i]));
+        DT_TRY(dt_variable_fetch(s->average));
         void *weight = dt_alloc(bytes);
-        memcpy(weight, v->v[i]->data, bytes);
+        memcpy(weight, dt_host_data(v->v[i]), bytes);
         copy_average(v->v[i], s->average);
-        memcpy(s->average->data, weight, bytes);
+        memcpy(dt_host_edit(s->average), weight, bytes);
         free(weight);
     }
+    return NULL;
 }

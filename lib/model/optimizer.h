@@ -135,10 +135,10 @@ void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variable
 void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, dt_value *gradient, dt_value *examples);
 /* Clips gradients (in place) as the head says. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
-/* With use_ema, variables become their running means; whether there were any. */
-bool dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v);
+/* With use_ema, variables become their running means; *any: whether there were any. */
+dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v, bool *any) DT_MUST_USE;
 /* With use_ema, variables and their running means change places. */
-void dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v);
+dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n);
 

@@ -75,7 +75,7 @@ static void put_weights(writing *w)
         if (!is_used(w->g, w->g->state[i].node))
             continue;
         const dt_variable *v = w->g->state[i].variable;
-        dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, v->data });
+        dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, (void *)dt_host_data(v) });
     }
 }
 

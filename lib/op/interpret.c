@@ -70,7 +70,8 @@ static dt_status *bind_inputs(machine *m, const dt_view *arg)
             DT_TRY(bind_argument(m, i, r, &arg[r * g->n_args + i]));
         for (int i = 0; i < g->n_states; i++) {
             const dt_variable *v = g->state[i].variable;
-            char *data = (char *)v->data + (v->stack ? r * dt_type_bytes(&v->type) : 0);
+            DT_TRY(dt_variable_fetch(v));
+            char *data = (char *)dt_host_data(v) + (v->stack ? r * dt_type_bytes(&v->type) : 0);
             *value_at(m, g->state[i].node, r) = (value){ { v->type, data }, LENT };
         }
     }

@@ -77,7 +77,7 @@ static dt_status *take_results(dt_compiled *c, const dt_interpretation *in, dt_v
         DT_TRY(join_result(c, in, i, &result[i]));
     for (int i = 0; i < in->n_states; i++)
         if (in->update[i].data)
-            memcpy(c->step->state[i].variable->data, in->update[i].data, (size_t)dt_type_bytes(&in->update[i].type));
+            memcpy(dt_host_edit(c->step->state[i].variable), in->update[i].data, (size_t)dt_type_bytes(&in->update[i].type));
     return NULL;
 }
 

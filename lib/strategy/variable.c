@@ -100,7 +100,7 @@ static dt_status *fill(dt_variable *v, const dt_tensor *initial, const dt_variab
 {
     if (!initial)
         return draw(v, o);
-    memcpy(v->data, initial->data, (size_t)dt_type_bytes(&v->type));
+    memcpy(dt_host_edit(v), initial->data, (size_t)dt_type_bytes(&v->type));
     return NULL;
 }
 
@@ -203,7 +203,7 @@ bool dt_variable_trainable(const dt_variable *v)
 
 dt_view dt_variable_copy(const dt_variable *v, int replica)
 {
-    return (dt_view){ v->type, (char *)v->data + (v->stack ? replica * dt_type_bytes(&v->type) : 0) };
+    return (dt_view){ v->type, (char *)dt_host_data(v) + (v->stack ? replica * dt_type_bytes(&v->type) : 0) };
 }
 
 /* ---- as tf.distribute prints it ---- */
@@ -223,8 +223,10 @@ char *dt_variable_text(const dt_variable *v)
 {
     DT_LIVE(v);
     dt_str text = { 0 };
+    dt_status *s = v ? dt_variable_fetch(v) : NULL;
 
-    if (!v)
+    dt_status_free(s);
+    if (!v || s)
         return NULL;
     if (v->strategy)
         dt_str_printf(&text, "%s:{\n", dt_variable_kind(v));

@@ -110,6 +110,7 @@ dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *
     DT_TRY(dt_want(index, "dt_variable_scatter", "row numbers"));
     DT_TRY(dt_want(updates, "dt_variable_scatter", "updates"));
     DT_TRY(check_shapes(v, index, updates));
+    DT_TRY(dt_variable_edit(v));
     for (int r = 0; r < (v->stack ? dt_variable_copies(v) : 1); r++) {
         dt_view copy = dt_variable_copy(v, r);
         scatter(&copy, how, &(dt_view){ index->type, index->data }, &(dt_view){ updates->type, updates->data });

@@ -62,11 +62,12 @@ dt_status *dt_variable_value(dt_variable *v, dt_tensor **out)
     DT_TRY(check_readable(v));
     if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
         return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: its copies cannot be summed", v->path);
+    DT_TRY(dt_variable_fetch(v));
     DT_TRY(dt_tensor_new(&t, &v->type));
     if (dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
         aggregate(v, &(dt_view){ t->type, t->data });
     else
-        memcpy(t->data, v->data, (size_t)dt_type_bytes(&v->type));
+        memcpy(t->data, dt_host_data(v), (size_t)dt_type_bytes(&v->type));
     dt_tensor_unref(*out);
     *out = t;
     return NULL;
@@ -82,6 +83,7 @@ dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
     DT_TRY(dt_want(out, "dt_variable_local", "handle to fill"));
     if (replica < 0 || replica >= dt_variable_copies(v))
         return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' has no copy %d; it has %d", v->path, replica, dt_variable_copies(v));
+    DT_TRY(dt_variable_fetch(v));
     DT_TRY(dt_tensor_new(&t, &v->type));
     memcpy(t->data, dt_variable_copy(v, replica).data, (size_t)dt_type_bytes(&v->type));
     t->device = v->strategy ? dt_strdup(v->strategy->device_name[replica]) : NULL;
@@ -179,6 +181,7 @@ static dt_status *write_single(writing *w, const dt_tensor *value)
 {
     DT_TRY(check_write(w));
     DT_TRY(check_value(w->v, value));
+    DT_TRY(dt_variable_edit(w->v));
     for (int r = 0; r < distinct_copies(w->v); r++)
         write_copy(w, r, value);
     return NULL;

@@ -200,17 +200,12 @@ dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, co
 
 dt_status *dt_run_rate(const run *r, double *rate)
 {
-    const dt_optimizer_head *head = r->optimizer->named.args;
-    const int64_t steps = r->optimizer->iteration ? *(const int64_t *)r->optimizer->iteration->data : 0;
-    *rate = (double)(float)head->rate;
-    if (r->optimizer->rate)
-        *rate = (double)*(const float *)r->optimizer->rate->data;
-    return head->schedule.kind ? dt_rate_value(&head->schedule, steps, rate) : NULL;
+    return dt_optimizer_current_rate(r->optimizer, rate);
 }
 
 void dt_run_set_rate(run *r, double rate)
 {
-    *(float *)r->optimizer->rate->data = (float)rate;
+    *(float *)dt_host_edit(r->optimizer->rate) = (float)rate;
 }
 
 /* ---- what they say ---- */

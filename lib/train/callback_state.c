@@ -52,8 +52,11 @@ dt_status *dt_callbacks_save(run *r, const char **text)
     dt_json j = { .out = &out };
     dt_status *s = NULL;
     dt_json_open(&j, NULL, '{');
-    if (r->optimizer && r->optimizer->rate)
-        dt_keep_number(&j, "learning_rate", (double)*(const float *)r->optimizer->rate->data);
+    if (r->optimizer && r->optimizer->rate) {
+        s = dt_variable_fetch(r->optimizer->rate);
+        if (!s)
+            dt_keep_number(&j, "learning_rate", (double)*(const float *)dt_host_data(r->optimizer->rate));
+    }
     for (int i = 0; i < r->n_callbacks && !s; i++) {
         dt_callback *c = &r->callback[i];
         if (!c->row->save)

@@ -252,7 +252,7 @@ static dt_status *finish_weights(run *r)
 {
     if (!dt_run_is_done(r))
         return dt_run_validate_late(r);
-    r->averaged = dt_optimizer_take_averages(r->optimizer, &r->model->trainable);
+    DT_TRY(dt_optimizer_take_averages(r->optimizer, &r->model->trainable, &r->averaged));
     r->replaced = r->averaged;
     if (r->averaged)
         r->saved_step = -1; /* what was saved last has other weights */
@@ -267,6 +267,14 @@ static dt_status *tell_doubts(const run *r)
     for (int i = 0; i < doubts.n; i++)
         dt_run_warn(r, doubts.v[i]);
     return NULL;
+}
+
+/* The first of two is the cause. */
+static dt_status *first_fault(dt_status *s, dt_status *closing)
+{
+    if (s)
+        dt_status_free(closing);
+    return s ? s : closing;
 }
 
 static dt_status *run_it(run *r)
@@ -296,16 +304,8 @@ static dt_status *run_it(run *r)
         dt_earlier_compare(r);
     }
     if (!s || dt_status_number(s) == DT_E_STOPPED)
-        dt_run_tell_end(r);
+        s = first_fault(s, dt_run_tell_end(r));
     return s;
-}
-
-/* The one to tell. */
-static dt_status *first_fault(dt_status *s, dt_status *closing)
-{
-    if (s)
-        dt_status_free(closing);
-    return s ? s : closing;
 }
 
 dt_status *dt_fit(const dt_fit_request *q)

@@ -53,8 +53,10 @@ static dt_status *check_arrays(const run *r, const dt_arrays *a)
 /* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
 dt_status *dt_run_check_weights(const run *r)
 {
-    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_arrays model, optimizer;
 
+    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(check_arrays(r, &model));
     return check_arrays(r, &optimizer);
 }

@@ -32,7 +32,7 @@ static dt_status *take(const first_weights *w, const dt_init_from *from, dt_stat
 static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_init_from *from, dt_status **warnings)
 {
     dt_arena *arena = dt_arena_create();
-    first_weights w = { .weights = dt_model_arrays(m, arena), .only_compared = only_compared };
+    first_weights w = { .weights = dt_model_arrays_to_fill(m, arena), .only_compared = only_compared };
     dt_status *bad = dt_saved_find(&w.checkpoint, from->path, warnings);
     if (!bad)
         bad = take(&w, from, warnings);

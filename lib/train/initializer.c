@@ -55,7 +55,7 @@ static dt_status *draw(const dt_named *named, const request *r)
     DT_TRY(type_wanted(named, r, &type));
     DT_TRY(dt_variable_alloc(&v, "value", &type, false));
     dt_initialize(named, r->what->seed, 0, v);
-    dt_status *s = dt_tensor_create(r->out, type.dtype, type.rank, type.dim, v->data);
+    dt_status *s = dt_tensor_create(r->out, type.dtype, type.rank, type.dim, dt_host_data(v));
     dt_variable_unref(v);
     return s;
 }

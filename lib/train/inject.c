@@ -75,13 +75,17 @@ static dt_variable *victim(const run *r)
     return r->model->trainable.n ? r->model->trainable.v[r->model->trainable.n - 1] : NULL;
 }
 
-static void spoil(const run *r)
+static dt_status *spoil(const run *r)
 {
     dt_variable *v = victim(r);
-    if (v && v->type.dtype == DT_FLOAT32)
-        *(float *)v->data = NAN;
-    else if (v && v->type.dtype == DT_FLOAT64)
-        *(double *)v->data = (double)NAN;
+    if (!v)
+        return NULL;
+    DT_TRY(dt_variable_fetch(v));
+    if (v->type.dtype == DT_FLOAT32)
+        *(float *)dt_host_edit(v) = NAN;
+    else if (v->type.dtype == DT_FLOAT64)
+        *(double *)dt_host_edit(v) = (double)NAN;
+    return NULL;
 }
 
 dt_status *dt_faults_note(const run *r, dt_status *s)
@@ -116,7 +120,7 @@ dt_status *dt_faults_meet(run *r, int64_t step)
             continue;
         tell(r, f, step);
         if (f->kind == DT_FAULT_NAN)
-            spoil(r);
+            DT_TRY(spoil(r));
         if (f->kind == DT_FAULT_KILL)
             return core_gone(r, f);
     }

@@ -66,10 +66,13 @@ static int64_t bytes_of(const dt_arrays *a)
     return bytes;
 }
 
-static void add_state(run *r, dt_memory *m)
+static dt_status *add_state(run *r, dt_memory *m)
 {
-    const dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_arrays model, optimizer;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     m->state = sum(bytes_of(&model), bytes_of(&optimizer));
+    return NULL;
 }
 
 static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m)
@@ -90,7 +93,7 @@ dt_status *dt_run_count_memory(run *r)
     DT_TRY(add_training(r, m));
     DT_TRY(add_evaluation(r, m));
     const dt_data_bytes held = dt_dataset_bytes(r->data);
-    add_state(r, m);
+    DT_TRY(add_state(r, m));
     add_data(r, &held, m);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     const int64_t rest = dt_memory_resident() - m->state - held.present;

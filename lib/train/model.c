@@ -165,8 +165,9 @@ const char *dt_model_weights_sha256(dt_model *m)
     DT_LIVE(m);
     if (!m)
         return NULL;
-    *m->digest = dt_weights_digest(m);
-    return m->digest->hex;
+    dt_status *s = dt_weights_digest(m, m->digest);
+    dt_status_free(s);
+    return s ? NULL : m->digest->hex;
 }
 
 dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
@@ -179,7 +180,8 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
     DT_TRY(dt_want(path, "dt_model_get_weight", "path"));
     DT_TRY(dt_want(out, "dt_model_get_weight", "place for the tensor"));
     DT_TRY(dt_model_find_weight(m, path, &v));
-    return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
+    DT_TRY(dt_variable_fetch(v));
+    return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, dt_host_data(v));
 }
 
 dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value)
@@ -199,7 +201,7 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
         same = dt_tensor_dim(value, d) == v->type.dim[d];
     if (!same)
         return dt_fail(DT_E_WEIGHT, NULL, "weight '%s' has another dtype or shape than the tensor it is set to", path);
-    memcpy(v->data, dt_tensor_data(value), (size_t)dt_type_bytes(&v->type));
+    memcpy(dt_host_edit(v), dt_tensor_data(value), (size_t)dt_type_bytes(&v->type));
     return NULL;
 }
 

@@ -45,15 +45,40 @@ const char *dt_optimizer_slot_name(const dt_optimizer *o, int i)
     return v ? short_name(v) : NULL;
 }
 
-/* What the next step will use. */
-static dt_status *current_rate(const dt_optimizer *o, dt_tensor **out)
+dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps)
+{
+    *steps = 0;
+    if (!o->iteration)
+        return NULL;
+    DT_TRY(dt_variable_fetch(o->iteration));
+    *steps = *(const int64_t *)dt_host_data(o->iteration);
+    return NULL;
+}
+
+dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate)
 {
     const dt_optimizer_head *head = o->named.args;
-    int64_t steps = o->iteration ? *(const int64_t *)o->iteration->data : 0;
-    double rate = o->rate ? (double)*(const float *)o->rate->data : head->rate;
-    if (head->schedule.kind)
-        DT_TRY(dt_rate_value(&head->schedule, steps, &rate));
+    int64_t steps;
+    *rate = (double)(float)head->rate;
+    if (o->rate) {
+        DT_TRY(dt_variable_fetch(o->rate));
+        *rate = (double)*(const float *)dt_host_data(o->rate);
+    }
+    DT_TRY(dt_optimizer_steps(o, &steps));
+    return head->schedule.kind ? dt_rate_value(&head->schedule, steps, rate) : NULL;
+}
+
+static dt_status *rate_tensor(const dt_optimizer *o, dt_tensor **out)
+{
+    double rate;
+    DT_TRY(dt_optimizer_current_rate(o, &rate));
     return dt_tensor_create(out, DT_FLOAT32, 0, NULL, &(float){ (float)rate });
+}
+
+static dt_status *value_of(const dt_variable *v, dt_tensor **out)
+{
+    DT_TRY(dt_variable_fetch(v));
+    return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, dt_host_data(v));
 }
 
 dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_tensor **out)
@@ -66,10 +91,10 @@ dt_status *dt_optimizer_get_slot(const dt_optimizer *o, const char *name, dt_ten
     DT_TRY(dt_want(name, "dt_optimizer_get_slot", "name"));
     DT_TRY(dt_want(out, "dt_optimizer_get_slot", "place for the tensor"));
     if (strcmp(name, "learning_rate") == 0)
-        return current_rate(o, out);
+        return rate_tensor(o, out);
     for (int i = 0; (v = slot_at(o, i)); i++)
         if (strcmp(short_name(v), name) == 0)
-            return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, v->data);
+            return value_of(v, out);
     dt_status *s = dt_fail(DT_E_SLOT, NULL, "the optimizer has no slot '%s'", name);
     return o->iteration ? s : dt_suggest(s, "slots are made when its first step is recorded");
 }
@@ -80,6 +105,6 @@ dt_status *dt_optimizer_finalize(dt_optimizer *o, const dt_variables *variables)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(o, "dt_optimizer_finalize", "optimizer"));
     DT_TRY(dt_want(variables, "dt_optimizer_finalize", "variables"));
-    dt_optimizer_take_averages(o, variables);
-    return NULL;
+    bool any;
+    return dt_optimizer_take_averages(o, variables, &any);
 }

@@ -70,9 +70,10 @@ static dt_status *same_lessons(const run *r, const dt_saved *c)
 /* Files and their checksums can be replaced together; the hash of the weights is what the run announced when it saved them. */
 static dt_status *same_weights(const run *r, const dt_saved *c)
 {
-    const dt_digest now = dt_weights_digest(r->model);
+    dt_digest now;
     const char *then = c->state.weights_sha256;
 
+    DT_TRY(dt_weights_digest(r->model, &now));
     if (!then || strcmp(then, now.hex) == 0)
         return NULL;
     dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s", c->path, now.hex, then);
@@ -96,12 +97,11 @@ static void take_position(run *r, const dt_state_file *state)
 
 static dt_status *go_on_from(run *r, const dt_saved *c)
 {
-    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
-
     DT_TRY(same_job(r, c));
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
+    const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena), optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
     DT_TRY(dt_saved_load(c, &model, &optimizer));
     DT_TRY(same_weights(r, c));
     DT_TRY(dt_callbacks_restore(r, c));
@@ -196,15 +196,17 @@ static dt_status *find_start(run *r)
     }
 }
 
-static int64_t checkpoint_bytes(const run *r)
+static dt_status *checkpoint_bytes(const run *r, int64_t *bytes)
 {
-    dt_arrays lists[2] = { dt_model_arrays(r->model, r->arena), dt_optimizer_arrays(r->optimizer, r->arena) };
-    int64_t bytes = 65536; /* headers and state.json */
+    dt_arrays lists[2];
 
+    DT_TRY(dt_model_arrays(r->model, r->arena, &lists[0]));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &lists[1]));
+    *bytes = 65536; /* headers and state.json */
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < lists[k].n; i++)
-            bytes += dt_type_bytes(&lists[k].array[i].type);
-    return bytes;
+            *bytes += dt_type_bytes(&lists[k].array[i].type);
+    return NULL;
 }
 
 /* The step of the last line that stays: that of an epoch within which a run ended is written again, of a validation by steps it is not. */
@@ -226,7 +228,9 @@ dt_status *dt_run_open(run *r)
     if (!r->q->directory)
         return NULL;
     if (r->writes) {
-        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
+        int64_t bytes;
+        DT_TRY(checkpoint_bytes(r, &bytes));
+        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, bytes));
         DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
     }
     DT_TRY(find_start(r));
@@ -271,7 +275,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     *kept = dt_callbacks_arrays(r);
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
-    r->saved = dt_weights_digest(r->model);
+    DT_TRY(dt_weights_digest(r->model, &r->saved));
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
         .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
@@ -283,10 +287,12 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
 
 dt_status *dt_run_save(run *r)
 {
-    dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_arrays model, optimizer;
     dt_state_file state;
     char *path = NULL;
 
+    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
     DT_TRY(dt_run_dir_save(&r->directory, &state, &model, &optimizer,

@@ -109,7 +109,7 @@ double dt_virtual_idle(run *r);
 void dt_idle_add(run *r, const dt_batch *batch, double seconds);
 void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
-void dt_run_swap(run *r, bool means);
+dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 /* Examples of the first steps of training. */
@@ -139,7 +139,7 @@ void dt_run_warn(const run *r, const char *text);
 void dt_run_tell_start(run *r);
 /* Of a step over so many examples: not each, unless asked for. */
 void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds);
-void dt_run_tell_end(run *r);
+dt_status *dt_run_tell_end(run *r) DT_MUST_USE;
 /* DIVERGED where the loss is not finite; a loss that has grown a thousandfold is warned of. */
 dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss) DT_MUST_USE;
 /* Adds to that what the batch or the step's number says of the cause, where they say something. */

@@ -50,25 +50,24 @@ static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_array
     if (!m->compiled)
         return NULL;
     DT_TRY(dt_optimizer_prepare(m->optimizer, &m->trainable));
-    *out = dt_optimizer_arrays(m->optimizer, arena);
-    return NULL;
-}
-
-static int64_t steps_done(const dt_model *m)
-{
-    return m->compiled && m->optimizer->iteration ? *(const int64_t *)m->optimizer->iteration->data : 0;
+    return dt_optimizer_arrays(m->optimizer, arena, out);
 }
 
 static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
 {
-    dt_arrays model = dt_model_arrays(m, arena), optimizer;
+    dt_arrays model, optimizer;
     const char *job = describe(m, arena);
-    dt_digest digest = dt_sha256_of(job, strlen(job)), weights = dt_weights_digest(m);
+    dt_digest digest = dt_sha256_of(job, strlen(job)), weights;
+    int64_t steps = 0;
 
+    DT_TRY(dt_model_arrays(m, arena, &model));
+    DT_TRY(dt_weights_digest(m, &weights));
     DT_TRY(collect_optimizer(m, arena, &optimizer));
     DT_TRY(check_finite(path, &model));
     DT_TRY(check_finite(path, &optimizer));
-    const dt_state_file state = { .step = steps_done(m), .seed = m->seed, .job = job, .job_sha256 = digest.hex,
+    if (m->compiled)
+        DT_TRY(dt_optimizer_steps(m->optimizer, &steps));
+    const dt_state_file state = { .step = steps, .seed = m->seed, .job = job, .job_sha256 = digest.hex,
                                   .weights_sha256 = weights.hex, .kernels = "", .finished = true };
     return dt_saved_write(path, &state, &model, &optimizer);
 }
@@ -117,13 +116,13 @@ static dt_status *rebuild(const dt_saved *c, dt_model **out)
 
 static dt_status *load(const dt_saved *c, dt_model **out)
 {
-    dt_arrays optimizer;
+    dt_arrays model, optimizer;
 
     dt_status *s = rebuild(c, out);
     if (s)
         return dt_note(s, "in the model saved as %s", c->path);
     DT_TRY(collect_optimizer(*out, c->arena, &optimizer));
-    dt_arrays model = dt_model_arrays(*out, c->arena);
+    model = dt_model_arrays_to_fill(*out, c->arena);
     return dt_saved_load(c, &model, (*out)->compiled ? &optimizer : NULL);
 }
 

@@ -68,10 +68,12 @@ static void emit_data(const run *r)
     }
 }
 
-void dt_run_tell_end(run *r)
+dt_status *dt_run_tell_end(run *r)
 {
+    dt_digest digest;
     emit_data(r);
-    dt_digest digest = dt_weights_digest(r->model);
+    DT_TRY(dt_weights_digest(r->model, &digest));
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
                                 .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
+    return NULL;
 }

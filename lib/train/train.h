@@ -267,10 +267,16 @@ dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_m
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
 /* Whether they are there and of the model's shapes; the model may be an outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
-dt_digest dt_weights_digest(const dt_model *m);
-/* The model's weights and the optimizer's variables, for checkpoints; arrays in `arena`. */
-dt_arrays dt_model_arrays(const dt_model *m, dt_arena *arena);
-dt_arrays dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena);
+dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
+/* The model's weights and the optimizer's variables, for checkpoints: their host copies, current until the next step; arrays in `arena`. */
+dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
+dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays *out) DT_MUST_USE;
+/* The same before all of them are overwritten. */
+dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
+dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
+/* What the next step will use; and the steps done. */
+dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
+dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
 /* The first array with values that are not finite, *n of them; NULL: there is none. */
 const dt_named_array *dt_find_not_finite(const dt_arrays *a, int64_t *n);
 

@@ -64,7 +64,7 @@ static dt_value kernel(dt_trace *t, const shape *s, dt_variable **v)
     type.dim[s->n + 1] = s->out;
     must(dt_variable_alloc(v, "kernel", &type, true), 0);
     for (int64_t i = 0; i < dt_type_elements(&type); i++)
-        ((float *)(*v)->data)[i] = (float)dt_random_normal(&r);
+        ((float *)(*v)->host_data)[i] = (float)dt_random_normal(&r);
     return dt_read(t, *v);
 }
 

@@ -31,7 +31,7 @@ static void expect_others_unchanged(const runnable *r, const dt_interpretation *
 {
     for (int i = 0; i < oracle->n_states; i++) {
         const dt_variable *v = r->l->graph->state[i].variable;
-        if (!oracle->update[i].data && memcmp(before[i], v->data, bytes_of(&v->type)) != 0)
+        if (!oracle->update[i].data && memcmp(before[i], v->host_data, bytes_of(&v->type)) != 0)
             fail_msg("seed %llu: '%s' has changed", (unsigned long long)r->l->g->seed, v->path);
     }
 }
@@ -41,7 +41,7 @@ static unsigned char **copy_variables(const dt_graph *g)
     unsigned char **copy = calloc((size_t)g->n_states + 1, sizeof *copy);
     for (int i = 0; i < g->n_states; i++) {
         copy[i] = malloc(bytes_of(&g->state[i].variable->type));
-        memcpy(copy[i], g->state[i].variable->data, bytes_of(&g->state[i].variable->type));
+        memcpy(copy[i], g->state[i].variable->host_data, bytes_of(&g->state[i].variable->type));
     }
     return copy;
 }
@@ -62,7 +62,7 @@ static bool step_like_oracle(runnable *r)
     dt_interpretation oracle = oracle_run(r->l->g, r->f);
     run_step(r);
     for (int i = 0; i < g->n_states; i++)
-        now[i] = (dt_view){ g->state[i].variable->type, g->state[i].variable->data };
+        now[i] = (dt_view){ g->state[i].variable->type, g->state[i].variable->host_data };
     expect_others_unchanged(r, &oracle, before);
     bool comparable = true;
     difference d = outcome_difference(r->l->g, r->f, &oracle, &(outcome){ r->result, now, r->l->folded.result });
@@ -71,8 +71,8 @@ static bool step_like_oracle(runnable *r)
         for (int i = 0; i < g->n_states; i++) {
             dt_variable *v = g->state[i].variable;
             kept[i] = (dt_view){ v->type, malloc(bytes_of(&v->type)) };
-            memcpy(kept[i].data, v->data, bytes_of(&v->type));
-            memcpy(v->data, before[i], bytes_of(&v->type));
+            memcpy(kept[i].data, v->host_data, bytes_of(&v->type));
+            memcpy(v->host_data, before[i], bytes_of(&v->type));
         }
         comparable = expect_outcome(r->l->g, r->f, &oracle, &(outcome){ r->result, kept, r->l->folded.result }, 2e-4);
         views_release(kept, g->n_states);

@@ -134,14 +134,14 @@ static void run_one(dt_engine *e, const dt_graph *g, int which, dt_random *r, in
     dt_env env = { .batch = batch, .replicas = 1 };
     dt_exec *x = NULL;
     dt_interpretation oracle;
-    fill(r, &(dt_view){ g->state[0].variable->type, g->state[0].variable->data });
+    fill(r, &(dt_view){ g->state[0].variable->type, g->state[0].variable->host_data });
     must(dt_interpret(g, NULL, 1, &batch, arg, &oracle), 0);
     must(dt_exec_compile(&x, e, dt_partition((dt_graph *)g, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena)), 0);
     must(dt_exec_run(x, &env, arg, result), 0);
     for (int i = 0; i < g->n_results; i++)
         expect_same_bits(g->result[i].name, which, batch, n, &result[i], &oracle.result[i]);
     if (oracle.update[0].data)
-        expect_same_bits("the variable", which, batch, n, &(dt_view){ g->state[0].variable->type, g->state[0].variable->data }, &oracle.update[0]);
+        expect_same_bits("the variable", which, batch, n, &(dt_view){ g->state[0].variable->type, g->state[0].variable->host_data }, &oracle.update[0]);
     dt_exec_destroy(x);
     dt_interpretation_release(&oracle);
     views_release(arg, g->n_args);
@@ -327,7 +327,7 @@ static void run_update(dt_engine *e, int which)
     dt_interpretation oracle;
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < SLICE; k++)
-            ((float *)v[i]->data)[k] = (float)dt_random_uniform(&r);
+            ((float *)v[i]->host_data)[k] = (float)dt_random_uniform(&r);
     must(dt_exec_compile(&x, e, dt_partition(g, &(dt_partition_options){ .batch = 1, .can_split = dt_exec_can_split }, arena)), 0);
     for (int step = 0; step < 3; step++) {
         must(dt_interpret(g, NULL, 1, &(int64_t){ 1 }, arg, &oracle), 0);
@@ -337,7 +337,7 @@ static void run_update(dt_engine *e, int which)
         for (int i = 0; i < g->n_states; i++)
             if (oracle.update[i].data)
                 expect_same_bits(g->state[i].variable->path, which, step, SLICE,
-                                 &(dt_view){ g->state[i].variable->type, g->state[i].variable->data }, &oracle.update[i]);
+                                 &(dt_view){ g->state[i].variable->type, g->state[i].variable->host_data }, &oracle.update[i]);
         dt_interpretation_release(&oracle);
     }
     if (updates[which].idiom != DT_IDIOM_NONE)

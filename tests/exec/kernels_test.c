@@ -23,7 +23,7 @@ static setting start(dt_variable **matrix)
     dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 6, 7 });
     must(dt_variable_alloc(matrix, "matrix", &type, true), 0);
     for (int i = 0; i < 42; i++)
-        ((float *)(*matrix)->data)[i] = (float)(i % 11 - 5) / 4;
+        ((float *)(*matrix)->host_data)[i] = (float)(i % 11 - 5) / 4;
     s.matrix = dt_read(s.t, *matrix);
     s.rows = declare(&s, "rows", DT_FLOAT32, 2, (int64_t[]){ -1, 6 });
     s.cube = declare(&s, "cube", DT_FLOAT32, 3, (int64_t[]){ -1, 3, 4 });

@@ -151,7 +151,7 @@ static inline unsigned char *outcome_bytes(const runnable *r, size_t *size)
         if (bytes_of(&r->result[i].type))
             memcpy(to, r->result[i].data, bytes_of(&r->result[i].type));
     for (int i = 0; i < g->n_states; to += bytes_of(&g->state[i].variable->type), i++)
-        memcpy(to, g->state[i].variable->data, bytes_of(&g->state[i].variable->type));
+        memcpy(to, g->state[i].variable->host_data, bytes_of(&g->state[i].variable->type));
     return all;
 }
 

@@ -94,7 +94,7 @@ static pair start(void)
     for (int i = 0; i < 2; i++) {
         must(dt_variable_alloc(&p.v[i], i ? "b" : "a", &type, true), 0);
         for (int k = 0; k < 6; k++)
-            ((float *)p.v[i]->data)[k] = (float)(10 * i + k);
+            ((float *)p.v[i]->host_data)[k] = (float)(10 * i + k);
         p.w[i] = dt_read(p.t, p.v[i]);
     }
     return p;
@@ -119,7 +119,7 @@ static void expect_like_oracle(pair *p)
             fail_msg("the result '%s' is another", g->result[i].name);
     for (int i = 0; i < g->n_states; i++)
         if (oracle.update[i].data)
-            assert_memory_equal(g->state[i].variable->data, oracle.update[i].data, 24);
+            assert_memory_equal(g->state[i].variable->host_data, oracle.update[i].data, 24);
     check_plan(x, 0);
     dt_exec_destroy(x);
     dt_engine_close(e);

@@ -30,7 +30,7 @@ static const dt_view *find_weight(const dt_model *m, const char *path, dt_view *
 {
     for (int i = 0; i < m->n_weights; i++)
         if (strcmp(m->spec.weight[i]->path, path) == 0) {
-            *out = (dt_view){ .type = m->weight[i]->type, .data = m->weight[i]->data };
+            *out = (dt_view){ .type = m->weight[i]->type, .data = m->weight[i]->host_data };
             return out;
         }
     fail_msg("no weight '%s'", path);

@@ -26,7 +26,7 @@ static void release(drawn *d)
 
 static double value(const drawn *d, int64_t i)
 {
-    return (double)((const float *)d->v->data)[i];
+    return (double)((const float *)d->v->host_data)[i];
 }
 
 /* Mean, deviation and the largest size of all elements. */
@@ -67,7 +67,7 @@ static void assert_values(const json_t *c)
     const json_t *in = json_object_get(c, "in"), *ought = json_object_get(json_object_get(c, "out"), "value");
     dt_view v = view_of(ought);
     drawn d = draw(text_of(in, "class"), v.type.rank, v.type.dim, 1, "x");
-    dt_view is = { d.v->type, d.v->data };
+    dt_view is = { d.v->type, d.v->host_data };
     assert_view(text_of(c, "id"), &is, ought, 0, 0);
     free(v.data);
     release(&d);
@@ -145,7 +145,7 @@ static void test_values_do_not_change(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         drawn d = draw(rows[k].name, 2, dim, 42, "dense/kernel");
         for (int i = 0; i < 3; i++)
-            if (((const float *)d.v->data)[i] != rows[k].first[i])
+            if (((const float *)d.v->host_data)[i] != rows[k].first[i])
                 fail_msg("%s[%d] is %.9g", rows[k].name, i, value(&d, i));
         release(&d);
     }
@@ -216,8 +216,8 @@ static void test_own_seed(void **state)
         snprintf(own, sizeof own, "{%s: {seed: 3}}", kinds[k]);
         snprintf(other, sizeof other, "{%s: {seed: 4}}", kinds[k]);
         drawn a = draw(own, 2, dim, 1, "a/kernel"), b = draw(own, 2, dim, 2, "b/kernel"), c = draw(other, 2, dim, 1, "a/kernel");
-        assert_memory_equal(a.v->data, b.v->data, sizeof(float[12]));
-        assert_memory_not_equal(a.v->data, c.v->data, sizeof(float[12]));
+        assert_memory_equal(a.v->host_data, b.v->host_data, sizeof(float[12]));
+        assert_memory_not_equal(a.v->host_data, c.v->host_data, sizeof(float[12]));
         release(&a);
         release(&b);
         release(&c);

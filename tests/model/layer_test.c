@@ -94,7 +94,7 @@ static double largest_of(const dt_model *m, const char *path)
     double largest = 0;
     ok(dt_model_find_weight(m, path, &v));
     for (int64_t i = 0; i < dt_type_elements(&v->type); i++)
-        largest = fmax(largest, fabs((double)((const float *)v->data)[i]));
+        largest = fmax(largest, fabs((double)((const float *)v->host_data)[i]));
     return largest;
 }
 

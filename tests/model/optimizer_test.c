@@ -21,7 +21,7 @@ static dt_variable *parameter(int i, const dt_type *type, const void *value)
     dt_variable *v = NULL;
     snprintf(path, sizeof path, "p%d", i);
     ok(dt_variable_alloc(&v, path, type, true));
-    memcpy(v->data, value, (size_t)dt_type_bytes(type));
+    memcpy(v->host_data, value, (size_t)dt_type_bytes(type));
     return v;
 }
 
@@ -86,8 +86,8 @@ static void test_steps(void **state)
         run_step(&b, &gv);
         run_step(&b, &gv);
         for (int k = 0; k < 2; k++)
-            assert_near(rows[i].optimizer, (double)((float *)b.p[0]->data)[k], rows[i].after[k], 1e-5, 0);
-        assert_int_equal(*(int64_t *)b.o->iteration->data, 2);
+            assert_near(rows[i].optimizer, (double)((float *)b.p[0]->host_data)[k], rows[i].after[k], 1e-5, 0);
+        assert_int_equal(*(int64_t *)b.o->iteration->host_data, 2);
         bench_free(&b);
     }
 }
@@ -123,7 +123,7 @@ static void test_gradients_are_summed_over_replicas(void **state)
     const feed feeds[] = { { "g0", { type, &g[0] } }, { "g0", { type, &g[1] } }, { "g0", { type, &g[2] } } };
     outcome o = run_graph(b.step, 3, feeds, 1);
     finish(&o);
-    assert_true(*(float *)b.p[0]->data == 1 - 3.5f);
+    assert_true(*(float *)b.p[0]->host_data == 1 - 3.5f);
     bench_free(&b);
 }
 
@@ -154,8 +154,8 @@ static void test_variable_without_gradient_stays(void **state)
     b.step = end_trace(t);
     outcome o = run_graph(b.step, 1, NULL, 0);
     finish(&o);
-    assert_near("trained", (double)*(float *)b.p[0]->data, 0.5 * (1 - 0.005) - 0.1, 1e-6, 0);
-    assert_true(*(float *)b.p[1]->data == 0.5f);
+    assert_near("trained", (double)*(float *)b.p[0]->host_data, 0.5 * (1 - 0.005) - 0.1, 1e-6, 0);
+    assert_true(*(float *)b.p[1]->host_data == 0.5f);
     bench_free(&b);
 }
 

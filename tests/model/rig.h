@@ -217,7 +217,7 @@ static inline void finish(outcome *o)
 {
     for (int i = 0; i < o->r.n_states; i++)
         if (o->r.update[i].data)
-            memcpy(o->graph->state[i].variable->data, o->r.update[i].data, (size_t)dt_type_bytes(&o->r.update[i].type));
+            memcpy(o->graph->state[i].variable->host_data, o->r.update[i].data, (size_t)dt_type_bytes(&o->r.update[i].type));
     dt_interpretation_release(&o->r);
 }
 
@@ -264,7 +264,7 @@ static inline void model_free(dt_model *m)
 static inline void set_variable(dt_variable *v, const dt_view *value)
 {
     assert_true(dt_type_equal(&v->type, &value->type));
-    memcpy(v->data, value->data, (size_t)dt_type_bytes(&v->type));
+    memcpy(v->host_data, value->data, (size_t)dt_type_bytes(&v->type));
 }
 
 #endif

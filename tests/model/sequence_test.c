@@ -125,7 +125,7 @@ static void test_unit_forget_bias(void **state)
         char layers[160];
         snprintf(layers, sizeof layers, SEQUENCE "- LSTM: %s", rows[i].arguments);
         dt_model *m = model_of(layers, 1);
-        const float *bias = m->weight[2]->data;
+        const float *bias = m->weight[2]->host_data;
         for (int k = 0; k < 8; k++)
             assert_true(bias[k] == (k / 2 == 1 ? rows[i].forget : rows[i].others));
         model_free(m);
@@ -275,7 +275,7 @@ static void test_dropout_keeps_the_expected_value(void **state)
     assert_true(count_equal(y[0], y[1]) < CELLS * 3 / 4); /* of each call its own */
     draw_twice(m, next);
     assert_true(count_equal(y[0], next[0]) < CELLS * 3 / 4);
-    assert_int_equal(*(const int64_t *)m->weight[0]->data, 4);
+    assert_int_equal(*(const int64_t *)m->weight[0]->host_data, 4);
     model_free(m);
     m = model_of("- Input: {name: x, shape: [40]}\n- Dropout: {rate: 0.25, seed: 7}", 2); /* its own seed, whatever the model's */
     draw_twice(m, again);

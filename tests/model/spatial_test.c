@@ -240,7 +240,7 @@ static void expect_conv2d(dt_random *r, const conv *c)
     dt_trace *t = dt_trace_create("conv");
     dt_return(t, "y", dt_model_emit(m, dt_trace_declare(t, "x", &type), false));
     outcome o = run_graph(end_trace(t), 1, (feed[]){ { "x", x } }, 1);
-    expect_convolved(c, x.data, m->weight[0]->data, result_of(&o, 0, "y"));
+    expect_convolved(c, x.data, m->weight[0]->host_data, result_of(&o, 0, "y"));
     finish(&o);
     dt_graph_destroy(o.graph);
     model_free(m);

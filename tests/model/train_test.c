@@ -26,9 +26,9 @@ static double uniform(uint64_t *state)
 static void store(dt_variable *v, int64_t i, double x)
 {
     if (v->type.dtype == DT_FLOAT64)
-        ((double *)v->data)[i] = x;
+        ((double *)v->host_data)[i] = x;
     else
-        ((float *)v->data)[i] = (float)x;
+        ((float *)v->host_data)[i] = (float)x;
 }
 
 static void draw_kernel(dt_variable *v, uint64_t seed, double width)
@@ -59,8 +59,8 @@ static void fill_batch(const digits *d, int first, int n, dt_dtype dtype, bool s
 {
     x->type = dt_type_of(dtype, 2, (int64_t[]){ n, FEATURES });
     y->type = sparse ? dt_type_of(DT_INT32, 1, (int64_t[]){ n }) : dt_type_of(dtype, 2, (int64_t[]){ n, CLASSES });
-    dt_variable to_x = { .type = x->type, .data = x->data = dt_alloc((size_t)(n * FEATURES + 1) * 8) };
-    dt_variable to_y = { .type = y->type, .data = y->data = dt_alloc((size_t)(n * CLASSES + 1) * 8) };
+    dt_variable to_x = { .type = x->type, .host_data = x->data = dt_alloc((size_t)(n * FEATURES + 1) * 8) };
+    dt_variable to_y = { .type = y->type, .host_data = y->data = dt_alloc((size_t)(n * CLASSES + 1) * 8) };
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < FEATURES; j++)
             store(&to_x, i * FEATURES + j, d->x[first + i][j]);
@@ -230,7 +230,7 @@ static void run_training(const json_t *c, const digits *d)
             first = 0; /* the next epoch */
     }
     for (int k = 0; k < 4; k++) {
-        dt_view w = { s.model->weight[k]->type, s.model->weight[k]->data };
+        dt_view w = { s.model->weight[k]->type, s.model->weight[k]->host_data };
         assert_checksum(parameter_names[k], &w, json_object_get(json_object_get(out, "final"), parameter_names[k]));
     }
     setup_free(&s);

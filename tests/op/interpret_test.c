@@ -107,8 +107,8 @@ static void test_matmul_and_broadcast(void **state)
     dt_variable *kernel = NULL, *bias = NULL;
     assert_null(dt_variable_alloc(&kernel, "kernel", &kernel_type, true));
     assert_null(dt_variable_alloc(&bias, "bias", &bias_type, true));
-    memcpy(kernel->data, weights, sizeof weights);
-    memcpy(bias->data, biases, sizeof biases);
+    memcpy(kernel->host_data, weights, sizeof weights);
+    memcpy(bias->host_data, biases, sizeof biases);
     dt_value x;
     dt_trace *t = start(&x);
     dt_return(t, "y", dt_add(dt_matmul(x, dt_read(t, kernel)), dt_read(t, bias)));
@@ -166,7 +166,7 @@ static void test_updates_come_back_and_variables_stay(void **state)
     dt_variable *w = NULL, *fixed = NULL;
     assert_null(dt_variable_alloc(&w, "w", &type, true));
     assert_null(dt_variable_alloc(&fixed, "fixed", &type, false));
-    ((float *)w->data)[1] = 5;
+    ((float *)w->host_data)[1] = 5;
     dt_value x;
     dt_trace *t = start(&x);
     dt_return(t, "before", dt_read(t, w));
@@ -178,7 +178,7 @@ static void test_updates_come_back_and_variables_stay(void **state)
     assert_true(at(out.update[0], 0) == 2 && at(out.update[0], 1) == 9);
     assert_null(out.update[1].data);
     assert_true(at(out.result[0], 1) == 5 && at(out.result[1], 1) == 9 && at(out.result[2], 1) == 0);
-    assert_true(((const float *)w->data)[1] == 5);
+    assert_true(((const float *)w->host_data)[1] == 5);
     dt_interpretation_release(&out);
     dt_variable_unref(w);
     dt_variable_unref(fixed);

@@ -40,7 +40,7 @@ static network network_make(void)
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
         assert_null(dt_variable_alloc(&n.v[i], rows[i].path, &type, true));
         for (int64_t k = 0; k < dt_type_elements(&type); k++)
-            ((float *)n.v[i]->data)[k] = (float)dt_random_normal(&r);
+            ((float *)n.v[i]->host_data)[k] = (float)dt_random_normal(&r);
     }
     return n;
 }
@@ -227,7 +227,7 @@ typedef struct example_rows {
 /* The step as loops, in double: adds one replica's mean gradients to g, in the order of network.v; returns its mean loss. */
 static double by_hand(const network *n, const example_rows *rows, double g[N_VARIABLES][IN * HIDDEN])
 {
-    const float *w0 = n->v[0]->data, *b0 = n->v[1]->data, *w1 = n->v[2]->data, *b1 = n->v[3]->data;
+    const float *w0 = n->v[0]->host_data, *b0 = n->v[1]->host_data, *w1 = n->v[2]->host_data, *b1 = n->v[3]->host_data;
     double loss = 0;
     for (int64_t r = 0; r < rows->n; r++) {
         double h[HIDDEN], z[CLASSES], dz[CLASSES], sum = 0;
@@ -301,7 +301,7 @@ static void test_step_numbers(void **state)
     assert_int_equal(out.n_states, N_VARIABLES);
     for (int i = 0; i < N_VARIABLES; i++)
         for (int64_t k = 0; k < dt_type_elements(&n.v[i]->type); k++) {
-            double expected = ((const float *)n.v[i]->data)[k] - (double)rate * g[i][k] / REPLICAS;
+            double expected = ((const float *)n.v[i]->host_data)[k] - (double)rate * g[i][k] / REPLICAS;
             assert_float_equal(((const float *)out.update[i].data)[k], expected, 1e-6);
         }
     dt_interpretation_release(&out);

@@ -28,7 +28,7 @@ static dt_graph *step_of(void)
             snprintf(path, sizeof path, "%s/%d", names[i], k);
             assert_null(dt_variable_alloc(&v[k], path, &square, true));
             for (int64_t e = 0; e < WIDTH * WIDTH; e++)
-                ((float *)v[k]->data)[e] = (float)((e * 7 + k * 5) % 11 - 5) / 10;
+                ((float *)v[k]->host_data)[e] = (float)((e * 7 + k * 5) % 11 - 5) / 10;
             w[k] = dt_read(t, v[k]);
         }
         x = dt_add(dt_matmul(dt_tanh(dt_matmul(x, w[2 * i])), w[2 * i + 1]), x);

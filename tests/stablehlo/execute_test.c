@@ -38,7 +38,7 @@ static void put_replica(FILE *f, const random_graph *g, const feed *in, const dt
     for (int i = 0; i < g->graph->n_args; i++)
         put_view(f, &in->arg[r * in->n_args + i]);
     for (int i = 0; i < g->graph->n_states; i++)
-        put_view(f, &(dt_view){ g->graph->state[i].variable->type, g->graph->state[i].variable->data });
+        put_view(f, &(dt_view){ g->graph->state[i].variable->type, g->graph->state[i].variable->host_data });
     for (int i = 0; i < out->n_results; i++)
         put_view(f, &out->result[r * out->n_results + i]);
     for (int i = 0; i < out->n_states; i++)

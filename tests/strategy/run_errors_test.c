@@ -233,12 +233,12 @@ static void test_varying_updates_are_refused(void **state)
     OK(dt_variable_alloc(&x.variable, "counter", &type, false));
     give_rows(x.args, "x", (const int64_t[]){ 2, 2 }, 2);
     fails(run(&x), DT_E_VARYING_UPDATE, "'counter'");
-    assert_int_equal(*(float *)x.variable->data, 0);
+    assert_int_equal(*(float *)x.variable->host_data, 0);
     OK(run(&x));
-    assert_int_equal(*(float *)x.variable->data, 6);
+    assert_int_equal(*(float *)x.variable->host_data, 6);
     is_local(x.out, "before", 1, SCALAR, X(0));
     OK(run(&x));
-    assert_int_equal(*(float *)x.variable->data, 12);
+    assert_int_equal(*(float *)x.variable->host_data, 12);
     is_local(x.out, "before", 1, SCALAR, X(6));
     setting_free(&x);
 }

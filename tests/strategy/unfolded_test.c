@@ -247,14 +247,14 @@ static bool run_both_ways(uint64_t seed, const int32_t *offsets)
     }
     bool both = dt_compiled_folded(c) != NULL;
     if (both) {
-        memcpy(old, v->data, sizeof old);
+        memcpy(old, v->host_data, sizeof old);
         OK(dt_compiled_run(c, offsets, arg, a));
-        memcpy(folded, v->data, sizeof folded);
-        memcpy(v->data, old, sizeof old);
+        memcpy(folded, v->host_data, sizeof folded);
+        memcpy(v->host_data, old, sizeof old);
         OK(dt_unfolded_run(c, offsets, arg, b));
         for (int i = 0; i < c->step->n_results; i++)
             expect_same(seed, c->step->result[i].name, &a[i], &b[i]);
-        expect_same(seed, "v", &(dt_view){ five, folded }, &(dt_view){ five, v->data });
+        expect_same(seed, "v", &(dt_view){ five, folded }, &(dt_view){ five, v->host_data });
     }
     dt_compiled_destroy(c);
     dt_variable_unref(v);

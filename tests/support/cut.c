@@ -111,7 +111,7 @@ static dt_view *parts_of_args(const cut *c, const dt_view *whole, int devices)
         for (int i = 0; i < g->n_args; i++)
             arg[device * n + i] = part_of(c, &whole[i], &c->spmd->arg[i], device);
         for (int i = 0; i < g->n_states; i++) {
-            dt_view state = { g->state[i].variable->type, g->state[i].variable->data };
+            dt_view state = { g->state[i].variable->type, g->state[i].variable->host_data };
             arg[device * n + g->n_args + i] = part_of(c, &state, &c->spmd->state[i], device);
         }
     }

@@ -244,9 +244,9 @@ void random_graph_reset(const random_graph *g)
         dt_variable *v = g->variable[i];
         for (int64_t k = 0; k < dt_type_elements(&v->type); k++)
             if (v->type.dtype == DT_FLOAT32)
-                ((float *)v->data)[k] = (float)(dt_random_normal(&r) / 2);
+                ((float *)v->host_data)[k] = (float)(dt_random_normal(&r) / 2);
             else
-                ((int64_t *)v->data)[k] = (int64_t)dt_random_below(&r, 5);
+                ((int64_t *)v->host_data)[k] = (int64_t)dt_random_below(&r, 5);
     }
 }
 

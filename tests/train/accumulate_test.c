@@ -36,7 +36,7 @@ static void run(rig *r, const setup *s)
 
 static void expect_near(const dt_variable *is, const dt_variable *ought, double tolerance)
 {
-    const float *x = is->data, *y = ought->data;
+    const float *x = is->host_data, *y = ought->host_data;
     assert_string_equal(is->path, ought->path);
     for (int64_t i = 0; i < dt_type_elements(&ought->type); i++)
         if (fabs((double)(x[i] - y[i])) > tolerance)
@@ -53,8 +53,8 @@ static void test_equals_the_full_batch(void **state)
         run(&b, &full);
         for (int k = 0; k < b.model->n_weights; k++)
             expect_near(a.model->weight[k], b.model->weight[k], i == 2 ? 5e-3 : 2e-5); /* float16's gradients are rounded batch by batch */
-        assert_int_equal(*(const int64_t *)a.model->optimizer->iteration->data, 9);
-        assert_float_equal(*(const float *)a.model->optimizer->examples->data, 0, 0);
+        assert_int_equal(*(const int64_t *)a.model->optimizer->iteration->host_data, 9);
+        assert_float_equal(*(const float *)a.model->optimizer->examples->host_data, 0, 0);
         rig_free(&a);
         rig_free(&b);
     }

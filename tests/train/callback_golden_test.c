@@ -88,7 +88,7 @@ static void close_stage(stage *s)
 
 static void fill_weights(const stage *s, double value)
 {
-    const dt_arrays a = dt_model_arrays(s->run.model, s->run.arena);
+    const dt_arrays a = dt_model_arrays_to_fill(s->run.model, s->run.arena);
     for (int i = 0; i < a.n; i++)
         *(float *)a.array[i].data = (float)value;
 }
@@ -179,7 +179,9 @@ static void expect_end(stage *s, const char *id, const json_t *c)
 {
     const char *text = text_at(c, "text");
     OK(dt_callbacks_end(&s->run));
-    const float weight = *(const float *)dt_model_arrays(s->run.model, s->run.arena).array[0].data;
+    dt_arrays model;
+    OK(dt_model_arrays(s->run.model, s->run.arena, &model));
+    const float weight = *(const float *)model.array[0].data;
     if ((double)weight != json_number_value(json_object_get(c, "weights")))
         fail_msg("%s: ends with the weights of epoch %g, Keras of %g", id, (double)weight, json_number_value(json_object_get(c, "weights")));
     if (!*text)

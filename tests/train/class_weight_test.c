@@ -85,7 +85,7 @@ static void test_counts_as_often(void **state)
             fail_msg("%s: loss %.9g, of data repeated %.9g", rows[k].fit, is, ought);
         for (int w = 0; w < repeated->n_weights; w++)
             for (int64_t j = 0; j < dt_type_elements(&repeated->weight[w]->type); j++)
-                assert_float_equal(((const float *)weighted->weight[w]->data)[j], ((const float *)repeated->weight[w]->data)[j], 1e-5);
+                assert_float_equal(((const float *)weighted->weight[w]->host_data)[j], ((const float *)repeated->weight[w]->host_data)[j], 1e-5);
         dt_dataset_unref(d);
         dt_dataset_unref(more);
         dt_model_unref(weighted);

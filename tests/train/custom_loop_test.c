@@ -61,7 +61,7 @@ static void expect_same_weights(dt_model *a, dt_model *b)
 {
     for (int i = 0; i < a->n_weights; i++)
         for (int64_t k = 0; k < dt_type_elements(&a->weight[i]->type); k++) {
-            double x = (double)((const float *)a->weight[i]->data)[k], y = (double)((const float *)b->weight[i]->data)[k];
+            double x = (double)((const float *)a->weight[i]->host_data)[k], y = (double)((const float *)b->weight[i]->host_data)[k];
             if (fabs(x - y) > 1e-6)
                 fail_msg("%s[%lld]: %.9g by fit, %.9g by hand", a->weight[i]->path, (long long)k, x, y);
         }

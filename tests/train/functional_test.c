@@ -110,7 +110,7 @@ static void test_a_loop_by_hand_trains_as_fit_does(void **state)
     OK(train_by_hand(s, &my, d));
     for (int k = 0; k < fitted->n_weights; k++)
         for (int64_t i = 0; i < dt_type_elements(&fitted->weight[k]->type); i++)
-            assert_true(fabs((double)((float *)fitted->weight[k]->data)[i] - (double)((float *)looped->weight[k]->data)[i]) < 2e-5);
+            assert_true(fabs((double)((float *)fitted->weight[k]->host_data)[i] - (double)((float *)looped->weight[k]->host_data)[i]) < 2e-5);
     my.n = 1;
     fails(train_by_hand(s, &my, d), DT_E_MODEL_SHAPE, "the model expects 2 inputs, got 1");
     dt_loss_unref(my.loss);

@@ -197,10 +197,10 @@ static void test_compile_again(void **state)
     OK(dt_model_fit(m, d, &h, "{epochs: 1}"));
     fails(dt_model_compile(m, "{optimizer: SGD, metrics: [nothing]}"), DT_E_MISSING_KEY, "loss");
     OK(dt_model_fit(m, d, &h, "{epochs: 1}"));
-    assert_int_equal(*(int64_t *)m->optimizer->iteration->data, 6);
+    assert_int_equal(*(int64_t *)m->optimizer->iteration->host_data, 6);
     OK(dt_model_compile(m, KIT_COMPILE));
     OK(dt_model_fit(m, d, NULL, "{epochs: 1}"));
-    assert_int_equal(*(int64_t *)m->optimizer->iteration->data, 3);
+    assert_int_equal(*(int64_t *)m->optimizer->iteration->host_data, 3);
     dt_history_unref(h);
     dt_dataset_unref(d);
     dt_model_unref(m);

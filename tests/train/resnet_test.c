@@ -63,7 +63,7 @@ static dt_model *compiled_model(dt_dtype dtype)
         const dt_type *t = &m->weight[k]->type;
         int64_t n = dt_type_elements(t), fan_in = n / t->dim[t->rank - 1];
         for (int64_t i = 0; t->rank > 1 && i < n; i++)
-            put(dtype, m->weight[k]->data, i, (2 * mix((uint64_t)k, (uint64_t)i) - 1) * sqrt(6.0 / (double)fan_in));
+            put(dtype, m->weight[k]->host_data, i, (2 * mix((uint64_t)k, (uint64_t)i) - 1) * sqrt(6.0 / (double)fan_in));
     }
     return m;
 }

@@ -142,7 +142,7 @@ static void test_checkpoints_of_runs_load(void **state)
     o = fit_well(&s);
     OK(dt_model_load(&m, o.checkpoint));
     assert_string_equal(dt_model_weights_sha256(m), o.sha);
-    assert_int_equal(*(const int64_t *)m->optimizer->iteration->data, o.last_step);
+    assert_int_equal(*(const int64_t *)m->optimizer->iteration->host_data, o.last_step);
     dt_model_unref(m);
     outcome_free(&o);
 }

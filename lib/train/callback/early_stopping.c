@@ -45,7 +45,7 @@ static dt_status *open_stopper(run *r, dt_callback *c)
     c->state = s;
     if (!s->x->restore_best_weights)
         return NULL;
-    s->model = dt_model_arrays(r->model, r->arena);
+    DT_TRY(dt_model_arrays(r->model, r->arena, &s->model));
     dt_named_array *best = dt_arena_copy(r->arena, s->model.array, (size_t)s->model.n * sizeof *best);
     for (int i = 0; i < s->model.n; i++)
         best[i].data = dt_arena_alloc(r->arena, (size_t)dt_type_bytes(&best[i].type));
@@ -59,32 +59,35 @@ static void copy(const dt_arrays *from, const dt_arrays *to)
         memcpy(to->array[i].data, from->array[i].data, (size_t)dt_type_bytes(&to->array[i].type));
 }
 
-static void keep_weights(const run *r, stopper *s)
+static dt_status *keep_weights(const run *r, stopper *s)
 {
+    DT_TRY(dt_variables_fetch(r->model->weight, s->best.n));
     s->best_epoch = r->at.epoch;
     s->best_step = dt_run_validates_by_steps(r) ? r->at.step : 0;
     s->has_weights = s->x->restore_best_weights;
     copy(&s->model, &s->best);
+    return NULL;
 }
 
 /* What is seen first is always an improvement, so no run ends with it. */
-static void look(run *r, dt_callback *c, double current)
+static dt_status *look(run *r, dt_callback *c, double current)
 {
     stopper *s = c->state;
     if (s->x->restore_best_weights && !s->has_weights)
-        keep_weights(r, s);
+        DT_TRY(keep_weights(r, s));
     s->wait++;
     if (dt_monitor_improves(&s->monitor, current)) {
-        keep_weights(r, s);
+        DT_TRY(keep_weights(r, s));
         if (!s->x->has_baseline || dt_monitor_exceeds(&s->monitor, current, s->x->baseline))
             s->wait = 0;
-        return;
+        return NULL;
     }
     s->stopped = s->wait >= s->x->patience;
     if (s->stopped) {
         r->stop_training = true;
         dt_callback_say(r, c, "early stopping");
     }
+    return NULL;
 }
 
 static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool looks)
@@ -93,7 +96,7 @@ static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool look
     const double *current = dt_logs_find(logs, s->x->head.monitor);
     s->restored = false;
     if (current && looks && r->at.epoch >= s->x->start_from_epoch)
-        look(r, c, *current);
+        return look(r, c, *current);
     return NULL;
 }
 
@@ -125,7 +128,8 @@ static dt_status *put_back(run *r, dt_callback *c)
     r->replaced = true;
     if (s->restored && !r->averaged)
         return NULL;
-    copy(&s->best, &s->model);
+    for (int i = 0; i < s->best.n; i++)
+        memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data, (size_t)dt_type_bytes(&s->best.array[i].type));
     if (s->restored)
         return NULL; /* and said in an earlier run */
     s->restored = true;

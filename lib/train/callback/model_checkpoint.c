@@ -205,17 +205,20 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
 
 static dt_status *save_weights(run *r, const char *path)
 {
-    const dt_arrays model = dt_model_arrays(r->model, r->arena);
+    dt_arrays model;
     const char *temporary = dt_arena_printf(r->arena, "%s.tmp", path);
     dt_digest digest;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
     DT_TRY(dt_safetensors_write(temporary, &model, &digest));
     return dt_file_adopt(temporary, path);
 }
 
 static dt_status *save_model(run *r, const char *path)
 {
-    const dt_arrays model = dt_model_arrays(r->model, r->arena), optimizer = dt_optimizer_arrays(r->optimizer, r->arena);
+    dt_arrays model, optimizer;
     dt_state_file state;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
+    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(dt_run_describe(r, &state));
     return dt_saved_write(path, &state, &model, &optimizer);
 }
@@ -224,10 +227,9 @@ static dt_status *save_model(run *r, const char *path)
 static dt_status *save_as_then(run *r, const keeper *k, const char *path)
 {
     const bool swapped = r->swapped;
-    dt_run_swap(r, k->means);
-    dt_status *s = k->x->save_weights_only ? save_weights(r, path) : save_model(r, path);
-    dt_run_swap(r, swapped);
-    return s;
+    DT_TRY(dt_run_swap(r, k->means));
+    DT_TRY(k->x->save_weights_only ? save_weights(r, path) : save_model(r, path));
+    return dt_run_swap(r, swapped);
 }
 
 static dt_status *save_due(run *r, dt_callback *c)

@@ -24,26 +24,25 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no means of the weights"), "give it use_ema: true");
 }
 
-void dt_run_swap(run *r, bool means)
+dt_status *dt_run_swap(run *r, bool means)
 {
     if (r->swapped == means)
-        return;
-    dt_optimizer_swap_averages(r->optimizer, &r->model->trainable);
+        return NULL;
+    DT_TRY(dt_optimizer_swap_averages(r->optimizer, &r->model->trainable));
     r->swapped = means;
+    return NULL;
 }
 
 static dt_status *put_means(run *r, dt_callback *c)
 {
     (void)c;
-    dt_run_swap(r, true);
-    return NULL;
+    return dt_run_swap(r, true);
 }
 
 static dt_status *put_back(run *r, dt_callback *c)
 {
     (void)c;
-    dt_run_swap(r, false);
-    return NULL;
+    return dt_run_swap(r, false);
 }
 
 static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs)

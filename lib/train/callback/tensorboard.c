@@ -253,11 +253,13 @@ static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs)
     return put(r, &b->side[VALIDATION], &records, dt_epoch_is_provisional(r) && !dt_run_is_validated_between(r));
 }
 
-static void add_histograms(run *r, const dt_event_time *at, dt_str *out)
+static dt_status *add_histograms(run *r, const dt_event_time *at, dt_str *out)
 {
-    const dt_arrays a = dt_model_arrays(r->model, r->arena);
+    dt_arrays a;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &a));
     for (int i = 0; i < a.n; i++)
         dt_events_histogram(out, at, dt_arena_printf(r->arena, "%s/histogram", a.array[i].name), &a.array[i]);
+    return NULL;
 }
 
 static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
@@ -265,6 +267,7 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
     board *b = c->state;
     const dt_event_time at = { now(), r->at.epoch };
     dt_str trained = { 0 }, validated = { 0 };
+    dt_status *s = NULL;
     double rate;
     DT_TRY(dt_run_rate(r, &rate));
     for (int i = 0; i < logs->n; i++) {
@@ -277,8 +280,9 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
     if (b->x->write_steps_per_second && r->at.wall_s > 0)
         add_scalar(&trained, &at, "epoch", "steps_per_second", (double)r->at.epoch_step / r->at.wall_s);
     if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
-        add_histograms(r, &at, &trained);
-    dt_status *s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
+        s = add_histograms(r, &at, &trained);
+    if (!s)
+        s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
     if (s) {
         dt_str_release(&validated);
         return s;
