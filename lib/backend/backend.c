@@ -87,12 +87,12 @@ void dt_device_record(dt_device *d, dt_recorder *r)
 
 bool dt_device_is_priced(const dt_device *d)
 {
-    return d->backend->check;
+    return d->priced;
 }
 
 static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_price *price)
 {
-    return d->backend->check ? d->backend->check(d, r, price) : NULL;
+    return d->priced ? d->backend->check(d, r, price) : NULL;
 }
 
 dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r)

@@ -8,6 +8,7 @@
 struct dt_device {
     const dt_backend *backend;
     void *state;             /* the row's own */
+    bool priced;             /* set in open: programs have a price on it */
     dt_device *inner;        /* the back end that computes, behind this one; NULL: this one */
 };
 
@@ -22,7 +23,7 @@ struct dt_backend {
     dt_kind kind;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* of what `open` has made, if it did not fail */
-    dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* NULL: nothing is priced */
+    dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* where d->priced */
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
     dt_status *(*run)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);

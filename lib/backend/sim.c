@@ -71,6 +71,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o)
     DT_TRY(dt_device_open(&d->inner, dt_backend_find("cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
     *on = (slice){ .topology = o->topology, .hbm = o->hbm };
+    d->priced = o->topology && o->topology->slice; /* one made up from coordinates has no chip to price steps by */
     return NULL;
 }
 

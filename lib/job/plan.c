@@ -9,7 +9,7 @@
 
 static dt_status *check_slice(const dt_job *j)
 {
-    if (j->strategy.resolver && j->strategy.resolver->topology)
+    if (dt_resolver_slice(j->strategy.resolver))
         return NULL;
     return dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to be planned for; only tpu has: --tpu names one", j->strategy.row->kind.name);
 }

@@ -224,7 +224,7 @@ static void put_json(const host_plan *p, const char *name, dt_json *j)
 bool dt_plan_is_of_host(const dt_plan_request *q)
 {
     for (int i = 0; i < q->n_jobs; i++)
-        if (q->jobs[i]->strategy.resolver && q->jobs[i]->strategy.resolver->topology)
+        if (dt_resolver_slice(q->jobs[i]->strategy.resolver))
             return false;
     return !q->compiler && (q->form == DT_PLAN_TEXT || q->form == DT_PLAN_JSON);
 }

@@ -17,7 +17,7 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 {
     DT_TRY(dt_want_texts(o->inject, o->n_inject, "dt_run_options", "text of a fault"));
     DT_TRY(dt_faults_read(j->arena, o->inject, o->n_inject, &s->faults));
-    DT_TRY(dt_faults_check(&s->faults, s->strategy->resolver ? s->strategy->resolver->topology : NULL));
+    DT_TRY(dt_faults_check(&s->faults, dt_resolver_slice(s->strategy->resolver)));
     dt_strategy_set_hbm(s->strategy, dt_faults_hbm(&s->faults));
     return NULL;
 }
@@ -58,7 +58,7 @@ static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s
 static dt_status *check_slice(dt_job *j, const dt_run_options *o)
 {
     dt_session s = {0};
-    if (!j->strategy.resolver || !j->strategy.resolver->topology)
+    if (!dt_resolver_slice(j->strategy.resolver))
         return NULL;
     dt_status *bad = outline_fits(j, o, &s);
     dt_session_close(&s);

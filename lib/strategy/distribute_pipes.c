@@ -144,8 +144,8 @@ dt_status *dt_dist_pipes_call(dt_dist_pipes **out, dt_strategy *s, dt_dataset_fn
         DT_TRY(dt_check_even_workers(s, dt_input_workers(s, o)));
     if (!fn)
         return dt_fail(DT_E_PIPELINE, NULL, "no function was given to create data sets");
-    if (each && strcmp(s->row->kind.name, "tpu") == 0)
-        return dt_fail(DT_E_INPUT_MODE, NULL, "a tpu strategy feeds its replicas by host: DT_PER_REPLICA is not supported");
+    if (each && s->row->feeds_by_host)
+        return dt_fail(DT_E_INPUT_MODE, NULL, "a %s strategy feeds its replicas by host: DT_PER_REPLICA is not supported", s->row->kind.name);
     dt_dist_pipes *d = allocate(s, each ? s->replicas : dt_input_workers(s, o));
     dt_str_puts(&d->decision, "by the function");
     for (int w = 0; w < d->workers && !bad; w++)

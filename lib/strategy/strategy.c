@@ -160,19 +160,12 @@ void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes)
     s->hbm = bytes;
 }
 
-/* A slice made up from coordinates has no chip, so there is nothing to price its steps by. */
-static const char *backend_of(const dt_strategy *s)
-{
-    bool chips = s->resolver && s->resolver->topology && s->resolver->topology->slice;
-    return s->resolver && s->resolver->topology && !chips ? "cpu" : s->row->backend;
-}
-
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
-    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = s->resolver ? s->resolver->topology : NULL, .hbm = s->hbm };
+    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm };
 
     if (!s->device)
-        DT_TRY(dt_device_open(&s->device, dt_backend_find(backend_of(s)), &o));
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(s->row->backend), &o));
     *out = s->device;
     return NULL;
 }

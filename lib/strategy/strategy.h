@@ -46,6 +46,7 @@ struct dt_strategy_row {
     /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
+    bool feeds_by_host;          /* data sets are made for hosts, not for replicas */
     bool plain;                  /* distributes nothing: variables are plain, values single */
 };
 

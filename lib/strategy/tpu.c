@@ -138,4 +138,5 @@ const dt_strategy_row dt_strategy_tpu = {
     .read = read,
     .place = dt_place_slice,
     .backend = "sim",
+    .feeds_by_host = true,
 };

@@ -240,6 +240,11 @@ DT_API int dt_resolver_accelerators(const dt_resolver *r)
     return r && r->topology ? r->topology->devices : 0;
 }
 
+const dt_topology *dt_resolver_slice(const dt_resolver *r)
+{
+    return r ? r->topology : NULL;
+}
+
 DT_API bool dt_resolver_simulated(const dt_resolver *r)
 {
     DT_LIVE(r);

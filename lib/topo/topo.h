@@ -241,6 +241,8 @@ struct dt_resolver {
 /* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
 dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
+/* The slice of a resolver, lent; NULL: it has none, or there is no resolver. */
+const dt_topology *dt_resolver_slice(const dt_resolver *r);
 /* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before anybody has asked for the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place *at) DT_MUST_USE;
 /* Virtual workers of this process: no slice. This is task 0 of them, the chief. */

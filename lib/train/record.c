@@ -126,7 +126,7 @@ static void put_four(dt_json *j, const char *key, const int64_t x[4])
 /* What a picture of the slice is made of. */
 static void put_slice(dt_json *j, const dt_strategy *s)
 {
-    if (!s->resolver || !s->resolver->topology || !s->resolver->slice)
+    if (!dt_resolver_slice(s->resolver) || !s->resolver->slice)
         return;
     dt_json_string(j, "slice", s->resolver->slice->name);
     dt_json_bool(j, "simulated", s->resolver->simulated);
