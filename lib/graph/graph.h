@@ -294,6 +294,7 @@ struct dt_op {
     bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
     unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
     bool (*linear_when)(const void *attr, const dt_type *in); /* whether it is linear in its only input, where that is not always so; NULL: see linear */
+    bool positive;      /* defined and smooth for positive inputs: where tests of all ops look */
     bool exact;         /* results are elements of inputs, or their negatives: what stands in few digits needs no rounding again */
     bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
     int (*loop)(const void *attr); /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */

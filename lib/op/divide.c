@@ -36,6 +36,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_divide = {
-    .name = "divide", .about = "a / b", .n_in = 2, .role = DT_ROLE_ELEMENT, .linear = 1,
+    .name = "divide", .about = "a / b", .n_in = 2, .role = DT_ROLE_ELEMENT, .positive = true, .linear = 1,
     .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Div",
 };

@@ -21,6 +21,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_log_plus_one = {
-    .name = "log_plus_one", .about = "log(1 + x)", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 4,
+    .name = "log_plus_one", .about = "log(1 + x)", .n_in = 1, .role = DT_ROLE_ELEMENT, .positive = true, .operations = 4,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -46,6 +46,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_power = {
-    .name = "power", .about = "a to the power of b", .n_in = 2, .role = DT_ROLE_ELEMENT, .operations = 5,
+    .name = "power", .about = "a to the power of b", .n_in = 2, .role = DT_ROLE_ELEMENT, .positive = true, .operations = 5,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Pow",
 };

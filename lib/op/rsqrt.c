@@ -27,6 +27,6 @@ static void eval(const dt_call *c)
 }
 
 const dt_op dt_op_rsqrt = {
-    .name = "rsqrt", .about = "1 / the square root", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 2,
+    .name = "rsqrt", .about = "1 / the square root", .n_in = 1, .role = DT_ROLE_ELEMENT, .positive = true, .operations = 2,
     .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
 };

@@ -14,10 +14,9 @@ static inline void make_elementwise(sample *s)
 {
     dt_type t = random_type(s, 0);
     const dt_op *op = s->op;
-    bool positive = op == &dt_op_log || op == &dt_op_log_plus_one || op == &dt_op_sqrt || op == &dt_op_rsqrt || op == &dt_op_power || op == &dt_op_divide;
     for (int i = 0; i < op->n_in; i++) {
         s->in[i] = t;
-        s->fill[i] = positive ? FILL_POSITIVE : FILL_NORMAL;
+        s->fill[i] = op->positive ? FILL_POSITIVE : FILL_NORMAL;
     }
 }
 
