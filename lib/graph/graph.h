@@ -316,7 +316,7 @@ struct dt_op {
     const struct dt_partition_row *over_devices; /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
     const struct dt_across_row *across;          /* collectives over devices (op/across.h); NULL: it is none */
     struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);  /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
-    dt_value (*decompose)(struct dt_partition_call *c); /* a composite in other ops, nothing being cut (op/partition.h); NULL: it is none */
+    dt_value (*decompose)(struct dt_partition_call *c); /* the op in others, nothing being cut (op/partition.h), for formats that lack it; NULL: in none */
 };
 
 static inline bool dt_is_elementwise(const dt_op *op)

@@ -35,15 +35,26 @@ static const dt_onnx_form forms[] = {
     { .op = &dt_op_scatter_add, .write = dt_onnx_scatter_add, .name = "ScatterND" },
 };
 
-dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out)
+static bool find(const dt_op *op, dt_onnx_form *out)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (forms[i].op == n->op) {
+        if (forms[i].op == op) {
             *out = forms[i];
-            return NULL;
+            return true;
         }
-    *out = (dt_onnx_form){ .op = n->op, .write = dt_onnx_elementwise, .name = n->op->onnx };
-    return n->op->onnx ? NULL : dt_onnx_no_form(n, "it has no form in ONNX");
+    *out = (dt_onnx_form){ .op = op, .write = dt_onnx_elementwise, .name = op->onnx };
+    return op->onnx != NULL;
+}
+
+bool dt_onnx_has_form(const dt_op *op)
+{
+    dt_onnx_form form;
+    return find(op, &form);
+}
+
+dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out)
+{
+    return find(n->op, out) ? NULL : dt_onnx_no_form(n, "it has no form in ONNX");
 }
 
 dt_status *dt_onnx_no_form(const dt_node *n, const char *format, ...)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How ops of the table are written as ONNX operators. Those that ONNX has, with the same inputs, say its name in their own rows (`onnx`); the
- * others have a row in forms.c. An op without either is a composite, which is taken apart first (dt_decompose), or has no place in a model
- * that is only asked for its outputs: NO_ONNX.
+ * others have a row in forms.c. An op without either is taken apart first if its row says what it is made of (dt_decompose), or has no place
+ * in a model that is only asked for its outputs: NO_ONNX.
  */
 #ifndef DT_ONNX_FORMS_H
 #define DT_ONNX_FORMS_H
@@ -24,6 +24,7 @@ typedef struct dt_onnx_form {
     const char *of_bools; /* another one for bools; NULL: the same */
     bool moves;       /* its values are those of its inputs, or rounded already */
 } dt_onnx_form;
+bool dt_onnx_has_form(const dt_op *op);
 /* The form of a node's op. NO_ONNX: it has none. */
 dt_status *dt_onnx_form_of(const dt_node *n, dt_onnx_form *out) DT_MUST_USE;
 

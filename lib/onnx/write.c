@@ -174,7 +174,7 @@ dt_status *dt_onnx_write(const dt_onnx_request *q, dt_str *out)
 {
     dt_graph *plain = NULL;
     DT_TRY(check_size(q->graph));
-    DT_TRY(dt_decompose(q->graph, &plain));
+    DT_TRY(dt_decompose(q->graph, dt_onnx_has_form, &plain));
     dt_status *bad = write_plain(q, plain, out);
     dt_graph_destroy(plain);
     return bad;

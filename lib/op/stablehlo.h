@@ -5,6 +5,8 @@
  *   stablehlo   one or a few operations of StableHLO that are the op; of those that have StableHLO's name and meaning, dt_hlo_same
  *   decompose   in terms of other ops of the table: composites, which StableHLO does not know (it gets a call without axes)
  *
+ * A row with both is one for formats that lack the op.
+ *
  * The text keeps to the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all versions read. Values are numbered as
  * they come: %0, %1, ... A whole function is written by the room stablehlo.
  */

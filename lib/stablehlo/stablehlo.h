@@ -14,8 +14,8 @@
 
 #include "pass/spmd.h"
 
-/* Composites in the ops that they are made of, until there is none. */
-dt_status *dt_decompose(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+/* Ops without a form (has_form) in the ops that they are made of, as far as their rows say (`decompose`). */
+dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out) DT_MUST_USE;
 
 /* A graph for batches of `batch` rows, run by `replicas` of them together. NO_STABLEHLO names the op that has no form. */
 dt_status *dt_stablehlo_write(const dt_graph *g, int64_t batch, int replicas, dt_str *out) DT_MUST_USE;

@@ -168,10 +168,15 @@ static dt_status *write_graph(const dt_graph *g, int64_t batch, int devices, dt_
     return bad;
 }
 
+static bool has_form(const dt_op *op)
+{
+    return op->stablehlo != NULL;
+}
+
 dt_status *dt_stablehlo_write(const dt_graph *g, int64_t batch, int replicas, dt_str *out)
 {
     dt_graph *plain = NULL;
-    DT_TRY(dt_decompose(g, &plain));
+    DT_TRY(dt_decompose(g, has_form, &plain));
     dt_status *bad = write_graph(plain, batch / g->batch_parts, replicas, out);
     dt_graph_destroy(plain);
     return bad;
