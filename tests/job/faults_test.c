@@ -37,7 +37,6 @@ static const fault_case top_cases[] = {
     {"", 2, "backend: {type: sim}", 78, 2, 17, "back end 'sim' does not go with strategy mirrored, which is computed by 'cpu'", NULL},
     {"", 2, "backend: {}", 78, 2, 10, "required key 'type' is missing in backend", NULL},
     {"", 2, "reproducible: {shards: 0}", 78, 2, 24, "shards must be in [1, 65536], got 0", NULL},
-    {"", 2, "reproducible: {}", 78, 2, 15, "required key 'shards' is missing in reproducible", NULL},
     {"", 2, "reproducible: {shards: 8, strict: true}", 78, 2, 27, "unknown key 'strict' in reproducible", "not implemented yet"},
     {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is neither an element of the data nor a layer", "did you mean 'image'?"},
     {"", 2, "partition: {image: split}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
