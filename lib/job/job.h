@@ -42,7 +42,7 @@ struct dt_job { /* the public handle */
     dt_digest sha256;            /* of json */
 
     uint64_t seed;
-    int shards;                  /* `reproducible`; 0: none */
+    dt_compute_spec how;         /* what `reproducible` and `partition` say of steps */
     struct dt_job_partition *partition; /* NULL: none */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */

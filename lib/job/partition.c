@@ -210,7 +210,7 @@ static dt_status *check_inputs(const dt_job *j)
 
 static dt_status *check_micro_batches(const dt_job *j)
 {
-    int64_t micro = j->partition->micro_batches, rows = logical_devices(j) > 1 ? rows_of_replica(j) : 0, fits = micro;
+    int64_t micro = j->how.micro_batches, rows = logical_devices(j) > 1 ? rows_of_replica(j) : 0, fits = micro;
     if (rows == 0 || rows % micro == 0)
         return NULL;
     while (rows % fits)

@@ -40,15 +40,13 @@ struct dt_job_partition {
     int n_values, n_rules;   /* read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
-    dt_over_replicas over_replicas;
-    int64_t micro_batches;   /* 1: whole */
     dt_place over_at, micro_at;
 };
 
 /* ---- partition_read.c ---- */
 
-/* All faults; *out holds what has none. `key` is where the mapping's key stands. */
-dt_status *dt_job_partition_read(dt_arena *arena, const dt_tree *t, const dt_place *key, dt_job_partition **out) DT_MUST_USE;
+/* All faults; j->partition and j->how hold what has none. `key` is where the mapping's key stands. */
+dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_place *key) DT_MUST_USE;
 
 /* ---- partition_names.c ---- */
 

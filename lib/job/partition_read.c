@@ -146,36 +146,35 @@ static dt_place place_of(const dt_tree *t, const char *key)
     return value ? value->at : t->at;
 }
 
-static dt_status *read_reserved(dt_arena *arena, const dt_tree *t, dt_job_partition *out)
+static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *out)
 {
-    const dt_tree keys = pick(arena, t, true);
+    const dt_tree keys = pick(j->arena, t, true);
     struct reserved x;
-    dt_status *faults = dt_fields_read(arena, reserved_fields, &keys, &t->at, "partition", &x);
+    dt_status *faults = dt_fields_read(j->arena, reserved_fields, &keys, &t->at, "partition", &x);
 
-    out->over_replicas = (dt_over_replicas)x.over_replicas;
-    out->micro_batches = x.micro_batches;
+    j->how.over_replicas = (dt_over_replicas)x.over_replicas;
+    j->how.micro_batches = (int)x.micro_batches;
     out->over_at = place_of(t, "over_replicas");
     out->micro_at = place_of(t, "micro_batches");
     if (x.weights)
-        dt_status_append(&faults, read_rules(arena, x.weights, out));
+        dt_status_append(&faults, read_rules(j->arena, x.weights, out));
     return faults;
 }
 
-dt_status *dt_job_partition_read(dt_arena *arena, const dt_tree *t, const dt_place *key, dt_job_partition **out)
+dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_place *key)
 {
-    dt_job_partition *p = dt_arena_new(arena, dt_job_partition);
-    const dt_tree values = pick(arena, t, false);
+    dt_job_partition *p = j->partition = dt_arena_new(j->arena, dt_job_partition);
+    const dt_tree values = pick(j->arena, t, false);
     dt_status *faults = NULL;
 
     p->at = *key;
-    p->value = dt_arena_array(arena, dt_job_value, values.n + 1);
+    p->value = dt_arena_array(j->arena, dt_job_value, values.n + 1);
     for (int i = 0; i < values.n; i++) {
-        dt_status *bad = read_value(arena, &values.entry[i], &p->value[p->n_values]);
+        dt_status *bad = read_value(j->arena, &values.entry[i], &p->value[p->n_values]);
         p->n_values += bad == NULL;
         dt_status_append(&faults, bad);
     }
-    dt_status_append(&faults, read_reserved(arena, t, p));
-    *out = p;
+    dt_status_append(&faults, read_reserved(j, t, p));
     return faults;
 }
 

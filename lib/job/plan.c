@@ -58,7 +58,7 @@ static dt_status *ask_host(dt_job_plan *p)
     if (!p->o.host || j->compile.precision != DT_POLICY_FLOAT32 || j->strategy.slices > 1)
         return NULL;
     dt_strategy_set_engine(p->session.strategy, p->o.threads, p->o.kernels);
-    return dt_trainer_host_bytes(p->session.trainer, j->shards, &p->host_bytes);
+    return dt_trainer_host_bytes(p->session.trainer, j->how.shards, &p->host_bytes);
 }
 
 static dt_status *fill(dt_job_plan *p)

@@ -42,9 +42,9 @@ static dt_texts limits_of(const dt_job *j)
     dt_texts t = {.v = dt_arena_array(j->arena, const char *, MOST_LIMITS)};
     if (several && !j->partition)
         t.v[t.n++] = "a replica has several logical devices, but the job has no partition: the first one computes";
-    else if (several && j->shards > 0)
+    else if (several && j->how.shards > 0)
         t.v[t.n++] = "reproducible: the logical devices of a replica compute as one; partition is checked";
-    else if (!several && j->partition && j->partition->over_replicas == DT_OVER_NONE)
+    else if (!several && j->partition && j->how.over_replicas == DT_OVER_NONE)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
     if (j->strategy.resolver && j->strategy.resolver->why)
         t.v[t.n++] = j->strategy.resolver->why;
@@ -355,7 +355,7 @@ static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o
 
     if (strcmp(stage, "executable") == 0)
         return dt_session_open(j, o, true, s);
-    return dt_session_outline(j, ours ? j->shards : 0, s);
+    return dt_session_outline(j, ours ? j->how.shards : 0, s);
 }
 
 DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)

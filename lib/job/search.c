@@ -167,7 +167,7 @@ static dt_status *plan_base(search *s)
     if (!bad) {
         keep(&s->base, p);
         s->base.rematerialize = remat_words[job->model.rematerialize];
-        s->base.over_replicas = over_words[job->partition ? job->partition->over_replicas : DT_OVER_NONE];
+        s->base.over_replicas = over_words[job->how.over_replicas];
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;
         s->has_assignment = job->strategy.assignment != NULL;

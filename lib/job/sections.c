@@ -136,7 +136,7 @@ static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
     if (!t)
         return NULL;
     dt_status *faults = dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
-    j->shards = (int)x.shards;
+    j->how.shards = (int)x.shards;
     return faults;
 }
 
@@ -238,7 +238,7 @@ static const dt_place *key_place(const dt_tree *map, const char *key)
 
 static dt_status *read_partition(dt_job *j, const dt_tree *t)
 {
-    return t ? dt_job_partition_read(j->arena, t, key_place(j->tree, "partition"), &j->partition) : NULL;
+    return t ? dt_job_partition_read(j, t, key_place(j->tree, "partition")) : NULL;
 }
 
 static dt_status *read_dataset(dt_job *j, const dt_tree *t)

@@ -35,13 +35,7 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
 static void tell_trainer(const dt_job *j, dt_session *s)
 {
     s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
-                                      .data = j->data, .shards = j->shards, .accumulates = j->has_fit && j->fit.accumulate > 1,
-                                      .vary_rate = dt_callbacks_vary_rate(&j->fit.callbacks),
-                                      .class_weight = j->has_fit ? &j->fit.class_weight : NULL};
-    if (j->partition) {
-        s->made_of.over_replicas = j->partition->over_replicas;
-        s->made_of.micro_batches = (int)j->partition->micro_batches;
-    }
+                                      .data = j->data, .fit = j->has_fit ? &j->fit : NULL, .how = j->how};
 }
 
 /* Larger weights are asked of the slice before this machine makes them. */
@@ -88,7 +82,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s)
     DT_TRY(dt_job_annotate_model(j, s->model));
     s->optimizer = dt_optimizer_compiled(&j->compile);
     tell_trainer(j, s);
-    s->made_of.shards = shards;
+    s->made_of.how.shards = shards;
     return dt_trainer_outline(&s->trainer, &s->made_of);
 }
 

@@ -19,13 +19,23 @@ enum { DT_INSIDE = -1 };
 /* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 
+/*
+ * How the steps of a job are to be computed, besides what its strategy and its model say. `job` fills it, trainers and compiled steps carry it
+ * whole, and who acts on a member reads it here: a new key needs its row and its reader in `job`, a member, and that one.
+ */
+typedef struct dt_compute_spec {
+    int shards;                     /* `reproducible`; 0: none */
+    dt_over_replicas over_replicas; /* `partition` */
+    int micro_batches;              /* `partition`: that a batch passes through a pipeline in; 0 is 1 */
+} dt_compute_spec;
+
 typedef struct dt_spmd_options {
     int devices;     /* logical devices of a replica */
     int64_t batch;   /* B: rows of all replicas */
     /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas' rows belong to everybody, as where they run here. */
     int replicas;
     const dt_spread *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
-    dt_over_replicas over_replicas;
+    dt_compute_spec how;
     bool places;     /* every op has a place: one device, or all (op/where.h); false: all ops run on all devices (SPMD) */
     int micro;       /* micro-batches that the batch is cut into, or the next smaller number that divides it; 0 is 1 */
 } dt_spmd_options;

@@ -46,7 +46,7 @@ static dt_status *cut_shards(dt_compiled *c)
 {
     c->unsharded = c->folded.graph;
     c->folded.graph = NULL;
-    DT_TRY(dt_shards(c->unsharded, c->shards, &c->folded.graph));
+    DT_TRY(dt_shards(c->unsharded, c->how.shards, &c->folded.graph));
     return simplify(&c->folded.graph);
 }
 
@@ -62,7 +62,7 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
     DT_TRY(dt_fold(c->step, distributed, c->strategy->replicas, &c->folded));
     keep_spreads(c);
     DT_TRY(simplify(&c->folded.graph));
-    if (c->shards > 0)
+    if (c->how.shards > 0)
         DT_TRY(cut_shards(c));
     c->annotated = dt_spmd_is_annotated(c->folded.graph);
     return NULL;
@@ -109,9 +109,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_compiled *c = dt_alloc(sizeof *c);
     dt_status *s;
 
-    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .shards = o->shards, .over_replicas = o->over_replicas,
-                        .micro_batches = o->micro_batches };
-    c->shard_offsets = dt_arena_array(c->arena, int32_t, o->shards + 2);
+    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .how = o->how };
+    c->shard_offsets = dt_arena_array(c->arena, int32_t, o->how.shards + 2);
     s = simplify(&c->step);
     if (!s && o->units)
         s = rematerialize(&c->step, o->units);
@@ -120,7 +119,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     note_revisions(c);
     if (!s)
         s = fold(c, o->distributed);
-    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->shards == 0) {
+    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->how.shards == 0) {
         dt_status_free(s);
         s = spread_only(c, o->distributed);
         if (!s && dt_compiled_is_chip(c))
@@ -159,7 +158,7 @@ void dt_compiled_destroy(dt_compiled *c)
 /* Whether what this machine runs is all there is to know. */
 static bool runs_as_priced(const dt_compiled *c)
 {
-    return !dt_compiled_uses_logical_devices(c) && (c->over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
+    return !dt_compiled_uses_logical_devices(c) && (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
 }
 
 static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device, dt_sized *z)
@@ -222,11 +221,11 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     if (!c->folded.graph)
         return dt_unfolded_run(c, offsets, arg, result);
     DT_TRY(find_size(c, offsets[replicas], &z));
-    if (c->shards > 0)
-        dt_cut_rows(z->rows, z->rows, c->shards, c->shard_offsets);
+    if (c->how.shards > 0)
+        dt_cut_rows(z->rows, z->rows, c->how.shards, c->shard_offsets);
     dt_refusal refusal = { 0 };
     const dt_env env = { .batch = z->rows, .replicas = 1, .offsets = offsets, .segments = replicas,
-                         .shards = c->shards ? c->shard_offsets : NULL, .n_shards = c->shards, .refusal = &refusal };
+                         .shards = c->how.shards ? c->shard_offsets : NULL, .n_shards = c->how.shards, .refusal = &refusal };
     DT_TRY(dt_executable_run(z->executable, &env, arg, result));
     return dt_refusal_status(&refusal);
 }

@@ -35,8 +35,7 @@ struct dt_compiled {
     bool annotated;         /* the folded graph says how values lie on logical devices */
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
-    int shards, micro_batches;
-    dt_over_replicas over_replicas;
+    dt_compute_spec how;
     int32_t *shard_offsets; /* [shards + 1] of the run at hand */
     int n, next;            /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];

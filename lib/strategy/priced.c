@@ -13,7 +13,7 @@ dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_sp
     int64_t even = (rows + replicas - 1) / replicas * replicas;
 
     return dt_spmd_create(out, c->unsharded ? c->unsharded : c->folded.graph, &(dt_spmd_options){
-        .devices = several ? c->strategy->logical : 1, .batch = even, .replicas = replicas, .arg = c->arg, .over_replicas = c->over_replicas,
+        .devices = several ? c->strategy->logical : 1, .batch = even, .replicas = replicas, .arg = c->arg, .how = c->how,
         .places = !c->strategy->spmd, .micro = several ? dt_compiled_micro_batches(c, even) : 1 });
 }
 
@@ -70,10 +70,10 @@ static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_devi
     static const char *const names[] = { [DT_OVER_OPTIMIZER] = "optimizer", [DT_OVER_WEIGHTS] = "weights" };
     dt_compiled other = *c; /* only to be looked at */
 
-    while (c->strategy->replicas > 1 && other.over_replicas < DT_OVER_WEIGHTS) {
-        other.over_replicas++;
+    while (c->strategy->replicas > 1 && other.how.over_replicas < DT_OVER_WEIGHTS) {
+        other.how.over_replicas++;
         if (fits(&other, rows, d))
-            return dt_note(s, "partition: {over_replicas: %s} would fit", names[other.over_replicas]);
+            return dt_note(s, "partition: {over_replicas: %s} would fit", names[other.how.over_replicas]);
     }
     return s;
 }

@@ -13,12 +13,12 @@ bool dt_compiled_is_chip(const dt_compiled *c)
 /* They are left out, too, where nothing says what they should hold. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c)
 {
-    return c->annotated && c->strategy->logical > 1 && c->shards == 0;
+    return c->annotated && c->strategy->logical > 1 && c->how.shards == 0;
 }
 
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows)
 {
-    int64_t own = rows / c->strategy->replicas, micro = c->micro_batches < own ? c->micro_batches : own;
+    int64_t own = rows / c->strategy->replicas, micro = c->how.micro_batches < own ? c->how.micro_batches : own;
     while (micro > 1 && (rows % c->strategy->replicas || own % micro))
         micro--;
     return micro > 1 ? (int)micro : 1;

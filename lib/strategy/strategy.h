@@ -105,9 +105,7 @@ dt_status *dt_scope_fits(const dt_strategy *s) DT_MUST_USE;
 typedef struct dt_compiled dt_compiled;
 typedef struct dt_compile_options {
     const bool *distributed;   /* by argument; NULL: all */
-    int shards;                /* `reproducible`; 0: none */
-    dt_over_replicas over_replicas;
-    int micro_batches;         /* that a batch passes through a pipeline in; 0 is 1 */
+    dt_compute_spec how;
     const dt_layer_units *units; /* to be rematerialised; NULL: none */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */

@@ -42,7 +42,7 @@ static dt_value as_column(dt_value x)
 /* The weights of the data, times those of classes while training. */
 static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool training, dt_value target)
 {
-    const dt_class_weights *c = training ? t->o.class_weight : NULL;
+    const dt_class_weights *c = training ? dt_trainer_class_weight(t) : NULL;
     dt_value counts = { 0 };
     if (t->match.weight[i] >= 0)
         counts = as_column(dt_convert(declare(trace, t, t->match.weight[i]), DT_FLOAT32));

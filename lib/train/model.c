@@ -291,9 +291,7 @@ static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec 
     if (!m->compiled)
         return dt_fail(DT_E_WEIGHT, NULL, "the model is not compiled: call dt_model_compile first");
     return dt_trainer_create(out, &(dt_trainer_options){ .strategy = m->strategy, .model = m, .compile = &m->compile, .data = data,
-                                                         .optimizer = fit ? m->optimizer : NULL, .accumulates = fit && fit->accumulate > 1,
-                                                         .class_weight = fit ? &fit->class_weight : NULL,
-                                                         .vary_rate = fit && dt_callbacks_vary_rate(&fit->callbacks) });
+                                                         .optimizer = fit ? m->optimizer : NULL, .fit = fit });
 }
 
 /* Takes an entry out of a mapping; NULL: there is none, or it is null, which means absent. */

@@ -13,8 +13,8 @@ static dt_status *match(dt_trainer *t)
     DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
     if (!t->o.optimizer)
         return NULL;
-    DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match, t->o.class_weight));
-    t->o.optimizer->accumulates = t->o.accumulates;
+    DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match, dt_trainer_class_weight(t)));
+    t->o.optimizer->accumulates = dt_trainer_accumulates(t);
     return dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable);
 }
 
@@ -95,7 +95,7 @@ static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
     dt_trainer other = *t; /* only to trace and compile */
     dt_compiled *c = NULL;
 
-    other.o.shards = shards;
+    other.o.how.shards = shards;
     DT_TRY(dt_step_compile(&other, DT_STEP_TRAIN, &c));
     dt_status *s = dt_compiled_host_bytes(c, dt_trainer_full_batch(t), bytes);
     dt_compiled_destroy(c);
@@ -104,7 +104,7 @@ static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
 
 dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes)
 {
-    if (shards != t->o.shards)
+    if (shards != t->o.how.shards)
         return sharded_bytes(t, shards, bytes);
     DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
     return dt_compiled_host_bytes(t->train, dt_trainer_full_batch(t), bytes);

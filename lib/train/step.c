@@ -143,7 +143,7 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_forward *
     sums s;
 
     sum_gradients(trace, t, f, &s);
-    if (t->o.accumulates)
+    if (dt_trainer_accumulates(t))
         finish_window(trace, t, &s);
     if (!s.divided)
         multiply_all(s.gradient, v->n, s.one_over);

@@ -115,12 +115,8 @@ typedef struct dt_trainer_options {
     const dt_compile_spec *compile;
     dt_optimizer *optimizer;     /* NULL: evaluation only */
     dt_dataset *data;
-    int shards;                  /* `reproducible: {shards: V}`; 0: none */
-    dt_over_replicas over_replicas; /* `partition` says */
-    int micro_batches;           /* likewise; 0 is 1 */
-    bool accumulates;            /* some steps only add to the gradients of a later one */
-    bool vary_rate;              /* callbacks change the learning rate */
-    const dt_class_weights *class_weight; /* NULL, or n 0: all examples count 1 */
+    const dt_fit_spec *fit;      /* NULL: every batch updates, all examples count 1, and no callback changes the learning rate */
+    dt_compute_spec how;
 } dt_trainer_options;
 /* Checks data against model (names, shapes, dtypes, classes), traces and compiles for the full batch. Everything in options is kept, not owned. */
 dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) DT_MUST_USE;

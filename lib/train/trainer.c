@@ -33,8 +33,7 @@ static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool rema
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
-    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .shards = t->o.shards, .over_replicas = t->o.over_replicas,
-                                                                            .micro_batches = t->o.micro_batches, .units = remakes ? &units : NULL });
+    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .how = t->o.how, .units = remakes ? &units : NULL });
 }
 
 static bool rematerializes(const dt_trainer *t)
@@ -92,12 +91,12 @@ static dt_status *prepare_training(dt_trainer *t)
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
 
-    t->o.optimizer->accumulates = t->o.accumulates;
-    if (t->o.vary_rate)
+    t->o.optimizer->accumulates = dt_trainer_accumulates(t);
+    if (t->o.fit && dt_callbacks_vary_rate(&t->o.fit->callbacks))
         DT_TRY(dt_optimizer_vary_rate(t->o.optimizer));
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
-    if (t->o.accumulates)
+    if (dt_trainer_accumulates(t))
         DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
     dt_status *s = dt_compiled_prepare(t->train, batch, &x);
     if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
@@ -169,9 +168,9 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     name_metrics(t);
     s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
-        s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match, o->class_weight);
+        s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match, dt_trainer_class_weight(t));
     if (!s && o->optimizer)
-        s = dt_match_counts(o->data, o->compile, &t->match, o->class_weight);
+        s = dt_match_counts(o->data, o->compile, &t->match, dt_trainer_class_weight(t));
     if (!s && o->optimizer)
         s = prepare_training(t);
     if (!s)

@@ -23,6 +23,17 @@ struct dt_trainer {
     dt_recorder *recorder;       /* NULL: nobody listens */
 };
 
+/* Some steps only add to the gradients of a later one. */
+static inline bool dt_trainer_accumulates(const dt_trainer *t)
+{
+    return t->o.fit && t->o.fit->accumulate > 1;
+}
+/* NULL: all examples count 1. */
+static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *t)
+{
+    return t->o.fit ? &t->o.fit->class_weight : NULL;
+}
+
 typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE } dt_step_kind;
 /* The step of one replica, traced: arguments are the input and the target elements; results, which results.h names, are sums over all
  * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. */

@@ -56,7 +56,7 @@ static void cut_over_devices(drawn *d, dt_random *r, bool places)
     dt_spmd_options o = { .devices = sizes[dt_random_below(r, 8)], .batch = rows[dt_random_below(r, 7)], .replicas = 1, .places = places };
     if (o.devices <= 4 && !places) {
         o.replicas = 1 + (int)dt_random_below(r, 4);
-        o.over_replicas = (dt_over_replicas)dt_random_below(r, 3);
+        o.how.over_replicas = (dt_over_replicas)dt_random_below(r, 3);
     }
     for (int i = 0; i < d->g->n_variables; i++)
         *(i % 2 ? &d->g->variable[i]->slot : &d->g->variable[i]->trainable) = true;

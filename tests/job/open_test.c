@@ -40,7 +40,7 @@ static void test_defaults(void **state)
     assert_string_equal(job->data_directory, HERE);
     assert_string_equal(job->work_directory, "");
     assert_int_equal(job->seed, 0);
-    assert_int_equal(job->shards, 0);
+    assert_int_equal(job->how.shards, 0);
     assert_true(job->checkpoint.every_epoch);
     assert_int_equal(job->checkpoint.max_to_keep, 3);
     assert_int_equal(job->checkpoint.resume, DT_RESUME_AUTO);
@@ -73,7 +73,7 @@ static void test_null_is_absent(void **state)
     dt_job *job = open_text(MINIMAL "name: null\nseed:\noutput: ~\ncheckpoint: null\nbackend:\npartition:\nreproducible:\nextends: null\n");
     assert_string_equal(job->name, "job");
     assert_null(job->partition);
-    assert_int_equal(job->shards, 0);
+    assert_int_equal(job->how.shards, 0);
     dt_job_unref(job);
 }
 
@@ -85,7 +85,7 @@ static void test_all_keys(void **state)
                                     "checkpoint: {save_freq: 10m, max_to_keep: 2, resume: runs/a/ckpt/step-00000001}\n"
                                     "output: {dir: out, tensorboard: false, trace: none, report: none}\n");
     assert_string_equal(job->backend, "cpu");
-    assert_int_equal(job->shards, 8);
+    assert_int_equal(job->how.shards, 8);
     assert_non_null(job->partition);
     assert_int_equal(job->seed, 42);
     assert_true(job->checkpoint.every_seconds == 600);

@@ -91,7 +91,7 @@ static void draw(way y, uint64_t seed, drawn *c)
     if (devices <= 4 && dt_random_below(&r, 2) == 0) {
         static const int counts[] = { 1, 2, 3, 4, 5, 6, 12 };
         o.replicas = counts[dt_random_below(&r, devices <= 2 ? 7 : 6)]; /* more axes: here all rows are one replica's */
-        o.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
+        o.how.over_replicas = (dt_over_replicas)dt_random_below(&r, 3);
         draw_slots(c->g);
     }
     c->cut = cut_make(c->noted, &o, c->name);
@@ -355,7 +355,7 @@ static void test_divided_as_far_as_replicas_go(void **state)
         dt_variable *v = dt_variable_declare("w", &(dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { rows[i].rows, rows[i].columns } }, true);
         dt_graph *g = update_of(v);
         dt_spmd *s = NULL;
-        must(dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = rows[i].replicas, .replicas = rows[i].replicas, .over_replicas = DT_OVER_WEIGHTS }), i);
+        must(dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = rows[i].replicas, .replicas = rows[i].replicas, .how.over_replicas = DT_OVER_WEIGHTS }), i);
         int64_t share = 4 * rows[i].rows * rows[i].columns / rows[i].replicas, held = dt_spmd_count_bytes(s).weights;
         assert_int_equal(held, 4 * rows[i].held);
         assert_int_equal(s->undivided.n, share != held);
@@ -373,7 +373,7 @@ static void test_a_mesh_has_room_for_so_many_axes(void **state)
     dt_variable *v = dt_variable_declare("w", &(dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { 4, 4 } }, true);
     dt_graph *g = update_of(v);
     dt_spmd *s = NULL;
-    dt_status *bad = dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = 1 << 21, .replicas = 1 << 21, .over_replicas = DT_OVER_WEIGHTS });
+    dt_status *bad = dt_spmd_create(&s, g, &(dt_spmd_options){ .devices = 1, .batch = 1 << 21, .replicas = 1 << 21, .how.over_replicas = DT_OVER_WEIGHTS });
     assert_non_null(bad);
     assert_non_null(strstr(dt_status_text(bad), "2097152 replicas of 1 logical devices need a mesh of more than 20 axes"));
     dt_status_free(bad);

@@ -257,10 +257,8 @@ KIT void rig_make(rig *r, const setup *s)
 KIT dt_status *rig_trainer(rig *r, const setup *s)
 {
     return dt_trainer_create(&r->trainer, &(dt_trainer_options){ .strategy = r->strategy, .model = r->model, .compile = &r->model->compile,
-                                                                 .optimizer = r->model->optimizer, .data = r->data, .shards = s->shards,
-                                                                 .accumulates = r->fit.accumulate > 1,
-                                                                 .vary_rate = dt_callbacks_vary_rate(&r->fit.callbacks),
-                                                                 .class_weight = &r->fit.class_weight });
+                                                                 .optimizer = r->model->optimizer, .data = r->data, .fit = &r->fit,
+                                                                 .how.shards = s->shards });
 }
 
 KIT void rig_free(rig *r)

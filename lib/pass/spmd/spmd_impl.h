@@ -62,7 +62,7 @@ void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* Finds slots; they lie as their weights do, as far as notes say where. */
 void dt_spmd_place_slots(dt_spmd_work *w);
-/* After all else has found its place: slots as their weights, and variables are divided among the replicas as o->over_replicas says. */
+/* After all else has found its place: slots as their weights, and variables are divided among the replicas as o->how.over_replicas says. */
 void dt_spmd_place_states(dt_spmd_work *w);
 /* Whether some variable is divided among the replicas more if they are several axes. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);

@@ -76,9 +76,9 @@ static dt_layout divided(const dt_spmd_work *w, int node)
 
 static bool is_divided(const dt_spmd_work *w, const dt_variable *v)
 {
-    if (w->o->over_replicas == DT_OVER_WEIGHTS)
+    if (w->o->how.over_replicas == DT_OVER_WEIGHTS)
         return v->slot || v->trainable;
-    return w->o->over_replicas == DT_OVER_OPTIMIZER && v->slot;
+    return w->o->how.over_replicas == DT_OVER_OPTIMIZER && v->slot;
 }
 
 /* ---- slots ---- */
@@ -121,7 +121,7 @@ void dt_spmd_place_slots(dt_spmd_work *w)
 
 void dt_spmd_place_states(dt_spmd_work *w)
 {
-    bool divide = w->mesh.replicas && w->o->over_replicas != DT_OVER_NONE;
+    bool divide = w->mesh.replicas && w->o->how.over_replicas != DT_OVER_NONE;
     follow_weights(w, divide);
     for (int s = 0; divide && s < w->g->n_states; s++) {
         int node = w->g->state[s].node;
