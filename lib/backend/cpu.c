@@ -41,9 +41,9 @@ static dt_status *took(cpu_program *p, dt_graph **g, dt_graph *made, dt_status *
 static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_graph **g)
 {
     dt_graph *out = NULL;
-    dt_status *s = dt_bare(*g, &out);
+    dt_status *s = dt_unannotate(*g, &out);
     DT_TRY(took(p, g, out, s));
-    s = dt_wide(*g, &out);
+    s = dt_upcast(*g, &out);
     DT_TRY(took(p, g, out, s));
     s = dt_pieces(*g, r->rows, &out);
     DT_TRY(took(p, g, out, s));

@@ -54,11 +54,11 @@ dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_b
 /* ---- values ---- */
 
 /* A value as messages show it: at most 80 characters, no control characters. Small enough to be passed around. */
-typedef struct dt_said {
+typedef struct dt_quoted {
     char text[512];
-} dt_said;
-dt_said dt_say_text(const char *text);  /* 'ten' */
-dt_said dt_say(const dt_tree *t);       /* 'ten', 1.5, null, a list */
+} dt_quoted;
+dt_quoted dt_quote_text(const char *text);  /* 'ten' */
+dt_quoted dt_quote(const dt_tree *t);       /* 'ten', 1.5, null, a list */
 
 /* What an unquoted scalar looks like. */
 typedef enum dt_look {

@@ -96,7 +96,7 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n)
  * the classes alone are listed. */
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun, const dt_named *named)
 {
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun, dt_say_text(named->written).text);
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun, dt_quote_text(named->written).text);
     bool lower = named->written[0] >= 'a' && named->written[0] <= 'z';
     names all = {0};
     if (lower)

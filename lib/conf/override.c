@@ -34,11 +34,11 @@ static const char *segment(const override *o)
 }
 
 /* The path so far, without the segment at hand: the subject of its faults. */
-static dt_said parent(const override *o)
+static dt_quoted parent(const override *o)
 {
     if (o->from == 0)
-        return (dt_said){"the job"};
-    return dt_say_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
+        return (dt_quoted){"the job"};
+    return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
 }
 
 static dt_status *find_item(const override *o, const dt_tree *list, dt_tree **child)
@@ -50,7 +50,7 @@ static dt_status *find_item(const override *o, const dt_tree *list, dt_tree **ch
         return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is an empty list", parent(o).text);
     if (strspn(text, "0123456789") != strlen(text) || !dt_parse_int64(text, &i) || i >= list->n)
         return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is a list, expected the number of an item, 0 to %d, got %s", parent(o).text,
-                       list->n - 1, dt_say_text(text).text);
+                       list->n - 1, dt_quote_text(text).text);
     *child = list->item[i];
     return NULL;
 }
@@ -85,8 +85,8 @@ static dt_status *step(const override *o, dt_tree *t, dt_tree **child)
         become_map(o, t);
     if (t->kind == DT_TREE_SCALAR) {
         dt_place at = segment_place(o);
-        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is %s, so it has no key %s", parent(o).text, dt_say(t).text,
-                       dt_say_text(key).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is %s, so it has no key %s", parent(o).text, dt_quote(t).text,
+                       dt_quote_text(key).text);
     }
     *child = dt_tree_get(t, key);
     if (!*child)
@@ -137,7 +137,7 @@ dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const ch
     DT_TRY(dt_yaml_check(&text));
     const char *equals = strchr(s->text, '=');
     if (!equals)
-        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_place){.source = s}, "expected key.path=value, got %s", dt_say_text(assignment).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_place){.source = s}, "expected key.path=value, got %s", dt_quote_text(assignment).text);
     override o = {.arena = arena, .source = s};
     size_t end = (size_t)(equals - s->text);
     dt_tree *value, *target = root;

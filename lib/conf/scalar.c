@@ -15,9 +15,9 @@
 
 enum { SHOWN = 80 /* characters */ };
 
-dt_said dt_say_text(const char *text)
+dt_quoted dt_quote_text(const char *text)
 {
-    dt_said said;
+    dt_quoted said;
     dt_str shown = {0};
     size_t bytes = strlen(text), characters = bytes <= SHOWN ? bytes : dt_utf8_count(text, bytes);
     dt_str_escaped(&shown, text, bytes, SHOWN);
@@ -34,13 +34,13 @@ const char *dt_tree_kind_name(dt_tree_kind kind)
     return names[kind];
 }
 
-dt_said dt_say(const dt_tree *t)
+dt_quoted dt_quote(const dt_tree *t)
 {
-    dt_said said;
+    dt_quoted said;
     dt_tree_kind kind = t ? t->kind : DT_TREE_NULL;
     bool number = kind == DT_TREE_SCALAR && dt_look_at(t) != DT_LOOKS_TEXT && strlen(t->text) <= SHOWN;
     if (kind == DT_TREE_SCALAR && !number)
-        return dt_say_text(t->text);
+        return dt_quote_text(t->text);
     snprintf(said.text, sizeof said.text, "%s", number ? t->text : dt_tree_kind_name(kind));
     return said;
 }
@@ -48,7 +48,7 @@ dt_said dt_say(const dt_tree *t)
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected)
 {
     return dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s", what ? what : "", what ? ": " : "", expected,
-                   dt_say(t).text);
+                   dt_quote(t).text);
 }
 
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what)
@@ -152,14 +152,14 @@ static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_lim
 {
     dt_str text = {0};
     add_limits(&text, l);
-    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text), dt_say(t).text);
+    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text), dt_quote(t).text);
     dt_str_release(&text);
     return s;
 }
 
 static dt_status *out_of_range(const dt_tree *t, const char *what)
 {
-    return dt_fail(DT_E_RANGE, &t->at, "%s: %s is out of range", what, dt_say(t).text);
+    return dt_fail(DT_E_RANGE, &t->at, "%s: %s is out of range", what, dt_quote(t).text);
 }
 
 /* ---- numbers ---- */
@@ -172,11 +172,11 @@ static dt_status *ambiguous(const dt_tree *t, const char *what)
     const char *decimal = *digits ? digits : "0";
     bool octal = strlen(digits) <= 15 && *digits && digits[strspn(digits, "01234567")] == '\0';
     if (!octal || !digits[1])
-        return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%.80s", what, dt_say_text(t->text).text, sign, decimal);
+        return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%.80s", what, dt_quote_text(t->text).text, sign, decimal);
     int64_t value = 0;
     for (const char *p = digits; *p; p++)
         value = value * 8 + (*p - '0');
-    return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%s or %s%lld", what, dt_say_text(t->text).text, sign,
+    return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%s or %s%lld", what, dt_quote_text(t->text).text, sign,
                    decimal, sign, (long long)value);
 }
 

@@ -123,7 +123,7 @@ static void check_tag(reader *r, const yaml_event_t *e)
     if (strncmp(tag, standard, sizeof standard - 1) == 0)
         tag = dt_arena_printf(r->arena, "!!%s", tag + sizeof standard - 1);
     dt_place at = dt_yaml_place(&r->text, e->start_mark, e->start_mark);
-    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported", dt_say_text(tag).text));
+    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported", dt_quote_text(tag).text));
 }
 
 static void check_nul(reader *r, const yaml_event_t *e, const dt_place *at)
@@ -196,7 +196,7 @@ static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, con
         return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
     const slot *first = find_slot(top(r), key, dt_name_hash(key));
     if (first)
-        return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d", dt_say_text(key).text,
+        return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d", dt_quote_text(key).text,
                        first->entry.key_at.line);
     return NULL;
 }
@@ -252,7 +252,7 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e)
     }
     const char *shown = dt_arena_printf(r->arena, "*%s", name);
     dt_status_append(&r->faults, dt_fail(DT_E_BAD_ALIAS, &at, a ? "alias %s refers to itself" : "alias %s has no anchor",
-                                         dt_say_text(shown).text));
+                                         dt_quote_text(shown).text));
     DT_TRY(count_nodes(r, 1, &at));
     dt_tree *nothing = dt_arena_new(r->arena, dt_tree);
     nothing->at = at;

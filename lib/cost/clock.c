@@ -51,7 +51,7 @@ typedef struct clock {
     int n_edges, cap_edges;
     int *first;           /* by item: its first edge, -1 */
     int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
-    dt_turns turns[DT_UNITS]; /* items of a unit that wait for no other and are not done */
+    dt_ready_queue queue[DT_UNITS]; /* items of a unit that wait for no other and are not done */
     const bool *forward;  /* by node */
 } clock;
 
@@ -208,7 +208,7 @@ static void add_edges(clock *c)
 static void wait_for_unit(clock *c, int i)
 {
     const item *it = &c->item[i];
-    dt_turns_add(&c->turns[it->unit], &(dt_turn){ .ready = it->ready, .place = it->place, .item = i });
+    dt_ready_queue_add(&c->queue[it->unit], &(dt_queued){ .ready = it->ready, .place = it->place, .item = i });
 }
 
 /* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
@@ -256,17 +256,17 @@ static bool run_next(clock *c, double *free_at)
     int best = -1, next = -1;
     double soonest = INFINITY;
     for (int unit = 0; unit < DT_UNITS; unit++) {
-        const dt_turn *turn = dt_turns_next(&c->turns[unit], free_at[unit]);
-        double start = !turn ? INFINITY : turn->ready > free_at[unit] ? turn->ready : free_at[unit];
+        const dt_queued *next_on_unit = dt_ready_queue_next(&c->queue[unit], free_at[unit]);
+        double start = !next_on_unit ? INFINITY : next_on_unit->ready > free_at[unit] ? next_on_unit->ready : free_at[unit];
         if (start < soonest) {
             soonest = start;
             best = unit;
-            next = turn->item;
+            next = next_on_unit->item;
         }
     }
     if (best < 0)
         return false;
-    dt_turns_take(&c->turns[best]);
+    dt_ready_queue_take(&c->queue[best]);
     run_item(c, next, &free_at[best]);
     return true;
 }
@@ -304,7 +304,7 @@ void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
     run(&c);
     for (int unit = 0; unit < DT_UNITS; unit++)
-        dt_turns_release(&c.turns[unit]);
+        dt_ready_queue_release(&c.queue[unit]);
     free(c.edge);
     dt_links_destroy(c.links);
     dt_arena_destroy(arena);

@@ -25,7 +25,7 @@ double dt_priced_times(const dt_priced_program *r, int i);
 /* ---- what nobody keeps (cheap.c) ---- */
 
 /* For r->made_of, which is set while it looks. In `arena`. */
-int *dt_cheap_values(dt_priced_program *r, dt_arena *arena);
+int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
 
 /* ---- kernels (fuse.c) ---- */
 
@@ -83,30 +83,30 @@ bool dt_plan_has_places(const dt_spmd *s);
 /* Sets the shares of kernels, too. */
 void dt_plan_run_stages(const dt_priced_program *r, dt_launches *k, dt_plan *p);
 
-/* ---- whose turn it is on a unit (turns.c) ---- */
+/* ---- the queue of a unit (ready_queue.c) ---- */
 
-typedef struct dt_turn {
+typedef struct dt_queued {
     double ready;
     int place, item;
-} dt_turn;
+} dt_queued;
 
-typedef struct dt_turn_heap {
+typedef struct dt_queue_heap {
     int n, cap;
     bool by_time; /* else by place */
-    dt_turn *turn;
-} dt_turn_heap;
+    dt_queued *entry;
+} dt_queue_heap;
 
 /* Begins as {0}. */
-typedef struct dt_turns {
-    dt_turn_heap later, due;
-} dt_turns;
+typedef struct dt_ready_queue {
+    dt_queue_heap later, due;
+} dt_ready_queue;
 
-void dt_turns_add(dt_turns *t, const dt_turn *turn);
-/* Whose turn it is when the unit is free at `now`, which never goes back; NULL: nobody waits. */
-const dt_turn *dt_turns_next(dt_turns *t, double now);
+void dt_ready_queue_add(dt_ready_queue *t, const dt_queued *entry);
+/* The next launch when the unit is free at `now`, which never goes back; NULL: none waits. */
+const dt_queued *dt_ready_queue_next(dt_ready_queue *t, double now);
 /* Takes that one away. */
-void dt_turns_take(dt_turns *t);
-void dt_turns_release(dt_turns *t);
+void dt_ready_queue_take(dt_ready_queue *t);
+void dt_ready_queue_release(dt_ready_queue *t);
 
 /* ---- time (clock.c) ---- */
 

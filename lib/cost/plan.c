@@ -92,7 +92,7 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
     *p = (dt_plan){ .arena = arena, .chip = chip, .devices = dt_mesh_devices(&r->program->mesh),
                     .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops };
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2); /* "(gradients)" */
-    own.made_of = dt_cheap_values(&own, scratch);
+    own.made_of = dt_duplicated_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
     count_infeed(r, p);
     if (dt_plan_has_places(r->program)) {

@@ -46,7 +46,7 @@ const char *dt_dtype_name(dt_dtype d);   /* "float32": job files and messages */
 const char *dt_dtype_short(dt_dtype d);  /* "f32": graph text, StableHLO's */
 bool dt_dtype_parse(const char *name, dt_dtype *out);
 bool dt_dtype_is_float(dt_dtype d);
-/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/wide.c, op/interpret.c). */
+/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/upcast.c, op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
 bool dt_dtype_is_known(int64_t d);       /* a number that somebody gave */
 /* "f32[B,784]" */

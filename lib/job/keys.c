@@ -18,7 +18,7 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct telling {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_sort *sort;   /* whose keys are told; NULL: a section's */
+    const dt_key_table *sort;   /* whose keys are told; NULL: a section's */
     const dt_job_kind *of;
 } telling;
 
@@ -88,10 +88,10 @@ static void set_range(const dt_field *f, dt_job_key *key)
 
 /* ---- names ---- */
 
-static const dt_sort *sort_of(const char *path)
+static const dt_key_table *sort_of(const char *path)
 {
     int n;
-    const dt_sort *sorts = dt_sorts(&n);
+    const dt_key_table *sorts = dt_key_tables(&n);
     for (int i = 0; i < n; i++)
         if (sorts[i].key && strcmp(sorts[i].key, path) == 0)
             return &sorts[i];
@@ -117,7 +117,7 @@ static const dt_field *numbers_of(const dt_field *f)
 static const char *const *names_of(const dt_field *f, const char *path, const char *names[MOST_KINDS])
 {
     const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_ENUM), *named = form_of(f, DT_FIELD_NAMED);
-    const dt_sort *s = named ? dt_sort_named(named->noun) : sort_of(path);
+    const dt_key_table *s = named ? dt_sort_named(named->noun) : sort_of(path);
     int n = 0;
     if (!s)
         return words ? words->choices : NULL;
@@ -194,7 +194,7 @@ static void tell_fields(const telling *t, const char *stem, const dt_field *fiel
 }
 
 /* A kind without keys is told all the same, by its name alone. */
-static void tell_kind(const telling *t, const dt_sort *s, const dt_job_kind *k)
+static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind *k)
 {
     char stem[LONGEST_PATH];
     const telling of = {t->key, t->user, s, k};
@@ -211,7 +211,7 @@ DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *us
     const telling t = {key, user, NULL, NULL};
     int n_sections, n_sorts;
     const dt_section *sections = dt_sections(&n_sections);
-    const dt_sort *sorts = dt_sorts(&n_sorts);
+    const dt_key_table *sorts = dt_key_tables(&n_sorts);
     tell_fields(&t, "", dt_job_fields());
     for (int i = 0; i < n_sections; i++)
         tell_fields(&t, sections[i].name, sections[i].fields());

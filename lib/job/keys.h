@@ -18,18 +18,18 @@ typedef struct dt_job_kind {
     const char *const *aliases; /* may be NULL */
 } dt_job_kind;
 
-typedef struct dt_sort {
+typedef struct dt_key_table {
     const char *noun; /* "layer": forms name a sort by it */
     const char *key;  /* that names one; NULL: a kind's keys are told behind its stem alone */
     const char *stem; /* where the keys of a kind stand, below its name; beside: without it */
     bool beside;
     dt_job_kind (*at)(int i);
     const char *const *(*brief)(const dt_kind *row, bool *list); /* see dt_map_brief; NULL: no kind has such arguments */
-} dt_sort;
+} dt_key_table;
 
 const dt_section *dt_sections(int *n);
-const dt_sort *dt_sorts(int *n);
-const dt_sort *dt_sort_named(const char *noun);
+const dt_key_table *dt_key_tables(int *n);
+const dt_key_table *dt_sort_named(const char *noun);
 /* The default as it would be written in a job file; NULL: there is none. */
 const char *dt_field_default(const dt_field *f);
 bool dt_field_has_min(const dt_field *f);

@@ -26,7 +26,7 @@ static bool is_bare(const dt_job_kind *k)
     return true;
 }
 
-static const char *ref_text(const dt_sort *s, const dt_job_kind *k, dt_str *out)
+static const char *ref_text(const dt_key_table *s, const dt_job_kind *k, dt_str *out)
 {
     out->size = 0;
     dt_str_printf(out, "#/$defs/%s.%s", s->noun, k->name);
@@ -41,7 +41,7 @@ static void put_ref(dt_json *j, const char *key, const char *ref)
 }
 
 /* Names that stand by themselves. */
-static void put_bare_names(dt_json *j, const dt_sort *s)
+static void put_bare_names(dt_json *j, const dt_key_table *s)
 {
     bool any = false;
     for (int i = 0; s->at(i).name; i++) {
@@ -64,7 +64,7 @@ static void put_bare_names(dt_json *j, const dt_sort *s)
 }
 
 /* A mapping of one name to its arguments. */
-static void put_mapping(dt_json *j, const dt_sort *s)
+static void put_mapping(dt_json *j, const dt_key_table *s)
 {
     dt_str ref = {0};
     dt_json_open(j, NULL, '{');
@@ -85,7 +85,7 @@ static void put_mapping(dt_json *j, const dt_sort *s)
     dt_str_release(&ref);
 }
 
-static void put_sort(dt_json *j, const dt_sort *s)
+static void put_sort(dt_json *j, const dt_key_table *s)
 {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
@@ -134,7 +134,7 @@ static void put_arguments(dt_json *j, const dt_job_kind *k)
 }
 
 /* The arguments, or what is short for them. */
-static void put_kind(dt_json *j, const dt_sort *s, const dt_job_kind *k)
+static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
 {
     bool list = false;
     const char *const *brief = s->brief ? s->brief(k->row, &list) : NULL;
@@ -175,10 +175,10 @@ static const dt_section *section_named(const char *name)
 }
 
 /* The sort whose kinds have their keys in this section, beside the section's own. */
-static const dt_sort *sort_beside(const char *section)
+static const dt_key_table *sort_beside(const char *section)
 {
     int n;
-    const dt_sort *sorts = dt_sorts(&n);
+    const dt_key_table *sorts = dt_key_tables(&n);
     for (int i = 0; i < n; i++)
         if (sorts[i].beside && strcmp(sorts[i].stem, section) == 0)
             return &sorts[i];
@@ -189,7 +189,7 @@ static void put_defs(dt_json *j)
 {
     int n;
     dt_str name = {0};
-    const dt_sort *sorts = dt_sorts(&n);
+    const dt_key_table *sorts = dt_key_tables(&n);
     dt_json_open(j, "$defs", '{');
     for (int i = 0; i < n; i++) {
         put_sort(j, &sorts[i]);
@@ -208,7 +208,7 @@ static void put_defs(dt_json *j)
 }
 
 /* `if` the section's key names the kind, `then` ...: opened, for the caller to close. */
-static void open_if(dt_json *j, const dt_sort *s, const dt_job_kind *k)
+static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
 {
     const char *key = strrchr(s->key, '.') + 1;
     dt_json_open(j, NULL, '{');
@@ -231,7 +231,7 @@ static void close_if(dt_json *j)
     dt_json_close(j, '}');
 }
 
-static void put_by_kind(dt_json *j, const dt_sort *s, const dt_field *common)
+static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *common)
 {
     dt_str ref = {0};
     dt_json_open(j, "properties", '{');
@@ -250,7 +250,7 @@ static void put_by_kind(dt_json *j, const dt_sort *s, const dt_field *common)
 
 static void put_section(dt_json *j, const dt_field *f, const dt_section *section)
 {
-    const dt_sort *sort = sort_beside(section->name);
+    const dt_key_table *sort = sort_beside(section->name);
     const dt_field *others = NULL;
     if (strcmp(section->name, "partition") == 0)
         dt_partition_fields(&others);
@@ -297,7 +297,7 @@ static void put_alternatives(dt_json *j, const char *section)
 
 static void put_needs(dt_json *j, const dt_section *section)
 {
-    const dt_sort *s = sort_beside(section->name);
+    const dt_key_table *s = sort_beside(section->name);
     dt_json_open(j, section->name, '{');
     dt_schema_required(j, section->fields());
     put_alternatives(j, section->name);

@@ -93,7 +93,7 @@ static bool is_called(const dt_job_kind *k, const char *name)
 }
 
 /* The number of the kind of that name; -1: there is none. */
-static int find_kind(const dt_sort *sort, const char *name)
+static int find_kind(const dt_key_table *sort, const char *name)
 {
     dt_job_kind k = sort->at(0);
     for (int i = 0; k.name; k = sort->at(++i))
@@ -115,7 +115,7 @@ static bool is_overridden(const dt_job *j, const dt_tree *t)
 
 /* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one, which has nothing of the file's. Of the same one
  * by another name, `adam`, the arguments stay. */
-static void change_kind(dt_job *j, const dt_sort *sort, const char *assignment)
+static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignment)
 {
     const size_t n = strlen(sort->key), stem = strlen("compile.");
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);

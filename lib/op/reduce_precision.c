@@ -3,7 +3,7 @@
  * reduce_precision: y = x rounded to floats of fewer digits, ties to even, and kept in its dtype. StableHLO's op, with the exponent of the dtype:
  * of float32, mantissa_bits = 7 makes it the numbers of bfloat16. What is too large for the digits left becomes infinity, NaN stays NaN.
  * With exponent_bits = 5 and mantissa_bits = 10 they are those of float16, denormals included, which StableHLO's op would make 0: that is
- * for programs of this machine (pass/wide.c), which nobody writes as StableHLO.
+ * for programs of this machine (pass/upcast.c), which nobody writes as StableHLO.
  *
  * (C1) x is of floats.
  * (C2) mantissa_bits is in [1, 23].

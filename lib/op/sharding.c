@@ -9,7 +9,7 @@
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
  * (C2) The device has a number of at least 0.
  *
- * What comes back through it is asked to lie alike, or to go back to the device that x is on. Nothing is computed: whoever runs one device per replica reads x (pass/bare.c).
+ * What comes back through it is asked to lie alike, or to go back to the device that x is on. Nothing is computed: whoever runs one device per replica reads x (pass/unannotate.c).
  */
 #include "op/cells.h"
 #include "op/shapes.h"

@@ -138,11 +138,11 @@ dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 /* ---- few digits ---- */
 
 /* float16 and bfloat16 as float32 that is rounded: see wide.c; *out NULL when g has none. */
-dt_status *dt_wide(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- bare ---- */
 
 /* g without annotations of logical devices; *out NULL when it has none. */
-dt_status *dt_bare(const dt_graph *g, dt_graph **out) DT_MUST_USE;
+dt_status *dt_unannotate(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 #endif

@@ -321,7 +321,7 @@ void dt_report_run_release(dt_report_run *r)
         json_decref(r->data[i]);
     json_decref(r->job);
     free(r->attempt);
-    dt_said_clear(&r->said);
+    dt_messages_clear(&r->messages);
     free(r->remark);
     if (r->arena)
         dt_arena_destroy(r->arena);

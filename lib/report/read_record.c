@@ -60,7 +60,7 @@ static void start(dt_report_run *r, const dt_line *l)
     json_t *line = l->json;
     int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
     if (generation != r->generation) {
-        dt_said_clear(&r->said);
+        dt_messages_clear(&r->messages);
         forget_data(r);
     }
     void_lines(r, generation == r->generation ? (double)step : -1);
@@ -168,15 +168,15 @@ static void eval(dt_report_run *r, const dt_line *l)
     add_all(&r->by_step, (double)dt_figures_int(&l->own, "step"), &l->metrics);
 }
 
-static void said(dt_report_run *r, const dt_line *l)
+static void read_message(dt_report_run *r, const dt_line *l)
 {
-    dt_said_line line = {.step = dt_figures_int(&l->own, "step"), .epoch = dt_figures_int(&l->own, "epoch")};
+    dt_message_line line = {.step = dt_figures_int(&l->own, "step"), .epoch = dt_figures_int(&l->own, "epoch")};
     line.who = dt_figures_text(&l->own, "callback", &line.n_who);
     line.text = dt_figures_text(&l->own, "text", &line.n_text);
-    while (!dt_line_is(l, dt_said_kind(line.kind)))
+    while (!dt_line_is(l, dt_message_kind(line.kind)))
         line.kind++;
     if (line.text)
-        dt_said_add(&r->said, &line);
+        dt_messages_add(&r->messages, &line);
 }
 
 static void nothing(dt_report_run *r, const dt_line *l)
@@ -190,7 +190,7 @@ static const struct {
     bool whole; /* all of it, by jansson */
 } kinds[] = {
     {"epoch", epoch, false}, {"eval", eval, false}, {"steps", steps, false}, {"checkpoint", nothing, false}, {"start", start, true}, {"end", end, true},
-    {"data", data, true}, {"warning", said, false}, {"callback", said, false}, {"fault", said, false}, {"text", said, false},
+    {"data", data, true}, {"warning", read_message, false}, {"callback", read_message, false}, {"fault", read_message, false}, {"text", read_message, false},
 };
 
 /* When, and up to which step. */

@@ -3,7 +3,7 @@
  * A report: one HTML file that needs nothing else, about one run or about several side by side.
  *
  *     read.c, read_record.c     a run's directory (run.h)
- *     line.c, said.c            a line of its files (line.h); warnings and events, the first and last of many (said.h)
+ *     line.c, messages.c        a line of its files (line.h); warnings and events, the first and last of many (messages.h)
  *     page.c                    the page around the sections; page.css and page.js are compiled in
  *     section_NAME.c            a section each; its row stands in sections.h, in the order of the page
  *     facts.c                   tables of facts, a column a run

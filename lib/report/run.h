@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "format/contents.h"
 #include "report/line.h"
-#include "report/said.h"
+#include "report/messages.h"
 
 typedef struct dt_point {
     double x, y; /* y not finite: a gap, and a mark where it is */
@@ -78,7 +78,7 @@ typedef struct dt_report_run {
     int64_t as_of_s;           /* when its record was last written; 0: not known */
     int n_attempts, cap_attempts;
     dt_attempt *attempt;
-    dt_said said;
+    dt_messages messages;
     int n_remarks, cap_remarks;
     const char **remark;
 } dt_report_run;

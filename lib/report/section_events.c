@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened: attempts, warnings, what callbacks did and said, faults that were rehearsed. */
+/* What happened: attempts, warnings, messages of callbacks, injected faults. */
 #include "report/report.h"
 
 enum { EARLY = 20, LATE = 80 };
@@ -42,7 +42,7 @@ static void put_attempts(const dt_report_run *r, dt_str *out)
     dt_str_puts(out, "</tbody></table></div>\n");
 }
 
-/* ---- what was said ---- */
+/* ---- messages ---- */
 
 static void put_when(const char *what, int64_t n, dt_str *out)
 {
@@ -51,10 +51,10 @@ static void put_when(const char *what, int64_t n, dt_str *out)
     dt_str_puts(out, "</small> ");
 }
 
-static void put_line(const dt_said_line *l, dt_str *out)
+static void put_line(const dt_message_line *l, dt_str *out)
 {
-    dt_str_printf(out, "<li class=\"%s\"><b>", dt_said_kind(l->kind));
-    dt_html_text(out, l->who ? l->who : dt_said_kind(l->kind));
+    dt_str_printf(out, "<li class=\"%s\"><b>", dt_message_kind(l->kind));
+    dt_html_text(out, l->who ? l->who : dt_message_kind(l->kind));
     dt_str_puts(out, "</b> ");
     if (l->step > 0)
         put_when("step", l->step, out);
@@ -66,22 +66,22 @@ static void put_line(const dt_said_line *l, dt_str *out)
     dt_str_puts(out, "</li>\n");
 }
 
-static void put_left_out(const dt_said *s, dt_str *out)
+static void put_left_out(const dt_messages *s, dt_str *out)
 {
-    for (int k = 0; k < DT_SAID_KINDS; k++)
-        if (dt_said_left_out(s, k) > 0) {
+    for (int k = 0; k < DT_MESSAGE_KINDS; k++)
+        if (dt_messages_left_out(s, k) > 0) {
             dt_str_puts(out, "<p class=\"note\">");
-            dt_html_count(out, dt_said_left_out(s, k));
+            dt_html_count(out, dt_messages_left_out(s, k));
             dt_str_puts(out, " of ");
             dt_html_count(out, s->of[k]);
-            dt_str_printf(out, " lines of kind %s not shown; the first and last %d are below.</p>\n", dt_said_kind(k), DT_SAID_ENDS);
+            dt_str_printf(out, " lines of kind %s not shown; the first and last %d are below.</p>\n", dt_message_kind(k), DT_MESSAGE_ENDS);
         }
 }
 
-static void put_said(const dt_said *s, dt_str *out)
+static void put_messages(const dt_messages *s, dt_str *out)
 {
-    const dt_said_line *all[DT_SAID_KINDS * 2 * DT_SAID_ENDS];
-    int n = dt_said_list(s, all);
+    const dt_message_line *all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS];
+    int n = dt_messages_list(s, all);
     if (n == 0)
         return;
     put_left_out(s, out);
@@ -94,14 +94,14 @@ static void put_said(const dt_said *s, dt_str *out)
 static void put_run(const dt_report_pages *p, int i, dt_str *out)
 {
     const dt_report_run *r = &p->run[i];
-    if (r->n_attempts == 0 && r->said.n == 0)
+    if (r->n_attempts == 0 && r->messages.n == 0)
         return;
     if (p->n > 1) {
         dt_str_puts(out, "<h3>");
         dt_report_name(p, i, out);
         dt_str_puts(out, "</h3>\n");
     }
-    put_said(&r->said, out);
+    put_messages(&r->messages, out);
     put_attempts(r, out);
 }
 

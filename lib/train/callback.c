@@ -210,15 +210,15 @@ void dt_run_set_rate(run *r, double rate)
 
 /* ---- what they say ---- */
 
-struct dt_said {
-    dt_said *next;
+struct dt_callback_message {
+    dt_callback_message *next;
     const char *callback, *text;
     int64_t epoch;
 };
 
 void dt_callback_say(run *r, const dt_callback *c, const char *format, ...)
 {
-    dt_said **last = &r->said, *said = dt_arena_new(r->arena, dt_said);
+    dt_callback_message **last = &r->messages, *said = dt_arena_new(r->arena, dt_callback_message);
     dt_str text = { 0 };
     va_list args;
     va_start(args, format);
@@ -226,17 +226,17 @@ void dt_callback_say(run *r, const dt_callback *c, const char *format, ...)
     va_end(args);
     while (*last)
         last = &(*last)->next;
-    *said = (dt_said){ .callback = c->named->kind->name, .text = dt_arena_strdup(r->arena, dt_str_text(&text)), .epoch = r->at.epoch + 1 };
+    *said = (dt_callback_message){ .callback = c->named->kind->name, .text = dt_arena_strdup(r->arena, dt_str_text(&text)), .epoch = r->at.epoch + 1 };
     *last = said;
     dt_str_release(&text);
 }
 
-void dt_callbacks_tell(run *r)
+void dt_callbacks_emit(run *r)
 {
-    for (const dt_said *s = r->said; s; s = s->next)
+    for (const dt_callback_message *s = r->messages; s; s = s->next)
         dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CALLBACK, .step = r->at.step, .steps = r->steps, .epoch = s->epoch, .epochs = r->epochs,
                                     .epoch_step = dt_run_is_validated_between(r) ? r->at.epoch_step : 0, .callback = s->callback, .text = s->text });
-    r->said = NULL;
+    r->messages = NULL;
 }
 
 /* ---- a run ---- */
@@ -281,14 +281,14 @@ dt_status *dt_callbacks_open(run *r)
 dt_status *dt_callbacks_begin(run *r)
 {
     FOR_ALL(begin, (r, c))
-    dt_callbacks_tell(r);
+    dt_callbacks_emit(r);
     return NULL;
 }
 
 dt_status *dt_callbacks_epoch_begin(run *r)
 {
     FOR_ALL(epoch_begin, (r, c))
-    dt_callbacks_tell(r);
+    dt_callbacks_emit(r);
     return NULL;
 }
 
@@ -330,7 +330,7 @@ dt_status *dt_callbacks_step(run *r)
 {
     FOR_ALL(step, (r, c))
     FOR_ALL(settle, (r, c))
-    dt_callbacks_tell(r);
+    dt_callbacks_emit(r);
     return NULL;
 }
 
@@ -343,9 +343,9 @@ dt_status *dt_callbacks_saved(run *r)
 dt_status *dt_callbacks_end(run *r)
 {
     FOR_ALL(end, (r, c))
-    for (dt_said *s = r->said; s && r->at.epoch_step == 0; s = s->next)
+    for (dt_callback_message *s = r->messages; s && r->at.epoch_step == 0; s = s->next)
         s->epoch = r->at.epoch; /* the one that has just ended */
-    dt_callbacks_tell(r);
+    dt_callbacks_emit(r);
     return NULL;
 }
 

@@ -107,7 +107,7 @@ dt_status *dt_callbacks_saved(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_end(run *r) DT_MUST_USE;
 void dt_callbacks_close(run *r);
 /* Emits what was said. */
-void dt_callbacks_tell(run *r);
+void dt_callbacks_emit(run *r);
 
 /* callback_state.c: what all remember, for a checkpoint, and back. */
 dt_status *dt_callbacks_save(run *r, const char **text) DT_MUST_USE;

@@ -75,7 +75,7 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows)
 }
 
 /* An example, counted from 1: of the part, and of the file that it stands in. */
-static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, const dt_suspect *found)
+static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, const dt_not_finite *found)
 {
     const dt_element *element;
     dt_str where = { 0 };
@@ -92,9 +92,9 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, cons
 static dt_status *evaluate_batch(dt_trainer *t, dt_part part, const dt_batch *batch, int64_t first, dt_sums *s)
 {
     double loss = 0;
-    dt_suspect found;
+    dt_not_finite found;
     dt_status *bad = dt_trainer_run_batch(t, t->evaluate, batch, s, &loss);
-    if ((!bad && isfinite(loss)) || !dt_find_suspect(t->o.data, &t->o.model->spec, batch, &found))
+    if ((!bad && isfinite(loss)) || !dt_find_bad_example(t->o.data, &t->o.model->spec, batch, &found))
         return bad;
     dt_status_free(bad);
     return blame(t, part, first + found.row, &found);

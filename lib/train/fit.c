@@ -9,7 +9,7 @@
  * history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
-#include "train/earlier.h"
+#include "train/previous_data.h"
 #include "train/hashing.h"
 #include "train/record.h"
 #include "train/recording.h"
@@ -39,7 +39,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_virtual_step(r, batch);
     dt_record_step(r->record, r, batch, loss, seconds);
     DT_TRY(dt_run_check_loss(r, batch, loss));
-    dt_run_tell_step(r, batch->rows, loss, seconds);
+    dt_run_emit_step(r, batch->rows, loss, seconds);
     DT_TRY(dt_callbacks_batch(r));
     DT_TRY(dt_run_validate_between(r));
     return r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps ? dt_run_end_epoch(r) : NULL;
@@ -127,7 +127,7 @@ static dt_status *train_step(run *r, dt_feed *feed)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
     DT_TRY(train_batch(r, &batch, since));
     DT_TRY(dt_callbacks_step(r));
-    dt_earlier_compare(r);
+    dt_previous_data_compare(r);
     return dt_record_flush_late(r->record, r);
 }
 
@@ -260,12 +260,12 @@ static dt_status *finish_weights(run *r)
     return r->replaced ? dt_run_validate_again(r) : NULL;
 }
 
-static dt_status *tell_doubts(const run *r)
+static dt_status *warn_about_data(const run *r)
 {
-    dt_texts doubts;
-    DT_TRY(dt_trainer_doubts(r->q->trainer, r->arena, &doubts));
-    for (int i = 0; i < doubts.n; i++)
-        dt_run_warn(r, doubts.v[i]);
+    dt_texts warnings;
+    DT_TRY(dt_trainer_data_warnings(r->q->trainer, r->arena, &warnings));
+    for (int i = 0; i < warnings.n; i++)
+        dt_run_warn(r, warnings.v[i]);
     return NULL;
 }
 
@@ -285,9 +285,9 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_callbacks_open(r));
     DT_TRY(dt_run_open(r));
     DT_TRY(dt_run_count_memory(r));
-    dt_run_tell_start(r);
+    dt_run_emit_start(r);
     DT_TRY(dt_run_check_memory(r));
-    DT_TRY(tell_doubts(r));
+    DT_TRY(warn_about_data(r));
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
@@ -301,10 +301,10 @@ static dt_status *run_it(run *r)
         s = save(r);
     if (!s) {
         dt_hashing_wait(r->hashing);
-        dt_earlier_compare(r);
+        dt_previous_data_compare(r);
     }
     if (!s || dt_status_number(s) == DT_E_STOPPED)
-        s = first_fault(s, dt_run_tell_end(r));
+        s = first_fault(s, dt_run_emit_end(r));
     return s;
 }
 
@@ -317,7 +317,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     dt_trainer_clear(q->trainer, &r.at.sums);
     r.record = dt_record_create(&r);
     for (int i = 0; i < q->told.n; i++)
-        dt_record_tell(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
+        dt_record_event(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
     dt_callbacks_close(&r);
     dt_recording_close(&r);

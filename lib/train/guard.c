@@ -36,7 +36,7 @@ dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss)
         return NULL;
     }
     dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(loss) ? "nan" : "inf");
-    return explain(r, dt_run_suspect(r, batch, s));
+    return explain(r, dt_run_explain_loss(r, batch, s));
 }
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a)

@@ -322,7 +322,7 @@ static const struct {
     [DT_EVENT_TEXT] = { "text", put_words },
 };
 
-void dt_record_tell(dt_record *c, const run *r, const dt_event *e)
+void dt_record_event(dt_record *c, const run *r, const dt_event *e)
 {
     if (!c)
         return;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "train/callback.h"
-#include "train/earlier.h"
+#include "train/previous_data.h"
 #include "train/record.h"
 
 /* ---- going on ---- */
@@ -237,7 +237,7 @@ dt_status *dt_run_open(run *r)
     DT_TRY(take_first_weights(r));
     if (r->writes)
         DT_TRY(dt_history_open(&r->history, &r->directory, &(dt_history_from){ .step = last_line(r), .generation = r->generation, .aside = r->aside }));
-    r->earlier = r->resumed && r->writes ? dt_earlier_read(r) : NULL;
+    r->earlier = r->resumed && r->writes ? dt_previous_data_read(r) : NULL;
     DT_TRY(dt_record_open(r->record, r));
     if (r->resumed)
         r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r), r->arena, r->last, DT_MAX_LOGS);

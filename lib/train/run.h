@@ -47,7 +47,7 @@ typedef struct recording {
     bool saved;
 } recording;
 
-typedef struct dt_said dt_said;      /* by a callback, to be told */
+typedef struct dt_callback_message dt_callback_message;      /* by a callback, to be told */
 
 /* An epoch's logs: all metrics of both parts, and what callbacks add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
@@ -75,10 +75,10 @@ typedef struct run {
     int n_last;
     int n_callbacks;                 /* opened so far */
     struct dt_callback *callback;
-    dt_said *said;
+    dt_callback_message *messages;
     struct dt_record *record;        /* see record.h; NULL: nothing is written */
     struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
-    struct dt_earlier *earlier;      /* its hashes so far, see earlier.h; NULL: they are not known, or have been compared */
+    struct dt_previous_data *earlier; /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
     bool stop_training;              /* a callback wants no more epochs */
     bool swapped;                    /* the model has the running means, and the optimizer the weights */
     bool averaged;                   /* training is over, and the weights have become their means */
@@ -136,14 +136,14 @@ dt_status *dt_run_close(run *r) DT_MUST_USE;
 /* Tells an event to the caller and the record. */
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
-void dt_run_tell_start(run *r);
+void dt_run_emit_start(run *r);
 /* Of a step over so many examples: not each, unless asked for. */
-void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds);
-dt_status *dt_run_tell_end(run *r) DT_MUST_USE;
+void dt_run_emit_step(run *r, int64_t rows, double loss, double seconds);
+dt_status *dt_run_emit_end(run *r) DT_MUST_USE;
 /* DIVERGED where the loss is not finite; a loss that has grown a thousandfold is warned of. */
 dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss) DT_MUST_USE;
 /* Adds to that what the batch or the step's number says of the cause, where they say something. */
-dt_status *dt_run_suspect(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
+dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that before its update. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
 void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);

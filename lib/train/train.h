@@ -164,7 +164,7 @@ int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, d
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* What about the data may make a poor model or a meaningless figure, in words, in the arena. */
-dt_status *dt_trainer_doubts(const dt_trainer *t, dt_arena *arena, dt_texts *out) DT_MUST_USE;
+dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* The name of the class that a number is about, by its place in dt_compile_keys; NULL: none. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* See dt_class_names_print. */

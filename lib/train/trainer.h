@@ -53,12 +53,12 @@ dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes
 int64_t dt_trainer_full_batch(const dt_trainer *t);
 
 /* What in a batch may make a loss that is not finite; false: nothing that can be seen. */
-typedef struct dt_suspect {
+typedef struct dt_not_finite {
     int element;
     bool padding;     /* alone; else there is a number that is not finite */
     int64_t row;      /* of the batch */
     const char *what; /* "contains NaN or infinity" */
-} dt_suspect;
-bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_suspect *out);
+} dt_not_finite;
+bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_not_finite *out);
 
 #endif

@@ -151,14 +151,14 @@ static void test_said_values(void **state)
     (void)state;
     char longer[200] = {0};
     memset(longer, '\1', sizeof longer - 1);
-    dt_said said = dt_say_text(longer);
-    assert_int_equal(strlen(said.text), 1 + 80 * 4 + 3 + 1 + strlen(" (199 characters)"));
-    assert_non_null(strstr(said.text, "\\x01...' (199 characters)"));
-    assert_string_equal(dt_say_text("it's \xc3\xa4").text, "'it's \xc3\xa4'");
+    dt_quoted quoted = dt_quote_text(longer);
+    assert_int_equal(strlen(quoted.text), 1 + 80 * 4 + 3 + 1 + strlen(" (199 characters)"));
+    assert_non_null(strstr(quoted.text, "\\x01...' (199 characters)"));
+    assert_string_equal(dt_quote_text("it's \xc3\xa4").text, "'it's \xc3\xa4'");
     for (int i = 0; i < 49; i++)
         memcpy(longer + 4 * i, "\xf0\x9f\x98\x80", 4);
     longer[196] = '\0';
-    assert_string_equal(dt_say_text(longer).text + 1 + 196, "'");
+    assert_string_equal(dt_quote_text(longer).text + 1 + 196, "'");
 }
 
 int main(void)

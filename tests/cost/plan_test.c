@@ -75,7 +75,7 @@ static drawn draw(uint64_t seed, bool places)
     d.priced = (dt_priced_program){ .program = d.spmd, .topology = d.topology, .slices = seed % 5 ? 1 : 2,
                                     .dtype = seed % 3 ? NULL : dt_mixed_dtypes(d.spmd, DT_FLOAT16, d.arena) };
     d.plan = dt_plan_create(&d.priced);
-    d.priced.made_of = dt_cheap_values(&d.priced, d.arena);
+    d.priced.made_of = dt_duplicated_values(&d.priced, d.arena);
     d.kernels = dt_launches_create(&d.priced, d.arena);
     return d;
 }

@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "report/line.h"
-#include "report/said.h"
+#include "report/messages.h"
 
 /* What a line says, both ways: as one text. */
 static void describe(const dt_figures *f, dt_str *out)
@@ -147,41 +147,41 @@ static void test_first_and_last_are_kept(void **state)
 {
     (void)state;
     enum { ALL = 100000, WARNING = 0, FAULT = 2 };
-    dt_said s = {0};
-    const dt_said_line *all[DT_SAID_KINDS * 2 * DT_SAID_ENDS];
+    dt_messages s = {0};
+    const dt_message_line *all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS];
     for (int i = 0; i < ALL; i++) {
         char text[32];
-        dt_said_add(&s, &(dt_said_line){.kind = WARNING, .text = text, .n_text = (size_t)snprintf(text, sizeof text, "number %d", i), .step = i});
+        dt_messages_add(&s, &(dt_message_line){.kind = WARNING, .text = text, .n_text = (size_t)snprintf(text, sizeof text, "number %d", i), .step = i});
         if (i % 40000 == 5)
-            dt_said_add(&s, &(dt_said_line){.kind = FAULT, .text = "kill", .n_text = 4, .step = i});
+            dt_messages_add(&s, &(dt_message_line){.kind = FAULT, .text = "kill", .n_text = 4, .step = i});
     }
-    int n = dt_said_list(&s, all);
-    assert_int_equal(n, 2 * DT_SAID_ENDS + 3);
-    assert_int_equal(dt_said_left_out(&s, WARNING), ALL - 2 * DT_SAID_ENDS);
-    assert_int_equal(dt_said_left_out(&s, FAULT), 0);
+    int n = dt_messages_list(&s, all);
+    assert_int_equal(n, 2 * DT_MESSAGE_ENDS + 3);
+    assert_int_equal(dt_messages_left_out(&s, WARNING), ALL - 2 * DT_MESSAGE_ENDS);
+    assert_int_equal(dt_messages_left_out(&s, FAULT), 0);
     for (int i = 1; i < n; i++)
         assert_true(all[i - 1]->order < all[i]->order);
     assert_string_equal(all[0]->text, "number 0");
     assert_string_equal(all[n - 1]->text, "number 99999");
-    assert_int_equal(all[DT_SAID_ENDS]->kind, WARNING);
-    dt_said_clear(&s);
+    assert_int_equal(all[DT_MESSAGE_ENDS]->kind, WARNING);
+    dt_messages_clear(&s);
 }
 
 static void test_long_texts_are_cut_between_letters(void **state)
 {
     (void)state;
-    dt_said s = {0};
+    dt_messages s = {0};
     dt_str text = {0};
-    const dt_said_line *all[DT_SAID_KINDS * 2 * DT_SAID_ENDS];
+    const dt_message_line *all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS];
     dt_str_putc(&text, 'x');
     for (int i = 0; i < 3000; i++)
         dt_str_puts(&text, "\xc3\xa9");
-    dt_said_add(&s, &(dt_said_line){.kind = 3, .text = dt_str_text(&text), .n_text = text.size});
-    assert_int_equal(dt_said_list(&s, all), 1);
+    dt_messages_add(&s, &(dt_message_line){.kind = 3, .text = dt_str_text(&text), .n_text = text.size});
+    assert_int_equal(dt_messages_list(&s, all), 1);
     size_t kept = strlen(all[0]->text);
     assert_int_equal(kept % 2, 1);
     assert_int_equal(kept + (size_t)all[0]->left_out, text.size);
-    dt_said_clear(&s);
+    dt_messages_clear(&s);
     dt_str_release(&text);
 }
 

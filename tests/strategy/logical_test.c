@@ -474,12 +474,12 @@ static void test_annotations_are_in_the_graph_and_its_gradient(void **state)
     dt_str_clear(&text);
     dt_graph_print(same, &text);
     assert_non_null(strstr(dt_str_text(&text), "@Sharding"));
-    OK(dt_bare(same, &bare));
+    OK(dt_unannotate(same, &bare));
     dt_str_clear(&text);
     dt_graph_print(bare, &text);
     assert_null(strstr(dt_str_text(&text), "@Sharding"));
     dt_graph_destroy(same);
-    OK(dt_bare(bare, &same));
+    OK(dt_unannotate(bare, &same));
     assert_null(same); /* nothing to do */
     dt_str_release(&text);
     dt_graph_destroy(bare);

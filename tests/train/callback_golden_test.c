@@ -118,7 +118,7 @@ static json_t *play_epoch(stage *s, const json_t *recorded, double *rate_logged)
                 OK(r->callback[i].row->batch(r, &r->callback[i], &logs));
     r->at.epoch_step = 3;
     OK(dt_callbacks_epoch(r, &logs));
-    dt_callbacks_tell(r);
+    dt_callbacks_emit(r);
     const double *rate = dt_logs_find(&logs, "learning_rate");
     *rate_logged = rate ? *rate : -1;
     OK(dt_callbacks_save(r, &kept));

@@ -213,7 +213,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
 {
     w->t = dt_trace_create(w->g->name);
     dt_trace_set_batch_parts(w->t, (int)w->parts);
-    w->alike = dt_spmd_alike_create();
+    w->alike = dt_spmd_memo_create();
     declare(w);
     emit_nodes(w);
     export(w, s);
@@ -224,7 +224,7 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
         keep_layouts(w, s);
         s->bucket = dt_spmd_buckets(s, s->arena);
     }
-    dt_spmd_alike_destroy(w->alike);
+    dt_spmd_memo_destroy(w->alike);
     free(w->lies);
     free(w->note);
     return bad;

@@ -15,7 +15,7 @@ typedef struct dt_made {
 } dt_made;
 
 /* What is known of nodes that are alike. */
-typedef struct dt_spmd_alike dt_spmd_alike;
+typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
     const dt_graph *g;
@@ -32,7 +32,7 @@ typedef struct dt_spmd_work {
     unsigned batch_changed; /* when batch_axes did last */
     dt_mesh_axes *only;   /* by node: axes that may cut it */
     bool *free;           /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
-    dt_spmd_alike *alike; /* while the program is emitted */
+    dt_spmd_memo *alike; /* while the program is emitted */
     int *uses, *reader;   /* by node; reader: the last node that reads it */
     dt_mesh_axes batch_axes;   /* all that cut a batch */
     dt_trace *t;          /* the program under construction */
@@ -105,8 +105,8 @@ double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const 
 void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 /* The same, weighed once for all nodes that are alike. */
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
-dt_spmd_alike *dt_spmd_alike_create(void);
-void dt_spmd_alike_destroy(dt_spmd_alike *a);
+dt_spmd_memo *dt_spmd_memo_create(void);
+void dt_spmd_memo_destroy(dt_spmd_memo *a);
 /* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that nobody keeps: an element-wise value that costs next to nothing to make from one array, and is read more than once, is made again by each of its readers,
- * as a TPU's compiler does. It is then another name for that array. So of a normalisation and the activation behind it only what a convolution
- * gave lies in memory, and the gradient makes the rest again.
+ * Values that are computed again by each reader instead of being stored, as a TPU's compiler duplicates cheap producers into the kernels that use them. These are
+ * element-wise values that cost next to nothing to compute from one array. The value then counts as another name for that array: of a normalization and the activation
+ * behind it, only the result of the convolution is in memory, and the gradient computes the rest again.
  *
- * One array: whatever else goes in (means, scales) is small beside it. Never one that takes more room than the value itself, as the random numbers
- * behind a mask do.
+ * All other inputs (means, scales) must be small compared to that array, and the array must not be larger than the value itself, as the random numbers behind a mask
+ * are.
  */
 #include "cost/cost_impl.h"
 #include "op/op.h"
@@ -64,7 +64,7 @@ static void look_at_readers(looking *l)
     }
 }
 
-int *dt_cheap_values(dt_priced_program *r, dt_arena *arena)
+int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena)
 {
     int n = r->program->local->n_nodes + 1;
     looking l = { .r = r, .g = r->program->local, .made_of = dt_arena_array(arena, int, n), .readers = dt_arena_array(arena, int, n),

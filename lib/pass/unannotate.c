@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bare: removes the annotations of a graph. They say how a replica's values are laid out over its logical devices. A single memory space
+ * Removes the sharding annotations of a graph. They say how a replica's values are laid out over its logical devices. A single memory space
  * computes a replica as a whole and does not need them.
  */
 #include "pass/pass.h"
@@ -18,7 +18,7 @@ static dt_value read_through(const dt_rewrite_call *c)
     return c->graph->node[c->node].op->role == DT_ROLE_NOTE ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_bare(const dt_graph *g, dt_graph **out)
+dt_status *dt_unannotate(const dt_graph *g, dt_graph **out)
 {
     *out = NULL;
     return is_annotated(g) ? dt_rewrite(g, read_through, NULL, out) : NULL;

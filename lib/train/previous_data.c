@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See earlier.h. */
-#include "train/earlier.h"
+/* See previous_data.h. */
+#include "train/previous_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum { MOST_BYTES = 64 << 20 };
 typedef struct known {
     const char *hashed, *sha256;
 } known;
-struct dt_earlier {
+struct dt_previous_data {
     int64_t generation;
     known part[DT_PARTS];
 };
@@ -35,7 +35,7 @@ static const char *hash_of(dt_arena *arena, const json_t *line)
     return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;
 }
 
-static void take_data(dt_arena *arena, const json_t *line, struct dt_earlier *e)
+static void take_data(dt_arena *arena, const json_t *line, struct dt_previous_data *e)
 {
     const char *part = json_string_value(json_object_get(line, "part"));
     for (dt_part p = 0; part && p < DT_PARTS; p++)
@@ -44,14 +44,14 @@ static void take_data(dt_arena *arena, const json_t *line, struct dt_earlier *e)
 }
 
 /* Another generation is another training. */
-static void take_start(const json_t *line, struct dt_earlier *e)
+static void take_start(const json_t *line, struct dt_previous_data *e)
 {
     int64_t generation = json_integer_value(json_object_get(line, "generation"));
     if (generation != e->generation)
-        *e = (struct dt_earlier){ .generation = generation };
+        *e = (struct dt_previous_data){ .generation = generation };
 }
 
-static void take_line(dt_arena *arena, const char *line, size_t n, struct dt_earlier *e)
+static void take_line(dt_arena *arena, const char *line, size_t n, struct dt_previous_data *e)
 {
     static const char begin[] = "{\"event\": \"start\"", data[] = "{\"event\": \"data\"";
     bool begins = n > sizeof begin && memcmp(line, begin, sizeof begin - 1) == 0;
@@ -67,13 +67,13 @@ static void take_line(dt_arena *arena, const char *line, size_t n, struct dt_ear
     json_decref(object);
 }
 
-struct dt_earlier *dt_earlier_read(const run *r)
+struct dt_previous_data *dt_previous_data_read(const run *r)
 {
-    struct dt_earlier *e = dt_arena_new(r->arena, struct dt_earlier);
+    struct dt_previous_data *e = dt_arena_new(r->arena, struct dt_previous_data);
     dt_str text = { 0 };
     char *path = dt_path_join(r->q->directory, DT_RECORD_FILE);
     dt_status *s = dt_file_read(path, MOST_BYTES, &text);
-    *e = (struct dt_earlier){ .generation = -1 };
+    *e = (struct dt_previous_data){ .generation = -1 };
     for (const char *line = dt_str_text(&text); !s && *line; line += strcspn(line, "\n"), line += *line == '\n')
         take_line(r->arena, line, strcspn(line, "\n"), e);
     bool is_known = !s && e->generation == r->generation;
@@ -90,9 +90,9 @@ static bool is_other(const known *then, const dt_identity *now)
            strcmp(then->sha256, now->sha256.hex) != 0;
 }
 
-void dt_earlier_compare(run *r)
+void dt_previous_data_compare(run *r)
 {
-    const struct dt_earlier *e = r->earlier;
+    const struct dt_previous_data *e = r->earlier;
     if (!e || !dt_hashing_is_done(r->hashing))
         return;
     r->earlier = NULL;

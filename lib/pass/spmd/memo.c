@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes that are alike. A model of a hundred equal blocks has each node a hundred times, and how an op is split follows from a few things: the op with its
- * attributes and types, and where its operands lie. So nodes have kinds, and what was chosen for one node of a kind is remembered for all others that lie as it does.
+ * Remembers how ops were split. A model of a hundred equal blocks has each node a hundred times. How an op is split depends on the op with its attributes and types, and
+ * on the layouts of its operands. So nodes are sorted into kinds, and the choice made for one node is used for all others of its kind with the same layouts.
  *
  *     block_0/dense   dot_general  bf16[B,64], bf16[64,256]   kind 7   [{0}, -] x [-, {1}]  chosen
  *     block_1/dense   dot_general  bf16[B,64], bf16[64,256]   kind 7   [{0}, -] x [-, {1}]  known
@@ -27,7 +27,7 @@ typedef struct answer {
     dt_mesh_axes factor[DT_MAX_FACTORS];
 } answer;
 
-struct dt_spmd_alike {
+struct dt_spmd_memo {
     int n_kinds, cap_kinds, n_answers, cap_answers;
     int *model;            /* by kind: the first node of it */
     answer *answer;
@@ -55,7 +55,7 @@ static bool are_alike(const dt_graph *g, const dt_node *a, const dt_node *b)
     return true;
 }
 
-static int kind_of(dt_spmd_alike *a, const dt_graph *g, int node)
+static int kind_of(dt_spmd_memo *a, const dt_graph *g, int node)
 {
     const uint64_t hash = hash_types(g, &g->node[node]);
     for (int i = dt_places_first(&a->kinds, hash); i >= 0; i = dt_places_next(&a->kinds, i))
@@ -78,7 +78,7 @@ static question question_of(const dt_spmd_work *w, int i)
     return q;
 }
 
-static const answer *answer_to(const dt_spmd_alike *a, const question *q, uint64_t hash)
+static const answer *answer_to(const dt_spmd_memo *a, const question *q, uint64_t hash)
 {
     for (int i = dt_places_first(&a->answers, hash); i >= 0; i = dt_places_next(&a->answers, i))
         if (memcmp(&a->answer[i].asked, q, sizeof *q) == 0)
@@ -88,7 +88,7 @@ static const answer *answer_to(const dt_spmd_alike *a, const question *q, uint64
 
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
 {
-    dt_spmd_alike *a = w->alike;
+    dt_spmd_memo *a = w->alike;
     const question q = question_of(w, i);
     const uint64_t hash = dt_hash_bytes(0, &q, sizeof q);
     const answer *known = answer_to(a, &q, hash);
@@ -103,12 +103,12 @@ void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
     memcpy(factor, known->factor, sizeof known->factor);
 }
 
-dt_spmd_alike *dt_spmd_alike_create(void)
+dt_spmd_memo *dt_spmd_memo_create(void)
 {
-    return dt_alloc(sizeof(dt_spmd_alike));
+    return dt_alloc(sizeof(dt_spmd_memo));
 }
 
-void dt_spmd_alike_destroy(dt_spmd_alike *a)
+void dt_spmd_memo_destroy(dt_spmd_memo *a)
 {
     dt_places_release(&a->kinds);
     dt_places_release(&a->answers);

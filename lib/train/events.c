@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run tells as it goes: events for its caller, and for its record. */
+/* The events of a run, for its caller and for its record. */
 #include "train/hashing.h"
 #include "train/record.h"
 #include "train/run.h"
 
 void dt_run_emit(const run *r, const dt_event *e)
 {
-    dt_record_tell(r->record, r, e);
+    dt_record_event(r->record, r, e);
     if (r->q->run->event)
         r->q->run->event(e, r->q->run->user);
 }
@@ -22,7 +22,7 @@ static int64_t last_batch(const run *r)
     return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
 }
 
-void dt_run_tell_start(run *r)
+void dt_run_emit_start(run *r)
 {
     dt_device *device = NULL;
     dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
@@ -40,7 +40,7 @@ void dt_run_tell_start(run *r)
 }
 
 /* The loss of the batch at hand; other metrics over the epoch so far. */
-void dt_run_tell_step(run *r, int64_t rows, double loss, double seconds)
+void dt_run_emit_step(run *r, int64_t rows, double loss, double seconds)
 {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns();
@@ -68,7 +68,7 @@ static void emit_data(const run *r)
     }
 }
 
-dt_status *dt_run_tell_end(run *r)
+dt_status *dt_run_emit_end(run *r)
 {
     dt_digest digest;
     emit_data(r);

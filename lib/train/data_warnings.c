@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What data tell before training: that there is nothing to train on, which is an error, and what makes a poor model or a meaningless figure, which is a
- * warning with the line that helps. A look at few examples is enough: all are read only where all are alike.
+ * Looks at the data before training. If there is nothing to train on, that is an error. What makes a poor model or a meaningless figure is a warning, with the line
+ * that helps. A few examples are enough for that; all are read only if those are all the same.
  */
 #include <math.h>
 #include <string.h>
@@ -235,7 +235,7 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
     return NULL;
 }
 
-dt_status *dt_trainer_doubts(const dt_trainer *t, dt_arena *arena, dt_texts *out)
+dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out)
 {
     *out = (dt_texts){ .v = dt_arena_array(arena, const char *, DT_MAX_INPUTS + DT_MAX_OUTPUTS) };
     for (int i = 0; i < t->match.n_inputs; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a job file the tables of the rooms stand: sections, and things that are named. See keys.h. */
+/* The tables of keys, by where they apply in a job file: sections, and things with a name. See keys.h. */
 #include <string.h>
 
 #include "data/map.h"
@@ -61,7 +61,7 @@ KINDS(metric_at, dt_metrics)
 KINDS(callback_at, dt_callback_kinds)
 KINDS(step_at, dt_map_kinds)
 
-static const dt_sort sorts[] = {
+static const dt_key_table sorts[] = {
     {"strategy", "strategy.type", "strategy", true, strategy_at, NULL},
     {"format", "dataset.format", "dataset", true, format_at, NULL},
     {"step", NULL, "dataset.map.*[]", false, step_at, dt_map_brief},
@@ -78,13 +78,13 @@ static const dt_sort sorts[] = {
 };
 enum { SORTS = sizeof sorts / sizeof *sorts };
 
-const dt_sort *dt_sorts(int *n)
+const dt_key_table *dt_key_tables(int *n)
 {
     *n = SORTS;
     return sorts;
 }
 
-const dt_sort *dt_sort_named(const char *noun)
+const dt_key_table *dt_sort_named(const char *noun)
 {
     for (int i = 0; i < SORTS; i++)
         if (strcmp(sorts[i].noun, noun) == 0)

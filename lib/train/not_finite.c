@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What made a loss that is not finite, as far as the batch at hand and the step's number tell: most blame the learning rate first, and search long. A number
- * in the data that is not finite is certain; a sequence of nothing but padding is likely, where the model masks it; and before the first update
- * there is no rate to blame.
+ * Explains a loss that is not finite, as far as the batch and the step's number allow; most users suspect the learning rate first and search for long. A number in
+ * the data that is not finite is a certain cause; a sequence of nothing but padding is a likely one, if the model masks it; and before the first update the learning
+ * rate cannot be the cause.
  */
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static bool is_masked(const dt_model_spec *m, const char *element)
     return false;
 }
 
-bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_suspect *out)
+bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b, dt_not_finite *out)
 {
     const dt_element *element;
     int n = dt_dataset_elements(d, &element);
@@ -70,7 +70,7 @@ bool dt_find_suspect(const dt_dataset *d, const dt_model_spec *m, const dt_batch
         int64_t bad = find_not_finite(&its), empty = bad < 0 && is_masked(m, element[e].name) ? find_padding(&its) : -1;
         if (bad < 0 && empty < 0)
             continue;
-        *out = (dt_suspect){ .element = e, .padding = bad < 0, .row = bad >= 0 ? bad : empty,
+        *out = (dt_not_finite){ .element = e, .padding = bad < 0, .row = bad >= 0 ? bad : empty,
                              .what = bad >= 0 ? "contains NaN or infinity" : "contains only padding, so a mean over its steps is NaN" };
         return true;
     }
@@ -86,14 +86,14 @@ static bool is_injected(const run *r)
     return false;
 }
 
-dt_status *dt_run_suspect(const run *r, const dt_batch *b, dt_status *s)
+dt_status *dt_run_explain_loss(const run *r, const dt_batch *b, dt_status *s)
 {
     const dt_element *element;
-    dt_suspect found;
+    dt_not_finite found;
     if (is_injected(r))
         return s;
     dt_dataset_elements(r->data, &element);
-    if (dt_find_suspect(r->data, &r->model->spec, b, &found))
+    if (dt_find_bad_example(r->data, &r->model->spec, b, &found))
         return dt_note(s, "%s'%s' of example %lld of this step's batch %s", found.padding ? "" : "the data has it: ", element[found.element].name, (long long)found.row + 1, found.what);
     if (r->at.step == 1)
         s = dt_note(s, "no weight had changed yet: look at the data, the model's layers and its first weights, not at the learning rate");

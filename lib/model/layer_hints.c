@@ -23,7 +23,7 @@ static const struct {
     { "Lambda", "a job holds no code; in C a step function may" },
 };
 
-dt_status *dt_layer_elsewhere(dt_status *s, const char *layer)
+dt_status *dt_layer_hint(dt_status *s, const char *layer)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].layer, layer) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See said.h. */
-#include "report/said.h"
+/* See messages.h. */
+#include "report/messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,25 +8,25 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-enum { KEPT = 2 * DT_SAID_ENDS, LONGEST = 2000 };
+enum { KEPT = 2 * DT_MESSAGE_ENDS, LONGEST = 2000 };
 
-static const char *const kinds[DT_SAID_KINDS] = {"warning", "callback", "fault", "text"};
+static const char *const kinds[DT_MESSAGE_KINDS] = {"warning", "callback", "fault", "text"};
 
-const char *dt_said_kind(int kind)
+const char *dt_message_kind(int kind)
 {
     return kinds[kind];
 }
 
-int64_t dt_said_left_out(const dt_said *s, int kind)
+int64_t dt_messages_left_out(const dt_messages *s, int kind)
 {
     return s->of[kind] > KEPT ? s->of[kind] - KEPT : 0;
 }
 
-static void forget(dt_said_line *l)
+static void forget(dt_message_line *l)
 {
     free((char *)(uintptr_t)l->who);
     free((char *)(uintptr_t)l->text);
-    *l = (dt_said_line){0};
+    *l = (dt_message_line){0};
 }
 
 /* Not within a letter of UTF-8. */
@@ -44,7 +44,7 @@ static char *copy(const char *text, size_t n)
     return memcpy(dt_alloc(n + 1), text, n);
 }
 
-static void keep(dt_said_line *to, const dt_said_line *from, int64_t order)
+static void keep(dt_message_line *to, const dt_message_line *from, int64_t order)
 {
     size_t kept = cut(from->text, from->n_text);
     forget(to);
@@ -58,10 +58,10 @@ static void keep(dt_said_line *to, const dt_said_line *from, int64_t order)
 /* The first ones stay; behind them the last ones go round. */
 static int64_t place_of(int64_t i)
 {
-    return i < KEPT ? i : DT_SAID_ENDS + (i - DT_SAID_ENDS) % DT_SAID_ENDS;
+    return i < KEPT ? i : DT_MESSAGE_ENDS + (i - DT_MESSAGE_ENDS) % DT_MESSAGE_ENDS;
 }
 
-void dt_said_add(dt_said *s, const dt_said_line *line)
+void dt_messages_add(dt_messages *s, const dt_message_line *line)
 {
     const int k = line->kind;
     if (!s->line[k])
@@ -71,26 +71,26 @@ void dt_said_add(dt_said *s, const dt_said_line *line)
 
 static int by_order(const void *a, const void *b)
 {
-    const dt_said_line *x = *(const dt_said_line *const *)a, *y = *(const dt_said_line *const *)b;
+    const dt_message_line *x = *(const dt_message_line *const *)a, *y = *(const dt_message_line *const *)b;
     return (x->order > y->order) - (x->order < y->order);
 }
 
-int dt_said_list(const dt_said *s, const dt_said_line **all)
+int dt_messages_list(const dt_messages *s, const dt_message_line **all)
 {
     int n = 0;
-    for (int k = 0; k < DT_SAID_KINDS; k++)
+    for (int k = 0; k < DT_MESSAGE_KINDS; k++)
         for (int i = 0; i < KEPT && i < s->of[k]; i++)
             all[n++] = &s->line[k][i];
     qsort(all, (size_t)n, sizeof *all, by_order);
     return n;
 }
 
-void dt_said_clear(dt_said *s)
+void dt_messages_clear(dt_messages *s)
 {
-    for (int k = 0; k < DT_SAID_KINDS; k++) {
+    for (int k = 0; k < DT_MESSAGE_KINDS; k++) {
         for (int i = 0; s->line[k] && i < KEPT; i++)
             forget(&s->line[k][i]);
         free(s->line[k]);
     }
-    *s = (dt_said){0};
+    *s = (dt_messages){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wide: computes float16 and bfloat16 in float32 on this machine. A value of low precision is stored as float32, and the op that makes it
+ * Computes float16 and bfloat16 in float32 on this machine. A value of low precision is stored as float32, and the op that makes it
  * becomes the op on float32 with its result rounded:
  *
  *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
@@ -115,7 +115,7 @@ static bool has_narrow(const dt_graph *g)
     return false;
 }
 
-dt_status *dt_wide(const dt_graph *g, dt_graph **out)
+dt_status *dt_upcast(const dt_graph *g, dt_graph **out)
 {
     *out = NULL;
     if (!has_narrow(g))
