@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of callbacks: read, checked, and asked in its order. See callback.h. */
 #include "train/callback.h"
+#include "train/observer.h"
 #include "train/recording.h"
 
 #include <string.h>
@@ -292,8 +293,9 @@ dt_status *dt_callbacks_epoch_begin(run *r)
     return NULL;
 }
 
-dt_status *dt_callbacks_batch(run *r)
+static dt_status *step(run *r, const dt_step_done *done)
 {
+    (void)done;
     dt_metric metric[DT_MAX_LOGS];
     const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric) };
     FOR_ALL(batch, (r, c, &logs))
@@ -326,7 +328,7 @@ dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
     return NULL;
 }
 
-dt_status *dt_callbacks_step(run *r)
+static dt_status *settled(run *r)
 {
     FOR_ALL(step, (r, c))
     FOR_ALL(settle, (r, c))
@@ -334,11 +336,13 @@ dt_status *dt_callbacks_step(run *r)
     return NULL;
 }
 
-dt_status *dt_callbacks_saved(run *r)
+static dt_status *saved(run *r)
 {
     FOR_ALL(saved, (r, c))
     return NULL;
 }
+
+const dt_observer dt_observer_callbacks = { .step = step, .settled = settled, .saved = saved };
 
 dt_status *dt_callbacks_end(run *r)
 {

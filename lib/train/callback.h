@@ -97,13 +97,10 @@ void dt_run_set_rate(run *r, double rate);
 dt_status *dt_callbacks_open(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_epoch_begin(run *r) DT_MUST_USE;
-dt_status *dt_callbacks_batch(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_test_begin(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_test(run *r, const dt_sums *sums) DT_MUST_USE;
 dt_status *dt_callbacks_validation(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) DT_MUST_USE;
-dt_status *dt_callbacks_step(run *r) DT_MUST_USE;
-dt_status *dt_callbacks_saved(run *r) DT_MUST_USE;
 dt_status *dt_callbacks_end(run *r) DT_MUST_USE;
 void dt_callbacks_close(run *r);
 /* Emits what was said. */

@@ -44,7 +44,6 @@ struct run;
 /* At a run's start: a warning for each fault that it will not meet. */
 void dt_faults_begin(const struct run *r);
 /* Before step number `step`: CORE_GONE when a core stops in it. */
-dt_status *dt_faults_meet(struct run *r, int64_t step) DT_MUST_USE;
 /* The chips whose links are slow in a step, into slow[f->n]; their number, which never falls. */
 int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow);
 /* Adds what was put into the run up to its step, for errors that may come of it; returns s. */

@@ -9,8 +9,10 @@
  * history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
-#include "train/previous_data.h"
+#include "train/faults.h"
 #include "train/hashing.h"
+#include "train/observe/previous_data.h"
+#include "train/observer.h"
 #include "train/record.h"
 #include "train/recording.h"
 
@@ -25,22 +27,17 @@ static bool closes_window(const run *r)
 
 static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
 {
-    double loss;
+    dt_step_done done = { .batch = batch };
 
-    DT_TRY(dt_faults_meet(r, r->at.step + 1));
-    dt_status *bad = dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &loss);
+    DT_TRY(dt_observers_before_step(r, r->at.step + 1));
+    dt_status *bad = dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &done.loss);
     if (bad)
         return dt_note(bad, "in step %lld", (long long)r->at.step + 1);
     r->at.step++;
     r->at.epoch_step++;
-    double seconds = dt_seconds_since(since);
-    r->at.wall_s += seconds;
-    dt_idle_add(r, batch, seconds);
-    dt_virtual_step(r, batch);
-    dt_record_step(r->record, r, batch, loss, seconds);
-    DT_TRY(dt_run_check_loss(r, batch, loss));
-    dt_run_emit_step(r, batch->rows, loss, seconds);
-    DT_TRY(dt_callbacks_batch(r));
+    done.seconds = dt_seconds_since(since);
+    r->at.wall_s += done.seconds;
+    DT_TRY(dt_observers_step(r, &done));
     DT_TRY(dt_run_validate_between(r));
     return r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps ? dt_run_end_epoch(r) : NULL;
 }
@@ -87,10 +84,7 @@ static dt_status *save(run *r)
     int64_t since = dt_recording_since(r);
     DT_TRY(dt_run_save(r));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_CHECKPOINT], since);
-    DT_TRY(dt_callbacks_saved(r));
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint,
-                                .weights_sha256 = r->saved.hex });
-    return NULL;
+    return dt_observers_saved(r);
 }
 
 static bool at_once(const run *r)
@@ -126,9 +120,7 @@ static dt_status *train_step(run *r, dt_feed *feed)
     if (batch.rows == 0)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
     DT_TRY(train_batch(r, &batch, since));
-    DT_TRY(dt_callbacks_step(r));
-    dt_previous_data_compare(r);
-    return dt_record_flush_late(r->record, r);
+    return dt_observers_settled(r);
 }
 
 static dt_status *save_or_stop(run *r)

@@ -31,7 +31,6 @@ dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
 /* An event as a line; those that people alone want are passed over. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
 /* The step that has just been done. */
-void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double loss, double seconds);
 /* What waits goes to the file, the window of steps at hand too; but for a second after the last time. c may be NULL. */
 dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
 dt_status *dt_record_flush_late(dt_record *c, const run *r) DT_MUST_USE;

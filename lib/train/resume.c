@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "train/callback.h"
-#include "train/previous_data.h"
+#include "train/observe/previous_data.h"
 #include "train/record.h"
 
 /* ---- going on ---- */

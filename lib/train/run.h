@@ -100,13 +100,11 @@ typedef struct run {
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
 /* DOES_NOT_FIT with the layer that takes the most and what would fit, where the machine, or the container, has less. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
-/* Seconds of the step at hand; its batch is added to the clock. */
+/* Seconds of a step on the clock of a simulated slice; 0: there is none. */
 double dt_virtual_step_s(const run *r);
-void dt_virtual_step(run *r, const dt_batch *batch);
 /* The part of an epoch in which devices wait for data, and a new epoch begins. */
 double dt_virtual_idle(run *r);
-/* A step and its batch, which took so many seconds, waiting included; what of an epoch's time was waiting, and a new epoch begins. */
-void dt_idle_add(run *r, const dt_batch *batch, double seconds);
+/* Adds to an event how much of the epoch's time was waiting for data, and begins a new epoch. */
 void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
@@ -137,11 +135,7 @@ dt_status *dt_run_close(run *r) DT_MUST_USE;
 void dt_run_emit(const run *r, const dt_event *e);
 void dt_run_warn(const run *r, const char *text);
 void dt_run_emit_start(run *r);
-/* Of a step over so many examples: not each, unless asked for. */
-void dt_run_emit_step(run *r, int64_t rows, double loss, double seconds);
 dt_status *dt_run_emit_end(run *r) DT_MUST_USE;
-/* DIVERGED where the loss is not finite; a loss that has grown a thousandfold is warned of. */
-dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss) DT_MUST_USE;
 /* Adds to that what the batch or the step's number says of the cause, where they say something. */
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
 /* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that before its update. */

@@ -10,7 +10,7 @@
 
 /* For a run that resumes, before its own lines are written; NULL: nothing is known. In the run's arena. */
 struct dt_previous_data *dt_previous_data_read(const run *r);
-/* Once the hashes of today's are known, and once. */
+/* Warns if the files have changed, once their hashes are known; does nothing the next time. */
 void dt_previous_data_compare(run *r);
 
 #endif

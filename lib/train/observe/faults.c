@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults at work. Each is told as an event when it comes, and then the run does what it does about a real one: a core that is gone ends it
- * at once, with what is on disk; a number that is none goes through products and sums until the loss or a checkpoint finds it.
+ * Injected faults. Each is reported as an event when it happens, and then the run reacts as to a real one: a lost core ends it at once, with what is on disk; a NaN
+ * goes through products and sums until the loss or a checkpoint shows it.
  */
 #include "train/faults.h"
-#include "train/run.h"
+#include "train/observer.h"
 
 #include <math.h>
 
@@ -112,7 +112,7 @@ static dt_status *slow_down(run *r, int64_t step)
 
 /* ---- all of them ---- */
 
-dt_status *dt_faults_meet(run *r, int64_t step)
+static dt_status *before_step(run *r, int64_t step)
 {
     for (int i = 0; i < r->q->faults.n; i++) {
         const dt_fault *f = &r->q->faults.v[i];
@@ -126,3 +126,5 @@ dt_status *dt_faults_meet(run *r, int64_t step)
     }
     return r->q->faults.n > 0 ? slow_down(r, step) : NULL;
 }
+
+const dt_observer dt_observer_faults = { .before_step = before_step };

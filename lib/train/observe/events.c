@@ -2,7 +2,7 @@
 /* The events of a run, for its caller and for its record. */
 #include "train/hashing.h"
 #include "train/record.h"
-#include "train/run.h"
+#include "train/observer.h"
 
 void dt_run_emit(const run *r, const dt_event *e)
 {
@@ -40,21 +40,30 @@ void dt_run_emit_start(run *r)
 }
 
 /* The loss of the batch at hand; other metrics over the epoch so far. */
-void dt_run_emit_step(run *r, int64_t rows, double loss, double seconds)
+static dt_status *step(run *r, const dt_step_done *done)
 {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns();
 
     if (!r->q->run->event || (!r->q->run->every_step && now - r->last_event_ns < 100000000))
-        return;
+        return NULL;
     r->last_event_ns = now;
     int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
-    metrics[0].value = loss;
+    metrics[0].value = done->loss;
     dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
                                 .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = rows, .wall_s = seconds, .virtual_s = dt_virtual_step_s(r),
+                                .examples = done->batch->rows, .wall_s = done->seconds, .virtual_s = dt_virtual_step_s(r),
                                 .metrics = metrics, .n_metrics = n });
+    return NULL;
 }
+
+static dt_status *saved(run *r)
+{
+    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint, .weights_sha256 = r->saved.hex });
+    return NULL;
+}
+
+const dt_observer dt_observer_events = { .step = step, .saved = saved };
 
 /* What the data was; where somebody stopped the run it may not be known yet. */
 static void emit_data(const run *r)

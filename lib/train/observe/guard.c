@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ends a run that has diverged, and warns of one that may: looks at each step's loss, and at all arrays before they are saved. */
+/* Ends a run that has diverged, and warns of one that may: checks the loss of each step, and all arrays before they are saved. */
 #include <math.h>
 #include <stdio.h>
 
 #include "train/faults.h"
-#include "train/run.h"
+#include "train/observer.h"
 
 /* Where divergence may have come from, and what to go on from. */
 static dt_status *explain(const run *r, dt_status *s)
@@ -29,15 +29,17 @@ static void watch_growth(run *r, double loss)
     dt_run_warn(r, text);
 }
 
-dt_status *dt_run_check_loss(run *r, const dt_batch *batch, double loss)
+static dt_status *step(run *r, const dt_step_done *done)
 {
-    if (isfinite(loss)) {
-        watch_growth(r, loss);
+    if (isfinite(done->loss)) {
+        watch_growth(r, done->loss);
         return NULL;
     }
-    dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(loss) ? "nan" : "inf");
-    return explain(r, dt_run_explain_loss(r, batch, s));
+    dt_status *s = dt_fail(DT_E_DIVERGED, NULL, "step %lld: the loss is not finite (%s)", (long long)r->at.step, isnan(done->loss) ? "nan" : "inf");
+    return explain(r, dt_run_explain_loss(r, done->batch, s));
 }
+
+const dt_observer dt_observer_guard = { .step = step };
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a)
 {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long steps stood still for data, and what that waiting consisted of. Threads that read ahead tell what they spent on each batch (read, decode,
- * map); the waiting is divided as their work is, since with them always behind, each second of their work is one that the step waits for.
+ * The time that steps wait for data, and what it is spent on. Threads that read ahead report what they spent on each batch (reading, decoding, map).
+ * The waiting is divided in the same proportions: if they are always behind, each second of their work is a second that the step waits.
  */
-#include "train/run.h"
+#include "train/observer.h"
 
-void dt_idle_add(run *r, const dt_batch *batch, double seconds)
+static dt_status *step(run *r, const dt_step_done *done)
 {
-    r->data_wait.all_s += seconds;
-    r->data_wait.waited_s += batch->waited_s;
+    r->data_wait.all_s += done->seconds;
+    r->data_wait.waited_s += done->batch->waited_s;
     for (int i = 0; i < DT_SPENT_KINDS; i++)
-        r->data_wait.spent_s[i] += batch->spent_s[i];
+        r->data_wait.spent_s[i] += done->batch->spent_s[i];
+    return NULL;
 }
+
+const dt_observer dt_observer_idle = { .step = step };
 
 void dt_idle_tell(run *r, dt_event *e)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock of a simulated slice. A batch travels from its host to the chip while the step before computes, so a step takes the longer of the two.
- * That is modelled, and the same in every run. What a host needs to prepare a batch is measured: it is what reading threads took here, divided
- * among the hosts of the slice, each of which prepares its own replicas' rows. So it tells how long devices would wait for data, and is no part of
+ * That is modelled, and the same in every run. The time a host needs to prepare a batch is measured: it is what reading threads took here, divided
+ * among the hosts of the slice, each of which prepares its own replicas' rows. It shows how long devices would wait for data, and is not part of
  * the clock.
  */
-#include "train/run.h"
+#include "train/observer.h"
 
 #include <math.h>
 
@@ -27,17 +27,20 @@ static double prepared_s(const dt_batch *batch)
     return all;
 }
 
-void dt_virtual_step(run *r, const dt_batch *batch)
+static dt_status *step(run *r, const dt_step_done *done)
 {
     const dt_resolver *resolver = r->strategy->resolver;
-    double step = dt_virtual_step_s(r);
+    double seconds = dt_virtual_step_s(r);
 
-    if (step == 0)
-        return;
-    r->virtual_time.all_s += step;
+    if (seconds == 0)
+        return NULL;
+    r->virtual_time.all_s += seconds;
     r->virtual_time.device_s += device_seconds(r);
-    r->virtual_time.data_s += fmax(step, prepared_s(batch) / resolver->topology->tasks);
+    r->virtual_time.data_s += fmax(seconds, prepared_s(done->batch) / resolver->topology->tasks);
+    return NULL;
 }
+
+const dt_observer dt_observer_virtual_time = { .step = step };
 
 double dt_virtual_idle(run *r)
 {

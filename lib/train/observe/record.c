@@ -14,6 +14,7 @@
 #include "train/callback.h"
 #include "train/hashing.h"
 #include "train/monitor.h"
+#include "train/observer.h"
 
 enum { LINES = 1000, FULL = 1 << 16 };
 
@@ -249,20 +250,22 @@ static void close_window(dt_record *c, const run *r)
     *w = (window){ 0 };
 }
 
-void dt_record_step(dt_record *c, const run *r, const dt_batch *batch, double loss, double seconds)
+static dt_status *step(run *r, const dt_step_done *done)
 {
+    dt_record *c = r->record;
     if (!c)
-        return;
+        return NULL;
     window *w = &c->window;
-    w->least = w->n == 0 ? loss : fmin(w->least, loss);
-    w->most = w->n == 0 ? loss : fmax(w->most, loss);
+    w->least = w->n == 0 ? done->loss : fmin(w->least, done->loss);
+    w->most = w->n == 0 ? done->loss : fmax(w->most, done->loss);
     w->n++;
-    w->examples += batch->rows;
-    w->loss += loss;
-    w->seconds += seconds;
-    w->waited_s += batch->waited_s;
+    w->examples += done->batch->rows;
+    w->loss += done->loss;
+    w->seconds += done->seconds;
+    w->waited_s += done->batch->waited_s;
     if (w->n >= c->every)
         close_window(c, r);
+    return NULL;
 }
 
 /* ---- what else happens ---- */
@@ -406,6 +409,13 @@ dt_status *dt_record_flush_late(dt_record *c, const run *r)
     bool due = c && (c->pending.size >= FULL || (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
     return due ? put_pending(c) : NULL;
 }
+
+static dt_status *settled(run *r)
+{
+    return dt_record_flush_late(r->record, r);
+}
+
+const dt_observer dt_observer_record = { .step = step, .settled = settled };
 
 /* ---- the end ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See previous_data.h. */
-#include "train/previous_data.h"
+#include "train/observe/previous_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "format/json_read.h"
 #include "train/hashing.h"
+#include "train/observer.h"
 #include "train/record.h"
 
 /* A record has about a thousand lines and one for each epoch; of a larger one nothing is known. */
@@ -104,3 +105,11 @@ void dt_previous_data_compare(run *r)
                                                      "(sha %.12s, now %.12s)", dt_part_name(p), e->part[p].sha256, now->sha256.hex));
     }
 }
+
+static dt_status *settled(run *r)
+{
+    dt_previous_data_compare(r);
+    return NULL;
+}
+
+const dt_observer dt_observer_previous_data = { .settled = settled };
