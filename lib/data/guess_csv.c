@@ -39,12 +39,15 @@ static bool is_number(const dt_csv_field *f, bool *integer)
     double x;
     int64_t i;
     char text[64];
-    const char *p = f->text + strspn(f->text, " \t");
-    size_t n = strcspn(p, " \t");
-    if (n >= sizeof text || p[n + strspn(p + n, " \t")] != '\0')
+    const char *p = f->text, *end = p + f->size;
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    if (end - p >= (ptrdiff_t)sizeof text)
         return false;
-    memcpy(text, p, n);
-    text[n] = '\0';
+    memcpy(text, p, (size_t)(end - p));
+    text[end - p] = '\0';
     *integer = dt_parse_int64(text, &i);
     return *integer || dt_parse_double(text, &x);
 }

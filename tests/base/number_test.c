@@ -165,6 +165,56 @@ static void test_parse_double(void **state)
     }
 }
 
+/* As files have them, and wrong ones: digits, a point, an exponent, and now and then a character that does not belong there. */
+static void random_number(dt_random *r, dt_str *out)
+{
+    static const char odd[] = " +-.eE0x\t,n";
+    const int digits = (int)dt_random_below(r, 22), point = (int)dt_random_below(r, 24);
+    dt_str_clear(out);
+    if (dt_random_below(r, 3) == 0)
+        dt_str_putc(out, "+-"[dt_random_below(r, 2)]);
+    for (int i = 0; i < digits; i++) {
+        if (i == point)
+            dt_str_putc(out, '.');
+        dt_str_putc(out, (char)('0' + dt_random_below(r, 10)));
+    }
+    if (dt_random_below(r, 3) == 0)
+        dt_str_printf(out, "%c%d", "eE"[dt_random_below(r, 2)], (int)dt_random_below(r, 61) - 30);
+    if (out->size > 0 && dt_random_below(r, 8) == 0)
+        out->data[dt_random_below(r, (uint32_t)out->size)] = odd[dt_random_below(r, sizeof odd - 1)];
+}
+
+/* strtod takes more than we do: blanks, hexadecimal numbers, words, and numbers out of range. */
+static bool is_decimal(const char *p)
+{
+    char *end;
+    return isfinite(strtod(p, &end)) && *p && *end == '\0' && strspn(p, "+-.eE0123456789") == strlen(p);
+}
+
+static void test_parse_double_is_as_strtod(void **state)
+{
+    (void)state;
+    const uint64_t seed = 20261123;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    dt_random r = dt_random_stream(seed, "numbers", 0);
+    dt_str s = {0};
+    int numbers = 0;
+    for (int i = 0; i < 200000; i++) {
+        double x = -1, expected;
+        random_number(&r, &s);
+        const char *text = dt_str_text(&s);
+        const bool is = is_decimal(text);
+        if (dt_parse_double(text, &x) != is)
+            fail_msg("'%s': %s a number", text, is ? "is" : "is not");
+        expected = is ? strtod(text, NULL) : -1;
+        if (memcmp(&x, &expected, sizeof x) != 0)
+            fail_msg("'%s': %a, strtod gives %a", text, x, expected);
+        numbers += is;
+    }
+    assert_in_range(numbers, 100000, 199999);
+    dt_str_release(&s);
+}
+
 static void test_parse_int64(void **state)
 {
     (void)state;
@@ -260,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_random_doubles_read_back),
         cmocka_unit_test(test_floats_are_those_of_trial),
         cmocka_unit_test(test_parse_double),
+        cmocka_unit_test(test_parse_double_is_as_strtod),
         cmocka_unit_test(test_parse_int64),
         cmocka_unit_test(test_grouped_and_bytes),
         cmocka_unit_test(test_locale_of_the_program_changes_nothing),

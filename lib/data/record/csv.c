@@ -118,10 +118,20 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f)
     return dt_csv_fail(k->c, f->line, f->col, "quoted field is never closed%s", k->is_cut ? " within 1 MiB" : "");
 }
 
+/* A character of one byte that may stand in a field without quotes; the rest is looked at one by one. */
+static bool is_plain(char c)
+{
+    return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"';
+}
+
 static dt_status *cut_plain(cutter *k, dt_csv_field *f)
 {
+    const char delimiter = k->c->delimiter;
     f->text = k->p;
-    for (; k->p < k->end && *k->p != k->c->delimiter; step(k)) {
+    while (k->p < k->end && *k->p != delimiter && is_plain(*k->p))
+        k->p++;
+    k->col += k->p - f->text;
+    for (; k->p < k->end && *k->p != delimiter; step(k)) {
         if (*k->p == '"')
             return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
         if (*k->p == '\0')
