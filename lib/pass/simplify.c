@@ -109,83 +109,85 @@ static dt_value fold_splats(const rewrite_call *c)
 }
 
 /* A splat in another shape is a splat. */
-static dt_value reshape_splat(const rewrite_call *c)
+static dt_value splat_in_shape(const rewrite_call *c)
 {
     double x;
-    bool moves = c->n->op == &dt_op_reshape || c->n->op == &dt_op_broadcast_in_dim || c->n->op == &dt_op_transpose;
-    return moves && is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
+    return is_splat(c->in[0], &x) ? dt_splat(c->t, &c->n->type, x) : no_value;
 }
 
 /* ---- neutral operations ---- */
 
-static dt_value neutral_operand(const rewrite_call *c)
+static dt_value times_one(const rewrite_call *c)
 {
-    const dt_op *op = c->n->op;
-    if (op == &dt_op_multiply && is_splat_of(c->in[1], 1))
-        return c->in[0];
-    if (op == &dt_op_multiply && is_splat_of(c->in[0], 1))
-        return c->in[1];
-    if (op == &dt_op_divide && is_splat_of(c->in[1], 1))
-        return c->in[0];
-    if (op == &dt_op_subtract && is_splat_of(c->in[1], 0)) /* -0 - 0 = -0: exact; x + 0 is not for -0 */
-        return c->in[0];
-    return no_value;
+    return is_splat_of(c->in[1], 1) ? c->in[0] : is_splat_of(c->in[0], 1) ? c->in[1] : no_value;
+}
+
+static dt_value over_one(const rewrite_call *c)
+{
+    return is_splat_of(c->in[1], 1) ? c->in[0] : no_value;
+}
+
+/* -0 - 0 = -0: exact; x + 0 is not for -0. */
+static dt_value minus_zero(const rewrite_call *c)
+{
+    return is_splat_of(c->in[1], 0) ? c->in[0] : no_value;
+}
+
+static dt_value same_type(const rewrite_call *c)
+{
+    dt_type from = dt_type_of_value(c->in[0]);
+    return dt_type_equal(&from, &c->n->type) ? c->in[0] : no_value;
 }
 
 /* dims[d] = d: nothing turns, as it can in a square. */
-static bool is_identity_order(const int8_t *dims, int rank)
+static dt_value same_order(const rewrite_call *c, const int8_t *dims)
 {
-    for (int d = 0; d < rank; d++)
+    for (int d = 0; d < dt_type_of_value(c->in[0]).rank; d++)
         if (dims[d] != d)
-            return false;
-    return true;
+            return no_value;
+    return same_type(c);
 }
 
-static dt_value same_shape(const rewrite_call *c)
+static dt_value same_broadcast(const rewrite_call *c)
 {
-    if (c->n->n_in != 1)
-        return no_value;
-    dt_type from = dt_type_of_value(c->in[0]);
-    if (!dt_type_equal(&from, &c->n->type))
-        return no_value;
-    if (c->n->op == &dt_op_reshape || c->n->op == &dt_op_convert)
-        return c->in[0];
-    if (c->n->op == &dt_op_broadcast_in_dim && is_identity_order(((const dt_broadcast_attr *)c->n->attr)->dims, from.rank))
-        return c->in[0];
-    if (c->n->op == &dt_op_transpose && is_identity_order(((const dt_transpose_attr *)c->n->attr)->perm, from.rank))
-        return c->in[0];
-    return no_value;
+    return same_order(c, ((const dt_broadcast_attr *)c->n->attr)->dims);
+}
+
+static dt_value same_transpose(const rewrite_call *c)
+{
+    return same_order(c, ((const dt_transpose_attr *)c->n->attr)->perm);
 }
 
 /* Gradients have been taken by now. */
 static dt_value no_gradient(const rewrite_call *c)
 {
-    return c->n->op == &dt_op_stop_gradient ? c->in[0] : no_value;
+    return c->in[0];
+}
+
+/* ---- an op of the same op ---- */
+
+/* What the input is made of, where it is made by the same op. */
+static dt_value twice(const rewrite_call *c)
+{
+    const dt_node *inner = dt_node_of(c->in[0]);
+    if (!inner || inner->op != c->n->op)
+        return no_value;
+    return (dt_value){ .trace = c->t, .node = inner->in[0], .generation = c->in[0].generation };
 }
 
 static dt_value reshape_of_reshape(const rewrite_call *c)
 {
-    if (c->n->op != &dt_op_reshape || dt_node_of(c->in[0])->op != &dt_op_reshape)
-        return no_value;
-    dt_value inner = { .trace = c->t, .node = dt_node_of(c->in[0])->in[0], .generation = c->in[0].generation };
-    return dt_reshape(inner, c->n->type.rank, c->n->type.dim);
-}
-
-static dt_value negate_of_negate(const rewrite_call *c)
-{
-    if (c->n->op != &dt_op_negate || dt_node_of(c->in[0])->op != &dt_op_negate)
-        return no_value;
-    return (dt_value){ .trace = c->t, .node = dt_node_of(c->in[0])->in[0], .generation = c->in[0].generation };
+    dt_value from = twice(c);
+    return from.trace ? dt_reshape(from, c->n->type.rank, c->n->type.dim) : no_value;
 }
 
 static dt_value broadcast_of_broadcast(const rewrite_call *c)
 {
-    const dt_node *inner = c->n->op == &dt_op_broadcast_in_dim ? dt_node_of(c->in[0]) : NULL; /* other nodes may have no input */
-    if (!inner || inner->op != &dt_op_broadcast_in_dim)
-        return no_value;
-    dt_value from = { .trace = c->t, .node = inner->in[0], .generation = c->in[0].generation };
-    const int8_t *first = ((const dt_broadcast_attr *)inner->attr)->dims, *second = ((const dt_broadcast_attr *)c->n->attr)->dims;
+    dt_value from = twice(c);
     int8_t dims[DT_MAX_RANK] = { 0 };
+    if (!from.trace)
+        return no_value;
+    const int8_t *first = ((const dt_broadcast_attr *)dt_node_of(c->in[0])->attr)->dims, *second = ((const dt_broadcast_attr *)c->n->attr)->dims;
     for (int d = 0; d < dt_type_of_value(from).rank; d++)
         dims[d] = second[first[d]];
     return dt_broadcast_in_dim(from, &c->n->type, dims);
@@ -194,20 +196,25 @@ static dt_value broadcast_of_broadcast(const rewrite_call *c)
 /* ---- one replica ---- */
 
 /* All rows are in the one segment. */
-static dt_value one_segment(const rewrite_call *c)
+static bool has_one_segment(const rewrite_call *c)
 {
-    if (c->n->op != &dt_op_segment_reduce && c->n->op != &dt_op_segment_broadcast)
-        return no_value;
     const dt_segment_attr *a = c->n->attr;
+    return a->cut == DT_CUT_REPLICAS && a->count == 1;
+}
+
+static dt_value reduce_of_one(const rewrite_call *c)
+{
+    const dt_reduce_attr *a = &((const dt_segment_attr *)c->n->attr)->reduce;
+    return has_one_segment(c) ? dt_reshape(dt_reduce(c->in[0], a->kind, a->dims), c->n->type.rank, c->n->type.dim) : no_value;
+}
+
+static dt_value broadcast_of_one(const rewrite_call *c)
+{
     const dt_type *t = &c->n->type;
     int8_t dims[DT_MAX_RANK];
-    if (a->cut != DT_CUT_REPLICAS || a->count != 1)
-        return no_value;
-    if (c->n->op == &dt_op_segment_reduce)
-        return dt_reshape(dt_reduce(c->in[0], a->reduce.kind, a->reduce.dims), t->rank, t->dim);
     for (int d = 0; d < DT_MAX_RANK; d++)
         dims[d] = (int8_t)(d + 1);
-    return dt_broadcast_in_dim(dt_reshape(c->in[0], t->rank - 1, t->dim + 1), t, dims);
+    return has_one_segment(c) ? dt_broadcast_in_dim(dt_reshape(c->in[0], t->rank - 1, t->dim + 1), t, dims) : no_value;
 }
 
 /* ---- sizes ---- */
@@ -215,8 +222,6 @@ static dt_value one_segment(const rewrite_call *c)
 /* A size is a number, or that of an argument: nothing needs to be computed for it, or to be waited for. */
 static dt_value known_size(const rewrite_call *c)
 {
-    if (c->n->op->role != DT_ROLE_SIZE)
-        return no_value;
     int64_t size = dt_type_of_value(c->in[0]).dim[((const dt_axis_attr *)c->n->attr)->axis];
     if (size >= 0)
         return dt_scalar(c->t, c->n->type.dtype, (double)size);
@@ -228,9 +233,30 @@ static dt_value known_size(const rewrite_call *c)
     return no_value;
 }
 
-typedef dt_value (*rewrite)(const rewrite_call *c);
-static const rewrite rewrites[] = { fold_splats, reshape_splat, neutral_operand, same_shape, no_gradient, reshape_of_reshape,
-                                    negate_of_negate, broadcast_of_broadcast, one_segment, known_size };
+typedef struct rewrite {
+    const dt_op *op; /* whose nodes it is for; NULL: all */
+    dt_value (*make)(const rewrite_call *c);
+} rewrite;
+static const rewrite rewrites[] = {
+    { .op = NULL, .make = fold_splats },
+    { .op = &dt_op_reshape, .make = splat_in_shape },
+    { .op = &dt_op_broadcast_in_dim, .make = splat_in_shape },
+    { .op = &dt_op_transpose, .make = splat_in_shape },
+    { .op = &dt_op_multiply, .make = times_one },
+    { .op = &dt_op_divide, .make = over_one },
+    { .op = &dt_op_subtract, .make = minus_zero },
+    { .op = &dt_op_reshape, .make = same_type },
+    { .op = &dt_op_convert, .make = same_type },
+    { .op = &dt_op_broadcast_in_dim, .make = same_broadcast },
+    { .op = &dt_op_transpose, .make = same_transpose },
+    { .op = &dt_op_stop_gradient, .make = no_gradient },
+    { .op = &dt_op_reshape, .make = reshape_of_reshape },
+    { .op = &dt_op_negate, .make = twice },
+    { .op = &dt_op_broadcast_in_dim, .make = broadcast_of_broadcast },
+    { .op = &dt_op_segment_reduce, .make = reduce_of_one },
+    { .op = &dt_op_segment_broadcast, .make = broadcast_of_one },
+    { .op = &dt_op_get_dimension_size, .make = known_size },
+};
 
 /* ---- the walk ---- */
 
@@ -280,7 +306,7 @@ static dt_value rewritten(const walk *w, const dt_node *n, const dt_value *in)
     const rewrite_call c = { .t = w->t, .g = w->g, .map = w->map, .n = n, .in = in };
     dt_value v = no_value;
     for (size_t r = 0; !v.trace && !dt_trace_error(w->t) && r < sizeof rewrites / sizeof *rewrites; r++)
-        v = rewrites[r](&c);
+        v = !rewrites[r].op || rewrites[r].op == n->op ? rewrites[r].make(&c) : no_value;
     return v;
 }
 
