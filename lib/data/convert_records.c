@@ -9,24 +9,9 @@
 #include "data/cast.h"
 #include "data/convert.h"
 #include "data/record/record.h"
+#include "file/protobuf.h"
 
 /* ---- tf.Example ---- */
-
-static void put_varint(dt_str *out, uint64_t x)
-{
-    for (; x > 127; x >>= 7)
-        dt_str_putc(out, (char)(x | 128));
-    dt_str_putc(out, (char)x);
-}
-
-/* Field `number` of bytes; inside is emptied. */
-static void put_message(dt_str *out, int number, dt_str *inside)
-{
-    put_varint(out, (uint64_t)number << 3 | 2);
-    put_varint(out, inside->size);
-    dt_str_add(out, dt_str_text(inside), inside->size);
-    dt_str_clear(inside);
-}
 
 static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n)
 {
@@ -35,8 +20,7 @@ static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n)
         uint32_t bits;
         dt_cast(d, DT_FLOAT32, p + i * (int64_t)dt_dtype_size(d), &f, 1);
         memcpy(&bits, &f, sizeof bits);
-        for (int shift = 0; shift < 32; shift += 8)
-            dt_str_putc(out, (char)(bits >> shift & 255));
+        dt_put_little(out, bits, 4);
     }
 }
 
@@ -45,7 +29,7 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         int64_t x;
         dt_cast(d, DT_INT64, p + i * (int64_t)dt_dtype_size(d), &x, 1);
-        put_varint(out, (uint64_t)x);
+        dt_pb_put_varint(out, (uint64_t)x);
     }
 }
 
@@ -68,22 +52,16 @@ static void put_feature(dt_str *features, const dt_element *e, const void *value
         dt_str_add(&packed, values, e->stored && e->stored->text ? strlen(values) : (size_t)n);
     else
         (list == FLOAT_LIST ? put_floats : put_integers)(&packed, row.dtype, values, n);
-    put_message(&inside, 1, &packed);
-    put_message(&feature, list, &inside);
+    dt_pb_put_message(&inside, DT_PB_TAG(1, DT_PB_BYTES), &packed);
+    dt_pb_put_message(&feature, DT_PB_TAG(list, DT_PB_BYTES), &inside);
     dt_str_puts(&inside, e->name);
-    put_message(&entry, 1, &inside);
-    put_message(&entry, 2, &feature);
-    put_message(features, 1, &entry);
+    dt_pb_put_message(&entry, DT_PB_TAG(1, DT_PB_BYTES), &inside);
+    dt_pb_put_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), &feature);
+    dt_pb_put_message(features, DT_PB_TAG(1, DT_PB_BYTES), &entry);
     dt_str_release(&packed);
     dt_str_release(&inside);
     dt_str_release(&feature);
     dt_str_release(&entry);
-}
-
-static void put_little(dt_str *out, uint64_t x, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        dt_str_putc(out, (char)(x >> 8 * i & 255));
 }
 
 static void put_record(const dt_record_form *f, const void *const *row, dt_str *out)
@@ -91,12 +69,12 @@ static void put_record(const dt_record_form *f, const void *const *row, dt_str *
     dt_str features = {0}, example = {0};
     for (int e = 0; e < f->n; e++)
         put_feature(&features, &f->element[e], row[e]);
-    put_message(&example, 1, &features);
+    dt_pb_put_message(&example, DT_PB_TAG(1, DT_PB_BYTES), &features);
     const size_t at = out->size;
-    put_little(out, example.size, 8);
-    put_little(out, dt_crc32c_masked(out->data + at, 8), 4);
+    dt_put_little(out, example.size, 8);
+    dt_put_little(out, dt_crc32c_masked(out->data + at, 8), 4);
     dt_str_add(out, dt_str_text(&example), example.size);
-    put_little(out, dt_crc32c_masked(dt_str_text(&example), example.size), 4);
+    dt_put_little(out, dt_crc32c_masked(dt_str_text(&example), example.size), 4);
     dt_str_release(&features);
     dt_str_release(&example);
 }

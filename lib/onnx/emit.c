@@ -22,29 +22,29 @@ enum { TYPE_INT = 2, TYPE_TEXT = 3, TYPE_INTS = 7 };
 
 static void put_attribute(dt_str *out, const dt_onnx_attribute *a)
 {
-    size_t mark = dt_proto_open(out, NODE_ATTRIBUTE);
-    dt_proto_text(out, ATTRIBUTE_NAME, a->name);
-    dt_proto_int(out, ATTRIBUTE_TYPE, a->text ? TYPE_TEXT : a->list ? TYPE_INTS : TYPE_INT);
+    size_t mark = dt_pb_open(out, NODE_ATTRIBUTE);
+    dt_pb_put_text(out, ATTRIBUTE_NAME, a->name);
+    dt_pb_put_int(out, ATTRIBUTE_TYPE, a->text ? TYPE_TEXT : a->list ? TYPE_INTS : TYPE_INT);
     if (a->text)
-        dt_proto_text(out, ATTRIBUTE_TEXT, a->text);
+        dt_pb_put_text(out, ATTRIBUTE_TEXT, a->text);
     for (int i = 0; i < a->n; i++)
-        dt_proto_int(out, a->list ? ATTRIBUTE_INTS : ATTRIBUTE_INT, a->number[i]);
-    dt_proto_close(out, mark);
+        dt_pb_put_int(out, a->list ? ATTRIBUTE_INTS : ATTRIBUTE_INT, a->number[i]);
+    dt_pb_close(out, mark);
 }
 
 const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *n)
 {
-    size_t mark = dt_proto_open(o->out, GRAPH_NODE);
+    size_t mark = dt_pb_open(o->out, GRAPH_NODE);
     const char *name = dt_arena_printf(o->arena, "%s%s%s:%d", o->path, o->path[0] ? "/" : "", n->op, o->nodes++);
     const char *result = n->result ? n->result : name;
     for (int i = 0; i < DT_ONNX_MOST_IN && n->in[i]; i++)
-        dt_proto_text(o->out, NODE_INPUT, n->in[i]);
-    dt_proto_text(o->out, NODE_OUTPUT, result);
-    dt_proto_text(o->out, NODE_NAME, name);
-    dt_proto_text(o->out, NODE_OP, n->op);
+        dt_pb_put_text(o->out, NODE_INPUT, n->in[i]);
+    dt_pb_put_text(o->out, NODE_OUTPUT, result);
+    dt_pb_put_text(o->out, NODE_NAME, name);
+    dt_pb_put_text(o->out, NODE_OP, n->op);
     for (int i = 0; i < DT_ONNX_MOST_ATTRIBUTES && n->attribute[i].name; i++)
         put_attribute(o->out, &n->attribute[i]);
-    dt_proto_close(o->out, mark);
+    dt_pb_close(o->out, mark);
     return result;
 }
 
@@ -71,13 +71,13 @@ int64_t dt_onnx_dtype(dt_dtype dtype)
 
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v)
 {
-    size_t mark = dt_proto_open(o->out, GRAPH_INITIALIZER);
+    size_t mark = dt_pb_open(o->out, GRAPH_INITIALIZER);
     for (int i = 0; i < v->type.rank; i++)
-        dt_proto_int(o->out, TENSOR_DIMENSION, v->type.dim[i]);
-    dt_proto_int(o->out, TENSOR_ELEMENT, dt_onnx_dtype(v->type.dtype));
-    dt_proto_text(o->out, TENSOR_NAME, name);
-    dt_proto_bytes(o->out, TENSOR_DATA, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_proto_close(o->out, mark);
+        dt_pb_put_int(o->out, TENSOR_DIMENSION, v->type.dim[i]);
+    dt_pb_put_int(o->out, TENSOR_ELEMENT, dt_onnx_dtype(v->type.dtype));
+    dt_pb_put_text(o->out, TENSOR_NAME, name);
+    dt_pb_put_bytes(o->out, TENSOR_DATA, v->data, (size_t)dt_type_bytes(&v->type));
+    dt_pb_close(o->out, mark);
 }
 
 static const char *recall(const dt_onnx *o, const char *key)

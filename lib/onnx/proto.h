@@ -1,53 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX files are protocol buffers. What stands here is the few messages that a model without control flow is made of, field by field, from
- * onnx.proto (IR version 8), and a writer for them.
- *
- * Why no generated code: onnx.proto would have to be carried along and compiled by protoc-c at build time, for 31 fields that have not changed
- * since 2017; and generated structs hold a second copy of every weight and of the text that is made of them. Here a message is written straight
- * into the text of the file, and a weight is copied once. That the bytes are right is for onnx.checker to say, in the tests.
- *
- * A field is its number and its wire type in one byte, which is the tag that stands in the file: all numbers are below 16, but one.
+ * The messages of ONNX files that a model without control flow consists of, field by field, from onnx.proto (IR version 8). A field is its tag
+ * (file/protobuf.h). The tests ask onnx.checker whether the bytes are right.
  */
 #ifndef DT_ONNX_PROTO_H
 #define DT_ONNX_PROTO_H
 
-#include "base/str.h"
+#include "file/protobuf.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FLOAT = 5 };
-#define DT_PROTO(number, wire) ((number) << 3 | (wire))
-
-typedef enum dt_proto {
+enum {
     /* ModelProto */
-    MODEL_IR_VERSION = DT_PROTO(1, WIRE_VARINT), MODEL_PRODUCER = DT_PROTO(2, WIRE_BYTES), MODEL_PRODUCER_VERSION = DT_PROTO(3, WIRE_BYTES),
-    MODEL_GRAPH = DT_PROTO(7, WIRE_BYTES), MODEL_OPSET = DT_PROTO(8, WIRE_BYTES), MODEL_METADATA = DT_PROTO(14, WIRE_BYTES),
+    MODEL_IR_VERSION = DT_PB_TAG(1, DT_PB_VARINT), MODEL_PRODUCER = DT_PB_TAG(2, DT_PB_BYTES), MODEL_PRODUCER_VERSION = DT_PB_TAG(3, DT_PB_BYTES),
+    MODEL_GRAPH = DT_PB_TAG(7, DT_PB_BYTES), MODEL_OPSET = DT_PB_TAG(8, DT_PB_BYTES), MODEL_METADATA = DT_PB_TAG(14, DT_PB_BYTES),
     /* OperatorSetIdProto, StringStringEntryProto */
-    OPSET_DOMAIN = DT_PROTO(1, WIRE_BYTES), OPSET_VERSION = DT_PROTO(2, WIRE_VARINT),
-    ENTRY_KEY = DT_PROTO(1, WIRE_BYTES), ENTRY_VALUE = DT_PROTO(2, WIRE_BYTES),
+    OPSET_DOMAIN = DT_PB_TAG(1, DT_PB_BYTES), OPSET_VERSION = DT_PB_TAG(2, DT_PB_VARINT),
+    ENTRY_KEY = DT_PB_TAG(1, DT_PB_BYTES), ENTRY_VALUE = DT_PB_TAG(2, DT_PB_BYTES),
     /* GraphProto */
-    GRAPH_NODE = DT_PROTO(1, WIRE_BYTES), GRAPH_NAME = DT_PROTO(2, WIRE_BYTES), GRAPH_INITIALIZER = DT_PROTO(5, WIRE_BYTES),
-    GRAPH_INPUT = DT_PROTO(11, WIRE_BYTES), GRAPH_OUTPUT = DT_PROTO(12, WIRE_BYTES),
+    GRAPH_NODE = DT_PB_TAG(1, DT_PB_BYTES), GRAPH_NAME = DT_PB_TAG(2, DT_PB_BYTES), GRAPH_INITIALIZER = DT_PB_TAG(5, DT_PB_BYTES),
+    GRAPH_INPUT = DT_PB_TAG(11, DT_PB_BYTES), GRAPH_OUTPUT = DT_PB_TAG(12, DT_PB_BYTES),
     /* NodeProto */
-    NODE_INPUT = DT_PROTO(1, WIRE_BYTES), NODE_OUTPUT = DT_PROTO(2, WIRE_BYTES), NODE_NAME = DT_PROTO(3, WIRE_BYTES),
-    NODE_OP = DT_PROTO(4, WIRE_BYTES), NODE_ATTRIBUTE = DT_PROTO(5, WIRE_BYTES),
-    /* AttributeProto; its type (20) has a tag of two bytes and is written as a varint */
-    ATTRIBUTE_NAME = DT_PROTO(1, WIRE_BYTES), ATTRIBUTE_INT = DT_PROTO(3, WIRE_VARINT), ATTRIBUTE_TEXT = DT_PROTO(4, WIRE_BYTES),
-    ATTRIBUTE_INTS = DT_PROTO(8, WIRE_VARINT), ATTRIBUTE_TYPE = DT_PROTO(20, WIRE_VARINT),
+    NODE_INPUT = DT_PB_TAG(1, DT_PB_BYTES), NODE_OUTPUT = DT_PB_TAG(2, DT_PB_BYTES), NODE_NAME = DT_PB_TAG(3, DT_PB_BYTES),
+    NODE_OP = DT_PB_TAG(4, DT_PB_BYTES), NODE_ATTRIBUTE = DT_PB_TAG(5, DT_PB_BYTES),
+    /* AttributeProto */
+    ATTRIBUTE_NAME = DT_PB_TAG(1, DT_PB_BYTES), ATTRIBUTE_INT = DT_PB_TAG(3, DT_PB_VARINT), ATTRIBUTE_TEXT = DT_PB_TAG(4, DT_PB_BYTES),
+    ATTRIBUTE_INTS = DT_PB_TAG(8, DT_PB_VARINT), ATTRIBUTE_TYPE = DT_PB_TAG(20, DT_PB_VARINT),
     /* ValueInfoProto, TypeProto, TypeProto.Tensor, TensorShapeProto, its Dimension */
-    VALUE_NAME = DT_PROTO(1, WIRE_BYTES), VALUE_TYPE = DT_PROTO(2, WIRE_BYTES), TYPE_TENSOR = DT_PROTO(1, WIRE_BYTES),
-    TENSOR_TYPE_ELEMENT = DT_PROTO(1, WIRE_VARINT), TENSOR_TYPE_SHAPE = DT_PROTO(2, WIRE_BYTES), SHAPE_DIMENSION = DT_PROTO(1, WIRE_BYTES),
-    DIMENSION_VALUE = DT_PROTO(1, WIRE_VARINT), DIMENSION_NAME = DT_PROTO(2, WIRE_BYTES),
+    VALUE_NAME = DT_PB_TAG(1, DT_PB_BYTES), VALUE_TYPE = DT_PB_TAG(2, DT_PB_BYTES), TYPE_TENSOR = DT_PB_TAG(1, DT_PB_BYTES),
+    TENSOR_TYPE_ELEMENT = DT_PB_TAG(1, DT_PB_VARINT), TENSOR_TYPE_SHAPE = DT_PB_TAG(2, DT_PB_BYTES), SHAPE_DIMENSION = DT_PB_TAG(1, DT_PB_BYTES),
+    DIMENSION_VALUE = DT_PB_TAG(1, DT_PB_VARINT), DIMENSION_NAME = DT_PB_TAG(2, DT_PB_BYTES),
     /* TensorProto */
-    TENSOR_DIMENSION = DT_PROTO(1, WIRE_VARINT), TENSOR_ELEMENT = DT_PROTO(2, WIRE_VARINT), TENSOR_NAME = DT_PROTO(8, WIRE_BYTES),
-    TENSOR_DATA = DT_PROTO(9, WIRE_BYTES),
-} dt_proto;
-
-void dt_proto_int(dt_str *out, dt_proto field, int64_t value);
-void dt_proto_text(dt_str *out, dt_proto field, const char *text);
-void dt_proto_bytes(dt_str *out, dt_proto field, const void *bytes, size_t n);
-
-/* A message within the message: what is written between the two is its. The first returns what the second takes. */
-size_t dt_proto_open(dt_str *out, dt_proto field);
-void dt_proto_close(dt_str *out, size_t mark);
+    TENSOR_DIMENSION = DT_PB_TAG(1, DT_PB_VARINT), TENSOR_ELEMENT = DT_PB_TAG(2, DT_PB_VARINT), TENSOR_NAME = DT_PB_TAG(8, DT_PB_BYTES),
+    TENSOR_DATA = DT_PB_TAG(9, DT_PB_BYTES),
+};
 
 #endif

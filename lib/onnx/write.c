@@ -19,28 +19,28 @@ typedef struct writing {
 
 static void put_type(dt_str *out, const dt_type *t)
 {
-    size_t type = dt_proto_open(out, VALUE_TYPE), tensor = dt_proto_open(out, TYPE_TENSOR);
-    dt_proto_int(out, TENSOR_TYPE_ELEMENT, dt_onnx_dtype(t->dtype));
-    size_t shape = dt_proto_open(out, TENSOR_TYPE_SHAPE);
+    size_t type = dt_pb_open(out, VALUE_TYPE), tensor = dt_pb_open(out, TYPE_TENSOR);
+    dt_pb_put_int(out, TENSOR_TYPE_ELEMENT, dt_onnx_dtype(t->dtype));
+    size_t shape = dt_pb_open(out, TENSOR_TYPE_SHAPE);
     for (int i = 0; i < t->rank; i++) {
-        size_t dim = dt_proto_open(out, SHAPE_DIMENSION);
+        size_t dim = dt_pb_open(out, SHAPE_DIMENSION);
         if (t->dim[i] >= 0)
-            dt_proto_int(out, DIMENSION_VALUE, t->dim[i]);
+            dt_pb_put_int(out, DIMENSION_VALUE, t->dim[i]);
         else if (t->dim[i] == DT_BATCH)
-            dt_proto_text(out, DIMENSION_NAME, "batch");
-        dt_proto_close(out, dim);
+            dt_pb_put_text(out, DIMENSION_NAME, "batch");
+        dt_pb_close(out, dim);
     }
-    dt_proto_close(out, shape);
-    dt_proto_close(out, tensor);
-    dt_proto_close(out, type);
+    dt_pb_close(out, shape);
+    dt_pb_close(out, tensor);
+    dt_pb_close(out, type);
 }
 
-static void put_end(dt_str *out, dt_proto field, const char *name, const dt_type *t)
+static void put_end(dt_str *out, int tag, const char *name, const dt_type *t)
 {
-    size_t mark = dt_proto_open(out, field);
-    dt_proto_text(out, VALUE_NAME, name);
+    size_t mark = dt_pb_open(out, tag);
+    dt_pb_put_text(out, VALUE_NAME, name);
     put_type(out, t);
-    dt_proto_close(out, mark);
+    dt_pb_close(out, mark);
 }
 
 static void put_inputs(writing *w)
@@ -117,13 +117,13 @@ static dt_status *put_nodes(writing *w)
 
 static dt_status *put_graph(writing *w)
 {
-    size_t mark = dt_proto_open(w->o.out, MODEL_GRAPH);
-    dt_proto_text(w->o.out, GRAPH_NAME, w->q->name);
+    size_t mark = dt_pb_open(w->o.out, MODEL_GRAPH);
+    dt_pb_put_text(w->o.out, GRAPH_NAME, w->q->name);
     put_inputs(w);
     put_weights(w);
     DT_TRY(put_nodes(w));
     put_results(w);
-    dt_proto_close(w->o.out, mark);
+    dt_pb_close(w->o.out, mark);
     return NULL;
 }
 
@@ -131,18 +131,18 @@ static dt_status *put_graph(writing *w)
 
 static void put_head(const dt_onnx_request *q, dt_str *out)
 {
-    dt_proto_int(out, MODEL_IR_VERSION, DT_ONNX_IR_VERSION);
-    dt_proto_text(out, MODEL_PRODUCER, "dtrain");
-    dt_proto_text(out, MODEL_PRODUCER_VERSION, dt_version());
-    size_t opset = dt_proto_open(out, MODEL_OPSET);
-    dt_proto_text(out, OPSET_DOMAIN, "");
-    dt_proto_int(out, OPSET_VERSION, DT_ONNX_OPSET);
-    dt_proto_close(out, opset);
+    dt_pb_put_int(out, MODEL_IR_VERSION, DT_ONNX_IR_VERSION);
+    dt_pb_put_text(out, MODEL_PRODUCER, "dtrain");
+    dt_pb_put_text(out, MODEL_PRODUCER_VERSION, dt_version());
+    size_t opset = dt_pb_open(out, MODEL_OPSET);
+    dt_pb_put_text(out, OPSET_DOMAIN, "");
+    dt_pb_put_int(out, OPSET_VERSION, DT_ONNX_OPSET);
+    dt_pb_close(out, opset);
     for (int i = 0; i < q->n_metadata; i++) {
-        size_t entry = dt_proto_open(out, MODEL_METADATA);
-        dt_proto_text(out, ENTRY_KEY, q->metadata[i].key);
-        dt_proto_text(out, ENTRY_VALUE, q->metadata[i].value);
-        dt_proto_close(out, entry);
+        size_t entry = dt_pb_open(out, MODEL_METADATA);
+        dt_pb_put_text(out, ENTRY_KEY, q->metadata[i].key);
+        dt_pb_put_text(out, ENTRY_VALUE, q->metadata[i].value);
+        dt_pb_close(out, entry);
     }
 }
 

@@ -7,27 +7,21 @@
  *     field 3  num_tpu_devices_per_task  int32
  *     field 4  device_coordinates        repeated int32     [task][device][4], flat
  *
- * A message is a sequence of fields, each a key (number * 8 + wire type) and a value; unknown fields are skipped.
- * Integers are varints: base 128, low digits first, with the highest bit of a byte set if more follow. Memory is
- * never allocated for counts that the bytes merely claim: every element of a list needs at least one byte.
+ * Unknown fields are skipped. Memory is never allocated for counts that the bytes merely claim: every element of a
+ * list needs at least one byte.
  */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "file/protobuf.h"
 #include "topo/list.h"
 #include "topo/topo.h"
 
 enum { MESH_SHAPE = 1, TASKS, DEVICES, COORDINATES };
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, GROUP = 3, END_GROUP = 4, FIXED32 = 5 };
-enum { DEEPEST_GROUP = 64 };
 
 /* ---- reading ---- */
-
-typedef struct bytes {
-    const unsigned char *at, *end;
-} bytes;
 
 typedef struct numbers {
     int n, cap;
@@ -39,118 +33,53 @@ typedef struct message {
     int64_t tasks, devices;
 } message;
 
-static bool read_varint(bytes *b, uint64_t *out)
-{
-    *out = 0;
-    for (int shift = 0; shift < 70 && b->at < b->end; shift += 7) {
-        unsigned char c = *b->at++;
-        *out |= shift < 64 ? (uint64_t)(c & 127) << shift : 0;
-        if (c < 128)
-            return true;
-    }
-    return false;
-}
-
 /* int32 fields take the low 32 bits. */
-static bool read_int32(bytes *b, int64_t *out)
+static int64_t int32_of(uint64_t x)
 {
-    uint64_t x;
-    if (!read_varint(b, &x))
-        return false;
-    uint32_t low = (uint32_t)x;
-    *out = low <= INT32_MAX ? (int64_t)low : (int64_t)low - (INT64_C(1) << 32);
-    return true;
+    const uint32_t low = (uint32_t)x;
+    return low <= INT32_MAX ? (int64_t)low : (int64_t)low - (INT64_C(1) << 32);
 }
 
-/* The part of b that a length-delimited field takes. */
-static bool read_part(bytes *b, bytes *part)
-{
-    uint64_t size;
-    if (!read_varint(b, &size) || size > (uint64_t)(b->end - b->at))
-        return false;
-    *part = (bytes){b->at, b->at + size};
-    b->at += size;
-    return true;
-}
-
-static bool skip_bytes(bytes *b, ptrdiff_t n)
-{
-    bool there = b->end - b->at >= n;
-    b->at += there ? n : 0;
-    return there;
-}
-
-static bool skip_value(bytes *b, uint64_t key, int depth);
-
-/* All fields up to the end of the group of that number. */
-static bool skip_group(bytes *b, uint64_t number, int depth)
-{
-    uint64_t key;
-    while (depth < DEEPEST_GROUP && read_varint(b, &key)) {
-        if ((key & 7) == END_GROUP)
-            return key >> 3 == number;
-        if (!skip_value(b, key, depth + 1))
-            return false;
-    }
-    return false;
-}
-
-static bool skip_value(bytes *b, uint64_t key, int depth)
-{
-    uint64_t ignored;
-    bytes part;
-    switch (key & 7) {
-    case VARINT: return read_varint(b, &ignored);
-    case FIXED64: return skip_bytes(b, 8);
-    case BYTES: return read_part(b, &part);
-    case GROUP: return skip_group(b, key >> 3, depth);
-    case FIXED32: return skip_bytes(b, 4);
-    default: return false;
-    }
-}
-
-static bool add_number(bytes *b, numbers *out)
+static bool add_number(numbers *out, uint64_t x)
 {
     if (out->n == INT_MAX)
         return false;
     DT_GROW(out->v, out->cap, out->n + 1);
-    return read_int32(b, &out->v[out->n++]);
+    out->v[out->n++] = int32_of(x);
+    return true;
 }
 
-static bool read_list(bytes *b, uint64_t wire, numbers *out)
+static bool add_packed(numbers *out, dt_pb_span s)
 {
-    bytes part;
-    if (wire == VARINT)
-        return add_number(b, out);
-    if (!read_part(b, &part))
-        return false;
-    while (part.at < part.end)
-        if (!add_number(&part, out))
+    const char *why;
+    uint64_t x;
+    while (s.at < s.end)
+        if (!dt_pb_varint(&s, &x, &why) || !add_number(out, x))
             return false;
     return true;
 }
 
 /* A known field in a wire type that it cannot have is skipped like an unknown one. */
-static bool read_field(bytes *b, message *m)
+static bool take_field(message *m, const dt_pb_field *f)
 {
-    uint64_t key;
-    if (!read_varint(b, &key) || key >> 3 == 0 || key > UINT32_MAX)
-        return false;
-    uint64_t number = key >> 3, wire = key & 7;
-    if ((number == MESH_SHAPE || number == COORDINATES) && (wire == VARINT || wire == BYTES))
-        return read_list(b, wire, number == MESH_SHAPE ? &m->mesh : &m->coordinates);
-    if ((number == TASKS || number == DEVICES) && wire == VARINT)
-        return read_int32(b, number == TASKS ? &m->tasks : &m->devices);
-    return skip_value(b, key, 0);
+    const bool is_mesh = f->number == MESH_SHAPE, is_tasks = f->number == TASKS;
+    numbers *list = is_mesh ? &m->mesh : &m->coordinates;
+    if (is_mesh || f->number == COORDINATES)
+        return f->type == DT_PB_VARINT ? add_number(list, f->value) : f->type == DT_PB_BYTES ? add_packed(list, f->bytes) : true;
+    if ((is_tasks || f->number == DEVICES) && f->type == DT_PB_VARINT)
+        *(is_tasks ? &m->tasks : &m->devices) = int32_of(f->value);
+    return true;
 }
 
 static dt_status *read_message(const void *serialized, size_t size, message *m)
 {
     const unsigned char *start = serialized;
-    bytes b = {start, size ? start + size : start}; /* no bytes may be NULL */
-    while (b.at < b.end) {
-        const unsigned char *field = b.at;
-        if (!read_field(&b, m))
+    dt_pb_span s = {start, size ? start + size : start}; /* no bytes may be NULL */
+    const char *why;
+    dt_pb_field f;
+    while (s.at < s.end) {
+        const unsigned char *field = s.at;
+        if (!dt_pb_next(&s, &f, &why) || !take_field(m, &f))
             return dt_fail(DT_E_TOPOLOGY_BYTES, NULL, "not a TopologyProto: the field at byte %lld of %lld is malformed or cut off",
                            (long long)(field - start), (long long)size);
     }
@@ -226,32 +155,21 @@ DT_API dt_status *dt_topology_parse(dt_topology **out, const void *serialized, s
 
 /* ---- writing ---- */
 
-static void put_varint(dt_str *out, uint64_t x)
-{
-    for (; x >= 128; x >>= 7)
-        dt_str_putc(out, (char)(unsigned char)((x & 127) | 128));
-    dt_str_putc(out, (char)(unsigned char)x);
-}
-
 /* Without a presence bit, 0 is what is not there. */
 static void put_number(dt_str *out, int field, int x)
 {
     if (x == 0)
         return;
-    put_varint(out, (uint64_t)field << 3 | VARINT);
-    put_varint(out, (uint64_t)x);
+    dt_pb_put_int(out, DT_PB_TAG(field, DT_PB_VARINT), x);
 }
 
 static void put_list(dt_str *out, int field, const int *v, size_t n)
 {
     dt_str packed = {0};
     for (size_t i = 0; i < n; i++)
-        put_varint(&packed, (uint64_t)v[i]);
-    if (n > 0) {
-        put_varint(out, (uint64_t)field << 3 | BYTES);
-        put_varint(out, packed.size);
-        dt_str_add(out, dt_str_text(&packed), packed.size);
-    }
+        dt_pb_put_varint(&packed, (uint64_t)v[i]);
+    if (n > 0)
+        dt_pb_put_message(out, DT_PB_TAG(field, DT_PB_BYTES), &packed);
     dt_str_release(&packed);
 }
 

@@ -6,68 +6,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-
-typedef struct span {
-    const unsigned char *at, *end;
-} span;
-
-/* One field of a message. */
-typedef struct field {
-    uint64_t number, value; /* value: of varints */
-    int wire;
-    span inside;            /* of everything else */
-} field;
-
-enum { VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 5, LONGEST_VARINT = 10 };
-
-/* ---- protobuf's wire form ---- */
-
-static bool read_varint(span *s, uint64_t *out, const char **why)
-{
-    *out = 0;
-    for (int i = 0; i < LONGEST_VARINT && s->at < s->end; i++) {
-        unsigned char b = *s->at++;
-        *out |= (uint64_t)(b & 127) << 7 * i;
-        if (!(b & 128))
-            return i < LONGEST_VARINT - 1 || b <= 1;
-    }
-    if (s->at < s->end)
-        *why = "varint too long";
-    return false;
-}
-
-static bool take(span *s, uint64_t n, span *out)
-{
-    if (n > (uint64_t)(s->end - s->at))
-        return false;
-    *out = (span){s->at, s->at + n};
-    s->at += n;
-    return true;
-}
-
-static bool read_field(span *s, field *f, const char **why)
-{
-    uint64_t tag, n;
-    if (!read_varint(s, &tag, why))
-        return false;
-    *f = (field){.number = tag >> 3, .wire = (int)(tag & 7)};
-    switch (f->wire) {
-    case VARINT:
-        return f->number > 0 && read_varint(s, &f->value, why);
-    case EIGHT_BYTES:
-        return f->number > 0 && take(s, 8, &f->inside);
-    case LENGTH:
-        return f->number > 0 && read_varint(s, &n, why) && take(s, n, &f->inside);
-    case FOUR_BYTES:
-        return f->number > 0 && take(s, 4, &f->inside);
-    default: /* groups */
-        return false;
-    }
-}
+#include "file/protobuf.h"
 
 /* ---- lists ---- */
 
-static bool count_packed(dt_feature_kind kind, span in, int64_t *count, const char **why)
+static bool count_packed(dt_feature_kind kind, dt_pb_span in, int64_t *count, const char **why)
 {
     uint64_t ignored;
     if (kind == DT_FEATURE_FLOAT) {
@@ -75,44 +18,44 @@ static bool count_packed(dt_feature_kind kind, span in, int64_t *count, const ch
         return (in.end - in.at) % 4 == 0;
     }
     for (; in.at < in.end; ++*count)
-        if (!read_varint(&in, &ignored, why))
+        if (!dt_pb_varint(&in, &ignored, why))
             return false;
     return true;
 }
 
 static bool count_values(dt_feature *f, const char **why)
 {
-    span s = {f->list, f->list + f->size};
-    field x;
+    dt_pb_span s = {f->list, f->list + f->size};
+    dt_pb_field x;
     while (s.at < s.end) {
-        if (!read_field(&s, &x, why))
+        if (!dt_pb_next(&s, &x, why))
             return false;
         if (x.number != 1)
             continue;
-        if (f->kind == DT_FEATURE_BYTES ? x.wire != LENGTH : x.wire != LENGTH && x.wire != (f->kind == DT_FEATURE_FLOAT ? FOUR_BYTES : VARINT))
+        if (f->kind == DT_FEATURE_BYTES ? x.type != DT_PB_BYTES : x.type != DT_PB_BYTES && x.type != (f->kind == DT_FEATURE_FLOAT ? DT_PB_FIXED32 : DT_PB_VARINT))
             return false;
-        if (f->kind == DT_FEATURE_BYTES || x.wire != LENGTH)
+        if (f->kind == DT_FEATURE_BYTES || x.type != DT_PB_BYTES)
             f->count++;
-        else if (!count_packed(f->kind, x.inside, &f->count, why))
+        else if (!count_packed(f->kind, x.bytes, &f->count, why))
             return false;
     }
     return true;
 }
 
 /* The last list of a Feature is the one that counts. */
-static bool read_feature(span s, dt_feature *f, const char **why)
+static bool read_feature(dt_pb_span s, dt_feature *f, const char **why)
 {
-    field x;
+    dt_pb_field x;
     while (s.at < s.end) {
-        if (!read_field(&s, &x, why))
+        if (!dt_pb_next(&s, &x, why))
             return false;
         if (x.number > DT_FEATURE_INT64)
             continue;
-        if (x.wire != LENGTH)
+        if (x.type != DT_PB_BYTES)
             return false;
         f->kind = (dt_feature_kind)x.number;
-        f->list = x.inside.at;
-        f->size = (size_t)(x.inside.end - x.inside.at);
+        f->list = x.bytes.at;
+        f->size = (size_t)(x.bytes.end - x.bytes.at);
         f->count = 0;
         if (!count_values(f, why))
             return false;
@@ -133,19 +76,19 @@ static dt_feature *slot(dt_parsed_example *x, const dt_feature *f)
 
 enum { MOST_FEATURES = 4096 };
 
-static bool read_entry(dt_parsed_example *x, span s, const char **why)
+static bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **why)
 {
     dt_feature f = {.name = ""};
-    field y;
+    dt_pb_field y;
     while (s.at < s.end) {
-        if (!read_field(&s, &y, why))
+        if (!dt_pb_next(&s, &y, why))
             return false;
-        if (y.number <= 2 && y.wire != LENGTH)
+        if (y.number <= 2 && y.type != DT_PB_BYTES)
             return false;
         if (y.number == 1) {
-            f.name = (const char *)y.inside.at;
-            f.name_size = (size_t)(y.inside.end - y.inside.at);
-        } else if (y.number == 2 && !read_feature(y.inside, &f, why)) {
+            f.name = (const char *)y.bytes.at;
+            f.name_size = (size_t)(y.bytes.end - y.bytes.at);
+        } else if (y.number == 2 && !read_feature(y.bytes, &f, why)) {
             return false;
         }
     }
@@ -160,13 +103,13 @@ static bool read_entry(dt_parsed_example *x, span s, const char **why)
     return true;
 }
 
-static bool read_features(dt_parsed_example *x, span s, const char **why)
+static bool read_features(dt_parsed_example *x, dt_pb_span s, const char **why)
 {
-    field y;
+    dt_pb_field y;
     while (s.at < s.end) {
-        if (!read_field(&s, &y, why))
+        if (!dt_pb_next(&s, &y, why))
             return false;
-        if (y.number == 1 && (y.wire != LENGTH || !read_entry(x, y.inside, why)))
+        if (y.number == 1 && (y.type != DT_PB_BYTES || !read_entry(x, y.bytes, why)))
             return false;
     }
     return true;
@@ -174,14 +117,14 @@ static bool read_features(dt_parsed_example *x, span s, const char **why)
 
 bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, const char **why)
 {
-    span s = {bytes, (const unsigned char *)bytes + n};
-    field y;
+    dt_pb_span s = {bytes, (const unsigned char *)bytes + n};
+    dt_pb_field y;
     x->n = 0;
     *why = "";
     while (s.at < s.end) {
-        if (!read_field(&s, &y, why))
+        if (!dt_pb_next(&s, &y, why))
             return false;
-        if (y.number == 1 && (y.wire != LENGTH || !read_features(x, y.inside, why)))
+        if (y.number == 1 && (y.type != DT_PB_BYTES || !read_features(x, y.bytes, why)))
             return false;
     }
     return true;
@@ -212,14 +155,14 @@ const char *dt_feature_kind_name(dt_feature_kind k)
 
 void dt_feature_int64s(const dt_feature *f, int64_t *out)
 {
-    span s = {f->list, f->list + f->size};
+    dt_pb_span s = {f->list, f->list + f->size};
     const char *why;
-    field x;
+    dt_pb_field x;
     uint64_t value;
-    while (s.at < s.end && read_field(&s, &x, &why)) {
-        if (x.number == 1 && x.wire == VARINT)
+    while (s.at < s.end && dt_pb_next(&s, &x, &why)) {
+        if (x.number == 1 && x.type == DT_PB_VARINT)
             *out++ = (int64_t)x.value;
-        while (x.number == 1 && x.wire == LENGTH && x.inside.at < x.inside.end && read_varint(&x.inside, &value, &why))
+        while (x.number == 1 && x.type == DT_PB_BYTES && x.bytes.at < x.bytes.end && dt_pb_varint(&x.bytes, &value, &why))
             *out++ = (int64_t)value;
     }
 }
@@ -234,23 +177,23 @@ static float little_float(const unsigned char *p)
 
 void dt_feature_floats(const dt_feature *f, float *out)
 {
-    span s = {f->list, f->list + f->size};
+    dt_pb_span s = {f->list, f->list + f->size};
     const char *why;
-    field x;
-    while (s.at < s.end && read_field(&s, &x, &why))
-        for (const unsigned char *p = x.inside.at; x.number == 1 && p < x.inside.end; p += 4)
+    dt_pb_field x;
+    while (s.at < s.end && dt_pb_next(&s, &x, &why))
+        for (const unsigned char *p = x.bytes.at; x.number == 1 && p < x.bytes.end; p += 4)
             *out++ = little_float(p);
 }
 
 void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **bytes, size_t *n)
 {
-    span s = {f->list, f->list + f->size};
+    dt_pb_span s = {f->list, f->list + f->size};
     const char *why;
-    field x;
-    while (s.at < s.end && read_field(&s, &x, &why))
+    dt_pb_field x;
+    while (s.at < s.end && dt_pb_next(&s, &x, &why))
         if (x.number == 1 && i-- == 0) {
-            *bytes = x.inside.at;
-            *n = (size_t)(x.inside.end - x.inside.at);
+            *bytes = x.bytes.at;
+            *n = (size_t)(x.bytes.end - x.bytes.at);
             return;
         }
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protocol buffers on the wire. A message is a sequence of fields; a field is a tag, which is the number of the field and its wire type, and a value.
+ * Integers are varints: base 128, low digits first, with the highest bit of a byte set if more follow.
+ *
+ * There is no generated code: the messages that are read and written here have few fields, whose numbers never change, and a generated struct would
+ * be a second copy of every weight. Bytes that are read are hostile: lengths are checked before they are used, and nothing is allocated.
+ */
+#ifndef DT_FILE_PROTOBUF_H
+#define DT_FILE_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+typedef enum dt_pb_type { DT_PB_VARINT, DT_PB_FIXED64, DT_PB_BYTES, DT_PB_GROUP, DT_PB_END_GROUP, DT_PB_FIXED32 } dt_pb_type;
+/* The tag of field `number`. */
+#define DT_PB_TAG(number, type) ((number) << 3 | (type))
+
+/* ---- reading ---- */
+
+typedef struct dt_pb_span {
+    const unsigned char *at, *end;
+} dt_pb_span;
+
+typedef struct dt_pb_field {
+    uint64_t number;
+    dt_pb_type type;
+    uint64_t value;    /* DT_PB_VARINT */
+    dt_pb_span bytes;  /* of the value, of every other type; a group's are those of its fields */
+} dt_pb_field;
+
+/* The number at the front of s, which is taken away. *why, if it fails: "varint too long", else as it was. */
+bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why);
+/* The field at the front of s, which is taken away. s is not empty. */
+bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why);
+
+/* ---- writing: each adds a field to a message ---- */
+
+void dt_pb_put_varint(dt_str *out, uint64_t x); /* without a tag, as in packed lists */
+/* Negative numbers take the ten bytes of their complement, as in fields of type int64. */
+void dt_pb_put_int(dt_str *out, int tag, int64_t x);
+void dt_pb_put_double(dt_str *out, int tag, double x);
+void dt_pb_put_bytes(dt_str *out, int tag, const void *bytes, size_t n);
+void dt_pb_put_text(dt_str *out, int tag, const char *text);
+/* The message is empty afterwards; the first keeps its memory for the next one, the second releases it. */
+void dt_pb_put_message(dt_str *out, int tag, dt_str *message);
+void dt_pb_move_message(dt_str *out, int tag, dt_str *message);
+/* A message that is written in place, between the two: the first returns what the second takes. */
+size_t dt_pb_open(dt_str *out, int tag);
+void dt_pb_close(dt_str *out, size_t mark);
+
+/* The lowest `bytes` bytes of x, low ones first. */
+void dt_put_little(dt_str *out, uint64_t x, int bytes);
+
+#endif
