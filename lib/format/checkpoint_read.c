@@ -56,7 +56,10 @@ static dt_status *open_into(dt_saved *c)
     memcpy(c->optimizer_sha256, r.optimizer_sha256, sizeof c->optimizer_sha256);
     DT_TRY(check_file(c, DT_MODEL_FILE, c->model_sha256));
     DT_TRY(check_file(c, DT_OPTIMIZER_FILE, c->optimizer_sha256));
-    return c->state.callbacks_sha256 ? check_file(c, DT_CALLBACKS_FILE, c->state.callbacks_sha256) : NULL;
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
+        if (*dt_state_sha256(&c->state, i))
+            DT_TRY(check_file(c, dt_tensor_files[i].name, *dt_state_sha256(&c->state, i)));
+    return NULL;
 }
 
 dt_status *dt_saved_open(dt_saved *c, const char *path)
@@ -230,4 +233,13 @@ dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted)
         return NULL;
     DT_TRY(dt_check_plain(path));
     return dt_safetensors_read_some(path, wanted);
+}
+
+dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables)
+{
+    const char *path = dt_arena_printf(c->arena, "%s/" DT_VARIABLES_FILE, c->path);
+    if (variables->n == 0 && !c->state.variables_sha256)
+        return NULL;
+    DT_TRY(dt_check_plain(path));
+    return dt_safetensors_read(path, variables, c->state.variables_sha256);
 }

@@ -2,7 +2,7 @@
 /*
  * Saving a checkpoint, and deleting old ones.
  *
- *     step-00000310.tmp/   model, optimizer, what callbacks keep: written, synced; state.json with their sums: written, synced; the directory synced
+ *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced; state.json with their sums: written, synced; the directory synced
  *                          all of it read back
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
  *     ckpt/                synced: from here on the new one counts
@@ -62,16 +62,19 @@ static dt_status *write_state(const char *path, const dt_str *text)
 
 static dt_status *write_files(const saving *v)
 {
-    dt_digest model, optimizer, callbacks;
+    dt_digest model, optimizer, more[DT_TENSOR_FILES];
     dt_state_file state = *v->state;
     dt_str text = {0};
     DT_TRY(remove_any(v->temporary));
     DT_TRY(dt_dir_make(v->temporary));
     DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_MODEL_FILE, v->temporary), v->model, &model));
     DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_OPTIMIZER_FILE, v->temporary), v->optimizer, &optimizer));
-    if (state.callback_arrays && state.callback_arrays->n > 0) {
-        DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_CALLBACKS_FILE, v->temporary), state.callback_arrays, &callbacks));
-        state.callbacks_sha256 = callbacks.hex;
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++) {
+        const dt_arrays *arrays = dt_state_arrays(&state, i);
+        if (!arrays || arrays->n == 0)
+            continue;
+        DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name), arrays, &more[i]));
+        *dt_state_sha256(&state, i) = more[i].hex;
     }
     dt_state_print(&state, &model, &optimizer, &text);
     dt_status *s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);

@@ -12,21 +12,21 @@
 
 /* ---- one ---- */
 
-static dt_status *open_file(dt_contents *c, const char *path)
+static dt_status *open_file(dt_contents *c, const char *path, const char *title)
 {
-    DT_TRY(dt_stored_open(&c->file[c->n], path));
-    c->n++;
+    DT_TRY(dt_stored_open(&c->file[c->n].arrays, path));
+    c->file[c->n++].title = title;
     return NULL;
 }
 
 static dt_status *open_files(dt_contents *c)
 {
-    const dt_saved *k = &c->checkpoint;
-    DT_TRY(open_file(c, dt_saved_weights(k)));
-    if (k->only_weights)
-        return NULL;
-    DT_TRY(open_file(c, dt_arena_printf(k->arena, "%s/" DT_OPTIMIZER_FILE, k->path)));
-    return k->state.callbacks_sha256 ? open_file(c, dt_arena_printf(k->arena, "%s/" DT_CALLBACKS_FILE, k->path)) : NULL;
+    dt_saved *k = &c->checkpoint;
+    DT_TRY(open_file(c, dt_saved_weights(k), dt_tensor_files[0].title));
+    for (int i = 1; i < DT_TENSOR_FILES && !k->only_weights; i++)
+        if (i < DT_REQUIRED_FILES || *dt_state_sha256(&k->state, i))
+            DT_TRY(open_file(c, dt_arena_printf(k->arena, "%s/%s", k->path, dt_tensor_files[i].name), dt_tensor_files[i].title));
+    return NULL;
 }
 
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings)
@@ -45,7 +45,7 @@ dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnin
 void dt_contents_close(dt_contents *c)
 {
     for (int i = 0; i < c->n; i++)
-        dt_stored_close(&c->file[i]);
+        dt_stored_close(&c->file[i].arrays);
     dt_saved_release(&c->checkpoint);
     *c = (dt_contents){0};
 }
@@ -80,12 +80,11 @@ bool dt_is_run(const char *path)
 
 static void measure(dt_arena *arena, dt_listed *x)
 {
-    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_CALLBACKS_FILE, DT_STATE_FILE};
     struct stat st;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (lstat(dt_arena_printf(arena, "%s/%s", x->path, files[i]), &st) == 0) {
+    for (int i = 0; i <= DT_TENSOR_FILES; i++) /* state.json comes last: when it was written counts */
+        if (lstat(dt_arena_printf(arena, "%s/%s", x->path, i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE), &st) == 0) {
             x->bytes += st.st_size;
-            x->saved_s = st.st_mtime; /* state.json is written last */
+            x->saved_s = st.st_mtime;
         }
 }
 

@@ -3,13 +3,17 @@
 #ifndef DT_FORMAT_CONTENTS_H
 #define DT_FORMAT_CONTENTS_H
 
+#include "format/state.h"
 #include "format/weights.h"
 
 /* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data stay on disk. */
 typedef struct dt_contents {
     dt_saved checkpoint;
-    int n;                    /* files: the weights, then the optimizer's state, then what callbacks keep, where there are such */
-    dt_stored_arrays file[3];
+    int n;                    /* files, in the order of dt_tensor_files, without those that are not there */
+    struct {
+        const char *title;    /* "weights" */
+        dt_stored_arrays arrays;
+    } file[DT_TENSOR_FILES];
 } dt_contents;
 /* Checksums are checked. What was passed over on the way to the newest is appended to *warnings (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;

@@ -6,7 +6,8 @@
  *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
  *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves another's behind
- *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors
+ *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors,
+ *                                   variables.safetensors where a custom loop has variables
  *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed at the next start
  *
  * A checkpoint is committed by renaming its directory: data files are written and synced, then state.json with their SHA-256, then the
@@ -108,6 +109,9 @@ typedef struct dt_state_file {
     const char *classes;     /* names of classes by outputs, as JSON text; NULL: they have none */
     const dt_arrays *callback_arrays; /* to be saved; what is there to be read: dt_saved_load_callbacks */
     const char *callbacks_sha256; /* of the file with them; NULL: there is none */
+    const char *loop;        /* what dt_checkpoint_save saved of a custom loop besides tensors, as JSON text; NULL: a run or a model wrote this */
+    const dt_arrays *variable_arrays; /* of a custom loop, to be saved; to be read: dt_saved_load_variables */
+    const char *variables_sha256; /* of the file with them; NULL: there is none */
 } dt_state_file;
 
 /* Saves below r->path; *path (freed by the caller) is its final path. A checkpoint of that step is replaced. When the new one has been read
@@ -140,6 +144,8 @@ dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arr
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
 /* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
+/* Exactly the variables of a custom loop. Any values are fine: a best loss begins as infinity. */
+dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
 /* The file of its weights (the checkpoint's arena). */
 const char *dt_saved_weights(const dt_saved *c);
 void dt_saved_release(dt_saved *c); /* takes a zeroed one */

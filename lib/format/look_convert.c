@@ -30,7 +30,7 @@ static dt_status *read_all(const dt_stored_arrays *s, dt_named_array *array)
 
 static dt_status *convert(const dt_contents *c, const char *to)
 {
-    const dt_stored_arrays *s = &c->file[0];
+    const dt_stored_arrays *s = &c->file[0].arrays;
     dt_named_array *array = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *array));
     dt_status *bad = read_all(s, array);
     if (!bad)

@@ -145,11 +145,13 @@ static dt_status *compare_files(diff *d, const sides *s)
     return NULL;
 }
 
-/* The optimizer's tensors where both have them. */
+/* Files other than the weights where both have them. */
 static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b)
 {
-    for (int i = 0; i < a->n && i < b->n; i++)
-        DT_TRY(compare_files(d, &(sides){&a->file[i], &b->file[i]}));
+    for (int i = 0; i < a->n; i++)
+        for (int k = 0; k < b->n; k++)
+            if (strcmp(a->file[i].title, b->file[k].title) == 0)
+                DT_TRY(compare_files(d, &(sides){&a->file[i].arrays, &b->file[k].arrays}));
     if (!d->differ && !d->json)
         dt_str_puts(&d->out, d->within > 0 ? "no difference that large\n" : "the same, bit for bit\n");
     return NULL;

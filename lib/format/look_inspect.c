@@ -63,6 +63,11 @@ static void print_state(const dt_saved *c, dt_str *out)
     dt_str_printf(out, ", seed %" PRIu64 "\nkernels  ", s->seed);
     put_name(s->kernels && *s->kernels ? s->kernels : "not known", out);
     dt_str_putc(out, '\n');
+    if (!s->loop)
+        return;
+    dt_str_puts(out, "loop     ");
+    put_name(s->loop, out);
+    dt_str_putc(out, '\n');
 }
 
 static void print_tensor(const dt_stored_array *a, const figures *f, dt_str *out)
@@ -103,6 +108,8 @@ static void put_state(const dt_saved *c, dt_json *j)
     dt_json_string(j, "job_sha256", s->job_sha256);
     dt_json_string(j, "kernels", s->kernels);
     dt_json_bool(j, "finished", s->finished);
+    if (s->loop)
+        dt_json_string(j, "loop", s->loop);
 }
 
 static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j)
@@ -162,7 +169,6 @@ static dt_status *add_file(page *p, const char *title, const dt_stored_arrays *s
 
 static dt_status *add_contents(page *p, const dt_contents *c)
 {
-    static const char *const titles[] = {"weights", "optimizer", "callbacks"};
     p->j.out = &p->out;
     if (p->json) {
         dt_json_open(&p->j, NULL, '{');
@@ -171,7 +177,7 @@ static dt_status *add_contents(page *p, const dt_contents *c)
         print_state(&c->checkpoint, &p->out);
     }
     for (int i = 0; i < c->n; i++)
-        DT_TRY(add_file(p, titles[i], &c->file[i]));
+        DT_TRY(add_file(p, c->file[i].title, &c->file[i].arrays));
     if (p->json)
         dt_json_close(&p->j, '}');
     dt_str_puts(&p->out, p->json ? "\n" : "");

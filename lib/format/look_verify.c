@@ -46,7 +46,7 @@ static dt_status *check_weights(const dt_contents *c)
 {
     const char *told = c->checkpoint.state.weights_sha256;
     dt_digest found;
-    DT_TRY(hash_weights(&c->file[0], &found));
+    DT_TRY(hash_weights(&c->file[0].arrays, &found));
     if (c->checkpoint.only_weights || !told || strcmp(told, found.hex) == 0)
         return NULL;
     return dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights are not those of the run: their sha is %.12s, state.json names %.12s", c->checkpoint.path, found.hex,
@@ -57,7 +57,7 @@ static int count_tensors(const dt_contents *c)
 {
     int n = 0;
     for (int i = 0; i < c->n; i++)
-        n += c->file[i].n;
+        n += c->file[i].arrays.n;
     return n;
 }
 
@@ -84,9 +84,8 @@ static void tell(const dt_contents *c, bool json, dt_str *out)
 /* A checksum says that a file is damaged, its header often where. */
 static dt_status *name_place(const char *path, dt_status *bad)
 {
-    static const char *const files[] = {DT_MODEL_FILE, DT_OPTIMIZER_FILE, DT_CALLBACKS_FILE};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *file = dt_path_join(path, files[i]);
+    for (int i = 0; i < DT_TENSOR_FILES; i++) {
+        char *file = dt_path_join(path, dt_tensor_files[i].name);
         dt_stored_arrays s = {.fd = -1};
         dt_status *why = access(file, F_OK) == 0 ? dt_stored_open(&s, file) : NULL;
         if (!why)

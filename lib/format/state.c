@@ -47,6 +47,23 @@ enum {
     N_STRINGS = sizeof strings / sizeof *strings,
 };
 
+const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES] = {
+    {.name = DT_MODEL_FILE, .title = "weights"},
+    {.name = DT_OPTIMIZER_FILE, .title = "optimizer"},
+    {DT_CALLBACKS_FILE, "callbacks", offsetof(dt_state_file, callback_arrays), offsetof(dt_state_file, callbacks_sha256)},
+    {DT_VARIABLES_FILE, "variables", offsetof(dt_state_file, variable_arrays), offsetof(dt_state_file, variables_sha256)},
+};
+
+const dt_arrays *dt_state_arrays(const dt_state_file *s, int i)
+{
+    return *(const dt_arrays *const *)((const char *)s + dt_tensor_files[i].arrays);
+}
+
+const char **dt_state_sha256(dt_state_file *s, int i)
+{
+    return (const char **)((char *)s + dt_tensor_files[i].sha256);
+}
+
 static int64_t *count_at(dt_state_file *s, int i)
 {
     return (int64_t *)((char *)s + counts[i].offset);
@@ -75,13 +92,14 @@ static void put_seed(dt_json *j, uint64_t seed)
     dt_json_string(j, "seed", text);
 }
 
-static void put_files(dt_json *j, const dt_state_file *s, const dt_digest *model, const dt_digest *optimizer)
+static void put_files(dt_json *j, dt_state_file *s, const dt_digest *model, const dt_digest *optimizer)
 {
     dt_json_open(j, "files", '{');
     dt_json_string(j, DT_MODEL_FILE, model->hex);
     dt_json_string(j, DT_OPTIMIZER_FILE, optimizer->hex);
-    if (s->callbacks_sha256)
-        dt_json_string(j, DT_CALLBACKS_FILE, s->callbacks_sha256);
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
+        if (*dt_state_sha256(s, i))
+            dt_json_string(j, dt_tensor_files[i].name, *dt_state_sha256(s, i));
     dt_json_close(j, '}');
 }
 
@@ -112,6 +130,8 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
         dt_json_string(&j, "map", s.map);
     if (s.classes)
         dt_json_string(&j, "classes", s.classes);
+    if (s.loop)
+        dt_json_string(&j, "loop", s.loop);
     put_tail(&j);
 }
 
@@ -186,6 +206,14 @@ static dt_status *read_digest(const source *f, const json_t *files, const char *
     return NULL;
 }
 
+static bool is_file(const char *name)
+{
+    bool is = false;
+    for (int i = 0; i < DT_TENSOR_FILES; i++)
+        is |= strcmp(name, dt_tensor_files[i].name) == 0;
+    return is;
+}
+
 static dt_status *read_files(const source *f, dt_state_read *r)
 {
     const char *name;
@@ -194,16 +222,18 @@ static dt_status *read_files(const source *f, dt_state_read *r)
     json_object_foreach(files, name, value) {
         if (strchr(name, '/'))
             return bad(f, "'%.80s' leaves the checkpoint directory", name);
-        if (strcmp(name, DT_MODEL_FILE) != 0 && strcmp(name, DT_OPTIMIZER_FILE) != 0 && strcmp(name, DT_CALLBACKS_FILE) != 0)
+        if (!is_file(name))
             return bad(f, "'%.80s' is not a file of a checkpoint", name);
     }
     DT_TRY(read_digest(f, files, DT_MODEL_FILE, r->model_sha256));
     DT_TRY(read_digest(f, files, DT_OPTIMIZER_FILE, r->optimizer_sha256));
-    if (!json_object_get(files, DT_CALLBACKS_FILE))
-        return NULL;
-    char digest[65];
-    DT_TRY(read_digest(f, files, DT_CALLBACKS_FILE, digest));
-    r->state.callbacks_sha256 = dt_arena_strdup(r->arena, digest);
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++) {
+        char digest[65];
+        if (!json_object_get(files, dt_tensor_files[i].name))
+            continue;
+        DT_TRY(read_digest(f, files, dt_tensor_files[i].name, digest));
+        *dt_state_sha256(&r->state, i) = dt_arena_strdup(r->arena, digest);
+    }
     return NULL;
 }
 
@@ -281,6 +311,7 @@ static dt_status *read_fields(const source *f, dt_state_read *r)
     DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
     DT_TRY(read_inner(f, r, "map", &r->state.map));
     DT_TRY(read_inner(f, r, "classes", &r->state.classes));
+    DT_TRY(read_inner(f, r, "loop", &r->state.loop));
     const json_t *finished = json_object_get(f->root, "finished");
     if (!json_is_boolean(finished))
         return bad(f, "'finished' must be true or false");

@@ -9,7 +9,19 @@
 #define DT_MODEL_FILE "model.safetensors"
 #define DT_OPTIMIZER_FILE "optimizer.safetensors"
 #define DT_CALLBACKS_FILE "callbacks.safetensors" /* where callbacks keep tensors */
+#define DT_VARIABLES_FILE "variables.safetensors" /* where custom loops keep variables */
 #define DT_STATE_FILE "state.json"
+
+/* The files with tensors: two that every checkpoint has, then two that some have. */
+enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2 };
+typedef struct dt_tensor_file {
+    const char *name, *title; /* as people see it: "weights" */
+    size_t arrays, sha256;    /* of the optional ones: where they are in dt_state_file */
+} dt_tensor_file;
+extern const dt_tensor_file dt_tensor_files[DT_TENSOR_FILES];
+/* Of optional file i: its tensors to be saved, and the SHA-256 of the file, NULL where there is none. */
+const dt_arrays *dt_state_arrays(const dt_state_file *s, int i);
+const char **dt_state_sha256(dt_state_file *s, int i);
 
 /* The text of the file. */
 void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt_digest *optimizer, dt_str *out);
