@@ -496,6 +496,24 @@ DT_ERROR_TEXT(CHECKPOINTS_DIFFER, "checkpoints differ",
     "than --within allows, or whose name, shape or dtype exists in only one\n"
     "checkpoint. Its table lists them. Exit code 80 lets CI fail on a difference; 0\n"
     "means that there is none.")
+DT_ERROR_TEXT(CHECKPOINT_PARTS, "checkpoint of another custom loop",
+    "A checkpoint of a custom loop records which models, optimizers, variables,\n"
+    "iterators, data sets and counters it was saved with. dt_checkpoint_restore needs\n"
+    "the same ones, by the same names, and copies of variables that suit the\n"
+    "strategy. Checkpoints of 'dtrain fit' and dt_model_save have none of this.\n\n"
+    "    the checkpoint has no counter 'epoch'\n\n"
+    "Add the same objects before you restore, or use dt_model_load for the model\n"
+    "alone.")
+DT_ERROR_TEXT(CHECKPOINT_DATA, "data not as it was when the checkpoint was saved",
+    "To resume in the middle of an epoch, a custom loop reads its data up to the batch\n"
+    "where the checkpoint was saved, and compares that batch. It is another one: the\n"
+    "files, the transformations, the seed, the global batch size or the sharding have\n"
+    "changed, or a function of map, filter or interleave does not depend on its\n"
+    "element alone.\n\n"
+    "    data set 'train': batch 10 of iteration 1 is not the batch that was read\n"
+    "    when it was saved\n\n"
+    "Put the data back, or begin the epoch anew with a checkpoint object that does\n"
+    "not track the data set.")
 DT_ERROR_TEXT(USAGE, "invalid command line",
     "The command line does not suit the verb: an unknown verb or option, a missing or\n"
     "extra operand, or a value out of range. Overrides of the job follow its name and\n"

@@ -150,6 +150,8 @@ struct dt_pipe *dt_dataset_pipe(const dt_dataset *d);
 dt_status *dt_dataset_check_job(const dt_dataset *d) DT_MUST_USE;
 /* Counts an iteration of a pipeline that begins; returns how many were begun before. */
 uint64_t dt_dataset_begin(dt_dataset *d);
+/* The next one is this. */
+void dt_dataset_begin_at(dt_dataset *d, uint64_t next);
 
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;

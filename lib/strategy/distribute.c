@@ -8,29 +8,7 @@
 #include <string.h>
 
 #include "data/workers.h"
-#include "strategy/pipelines.h"
-
-struct dt_dist_dataset {
-    int refs;
-    dt_strategy *strategy;
-    dt_dataset *data;     /* a job's; NULL: pipes */
-    int64_t batch;        /* global; the data set's own may be set anew for another strategy */
-    int workers;          /* that share a job's data set, */
-    const char *policy;   /* and how; NULL: as it says itself */
-    bool even;
-    dt_str decision;
-    int64_t epoch;        /* of the next iterator */
-    dt_dist_pipes *pipes;
-};
-
-struct dt_iterator {
-    int refs;
-    dt_dist_dataset *of;      /* NULL: of a data set by itself */
-    dt_feed *feed;            /* a job's */
-    int32_t *offsets;         /* [replicas + 1] */
-    dt_dist_cursors *cursors; /* pipes */
-    dt_cursor *alone;         /* a pipeline by itself */
-};
+#include "strategy/iterators.h"
 
 /* ---- distributed data sets ---- */
 
@@ -142,6 +120,7 @@ void dt_dist_dataset_unref(dt_dist_dataset *d)
 {
     if (!DT_LAST(d))
         return;
+    dt_resumed_discard(d->pending);
     dt_dataset_unref(d->data);
     dt_dist_pipes_destroy(d->pipes);
     dt_strategy_unref(d->strategy);
@@ -180,24 +159,45 @@ static void start(dt_iterator **out, const dt_iterator *made)
 
     *it = *made;
     it->refs = 1;
-    if (it->of)
+    if (it->of) {
         it->of->refs++;
+        it->of->newest = it;
+        it->of->epoch = it->epoch + 1;
+        it->tracked = it->of->tracked;
+    }
+    if (it->from)
+        dt_dataset_ref(it->from);
     dt_iterator_unref(*out);
     *out = it;
 }
 
+dt_status *dt_dist_dataset_feed(const dt_dist_dataset *d, int64_t epoch, int64_t first_step, dt_feed **out)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(d->data);
+
+    return dt_feed_open(out, d->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = epoch, .first_step = first_step, .shuffle = spec->shuffle,
+                                                          .batch = d->batch, .last = spec->last_batch, .workers = d->workers,
+                                                          .replicas = d->strategy->replicas / d->workers, .policy = d->policy, .even = d->even });
+}
+
 static dt_status *iterate_job(dt_iterator **out, dt_dist_dataset *data)
 {
-    const dt_dataset_spec *spec = dt_dataset_spec_of(data->data);
     dt_feed *feed = NULL;
 
-    DT_TRY(dt_feed_open(&feed, data->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = data->epoch, .shuffle = spec->shuffle,
-                                                               .batch = data->batch, .last = spec->last_batch, .workers = data->workers,
-                                                               .replicas = data->strategy->replicas / data->workers, .policy = data->policy,
-                                                               .even = data->even }));
-    data->epoch++;
-    start(out, &(dt_iterator){ .of = data, .feed = feed, .offsets = dt_alloc(((size_t)data->strategy->replicas + 1) * sizeof(int32_t)) });
+    DT_TRY(dt_dist_dataset_feed(data, data->epoch, 0, &feed));
+    start(out, &(dt_iterator){ .of = data, .feed = feed, .offsets = dt_alloc(((size_t)data->strategy->replicas + 1) * sizeof(int32_t)),
+                               .epoch = data->epoch });
     return NULL;
+}
+
+/* Where a checkpoint was restored to. */
+static void iterate_pending(dt_iterator **out, dt_dist_dataset *data)
+{
+    dt_resumed *r = data->pending;
+
+    data->pending = NULL;
+    start(out, &r->it);
+    free(r);
 }
 
 dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
@@ -209,11 +209,14 @@ dt_status *dt_iterator_create(dt_iterator **out, dt_dist_dataset *data)
     DT_TRY(dt_want(out, "dt_iterator_create", "place for the iterator"));
     if (!data)
         return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_create got no distributed data set");
+    if (data->pending) {
+        iterate_pending(out, data);
+        return NULL;
+    }
     if (data->data)
         return iterate_job(out, data);
     DT_TRY(dt_dist_cursors_open(&cursors, data->pipes, (uint64_t)data->epoch));
-    data->epoch++;
-    start(out, &(dt_iterator){ .of = data, .cursors = cursors });
+    start(out, &(dt_iterator){ .of = data, .cursors = cursors, .epoch = data->epoch });
     return NULL;
 }
 
@@ -227,20 +230,39 @@ dt_status *dt_dataset_iterate(dt_iterator **out, dt_dataset *d)
     if (!d || !dt_dataset_pipe(d))
         return dt_fail(DT_E_PIPELINE, NULL, d ? "a data set of dt_dataset_open must be distributed before it is iterated; the default strategy will do"
                                               : "dt_dataset_iterate got no data set");
-    DT_TRY(dt_cursor_open(&alone, dt_dataset_pipe(d), dt_dataset_begin(d)));
-    start(out, &(dt_iterator){ .alone = alone });
+    const uint64_t epoch = dt_dataset_begin(d);
+    DT_TRY(dt_cursor_open(&alone, dt_dataset_pipe(d), epoch));
+    start(out, &(dt_iterator){ .from = d, .alone = alone, .epoch = (int64_t)epoch });
     return NULL;
+}
+
+static void forget_last(dt_iterator *it)
+{
+    for (int i = 0; i < it->n_last; i++)
+        dt_tensor_unref(it->last[i]);
+    free(it->last);
+    it->last = NULL;
+    it->n_last = 0;
+}
+
+void dt_iterator_close(dt_iterator *it)
+{
+    dt_feed_close(it->feed);
+    dt_dist_cursors_close(it->cursors);
+    dt_cursor_close(it->alone);
+    forget_last(it);
+    free(it->offsets);
 }
 
 void dt_iterator_unref(dt_iterator *it)
 {
     if (!DT_LAST(it))
         return;
-    dt_feed_close(it->feed);
-    dt_dist_cursors_close(it->cursors);
-    dt_cursor_close(it->alone);
+    dt_iterator_close(it);
+    if (it->of && it->of->newest == it)
+        it->of->newest = NULL;
     dt_dist_dataset_unref(it->of);
-    free(it->offsets);
+    dt_dataset_unref(it->from);
     DT_RETIRE(it);
 }
 
@@ -291,6 +313,34 @@ static dt_status *next_alone(dt_iterator *it, dt_values **batch)
     return s;
 }
 
+/* The tensors themselves: the caller may put others into the batch. */
+static void keep_last(dt_iterator *it, const dt_values *batch)
+{
+    int n = 0;
+
+    forget_last(it);
+    for (int i = 0; i < batch->n; i++)
+        n += batch->entry[i].whole ? 1 : batch->entry[i].n;
+    it->last = dt_alloc((size_t)n * sizeof(dt_tensor *));
+    for (int i = 0; i < batch->n; i++) {
+        const dt_value_entry *e = &batch->entry[i];
+        for (int k = 0; k < (e->whole ? 1 : e->n); k++)
+            it->last[it->n_last++] = dt_tensor_ref(e->whole ? e->whole : e->local[k]);
+    }
+}
+
+dt_status *dt_iterator_read(dt_iterator *it, dt_values **batch)
+{
+    if (it->ended)
+        return NULL;
+    DT_TRY(it->feed ? next_of_job(it, batch) : it->cursors ? dt_dist_cursors_next(it->cursors, batch) : next_alone(it, batch));
+    it->ended = !*batch;
+    it->steps += !it->ended;
+    if (it->tracked && !it->ended)
+        keep_last(it, *batch);
+    return NULL;
+}
+
 static dt_status *check_context(void)
 {
     if (dt_context_now() == DT_OUTSIDE)
@@ -308,7 +358,7 @@ dt_status *dt_iterator_next(dt_iterator *it, dt_values **batch)
     DT_TRY(dt_want(batch, "dt_iterator_next", "place for the batch"));
     if (!it)
         return dt_fail(DT_E_PIPELINE, NULL, "dt_iterator_next got no iterator");
-    DT_TRY(it->feed ? next_of_job(it, &out) : it->cursors ? dt_dist_cursors_next(it->cursors, &out) : next_alone(it, &out));
+    DT_TRY(dt_iterator_read(it, &out));
     dt_values_unref(*batch);
     *batch = out;
     return NULL;

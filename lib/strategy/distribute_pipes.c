@@ -311,6 +311,7 @@ static dt_status *make_batch(const dt_dist_pipes *d, const dt_item *items, dt_va
     return s;
 }
 
+/* batch NULL: it is left out. */
 static dt_status *make_step(dt_dist_cursors *c, dt_item *items, dt_values **batch)
 {
     const dt_dist_pipes *d = c->of;
@@ -318,7 +319,7 @@ static dt_status *make_step(dt_dist_cursors *c, dt_item *items, dt_values **batc
 
     DT_TRY(take_pieces(c, items, &present));
     c->ended = present == 0 || (d->full_steps && present < d->strategy->replicas);
-    if (c->ended)
+    if (c->ended || !batch)
         return NULL;
     DT_TRY(fill_up(d, items));
     return make_batch(d, items, batch);
@@ -335,4 +336,11 @@ dt_status *dt_dist_cursors_next(dt_dist_cursors *c, dt_values **batch)
     free(items);
     c->ended |= s != NULL;
     return s;
+}
+
+dt_status *dt_dist_cursors_skip(dt_dist_cursors *c, bool *ended)
+{
+    DT_TRY(dt_dist_cursors_next(c, NULL));
+    *ended = c->ended;
+    return NULL;
 }

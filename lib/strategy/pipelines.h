@@ -37,6 +37,8 @@ typedef struct dt_dist_cursors dt_dist_cursors;
 dt_status *dt_dist_cursors_open(dt_dist_cursors **out, const dt_dist_pipes *d, uint64_t epoch) DT_MUST_USE;
 /* One step; *batch stays NULL at the end. */
 dt_status *dt_dist_cursors_next(dt_dist_cursors *c, dt_values **batch) DT_MUST_USE;
+/* The same, of which nothing is wanted. */
+dt_status *dt_dist_cursors_skip(dt_dist_cursors *c, bool *ended) DT_MUST_USE;
 void dt_dist_cursors_close(dt_dist_cursors *c); /* takes NULL */
 
 #endif

@@ -53,6 +53,11 @@ uint64_t dt_dataset_begin(dt_dataset *d)
     return d->iterations++;
 }
 
+void dt_dataset_begin_at(dt_dataset *d, uint64_t next)
+{
+    d->iterations = next;
+}
+
 int64_t dt_dataset_cardinality(const dt_dataset *d)
 {
     DT_LIVE(d);
