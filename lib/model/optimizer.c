@@ -329,6 +329,24 @@ dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
     return NULL;
 }
 
+void dt_optimizer_reset(dt_optimizer *o)
+{
+    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps, o->examples };
+    dt_slot_spec spec[DT_ALL_SLOTS];
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i])
+            memset(dt_host_edit(own[i]), 0, (size_t)dt_type_bytes(&own[i]->type));
+    if (o->scale)
+        fill(o->scale, o->scaling.initial);
+    for (int i = 0, n; i < o->n; i++) {
+        list_slots(o, &o->slot[i].of->type, &n, spec);
+        for (int k = 0; k < o->slot[i].n; k++) {
+            memset(dt_host_edit(o->slot[i].slot[k]), 0, (size_t)dt_type_bytes(&o->slot[i].slot[k]->type));
+            fill(o->slot[i].slot[k], spec[k].initial);
+        }
+    }
+}
+
 dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n)
 {
     dt_variable **all = dt_arena_array(arena, dt_variable *, 4 + DT_ALL_SLOTS * (size_t)o->n);

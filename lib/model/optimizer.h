@@ -124,6 +124,8 @@ struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_vari
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
 /* Makes iteration and the slots of these variables, with their first values, where they are missing. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
+/* All state as it was made. */
+void dt_optimizer_reset(dt_optimizer *o);
 /* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.
  * Iteration + 1. All must be prepared. */
 void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);

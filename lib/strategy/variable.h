@@ -19,4 +19,11 @@ dt_status *dt_variable_outside(const dt_variable *v, const char *call) DT_MUST_U
 /* An error naming `call` when v is NULL. */
 dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
 
+/*
+ * A checkpoint's value: data[copies], one for each replica that there was if copies > 1. Preparing changes no value; CHECKPOINT_PARTS: the copies cannot
+ * be combined for as many replicas as there are. Restoring uses data up.
+ */
+dt_status *dt_variable_prepare_restore(dt_variable *v, const void *data, int64_t copies) DT_MUST_USE;
+void dt_variable_restore(dt_variable *v, void *data, int64_t copies);
+
 #endif

@@ -16,14 +16,13 @@
 
 /* ---- saving ---- */
 
-/* {"model": {"layers": ...}, "compile": ...}, as a job has them. */
-static const char *describe(const dt_model *m, dt_arena *arena)
+const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
 {
     dt_entry layers = { .key = "layers", .value = (dt_tree *)m->tree };
     dt_tree list = { .kind = DT_TREE_MAP, .n = 1, .entry = &layers };
     dt_tree *model = m->tree->kind == DT_TREE_LIST ? &list : (dt_tree *)m->tree;
     dt_entry parts[] = { { .key = "model", .value = model }, { .key = "compile", .value = (dt_tree *)m->compile_tree } };
-    const dt_tree whole = { .kind = DT_TREE_MAP, .n = m->compiled ? 2 : 1, .entry = parts };
+    const dt_tree whole = { .kind = DT_TREE_MAP, .n = compiled ? 2 : 1, .entry = parts };
     dt_str text = { 0 };
 
     dt_tree_print(&whole, &text);
@@ -56,7 +55,7 @@ static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_array
 static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
 {
     dt_arrays model, optimizer;
-    const char *job = describe(m, arena);
+    const char *job = dt_model_describe(m, m->compiled, arena);
     dt_digest digest = dt_sha256_of(job, strlen(job)), weights;
     int64_t steps = 0;
 

@@ -263,6 +263,8 @@ dt_status *dt_export_trace(const dt_model *m, const dt_dataset *data, const dt_m
 dt_status *dt_init_weights(dt_model *m, const dt_init_from *from, dt_status **warnings) DT_MUST_USE;
 /* Whether they are there and of the model's shapes; the model may be an outline. */
 dt_status *dt_init_check(const dt_model *outline, const dt_init_from *from) DT_MUST_USE;
+/* {"model": {"layers": ...}, "compile": ...} as a job has them, in the arena; without the latter unless it is wanted. */
+const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena);
 dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) DT_MUST_USE;
 /* The model's weights and the optimizer's variables, for checkpoints: their host copies, current until the next step; arrays in `arena`. */
 dt_status *dt_model_arrays(const dt_model *m, dt_arena *arena, dt_arrays *out) DT_MUST_USE;

@@ -31,7 +31,8 @@ static int choose(api *s, int argument, int n)
 static bool is_left_out(const api_call *c)
 {
     static const char *const names[] = { "dt_report", "dt_data_synth", "dt_job_", "dt_model_save", "dt_model_load", "dt_tensor_save", "dt_row_writer", "dt_run_",
-                                         "dt_checkpoint_", "dt_plan_", "dt_data_", "dt_bench_", "dt_devices_text", "dt_doctor_text", "dt_topology_text",
+                                         "dt_checkpoint_save", "dt_checkpoint_list", "dt_checkpoint_inspect",
+                                         "dt_checkpoint_verify", "dt_checkpoint_diff", "dt_checkpoint_convert", "dt_plan_", "dt_data_", "dt_bench_", "dt_devices_text", "dt_doctor_text", "dt_topology_text",
                                          "dt_dataset_list_files", "dt_dataset_tfrecord", "dt_dataset_text_lines", "dt_dataset_read_files", "dt_dataset_open" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(c->name, names[i], strlen(names[i])) == 0)

@@ -22,7 +22,7 @@ enum { API_SLOTS = 3, API_FORMAT = 16 }; /* API_FORMAT + k: the format whose tex
 /* Handles that functions make and release. */
 #define API_HANDLES(X) \
     X(tensor) X(variable) X(values) X(dataset) X(dist_dataset) X(iterator) X(job) X(row_writer) X(model) X(optimizer) X(loss) X(history) X(meter) \
-    X(rate_schedule) X(function) X(strategy) X(resolver) X(topology) X(device_assignment) X(variables)
+    X(rate_schedule) X(function) X(strategy) X(resolver) X(topology) X(device_assignment) X(variables) X(checkpoint)
 
 typedef struct api {
     int (*choose)(struct api *s, int argument, int n); /* 0 .. n - 1; 0 is what is most likely to be right */
@@ -90,6 +90,14 @@ MAYBE_UNUSED const dt_status *give_const_dt_status_p(api *s, int k)
 {
     dt_status_free(s->status);
     return s->status = give_dt_status_p(s, k);
+}
+
+MAYBE_UNUSED dt_status **give_dt_status_p_p(api *s, int k)
+{
+    static dt_status *place;
+    dt_status_free(place);
+    place = NULL;
+    return s->choose(s, k, 2) ? NULL : &place;
 }
 
 /* Two of a list are right; a list may also have a hole. */

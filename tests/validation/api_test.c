@@ -98,6 +98,8 @@ static void make_first(api *s)
     ok(dt_function_create(FIRST(function), step_nothing, NULL));
     ok(dt_tpu_resolver(FIRST(resolver), "sim:v2-8"));
     ok(dt_topology_create(FIRST(topology), &(dt_topology_options){ api_shape, 4, api_zeros, api_places, 3 }));
+    ok(dt_checkpoint_create(FIRST(checkpoint)));
+    ok(dt_checkpoint_add_variable(s->checkpoint[0].handle, "variable", s->variable[0].handle));
     ok(dt_device_assignment_build(FIRST(device_assignment), s->topology[0].handle, NULL));
 }
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checkpoints of custom loops: what the files that add, save and restore share.
+ *
+ *     model.safetensors       weights of models: "dense/kernel", of several models "NAME/dense/kernel"
+ *     optimizer.safetensors   "optimizer/iteration", "optimizer/dense/kernel/momentum", of several optimizers "NAME/..."
+ *     variables.safetensors   "NAME", with a first dimension of replicas where these have copies of their own
+ *     state.json              as a run's; "loop" has the names of all objects, counters and positions
+ */
+#ifndef DT_TRAIN_CHECKPOINT_H
+#define DT_TRAIN_CHECKPOINT_H
+
+#include "strategy/position.h"
+#include "train/train.h"
+
+typedef enum dt_tracked_kind { DT_A_MODEL, DT_AN_OPTIMIZER, DT_A_VARIABLE, DT_A_COUNTER, DT_AN_ITERATOR, DT_A_DATA_SET, DT_TRACKED_KINDS } dt_tracked_kind;
+
+typedef struct dt_tracked {
+    dt_tracked_kind kind;
+    char *name;
+    void *object; /* dt_model, dt_optimizer, ..., int64_t; counted, but for the number */
+} dt_tracked;
+
+struct dt_checkpoint {
+    int refs;
+    int n, cap;
+    dt_tracked *item;
+    dt_run_dir directory;     /* of the last save, locked; path NULL: there was none */
+    char *stands_on;          /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
+    int64_t generation, step; /* of that */
+};
+
+/* As messages call one: "model", "data set". */
+const char *dt_tracked_word(dt_tracked_kind kind);
+
+/* An optimizer that was added, or a compiled model's, whose name is "MODEL/optimizer". */
+typedef struct dt_tracked_optimizer {
+    const char *name;
+    dt_optimizer *optimizer;
+} dt_tracked_optimizer;
+int dt_tracked_optimizers(const dt_checkpoint *c, dt_arena *arena, dt_tracked_optimizer **out);
+/* What a variable is called in this checkpoint (arena); NULL: it is not in it. And back. */
+const char *dt_tracked_path(const dt_checkpoint *c, const dt_variable *v, dt_arena *arena);
+dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena *arena);
+
+/* ---- tensors ---- */
+
+/* Variables, and as which tensors they are in a file. */
+typedef struct dt_bound {
+    int n;
+    dt_named_array *array; /* [n] */
+    dt_variable **variable;
+    int64_t *copies;       /* that the array has, for replicas; 1: it has no dimension for them */
+} dt_bound;
+enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
+/* All of a checkpoint, without data. n_copies[] of variables in the order that they were added; NULL: as many as they have. An optimizer that has no state yet has no
+ * tensors. CHECKPOINT_PARTS: an optimizer's variable is not in it. */
+dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies, dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
+dt_arrays dt_bound_arrays(const dt_bound *b);
+dt_digest dt_arrays_digest(const dt_arrays *a);
+
+/* ---- state.json's "loop" ---- */
+
+typedef struct dt_loop_item {
+    const char *name;
+    int64_t number;       /* a counter's; a variable's copies */
+    bool built;           /* an optimizer has state, */
+    dt_texts variables;   /* for these */
+    dt_position position; /* of an iterator, a data set */
+} dt_loop_item;
+typedef struct dt_loop {
+    int n[DT_TRACKED_KINDS];
+    dt_loop_item *item[DT_TRACKED_KINDS];
+} dt_loop;
+const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena);
+/* Of a checkpoint whose state has one. CHECKPOINT: it is not of that form. */
+dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) DT_MUST_USE;
+const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name);
+
+/* A public call outside of step functions, with a checkpoint. */
+dt_status *dt_checkpoint_check_call(const dt_checkpoint *c, const char *call) DT_MUST_USE;
+/* What c stands on from now on. */
+void dt_checkpoint_stand_on(dt_checkpoint *c, const char *path, const dt_state_file *state);
+
+#endif

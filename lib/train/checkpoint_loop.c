@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the checkpoint of a custom loop has besides tensors: the names of all objects, and what there is to know of each.
+ *
+ *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": 8},
+ *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
+ *
+ * An optimizer has the variables that it keeps state for, in the order in which it got to know them; a variable the number of its copies.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "format/json_read.h"
+#include "train/checkpoint.h"
+
+static const char *const keys[] = { "models", "optimizers", "variables", "counters", "iterators", "data" };
+
+/* ---- writing ---- */
+
+static void put_optimizer(const dt_checkpoint *c, const dt_tracked_optimizer *o, dt_arena *arena, dt_json *j)
+{
+    if (!o->optimizer->iteration) {
+        dt_json_null(j, o->name);
+        return;
+    }
+    dt_json_open(j, o->name, '[');
+    for (int i = 0; i < o->optimizer->n; i++)
+        dt_json_string(j, NULL, dt_tracked_path(c, o->optimizer->slot[i].of, arena));
+    dt_json_close(j, ']');
+}
+
+static void put_position(const char *name, const dt_position *p, dt_json *j)
+{
+    dt_json_open(j, name, '{');
+    dt_json_int(j, "epoch", p->epoch);
+    dt_json_int(j, "steps", p->steps);
+    dt_json_bool(j, "ended", p->ended);
+    dt_json_string(j, "last", *p->last.hex ? p->last.hex : NULL);
+    dt_json_close(j, '}');
+}
+
+static void put_item(const dt_tracked *t, dt_json *j)
+{
+    const dt_variable *v = t->object;
+    dt_position p;
+    switch (t->kind) {
+    case DT_A_VARIABLE: dt_json_int(j, t->name, v->stack ? v->stack->type.dim[0] : 1); break;
+    case DT_A_COUNTER: dt_json_int(j, t->name, *(const int64_t *)t->object); break;
+    case DT_AN_ITERATOR:
+        p = dt_iterator_position(t->object);
+        put_position(t->name, &p, j);
+        break;
+    case DT_A_DATA_SET:
+        p = dt_dist_dataset_position(t->object);
+        put_position(t->name, &p, j);
+        break;
+    default: dt_json_bool(j, t->name, true);
+    }
+}
+
+const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena)
+{
+    dt_str out = { 0 };
+    dt_json j = { .out = &out };
+    dt_tracked_optimizer *o;
+    const int n = dt_tracked_optimizers(c, arena, &o);
+    dt_json_open(&j, NULL, '{');
+    for (int k = 0; k < DT_TRACKED_KINDS; k++) {
+        dt_json_open(&j, keys[k], '{');
+        for (int i = 0; k != DT_AN_OPTIMIZER && i < c->n; i++)
+            if ((int)c->item[i].kind == k)
+                put_item(&c->item[i], &j);
+        for (int i = 0; k == DT_AN_OPTIMIZER && i < n; i++)
+            put_optimizer(c, &o[i], arena, &j);
+        dt_json_close(&j, '}');
+    }
+    dt_json_close(&j, '}');
+    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
+    dt_str_release(&out);
+    return text;
+}
+
+/* ---- reading ---- */
+
+static bool get_count(const json_t *value, int64_t most, int64_t *out)
+{
+    *out = json_integer_value(value);
+    return json_is_integer(value) && *out >= 0 && *out <= most;
+}
+
+static bool get_position(const json_t *value, dt_position *p)
+{
+    const json_t *last = json_object_get(value, "last"), *ended = json_object_get(value, "ended");
+    const char *hex = json_string_value(last);
+    p->ended = json_is_true(ended);
+    if (hex && (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64))
+        return false;
+    if (hex)
+        memcpy(p->last.hex, hex, 65);
+    return get_count(json_object_get(value, "epoch"), INT32_MAX, &p->epoch) && get_count(json_object_get(value, "steps"), INT64_MAX - 1, &p->steps) &&
+           json_is_boolean(ended) && (hex || json_is_null(last));
+}
+
+static bool get_item(dt_tracked_kind kind, const json_t *value, dt_arena *arena, dt_loop_item *out)
+{
+    switch (kind) {
+    case DT_AN_OPTIMIZER:
+        out->built = !json_is_null(value);
+        return !out->built || dt_json_texts(arena, value, &out->variables);
+    case DT_A_VARIABLE: return get_count(value, DT_MAX_REPLICAS, &out->number) && out->number > 0;
+    case DT_A_COUNTER:
+        out->number = json_integer_value(value);
+        return json_is_integer(value);
+    case DT_AN_ITERATOR:
+    case DT_A_DATA_SET: return get_position(value, &out->position);
+    default: return json_is_true(value);
+    }
+}
+
+static bool get_kind(dt_tracked_kind kind, json_t *object, dt_arena *arena, dt_loop *out)
+{
+    const char *name;
+    json_t *value;
+    bool ok = json_is_object(object);
+    out->item[kind] = dt_arena_array(arena, dt_loop_item, json_object_size(object) + 1);
+    json_object_foreach(object, name, value) {
+        dt_loop_item *item = &out->item[kind][out->n[kind]++];
+        item->name = dt_arena_strdup(arena, name);
+        ok = ok && get_item(kind, value, arena, item);
+    }
+    return ok;
+}
+
+dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out)
+{
+    json_t *root = NULL;
+    bool ok = true;
+    const dt_json_text text = { .path = saved->path, .part = "'loop' of state.json", .member = "kind", .text = saved->state.loop,
+                                .size = strlen(saved->state.loop), .fault = DT_E_CHECKPOINT };
+    *out = (dt_loop){ 0 };
+    DT_TRY(dt_json_parse(&text, &root));
+    for (int k = 0; k < DT_TRACKED_KINDS; k++)
+        ok = ok && get_kind((dt_tracked_kind)k, json_object_get(root, keys[k]), arena, out);
+    json_decref(root);
+    return ok ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'loop' is not as dt_checkpoint_save writes it", saved->path);
+}
+
+const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name)
+{
+    for (int i = 0; i < l->n[kind]; i++)
+        if (strcmp(l->item[kind][i].name, name) == 0)
+            return &l->item[kind][i];
+    return NULL;
+}
