@@ -10,3 +10,13 @@ for name in mirrored_mlp tpu_loop model_parts; do
     cat "$TEST_DIR/err"
     sed "s/[0-9]\.[0-9]*/N/g; s/^/$name: /" "$TEST_DIR/out"
 done
+
+# Killed at moments that nobody chose, on another slice each time, a loop ends with the weights of one that ran through.
+[ -x "$BUILD/examples/checkpoint" ] || { echo "no $BUILD/examples/checkpoint: make examples" && exit 77; }
+"$BUILD/examples/checkpoint" "$TEST_DIR/whole" >"$TEST_DIR/out" || echo "checkpoint: exit $?"
+for slice in sim:v2-2 sim:v3-8 sim:v5litepod-1 sim:v2-8; do
+    (timeout -s KILL 0.06 "$BUILD/examples/checkpoint" "$TEST_DIR/killed" $slice >/dev/null; :) 2>/dev/null
+done
+"$BUILD/examples/checkpoint" "$TEST_DIR/killed" sim:v5litepod-4 >"$TEST_DIR/again" || echo "checkpoint: exit $?"
+tail -n 1 "$TEST_DIR/again" >"$TEST_DIR/end"
+tail -n 1 "$TEST_DIR/out" | diff - "$TEST_DIR/end" && echo "checkpoint: the same weights"
