@@ -144,11 +144,11 @@ static dt_status *go_there(dt_iterator *it, const dt_position *p)
     return check_last(it, p);
 }
 
-static dt_status *open_resumed(dt_resumed **out, const dt_iterator *it, const dt_position *p)
+dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p)
 {
     dt_resumed *r = dt_alloc(sizeof *r);
 
-    *r = (dt_resumed){ .it = { .of = it->of, .from = it->from, .epoch = p->epoch, .tracked = true } };
+    *r = (dt_resumed){ .it = { .of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true } };
     dt_status *s = go_there(&r->it, p);
     if (s)
         dt_resumed_discard(r);
@@ -157,14 +157,9 @@ static dt_status *open_resumed(dt_resumed **out, const dt_iterator *it, const dt
     return s;
 }
 
-dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p)
-{
-    return open_resumed(out, of, p);
-}
-
 dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of, const dt_position *p)
 {
-    return open_resumed(out, &(dt_iterator){ .of = of }, p);
+    return dt_resumed_open(out, &(dt_iterator){ .of = of }, p);
 }
 
 void dt_resumed_discard(dt_resumed *r)
