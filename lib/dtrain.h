@@ -13,7 +13,8 @@
  *              address of a pointer that is NULL or holds a handle you own, which is replaced. Every dt_x_unref accepts NULL.
  *              After its last reference is released, a handle counts as NULL in every call and releasing it again does
  *              nothing, as long as it is among the last 4,096 handles released. This is not guaranteed for older handles, or
- *              while the library or another owner still holds a reference.
+ *              while the library or another owner still holds a reference. A function of yours that the library calls must not
+ *              release the handles of the call that it is called from.
  *   Pointers   Returned `const` pointers are lent: they belong to the object that they come from, so do not free them. Text that
  *              a function creates is a `char *`; free it with free().
  *   Tracing    dt_strategy_run records the step function once per input signature; there is no eager mode. Calls on a dt_value
