@@ -63,6 +63,8 @@ static const char *meant(const char *name)
 static dt_status *unknown(const char *name)
 {
     const char *verb = meant(name);
+    if (is_job(name) && name[1])
+        return dt_status_create(ERROR_USAGE, "unknown command '%s'; to train this job, run: dtrain fit %s", cut_word(name).text, cut_word(name).text);
     if (verb)
         return dt_status_create(ERROR_USAGE, "unknown command '%s'; did you mean '%s'?", cut_word(name).text, verb);
     return dt_status_create(ERROR_USAGE, "unknown command '%s'", cut_word(name).text);

@@ -34,6 +34,7 @@ done); do
     "$DTRAIN" validate tiny.yaml "$key=x" 2>&1 | grep -q 'DT001' && echo "$key is no key"
 done
 # the job's file
+hint tiny.yaml
 hint fit tiny.yml
 "$DTRAIN" validate tiny.yml 2>&1 | tail -n 1
 "$DTRAIN" validate tiny 2>&1 | tail -n 1
