@@ -179,6 +179,14 @@ static dt_status *write_file(const dt_conversion *q, const dt_array_writer *w, c
     return s;
 }
 
+/* Names of elements may come from the data: none may lead to another folder. */
+static dt_status *check_place(const char *output, const char *element)
+{
+    if (!strstr(output, PLACE) || (*element && !strchr(element, '/') && strcmp(element, ".") != 0 && strcmp(element, "..") != 0))
+        return NULL;
+    return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "no file can be named after element '%.200s': write .npz", element);
+}
+
 static dt_status *write_files(const dt_conversion *q, const dt_array_writer *w, dt_str *files)
 {
     const dt_element *element;
@@ -187,6 +195,8 @@ static dt_status *write_files(const dt_conversion *q, const dt_array_writer *w, 
     dt_status *s = NULL;
     if (n > 1 && !strstr(q->output, PLACE))
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' holds one array, but the data has %d elements: put %s in the name, or write .npz", q->output, n, PLACE);
+    for (int e = 0; e < n; e++)
+        DT_TRY(check_place(q->output, element[e].name));
     for (int e = 0; e < n && !s; e++) {
         file_name(q->output, element[e].name, &path);
         s = write_file(q, w, &element[e], e, dt_str_text(&path));
