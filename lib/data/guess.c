@@ -121,9 +121,10 @@ static dt_status *put_members(const char *path, dt_json *j)
     dt_zip zip;
     dt_status *s = dt_zip_read(arena, path, &zip);
     for (int i = 0; !s && i < zip.n; i++) {
-        char *name = dt_arena_strdup(arena, zip.member[i].name), *dot = strstr(name, ".npy");
-        if (dot)
-            *dot = '\0';
+        char *name = dt_arena_strdup(arena, zip.member[i].name);
+        const size_t n = strlen(name);
+        if (n >= 4 && strcmp(name + n - 4, ".npy") == 0)
+            name[n - 4] = '\0';
         dt_json_string(j, name, path);
     }
     dt_arena_destroy(arena);

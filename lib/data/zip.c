@@ -166,12 +166,33 @@ static dt_status *read_entry(dt_arena *arena, const archive *a, int64_t *at, dt_
     return NULL;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Which of two members of one name is meant depends on the reader. "x" and "x.npy" are one array. */
+static dt_status *check_names(dt_arena *arena, const archive *a, const dt_zip *zip)
+{
+    const char **name = dt_arena_array(arena, const char *, zip->n + 1);
+    for (int i = 0; i < zip->n; i++) {
+        const char *member = zip->member[i].name;
+        const size_t n = strlen(member);
+        name[i] = n >= 4 && strcmp(member + n - 4, ".npy") == 0 ? dt_arena_printf(arena, "%.*s", (int)n - 4, member) : member;
+    }
+    qsort(name, (size_t)zip->n, sizeof *name, by_text);
+    for (int i = 1; i < zip->n; i++)
+        if (strcmp(name[i - 1], name[i]) == 0)
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: has '%.200s' twice", a->path, name[i]);
+    return NULL;
+}
+
 static dt_status *read_entries(dt_arena *arena, archive *a, dt_zip *out)
 {
     out->member = dt_arena_array(arena, dt_zip_member, a->bytes / ENTRY + 1);
     for (int64_t at = 0; at < a->bytes; out->n++)
         DT_TRY(read_entry(arena, a, &at, &out->member[out->n]));
-    return NULL;
+    return check_names(arena, a, out);
 }
 
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out)

@@ -133,6 +133,20 @@ static void test_sizes_that_lie(void **state)
     expect_fault("size", open_members("f32: " HERE "/x.npz"), DT_E_GZIP_DAMAGED, 65, "x.npz: deflate length mismatch");
 }
 
+/* Which of the two is meant would depend on the reader. */
+static void test_members_of_one_name(void **state)
+{
+    (void)state;
+    dt_str s = {0};
+    int renamed = 0;
+    OK(dt_file_read(GOLDEN "stored.npz", 1 << 20, &s));
+    for (char *at; (at = memmem(s.data, s.size, "u1.npy", 6)); renamed++)
+        memcpy(at, "i8.npy", 6);
+    assert_int_equal(renamed, 2); /* the member's header, and its entry in the directory */
+    write_str("x.npz", &s);
+    expect_fault("twice", open_members("i8: " HERE "/x.npz"), DT_E_DATA_FILE, 65, "x.npz: has 'i8' twice");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_members_that_are_not_there),
         cmocka_unit_test(test_damaged_archives),
         cmocka_unit_test(test_sizes_that_lie),
+        cmocka_unit_test(test_members_of_one_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
