@@ -39,12 +39,12 @@ static dt_status *train(const char *directory, const char *slice)
     dt_status *restored = dt_checkpoint_restore(checkpoint, newest); /* NULL: there is none, and nothing happens */
     free(newest);
     DT_TRY(restored);
-    printf("begins after step %lld\n", (long long)steps);
+    printf("starting after step %lld\n", (long long)steps);
 
     struct step my = { model, optimizer, loss };
     DT_LET(function, step, dt_function_create(&step, train_step, &my));
     while (dt_dist_dataset_epoch(data) < 10) {
-        DT_LET(iterator, it, dt_iterator_create(&it, data)); /* goes on in the middle of an epoch where the checkpoint was saved there */
+        DT_LET(iterator, it, dt_iterator_create(&it, data)); /* resumes within an epoch if the checkpoint was saved there */
         DT_EACH(batch, it) {
             DT_TRY(dt_strategy_run(strategy, step, batch, NULL));
             if (++steps % 5 == 0)
