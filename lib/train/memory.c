@@ -118,22 +118,36 @@ static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes)
     return NULL;
 }
 
-/* The first that fits, each tried. */
+static dt_status *note_machine(dt_status *s, int64_t bytes)
+{
+    dt_str size = { 0 };
+    dt_str_bytes(&size, (double)bytes);
+    s = dt_note(s, "no smaller global batch would fit: a machine needs %s", dt_str_text(&size));
+    dt_str_release(&size);
+    return s;
+}
+
+/* The first that fits, each tried; or the memory that the smallest batch needs. */
 static dt_status *what_fits(run *r, int64_t limit, dt_status *s)
 {
     const int least = r->strategy->replicas;
     int64_t bytes;
     dt_status *bad = with(r, r->batch, true, &bytes);
-    if (!bad && bytes <= limit)
+    bool fits = !bad && bytes <= limit;
+    if (fits)
         s = dt_note(s, "model: {rematerialize: full} would fit");
+    bytes = r->memory.all;
     for (int64_t rows = r->batch / 2; !bad && rows >= least; rows /= 2) {
         bad = with(r, rows, false, &bytes);
         if (!bad && bytes <= limit) {
             s = dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)rows, (long long)r->batch);
+            fits = true;
             break;
         }
     }
-    dt_status_free(bad); /* what cannot be tried is not told */
+    if (!bad && !fits && bytes < INT64_MAX)
+        s = note_machine(s, bytes);
+    dt_status_free(bad); /* what cannot be tried is not reported */
     return s;
 }
 
