@@ -42,6 +42,16 @@ DT_API dt_value dt_select(dt_value pred, dt_value a, dt_value b);
 /* x itself, through which no gradient flows. */
 DT_API dt_value dt_stop_gradient(dt_value x);
 
+/* ---- random numbers ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Floats of x's shape, whose first dimension is the batch, and of its dtype; no gradient. They depend on the seed, the counter, the example's number in
+ * the global batch and the place in the example, and so not on the number of replicas. `counter` is an int64 scalar that you increase from step to
+ * step, such as a variable; with a constant, each step has the same numbers.
+ */
+DT_API dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed); /* in [0, 1) */
+DT_API dt_value dt_stateless_normal(dt_value x, dt_value counter, uint64_t seed);  /* mean 0, standard deviation 1 */
+
 /* ---- shapes ------------------------------------------------------------------------------------------------------- */
 
 /* x in a shape with the same number of elements: dim[rank]. A size of -k stands for k times the batch, so -1 is what dt_dim returns for it. */

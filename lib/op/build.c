@@ -400,6 +400,26 @@ dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr)
     return emit2(&dt_op_random, step, dt_example_id(step.trace), attr);
 }
 
+static dt_value random_like(dt_value x, dt_value counter, uint64_t seed, dt_random_kind kind)
+{
+    const dt_type like = dt_type_of_value(x), count = dt_type_of_value(counter);
+    if (!dt_dtype_is_float(like.dtype) || !dt_type_has_batch(&like) || count.rank != 0 || count.dtype != DT_INT64)
+        return fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "random numbers need floats with a batch and a counter that is an int64 scalar, got %s and %s",
+                                     dt_text_of(&like).s, dt_text_of(&count).s));
+    const dt_random_attr attr = { .type = like, .kind = kind, .key = seed };
+    return dt_random_numbers(counter, &attr);
+}
+
+dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
+{
+    return random_like(x, counter, seed, DT_RANDOM_UNIFORM);
+}
+
+dt_value dt_stateless_normal(dt_value x, dt_value counter, uint64_t seed)
+{
+    return random_like(x, counter, seed, DT_RANDOM_NORMAL);
+}
+
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target)
 {
     return emit2(&dt_op_softmax_cross_entropy, logits, target, NULL);

@@ -138,9 +138,93 @@ static void misfits(dt_trace *t, void *user)
     case 14: y = dt_argmax(x, 0); break;
     case 15: y = dt_softmax(x); break;
     case 16: y = dt_log(dt_scalar(t, DT_INT32, 1)); break;
+    case 17: y = dt_stateless_uniform(two, dt_scalar(t, DT_INT64, 0), 1); break; /* no batch */
+    case 18: y = dt_stateless_normal(x, x, 1); break;
     default: y = dt_reduce_max(two, 5); break;
     }
     dt_return(t, "y", y);
+}
+
+/* ---- random numbers ---- */
+
+typedef struct draws {
+    bool normal;
+    int64_t counter;
+    uint64_t seed;
+} draws;
+
+static void draw(dt_trace *t, void *user)
+{
+    const draws *d = user;
+    const dt_value counter = dt_scalar(t, DT_INT64, (double)d->counter), x = dt_arg(t, "x");
+    dt_return(t, "y", (d->normal ? dt_stateless_normal : dt_stateless_uniform)(x, counter, d->seed));
+}
+
+enum { ROWS = 8, COLUMNS = 500 };
+
+static dt_status *rows_of(const dt_value_context *ctx, dt_values *out, void *user)
+{
+    (void)user;
+    const int64_t dim[] = { ROWS / ctx->num_replicas_in_sync, COLUMNS };
+    dt_tensor *x = NULL;
+    OK(dt_tensor_create(&x, DT_FLOAT32, 2, dim, NULL));
+    OK(dt_values_set(out, "x", x));
+    dt_tensor_unref(x);
+    return NULL;
+}
+
+/* (ROWS, COLUMNS) on so many replicas. */
+static dt_tensor *drawn(const draws *d, int replicas)
+{
+    const char *const devices[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
+    dt_strategy *s = NULL;
+    dt_function *f = NULL;
+    dt_values *in = NULL, *out = NULL;
+    dt_tensor *y = NULL;
+    OK(dt_mirrored_strategy(&s, devices, replicas));
+    OK(dt_function_create(&f, draw, (void *)(uintptr_t)d));
+    OK(dt_strategy_values_from_function(s, rows_of, NULL, &in));
+    OK(dt_strategy_run(s, f, in, &out));
+    OK(dt_strategy_gather(s, out, "y", 0, &y));
+    dt_values_unref(out);
+    dt_values_unref(in);
+    dt_function_unref(f);
+    dt_strategy_unref(s);
+    return y;
+}
+
+static bool same_numbers(const draws *a, int replicas_a, const draws *b, int replicas_b)
+{
+    dt_tensor *x = drawn(a, replicas_a), *y = drawn(b, replicas_b);
+    const bool same = memcmp(dt_tensor_data(x), dt_tensor_data(y), sizeof(float[ROWS][COLUMNS])) == 0;
+    dt_tensor_unref(x);
+    dt_tensor_unref(y);
+    return same;
+}
+
+static void test_random_numbers_depend_on_seed_counter_and_example(void **state)
+{
+    (void)state;
+    for (int normal = 0; normal < 2; normal++) {
+        const draws d = { normal, 3, 7 }, next = { normal, 4, 7 }, other = { normal, 3, 8 };
+        assert_true(same_numbers(&d, 1, &d, 2));
+        assert_true(same_numbers(&d, 1, &d, 4));
+        assert_false(same_numbers(&d, 1, &next, 1));
+        assert_false(same_numbers(&d, 1, &other, 1));
+        dt_tensor *y = drawn(&d, 2);
+        const float *p = dt_tensor_data(y);
+        double sum = 0, squares = 0;
+        const int n = ROWS * COLUMNS;
+        for (int i = 0; i < n; i++) {
+            sum += (double)p[i];
+            squares += (double)p[i] * (double)p[i];
+            assert_true(normal || (p[i] >= 0 && p[i] < 1));
+        }
+        const double mean = sum / n, variance = squares / n - mean * mean;
+        assert_true(fabs(mean - (normal ? 0 : 0.5)) < 0.05); /* three standard errors */
+        assert_true(fabs(variance - (normal ? 1 : 1 / 12.)) < (normal ? 0.07 : 0.004));
+        dt_tensor_unref(y);
+    }
 }
 
 static void test_what_does_not_fit(void **state)
@@ -148,7 +232,7 @@ static void test_what_does_not_fit(void **state)
     dt_strategy *s = NULL;
     (void)state;
     OK(dt_default_strategy(&s));
-    for (int i = 0; i < 18; i++) {
+    for (int i = 0; i < 20; i++) {
         dt_function *f = NULL;
         dt_values *in = values(), *out = NULL;
         give(in, "x", scalar(1));
@@ -167,6 +251,7 @@ static void test_what_does_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_values_and_slopes), cmocka_unit_test(test_shapes_and_axes),
+                                        cmocka_unit_test(test_random_numbers_depend_on_seed_counter_and_example),
                                         cmocka_unit_test(test_what_does_not_fit) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
