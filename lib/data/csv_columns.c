@@ -39,7 +39,7 @@ static bool has_number(const dt_csv *c)
     return false;
 }
 
-/* What the header looks like, if it is none of this job. */
+/* Suggests a column name; or, if the header does not look like a header, how to say so. */
 static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name)
 {
     const char *names[DT_CSV_SHOWN];

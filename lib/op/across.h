@@ -38,7 +38,7 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
-/* Which exchange it is, for tables of prices and of compilers' names; what comes behind the count is none of XLA's collectives. */
+/* Which exchange it is, for tables of prices and of compilers' names. XLA has no collectives for those after the count. */
 typedef enum dt_across_kind {
     DT_ACROSS_ALL_REDUCE, DT_ACROSS_ALL_GATHER, DT_ACROSS_REDUCE_SCATTER, DT_ACROSS_ALL_TO_ALL, DT_ACROSS_COLLECTIVE_PERMUTE, DT_ACROSS_KINDS,
     DT_ACROSS_TRANSFER = DT_ACROSS_KINDS, DT_ACROSS_NOTHING
