@@ -38,6 +38,9 @@ _Noreturn static void train(const char *strategy, loop_data kind, const char *re
     OK(loop_train(p, -1, save_often, NULL));
     dt_str text = loop_result(p);
     OK(dt_file_commit(result, text.data, text.size));
+    dt_str_release(&text);
+    free(path);
+    loop_close(p); /* a sanitizer looks for threads that nobody joined */
     _exit(0);
 }
 
