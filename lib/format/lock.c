@@ -6,9 +6,9 @@
  *     pid 4412 on node-b since 2025-11-21T09:53:07Z
  *     boot 1b4e28ba-2fa1-11d2-883f-0016d3cca427
  *
- * Between taking the lock and writing the text a moment passes in which the file is empty or names a dead holder; who is refused then
- * looks again. The file is never removed: somebody might have opened it, and would lock what has no name any more while a third locks
- * the new one.
+ * Between taking the lock and writing the text a moment passes in which the file is empty or names a dead holder. A killed process keeps
+ * its lock until the kernel has freed its memory, which takes seconds where there is much. Who is refused in either case tries again.
+ * The file is never removed: somebody might have opened it, and would lock what has no name any more while a third locks the new one.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "format/lock.h"
@@ -23,9 +23,11 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 40, /* at a text that names nobody alive ... */
-    PAUSE_MS = 10,
+    PAUSE_MS = 10,       /* between two tries */
+    ENDING_TRIES = 1000, /* while the holder is ending */
+    NAMELESS_TRIES = 40, /* while the text names nobody alive */
     LONGEST_NAME = 255,
+    EXITING = 0x4 | 0x400, /* PF_EXITING and PF_SIGNALED among the flags of proc_pid_stat(5) */
 };
 
 typedef struct holder {
@@ -93,13 +95,42 @@ static bool parse_text(const char *text, holder *h)
     return sscanf(text, "pid %ld on %255s since %31s boot %63s", &h->pid, h->host, h->since, h->boot) == 4 && text[strlen(text) - 1] == '\n';
 }
 
+/* What follows `key` in a file of /proc/PID; NULL: there is none. */
+static const char *read_process(long pid, const char *file, const char *key, dt_str *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/%s", pid, file);
+    dt_str_clear(text);
+    dt_status *unread = dt_file_read(path, 8192, text);
+    const char *at = unread ? NULL : strstr(dt_str_text(text), key);
+    dt_status_free(unread);
+    return at ? at + strlen(key) : NULL;
+}
+
+/* Killed, with the signal still pending, or already on its way out. */
+static bool is_ending(long pid)
+{
+    dt_str text = {0};
+    const char *pending = read_process(pid, "status", "\nSigPnd:", &text);
+    unsigned long flags = 0;
+    bool killed = pending && strtoull(pending, NULL, 16) & 1ULL << (SIGKILL - 1);
+    const char *stat = killed ? NULL : read_process(pid, "stat", "", &text), *name_end = stat ? strrchr(stat, ')') : NULL;
+    if (name_end) /* a name may hold anything, parentheses too */
+        sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
+    dt_str_release(&text);
+    return killed || flags & EXITING;
+}
+
+static bool is_here(const holder *h)
+{
+    holder us = ourselves();
+    return strcmp(h->host, us.host) == 0 && strcmp(h->boot, us.boot) == 0 && h->pid > 0;
+}
+
 /* Of this host and boot, but no such process: the text is older than the lock. */
 static bool is_dead(const holder *h)
 {
-    holder us = ourselves();
-    if (strcmp(h->host, us.host) != 0 || strcmp(h->boot, us.boot) != 0 || h->pid <= 0)
-        return false;
-    return kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
+    return is_here(h) && kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
 }
 
 dt_status *dt_lock_refusal(const char *dir, const char *text)
@@ -110,37 +141,35 @@ dt_status *dt_lock_refusal(const char *dir, const char *text)
     return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host, h.since);
 }
 
-static dt_status *read_holder(const char *dir, const char *path)
+/* The refusal that names the holder; NULL: nobody alive is named, or *ending. */
+static dt_status *read_holder(const char *dir, const char *path, bool *ending)
 {
+    holder h;
     dt_str text = {0};
-    dt_status *unread = dt_file_read(path, 1024, &text), *s = unread ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
-    dt_status_free(unread); /* nobody to name, then */
+    dt_status *unread = dt_file_read(path, 1024, &text); /* nobody to name, then */
+    *ending = !unread && parse_text(dt_str_text(&text), &h) && is_here(&h) && is_ending(h.pid);
+    dt_status *s = unread || *ending ? NULL : dt_lock_refusal(dir, dt_str_text(&text));
+    dt_status_free(unread);
     dt_str_release(&text);
     return s;
-}
-
-static dt_status *in_use(const char *dir, const char *path)
-{
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
-    for (int i = 0; i < LOOKS; i++) {
-        dt_status *named = read_holder(dir, path);
-        if (named)
-            return named;
-        nanosleep(&pause, NULL);
-    }
-    return dt_fail(DT_E_IN_USE, NULL, "%s: in use by another process, which '%s' does not name", dir, path);
 }
 
 /* ---- taking it ---- */
 
 static dt_status *set_lock(int fd, const char *dir, const char *path)
 {
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(fd, F_OFD_SETLK, &whole) != 0) {
-        if (errno == EAGAIN || errno == EACCES)
-            return in_use(dir, path);
-        if (errno != EINTR)
+    bool ending = false;
+    for (int tries = 0; fcntl(fd, F_OFD_SETLK, &whole) != 0; tries++) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN && errno != EACCES)
             return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "locking it; output.dir must be on a file system that has locks");
+        DT_TRY(read_holder(dir, path, &ending));
+        if (tries >= (ending ? ENDING_TRIES : NAMELESS_TRIES))
+            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by a process that is ending, or that '%s' does not name", dir, path);
+        nanosleep(&pause, NULL);
     }
     return write_text(path);
 }

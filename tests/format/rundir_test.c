@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -16,7 +17,7 @@
 #define DIR_ "build/tmp/format-rundir"
 #define RUN DIR_ "/run"
 
-enum { RACERS = 20 };
+enum { RACERS = 20, HELD_BYTES = 512 << 20 };
 
 static int set_up(void **state)
 {
@@ -153,8 +154,8 @@ static void test_a_limit_on_file_sizes_is_found_first(void **state)
 
 /* ---- the lock ---- */
 
-/* A child that holds the directory until it is killed; returns when it has it. */
-static pid_t hold_in_child(void)
+/* A child that holds the directory, and `bytes` of memory, until it is killed; returns when it has both. */
+static pid_t hold_with_memory(size_t bytes)
 {
     int ends[2];
     char ready = 0;
@@ -163,6 +164,8 @@ static pid_t hold_in_child(void)
     if (child == 0) {
         dt_run_dir r;
         ready = dt_run_dir_open(&r, RUN, 1000) ? 'n' : 'y';
+        void *memory = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) : NULL;
+        ready = memory == MAP_FAILED ? 'n' : ready;
         if (write(ends[1], &ready, 1) == 1)
             pause();
         _exit(1);
@@ -172,6 +175,11 @@ static pid_t hold_in_child(void)
     close(ends[0]);
     close(ends[1]);
     return child;
+}
+
+static pid_t hold_in_child(void)
+{
+    return hold_with_memory(0);
 }
 
 static void end_child(pid_t child)
@@ -204,6 +212,18 @@ static void test_the_lock_of_a_killed_job_is_free(void **state)
     assert_ok(dt_run_dir_open(&r, RUN, 1000));
     assert_fails(open_and_close(RUN, 1000), DT_E_IN_USE, "in use by pid"); /* by ourselves */
     dt_run_dir_close(&r);
+}
+
+/* A supervisor that starts the next run at once need not wait for the kernel to free the memory of the last. */
+static void test_the_lock_of_a_job_that_is_ending_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        pid_t child = hold_with_memory(HELD_BYTES);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_ok(open_and_close(RUN, 1000));
+        assert_int_equal(wait_for(child), -1);
+    }
 }
 
 /* Whatever the text says: the lock decides. */
@@ -294,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_limit_on_file_sizes_is_found_first, set_up),
         cmocka_unit_test_setup(test_a_second_job_is_refused_within_a_second, set_up),
         cmocka_unit_test_setup(test_the_lock_of_a_killed_job_is_free, set_up),
+        cmocka_unit_test_setup(test_the_lock_of_a_job_that_is_ending_is_waited_for, set_up),
         cmocka_unit_test_setup(test_texts_that_name_nobody_are_survived, set_up),
         cmocka_unit_test_setup(test_of_racing_starts_exactly_one_wins, set_up),
     };
