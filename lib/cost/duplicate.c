@@ -54,6 +54,9 @@ static void look_at_readers(looking *l)
 {
     for (int i = 0; i < l->g->n_results; i++)
         l->kept[l->g->result[i].node] = true;
+    for (int i = 0; i < l->g->n_states; i++)
+        if (l->g->state[i].update >= 0)
+            l->kept[l->g->state[i].update] = true;
     for (int i = l->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &l->g->node[i];
         bool name = dt_priced_source(l->r, i) != i, takes = dt_launch_takes_producers(l->r, i);

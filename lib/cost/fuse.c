@@ -303,6 +303,9 @@ dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena)
         f.role[i] = role_of(r, i);
     for (int i = 0; i < g->n_results; i++)
         f.out[dt_priced_source(r, g->result[i].node)] = true;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            f.out[dt_priced_source(r, g->state[i].update)] = true;
     count_readers(&f);
     join_producers(&f);
     join_consumers(&f);

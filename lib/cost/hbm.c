@@ -19,7 +19,6 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    const dt_variable **updated; /* by result behind those of the whole: the variable that gets it */
     bool *updates;         /* by kernel: makes a new value of a weight or slot */
     bool *gradient;        /* by node */
     const bool *forward;   /* by node */
@@ -42,38 +41,22 @@ static int64_t bytes_of(const holding *h, int i, bool padded)
 
 static void count_states(const holding *h, dt_plan *p)
 {
-    const dt_graph *whole = h->r->program->whole;
-    for (int i = 0; i < whole->n_states; i++) {
-        int node = h->g->arg[whole->n_args + i].node;
+    for (int i = 0; i < h->g->n_states; i++) {
+        int node = h->g->state[i].node;
         double times = dt_priced_times(h->r, node);
         int64_t bytes = (int64_t)((double)bytes_of(h, node, false) * times);
-        *(whole->state[i].variable->slot ? &p->bytes.slots : &p->bytes.weights) += bytes;
+        *(h->g->state[i].variable->slot ? &p->bytes.slots : &p->bytes.weights) += bytes;
         p->bytes.padding += (int64_t)((double)bytes_of(h, node, true) * times) - bytes;
     }
-}
-
-static const dt_variable *updated_by(const holding *h, int result)
-{
-    return h->updated[result - h->r->program->whole->n_results];
-}
-
-static void list_updated(holding *h)
-{
-    const dt_graph *whole = h->r->program->whole;
-    int n = 0;
-    h->updated = dt_arena_array(h->arena, const dt_variable *, whole->n_states + 1);
-    for (int i = 0; i < whole->n_states; i++)
-        if (whole->state[i].update >= 0)
-            h->updated[n++] = whole->state[i].variable;
 }
 
 static void mark_updates(holding *h)
 {
     h->updates = dt_arena_array(h->arena, bool, h->k->n + 1);
-    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++) {
-        const dt_variable *v = updated_by(h, i);
-        int kernel = h->k->of[dt_priced_source(h->r, h->g->result[i].node)];
-        if (kernel >= 0 && v && (v->trainable || v->slot))
+    for (int i = 0; i < h->g->n_states; i++) {
+        const dt_state *s = &h->g->state[i];
+        int kernel = s->update < 0 ? -1 : h->k->of[dt_priced_source(h->r, s->update)];
+        if (kernel >= 0 && (s->variable->trainable || s->variable->slot))
             h->updates[kernel] = true;
     }
 }
@@ -96,12 +79,12 @@ static void mark_gradients(holding *h, dt_plan *p)
             if (h->k->of[i] >= 0 && h->updates[h->k->of[i]] && h->k->of[from] != h->k->of[i] && is_large(h, from))
                 h->gradient[from] = true;
         }
-    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++) {
-        const dt_variable *v = updated_by(h, i);
-        int node = h->g->result[i].node;
-        double times = dt_priced_times(h->r, node);
-        if (!v || !v->trainable || v->slot)
+    for (int i = 0; i < h->g->n_states; i++) {
+        const dt_variable *v = h->g->state[i].variable;
+        int node = h->g->state[i].update;
+        if (node < 0 || !v->trainable || v->slot)
             continue;
+        double times = dt_priced_times(h->r, node);
         p->bytes.gradients += (int64_t)((double)bytes_of(h, node, false) * times);
         p->bytes.padding += (int64_t)((double)(bytes_of(h, node, true) - bytes_of(h, node, false)) * times);
     }
@@ -141,7 +124,7 @@ static span *spans_of(const holding *h)
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++)
             read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->forward[i]);
-    for (int i = 0; i < h->r->program->whole->n_results; i++)
+    for (int i = 0; i < h->r->program->local->n_results; i++)
         s[dt_priced_source(h->r, h->g->result[i].node)].end = h->g->n_nodes;
     return s;
 }
@@ -171,8 +154,9 @@ static void count_values(holding *h)
 /* Updates are made in the variables' own memory. */
 static void forget_updates(holding *h)
 {
-    for (int i = h->r->program->whole->n_results; i < h->g->n_results; i++)
-        h->gradient[dt_priced_source(h->r, h->g->result[i].node)] = true;
+    for (int i = 0; i < h->g->n_states; i++)
+        if (h->g->state[i].update >= 0)
+            h->gradient[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
 /* Nodes between layers (sums over replicas, counts of examples) have no path: the layer is that of the nearest node before that has one, or behind. */
@@ -216,7 +200,6 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
     int n = r->program->local->n_nodes + 2;
     holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .forward = dt_priced_forward(r, arena), .born = dt_arena_array(arena, int64_t, n),
                   .dies = dt_arena_array(arena, int64_t, n), .true_born = dt_arena_array(arena, int64_t, n), .true_dies = dt_arena_array(arena, int64_t, n) };
-    list_updated(&h);
     mark_updates(&h);
     mark_gradients(&h, p);
     forget_updates(&h);

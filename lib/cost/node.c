@@ -57,7 +57,7 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
 {
     const dt_graph *g = r->program->local;
     bool *forward = dt_arena_array(arena, bool, g->n_nodes + 1);
-    for (int i = 0; i < r->program->whole->n_results; i++)
+    for (int i = 0; i < r->program->local->n_results; i++)
         forward[g->result[i].node] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--)
         for (int k = 0; forward[i] && k < g->node[i].n_in; k++)
@@ -68,5 +68,5 @@ bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena)
 bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i)
 {
     const dt_node *n = node_of(r, i);
-    return dt_across_kind_of(n) == DT_ACROSS_ALL_GATHER && node_of(r, dt_priced_source(r, n->in[0]))->op->role == DT_ROLE_ARGUMENT;
+    return dt_across_kind_of(n) == DT_ACROSS_ALL_GATHER && node_of(r, dt_priced_source(r, n->in[0]))->op->role == DT_ROLE_STATE;
 }

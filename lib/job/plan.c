@@ -44,10 +44,10 @@ static void count_parameters(dt_job_plan *p)
     const dt_spmd *s = p->program[0];
     for (int i = 0; i < v->n; i++)
         p->parameters += (double)dt_type_elements(&v->v[i]->type);
-    for (int i = 0; i < s->whole->n_states; i++) {
-        const dt_variable *of = s->whole->state[i].variable;
-        if (of->trainable && !of->slot)
-            p->parameters_here += (double)dt_type_elements(&s->local->node[s->local->arg[s->whole->n_args + i].node].type);
+    for (int i = 0; i < s->local->n_states; i++) {
+        const dt_variable *held = s->local->state[i].variable;
+        if (held->trainable && !held->slot)
+            p->parameters_here += (double)dt_type_elements(&held->type);
     }
 }
 

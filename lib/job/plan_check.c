@@ -30,10 +30,13 @@ static void count_ends(const dt_spmd *s, dt_plan_figures *f)
     const dt_graph *g = s->local;
     for (int i = 0; i < g->n_args; i++)
         f->argument += padded(s, g->arg[i].node);
-    for (int i = 0; i < g->n_results; i++) {
-        double bytes = padded(s, g->result[i].node);
-        f->output += bytes;
-        f->alias += g->result[i].name[0] == '@' ? bytes : 0; /* a variable's new value lies where the old one did */
+    for (int i = 0; i < g->n_results; i++)
+        f->output += padded(s, g->result[i].node);
+    for (int i = 0; i < g->n_states; i++) {
+        double bytes = padded(s, g->state[i].node), changed = g->state[i].update >= 0 ? bytes : 0;
+        f->argument += bytes;
+        f->output += changed;
+        f->alias += changed; /* a variable's new value lies where the old one did */
     }
 }
 

@@ -58,7 +58,7 @@ typedef struct dt_spmd {
     const dt_graph *whole; /* lent */
     dt_mesh mesh;
     int64_t batch;
-    dt_graph *local;       /* args: those of `whole`, then its states; results: those of `whole`, then updates of states that have one */
+    dt_graph *local;       /* args, states and results are those of `whole`, in its order; variables are outlines of the parts on a device */
     dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
     dt_layout *layout;     /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody asks where it lies */
     const char **note;     /* by node of local: what is worth a word (a fall-back), or NULL */

@@ -32,15 +32,6 @@ static void take(ends *e, const char *name, int node, int gives)
     e->in[e->n_in++] = node;
 }
 
-/* Programs over devices have variables as arguments of that name, and their new values as results. */
-static int result_named(const dt_graph *g, const char *name)
-{
-    for (int i = 0; i < g->n_results && name[0] == '@'; i++)
-        if (strcmp(g->result[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static void find_ends(writing *w)
 {
     const dt_graph *g = w->g;
@@ -53,7 +44,7 @@ static void find_ends(writing *w)
     for (int i = 0; i < g->n_results; i++)
         e->out[e->n_out++] = g->result[i].node;
     for (int i = 0; i < g->n_args; i++)
-        take(e, g->arg[i].name, g->arg[i].node, result_named(g, g->arg[i].name));
+        take(e, g->arg[i].name, g->arg[i].node, -1);
     for (int i = 0; i < g->n_states; i++) {
         const dt_state *s = &g->state[i];
         take(e, dt_arena_printf(w->arena, "@%s", s->variable->path), s->node, s->update >= 0 ? e->n_out : -1);

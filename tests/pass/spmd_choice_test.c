@@ -474,8 +474,13 @@ static void test_variables_of_one_path(void **state)
     update(&m, loss_of(&m, h));
     dt_graph *g;
     dt_spmd *s = cut(&m, &g);
-    assert_int_equal(s->local->n_args, 1 + g->n_states);
-    assert_int_equal(s->local->n_results, g->n_results + g->n_states);
+    assert_int_equal(s->local->n_states, g->n_states);
+    for (int i = 0; i < g->n_states; i++) {
+        dt_type held = dt_layout_type(&g->state[i].variable->type, &s->state[i], &s->mesh, 1);
+        assert_true(dt_type_equal(&s->local->state[i].variable->type, &held));
+        assert_string_equal(s->local->state[i].variable->path, g->state[i].variable->path);
+        assert_true(s->local->state[i].update >= 0);
+    }
     release(&m, s, g);
 }
 

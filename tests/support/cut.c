@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "feed.h"
@@ -104,18 +105,42 @@ static dt_view part_of(const cut *c, const dt_view *whole, const dt_layout *l, i
 
 static dt_view *parts_of_args(const cut *c, const dt_view *whole, int devices)
 {
-    const dt_graph *g = c->noted;
-    int n = g->n_args + g->n_states;
+    int n = c->noted->n_args;
     dt_view *arg = calloc((size_t)(devices * n) + 1, sizeof *arg);
-    for (int device = 0; device < devices; device++) {
-        for (int i = 0; i < g->n_args; i++)
+    for (int device = 0; device < devices; device++)
+        for (int i = 0; i < n; i++)
             arg[device * n + i] = part_of(c, &whole[i], &c->spmd->arg[i], device);
-        for (int i = 0; i < g->n_states; i++) {
-            dt_view state = { g->state[i].variable->type, g->state[i].variable->host_data };
-            arg[device * n + g->n_args + i] = part_of(c, &state, &c->spmd->state[i], device);
+    return arg;
+}
+
+/* The program's variables hold each device's part: a stack of (devices, ...). */
+static void fill_states(const cut *c, int devices)
+{
+    for (int i = 0; i < c->noted->n_states; i++) {
+        const dt_variable *of = c->noted->state[i].variable;
+        const dt_view whole = { of->type, of->host_data };
+        dt_variable *v = c->spmd->local->state[i].variable;
+        dt_type stacked = { .dtype = v->type.dtype, .rank = v->type.rank + 1, .dim = { devices } };
+        size_t bytes = (size_t)dt_type_bytes(&v->type);
+        memcpy(stacked.dim + 1, v->type.dim, (DT_MAX_RANK - 1) * sizeof *stacked.dim);
+        must(dt_variable_alloc(&v->stack, v->path, &stacked, v->trainable), c->name);
+        v->host_data = v->stack->host_data;
+        for (int device = 0; device < devices; device++) {
+            dt_view part = part_of(c, &whole, &c->spmd->state[i], device);
+            assert_true(dt_type_equal(&part.type, &v->type));
+            memcpy((char *)v->stack->host_data + (size_t)device * bytes, part.data, bytes);
+            free(part.data);
         }
     }
-    return arg;
+}
+
+static dt_view view_of_device(const dt_view *stack, int device)
+{
+    dt_view one = *stack;
+    memmove(one.type.dim, one.type.dim + 1, (DT_MAX_RANK - 1) * sizeof *one.type.dim);
+    one.type.dim[--one.type.rank] = 0;
+    one.data = (char *)stack->data + (size_t)device * (size_t)dt_type_bytes(&one.type);
+    return one;
 }
 
 typedef struct expectation {
@@ -135,15 +160,17 @@ static void expect_part(const expectation *e, const dt_view *is, const dt_view *
     free(part.data);
 }
 
-/* What one device gave: results, then new values of variables. */
-static void expect_device(const expectation *e, const dt_view *is, const dt_view *result, const dt_view *update)
+static void expect_device(const expectation *e, const dt_interpretation *is, const dt_view *result, const dt_view *update)
 {
     const dt_graph *g = e->c->noted;
     for (int i = 0; i < g->n_results; i++)
-        expect_part(e, is++, &result[i], &e->c->spmd->result[i], g->result[i].name);
+        expect_part(e, &is->result[e->device * g->n_results + i], &result[i], &e->c->spmd->result[i], g->result[i].name);
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            expect_part(e, is++, &update[i], &e->c->spmd->state[i], g->state[i].variable->path);
+        if (g->state[i].update >= 0) {
+            assert_true(e->c->spmd->local->state[i].update >= 0);
+            dt_view part = view_of_device(&is->update[i], e->device);
+            expect_part(e, &part, &update[i], &e->c->spmd->state[i], g->state[i].variable->path);
+        }
 }
 
 void cut_expect_lockstep(const cut *c, const dt_env *env, const dt_view *arg, const dt_view *result, const dt_view *update, double tolerance)
@@ -151,6 +178,7 @@ void cut_expect_lockstep(const cut *c, const dt_env *env, const dt_view *arg, co
     const dt_graph *local = c->spmd->local;
     int devices = dt_mesh_devices(&c->spmd->mesh);
     dt_view *part = parts_of_args(c, arg, devices);
+    fill_states(c, devices);
     int64_t batch[MOST_DEVICES];
     dt_interpretation is;
     assert_in_range(devices, 1, MOST_DEVICES);
@@ -159,7 +187,7 @@ void cut_expect_lockstep(const cut *c, const dt_env *env, const dt_view *arg, co
         batch[i] = c->spmd->batch;
     must(dt_interpret(local, env, devices, batch, part, &is), c->name);
     for (int i = 0; i < devices; i++)
-        expect_device(&(expectation){ c, i, tolerance }, &is.result[i * local->n_results], result, update);
+        expect_device(&(expectation){ c, i, tolerance }, &is, result, update);
     dt_interpretation_release(&is);
     views_release(part, devices * local->n_args);
 }

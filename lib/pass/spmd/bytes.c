@@ -11,16 +11,16 @@ static int64_t bytes_of(const dt_spmd *s, int node, int device)
     return dt_type_bytes(&t);
 }
 
-/* Arguments lie outside of what is counted node by node; a reshape is another name, a constant is part of the program. */
+/* Arguments and variables lie outside of what is counted node by node; a reshape is another name, a constant is part of the program. */
 static bool takes_room(const dt_node *n)
 {
-    return n->op->role != DT_ROLE_ARGUMENT && n->op->role != DT_ROLE_NAME && n->op->role != DT_ROLE_CONSTANT;
+    return n->op->role != DT_ROLE_ARGUMENT && n->op->role != DT_ROLE_STATE && n->op->role != DT_ROLE_NAME && n->op->role != DT_ROLE_CONSTANT;
 }
 
 static void count_variables(const dt_spmd *s, int device, dt_spmd_bytes *b)
 {
     for (int i = 0; i < s->whole->n_states; i++) {
-        int64_t bytes = bytes_of(s, s->local->arg[s->whole->n_args + i].node, device);
+        int64_t bytes = bytes_of(s, s->local->state[i].node, device);
         *(s->whole->state[i].variable->slot ? &b->slots : &b->weights) += bytes;
     }
 }
@@ -31,6 +31,9 @@ static int *last_readers(const dt_graph *g, dt_arena *arena)
     int *last = dt_arena_array(arena, int, g->n_nodes + 1);
     for (int i = 0; i < g->n_results; i++)
         last[dt_named_by(g, g->result[i].node)] = g->n_nodes;
+    for (int i = 0; i < g->n_states; i++)
+        if (g->state[i].update >= 0)
+            last[dt_named_by(g, g->state[i].update)] = g->n_nodes;
     for (int i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < g->node[i].n_in; k++) {
             int *of = &last[dt_named_by(g, g->node[i].in[k])];

@@ -3,7 +3,8 @@
  * The program that every device runs: node by node of the whole graph, the inputs brought to where the op wants them (convert.c), the op on what a device holds,
  * partial sums added up as sums.c says.
  *
- * Arguments and variables are arguments of the program, results and new values of variables its results: what a device holds of them.
+ * Its arguments, states and results are those of the whole graph, in the same order: what a device holds of them. A state's variable is an outline of the part of
+ * the whole state's variable that lies on a device.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -127,31 +128,31 @@ static void emit_note(dt_spmd_work *w, int i)
     w->made[i] = (dt_made){ .value = lying(w, of, &as), .layout = as, .anywhere = anywhere };
 }
 
-static void emit_leaf(dt_spmd_work *w, int i, const char *name)
-{
-    dt_type type = dt_layout_type(&node_at(w, i)->type, &w->layout[i], &w->mesh, w->parts);
-    w->made[i] = (dt_made){ .value = dt_trace_declare(w->t, name, &type), .layout = w->layout[i] };
-    dt_spmd_lies(w, w->made[i].value, &w->layout[i]);
-}
-
 /* ---- the program ---- */
 
-/* Two models may each have a dense/kernel: "@dense/kernel" and "@dense/kernel_1". */
-static const char *variable_name(const dt_spmd_work *w, const char *path)
+static dt_type held_type(const dt_spmd_work *w, int i)
 {
-    const char *name = dt_arena_printf(w->arena, "@%s", path);
-    for (int n = 1; dt_named_find(w->t->arg, &w->t->args_at, name); n++)
-        name = dt_arena_printf(w->arena, "@%s_%d", path, n);
-    return name;
+    return dt_layout_type(&node_at(w, i)->type, &w->layout[i], &w->mesh, w->parts);
+}
+
+static void hold(dt_spmd_work *w, int i, dt_value v)
+{
+    w->made[i] = (dt_made){ .value = v, .layout = w->layout[i] };
+    dt_spmd_lies(w, v, &w->layout[i]);
 }
 
 static void declare(dt_spmd_work *w)
 {
-    for (int i = 0; i < w->g->n_args; i++)
-        emit_leaf(w, w->g->arg[i].node, w->g->arg[i].name);
+    for (int i = 0; i < w->g->n_args; i++) {
+        dt_type type = held_type(w, w->g->arg[i].node);
+        hold(w, w->g->arg[i].node, dt_trace_declare(w->t, w->g->arg[i].name, &type));
+    }
     for (int i = 0; i < w->g->n_states; i++) {
-        w->variable[i] = variable_name(w, w->g->state[i].variable->path);
-        emit_leaf(w, w->g->state[i].node, w->variable[i]);
+        const dt_variable *whole = w->g->state[i].variable;
+        dt_type type = held_type(w, w->g->state[i].node);
+        w->variable[i] = dt_variable_declare(whole->path, &type, whole->trainable);
+        w->variable[i]->slot = whole->slot;
+        hold(w, w->g->state[i].node, dt_read(w->t, w->variable[i]));
     }
 }
 
@@ -170,32 +171,16 @@ static void emit_nodes(dt_spmd_work *w)
     }
 }
 
-static void give_back(dt_spmd_work *w, const char *name, int node, const dt_layout *as)
-{
-    dt_return(w->t, name, lying(w, node, as));
-}
-
 static void export(dt_spmd_work *w, dt_spmd *s)
 {
     for (int i = 0; i < w->g->n_results; i++) {
         s->result[i] = w->made[w->g->result[i].node].layout;
         s->result[i].partial = 0;
-        give_back(w, w->g->result[i].name, w->g->result[i].node, &s->result[i]);
+        dt_return(w->t, w->g->result[i].name, lying(w, w->g->result[i].node, &s->result[i]));
     }
     for (int i = w->g->n_states - 1; i >= 0; i--)
         if (w->g->state[i].update >= 0)
-            give_back(w, w->variable[i], w->g->state[i].update, &s->state[i]);
-}
-
-/* Updates were given back from the last to the first, which is the order that a trace puts them in (graph/order.c): a backward pass meets its layers so, and what a
- * layer kept for it is forgotten early. In the list of results they stand as the states do. */
-static void turn_updates(const dt_spmd_work *w, dt_spmd *s)
-{
-    int first = w->g->n_results, n = s->local->n_results;
-    dt_named_node *list = dt_arena_array(s->local->arena, dt_named_node, n + 1);
-    for (int i = 0; i < n; i++)
-        list[i] = s->local->result[i < first ? i : n - 1 - (i - first)];
-    s->local->result = list;
+            dt_assign(w->t, w->variable[i], lying(w, w->g->state[i].update, &s->state[i]));
 }
 
 static void keep_layouts(const dt_spmd_work *w, dt_spmd *s)
@@ -220,10 +205,11 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
     dt_spmd_order_gradients(w);
     dt_status *bad = dt_trace_end(w->t, &s->local);
     if (!bad) {
-        turn_updates(w, s);
         keep_layouts(w, s);
         s->bucket = dt_spmd_buckets(s, s->arena);
     }
+    for (int i = 0; i < w->g->n_states; i++)
+        dt_variable_unref(w->variable[i]); /* the program keeps them */
     dt_spmd_memo_destroy(w->alike);
     free(w->lies);
     free(w->note);
@@ -255,7 +241,7 @@ static void read_graph(dt_spmd_work *w)
     w->only = dt_arena_array(w->arena, dt_mesh_axes, n);
     w->free = dt_arena_array(w->arena, bool, n);
     w->made = dt_arena_array(w->arena, dt_made, n);
-    w->variable = dt_arena_array(w->arena, const char *, w->g->n_states + 1);
+    w->variable = dt_arena_array(w->arena, dt_variable *, w->g->n_states + 1);
     w->reader = dt_arena_array(w->arena, int, n);
     w->uses = dt_graph_uses(w->g, w->arena);
     for (int i = 0; i < w->g->n_nodes; i++) {

@@ -54,22 +54,22 @@ static dt_type whole_type(const expansion *x, int node)
 
 /* ---- nodes ---- */
 
-static void place(expansion *x, int arg, dt_value whole, const dt_layout *l, int rank)
+static void place(expansion *x, int node, dt_value whole, const dt_layout *l, int rank)
 {
-    dt_value *v = values_of(x, x->s->local->arg[arg].node);
+    dt_value *v = values_of(x, node);
     for (int device = 0; device < x->devices; device++)
         v[device] = part_for(x, whole, l, rank, device);
 }
 
 static void place_all(expansion *x)
 {
-    const dt_graph *g = x->s->whole;
+    const dt_graph *g = x->s->whole, *local = x->s->local;
     for (int i = 0; i < g->n_args; i++) {
         dt_type type = whole_type(x, g->arg[i].node);
-        place(x, i, dt_trace_declare(x->t, g->arg[i].name, &type), &x->s->arg[i], type.rank);
+        place(x, local->arg[i].node, dt_trace_declare(x->t, g->arg[i].name, &type), &x->s->arg[i], type.rank);
     }
     for (int i = 0; i < g->n_states; i++)
-        place(x, g->n_args + i, dt_read_first(x->t, g->state[i].variable), &x->s->state[i], g->state[i].variable->type.rank);
+        place(x, local->state[i].node, dt_read_first(x->t, g->state[i].variable), &x->s->state[i], g->state[i].variable->type.rank);
 }
 
 static dt_value on_device(const expansion *x, int i, int device)
@@ -86,8 +86,11 @@ static dt_value on_device(const expansion *x, int i, int device)
 static void unroll(expansion *x)
 {
     for (int i = 0; i < x->s->local->n_nodes; i++) {
-        const char *before = dt_trace_path(x->t, x->s->local->node[i].path);
-        for (int device = 0; device < x->devices && x->s->local->node[i].op->role != DT_ROLE_ARGUMENT; device++)
+        const dt_node *n = &x->s->local->node[i];
+        if (n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE)
+            continue;
+        const char *before = dt_trace_path(x->t, n->path);
+        for (int device = 0; device < x->devices; device++)
             values_of(x, i)[device] = on_device(x, i, device);
         dt_trace_path(x->t, before);
     }
@@ -96,15 +99,14 @@ static void unroll(expansion *x)
 static void export(expansion *x)
 {
     const dt_graph *g = x->s->whole, *local = x->s->local;
-    int at = g->n_results;
     for (int i = 0; i < g->n_results; i++) {
         int rank = g->node[g->result[i].node].type.rank;
         dt_return(x->t, g->result[i].name, join(x, values_of(x, local->result[i].node), &x->s->result[i], rank));
     }
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0) {
+        if (local->state[i].update >= 0) {
             dt_variable *v = g->state[i].variable;
-            dt_assign(x->t, v, join(x, values_of(x, local->result[at++].node), &x->s->state[i], v->type.rank));
+            dt_assign(x->t, v, join(x, values_of(x, local->state[i].update), &x->s->state[i], v->type.rank));
         }
 }
 

@@ -37,7 +37,7 @@ typedef struct dt_spmd_work {
     dt_mesh_axes batch_axes;   /* all that cut a batch */
     dt_trace *t;          /* the program under construction */
     dt_made *made;        /* by node */
-    const char **variable; /* by state: what the program calls it */
+    dt_variable **variable; /* by state: the program's */
     int *owner;            /* by state: the state that it is a slot of and lies as, -1: none */
     int cap, cap_notes;   /* of the following, by node of the trace */
     dt_layout *lies;

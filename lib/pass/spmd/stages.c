@@ -29,13 +29,13 @@ static const dt_node *node_at(const staging *x, int i)
 
 static bool works(const staging *x, int i)
 {
-    return node_at(x, i)->op->role != DT_ROLE_ARGUMENT && node_at(x, i)->n_in > 0;
+    return node_at(x, i)->n_in > 0;
 }
 
 static void mark_forward(staging *x)
 {
     const dt_graph *g = x->s->local;
-    for (int i = 0; i < x->s->whole->n_results; i++)
+    for (int i = 0; i < g->n_results; i++)
         x->forward[g->result[i].node] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--)
         for (int k = 0; x->forward[i] && k < node_at(x, i)->n_in; k++)

@@ -8,4 +8,4 @@ for stage in graph gradient folded program; do
     "$DTRAIN" lower configs/published/palm-540b.yaml $small --stage $stage >"$TEST_DIR/$stage" || echo "$stage: exit $?"
     [ -s "$TEST_DIR/$stage" ] || echo "$stage: empty"
 done
-grep -o '@gate_0/kernel  *: .*\|@optimizer/gate_0/kernel/[a-z]*  *: .*' "$TEST_DIR/program"
+grep -o 'variable gate_0/kernel  *: .*\|variable optimizer/gate_0/kernel/[a-z]*  *: .*' "$TEST_DIR/program"

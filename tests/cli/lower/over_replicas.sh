@@ -21,7 +21,7 @@ for kept in optimizer weights; do
     echo "== $kept"
     "$DTRAIN" lower "$TEST_DIR/job.yaml" "partition.over_replicas=$kept" >"$TEST_DIR/program"
     sed -n '1p; s/, other values.*//; 2p' "$TEST_DIR/program"
-    grep 'parameter @.*kernel' "$TEST_DIR/program"
+    grep 'variable .*kernel' "$TEST_DIR/program"
 done
 all=$(hash "$TEST_DIR/job.yaml" -C "$TEST_DIR" --fresh)
 for kept in none optimizer weights; do

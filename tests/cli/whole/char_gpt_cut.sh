@@ -29,4 +29,4 @@ paste -d ' ' "$TEST_DIR/cut.losses" "$TEST_DIR/whole.losses" | awk '
     END { print NR " steps" (last < 0.75 * first ? ", the loss falls by a quarter and more" : ", " first " to " last) }'
 small lower >"$TEST_DIR/program"
 sed -n 's/^ *%[0-9]* = \(all_[a-z]*\|reduce_scatter\|collective_permute\)(.*/\1/p' "$TEST_DIR/program" | sort -u
-grep 'parameter @decoder_0.*kernel' "$TEST_DIR/program" | sed 's/^ *%[0-9]* = //; s/  */ /g'
+grep 'variable decoder_0.*kernel' "$TEST_DIR/program" | sed 's/^ *%[0-9]* = //; s/  */ /g'
