@@ -14,6 +14,12 @@ typedef struct dt_str {
     size_t size, cap;
 } dt_str;
 
+/* Bytes, lent. */
+typedef struct dt_bytes {
+    const void *data;
+    size_t n;
+} dt_bytes;
+
 /* What files say about themselves: {"step": "785"}. */
 typedef struct dt_pair {
     const char *key, *value;

@@ -6,14 +6,14 @@
  * are the exception: only decompressing them shows that they are whole, so that is done at once.
  */
 #define _GNU_SOURCE /* madvise */
-#include "data/array.h"
-
-#include "data/npz.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "data/data.h"
+#include "data/npz.h"
+#include "file/array.h"
 
 /* Decoded bytes of one file. */
 #define LARGEST_WHOLE DT_LARGEST_REORDERED
@@ -283,7 +283,7 @@ static dt_status *open_all(const dt_format_request *r, const reading *how, dt_ex
     return missing ? missing : check_counts(x);
 }
 
-dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out)
+static dt_status *open_arrays(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out)
 {
     dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
     x->n = r->tree->n;
@@ -295,7 +295,7 @@ dt_status *dt_arrays_open(const dt_format_request *r, dt_header_reader *read_hea
     return NULL;
 }
 
-void dt_arrays_close(dt_examples *x)
+static void close_part(dt_examples *x)
 {
     for (int i = 0; i < x->n; i++) {
         close_file(&x->arrays[i]);
@@ -304,7 +304,7 @@ void dt_arrays_close(dt_examples *x)
     pthread_mutex_destroy(&x->loading);
 }
 
-dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names)
+static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
     const char *part = dt_part_name(r->part);
     dt_status *s = NULL;
@@ -326,18 +326,18 @@ dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names)
     return s;
 }
 
-int dt_arrays_elements(const dt_examples *x, const dt_stored **stored)
+static int elements(const dt_examples *x, const dt_stored **stored)
 {
     *stored = x->stored;
     return x->n;
 }
 
-int64_t dt_arrays_count(const dt_examples *x)
+static int64_t count(const dt_examples *x)
 {
     return x->count;
 }
 
-const char *dt_arrays_source(const dt_examples *x, int64_t i, const char **what)
+static const char *source(const dt_examples *x, int64_t i, const char **what)
 {
     if (i >= x->n)
         return NULL;
@@ -355,7 +355,7 @@ static dt_status *load_all(array *a, const char *path)
 }
 
 /* Two feeds over one part (training, and validation of a split) may come here at once. */
-dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows)
+static dt_status *whole(dt_examples *x, int e, const void **rows)
 {
     array *a = &x->arrays[e];
     dt_status *s = NULL;
@@ -367,7 +367,7 @@ dt_status *dt_arrays_whole(dt_examples *x, int e, const void **rows)
     return dt_at(s, &x->stored[e].at);
 }
 
-int64_t dt_arrays_unread(dt_examples *x, int e)
+static int64_t unread(dt_examples *x, int e)
 {
     const array *a = &x->arrays[e];
     pthread_mutex_lock(&x->loading);
@@ -388,10 +388,49 @@ static dt_status *read_row(array *a, const char *path, int64_t row, void *out)
 }
 
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
-dt_status *dt_arrays_read(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_example(dt_examples *x, int e, int64_t row, void *out)
 {
     pthread_mutex_lock(&x->loading);
     dt_status *s = read_row(&x->arrays[e], x->stored[e].file, row, out);
     pthread_mutex_unlock(&x->loading);
     return dt_at(s, &x->stored[e].at);
 }
+
+/* ---- the formats ---- */
+
+static dt_status *open_npy(const dt_format_request *r, dt_examples **out)
+{
+    return open_arrays(r, dt_npy_header, true, out);
+}
+
+const dt_format dt_format_npy = {
+    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, or members of an NPZ: one array per element, one row per example; may be gzipped",
+             .aliases = (const char *const[]){"npz", NULL}},
+    .check = check,
+    .open = open_npy,
+    .elements = elements,
+    .count = count,
+    .source = source,
+    .whole = whole,
+    .unread = unread,
+    .read = read_example,
+    .close = close_part,
+};
+
+static dt_status *open_idx(const dt_format_request *r, dt_examples **out)
+{
+    return open_arrays(r, dt_idx_header, false, out);
+}
+
+const dt_format dt_format_idx = {
+    .kind = {.name = "idx", .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
+    .check = check,
+    .open = open_idx,
+    .elements = elements,
+    .count = count,
+    .source = source,
+    .whole = whole,
+    .unread = unread,
+    .read = read_example,
+    .close = close_part,
+};

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/convert.h"
 
 /* ---- NPY ---- */

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/convert.h"
 
 typedef struct column {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/convert.h"
-#include "data/record/record.h"
+#include "file/records.h"
 #include "file/protobuf.h"
 
 /* ---- tf.Example ---- */

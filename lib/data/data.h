@@ -57,12 +57,6 @@ typedef struct dt_stored {
 
 typedef struct dt_examples dt_examples; /* a format's own state, one part */
 
-/* Bytes, lent. */
-typedef struct dt_bytes {
-    const void *data;
-    size_t n;
-} dt_bytes;
-
 typedef struct dt_format {
     dt_kind kind;           /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
     const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`); NULL: none */

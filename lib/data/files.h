@@ -4,7 +4,7 @@
 #define DT_DATA_FILES_H
 
 #include "data/data.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 /* What can be said without looking at files. */
 dt_status *dt_files_check(const dt_format_request *r) DT_MUST_USE;

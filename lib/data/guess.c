@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "data/record/record.h"
-#include "data/zip.h"
+#include "file/records.h"
+#include "file/zip.h"
 
 enum { FIRST = 4096, MOST_FILES = 1000 };
 

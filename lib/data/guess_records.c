@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "data/record/example.h"
-#include "data/record/record.h"
+#include "file/example.h"
+#include "file/records.h"
 
 enum { MOST_FEATURES = 1024 };
 

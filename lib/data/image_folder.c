@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 
 #include "data/data.h"
-#include "data/image/layout.h"
-#include "data/record/record.h"
+#include "file/image/layout.h"
+#include "file/records.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "data/cast.h"
+#include "file/cast.h"
 
 #define BATCH_BYTES ((int64_t)4 << 20)
 

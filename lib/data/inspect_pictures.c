@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "data/image/layout.h"
+#include "file/image/layout.h"
 #include "data/inspect.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 #define LARGEST_FILE ((size_t)256 << 20)
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/dataset.h"
 
 typedef struct scan {

@@ -4,7 +4,7 @@
 #define DT_DATA_NPZ_H
 
 #include "data/data.h"
-#include "data/zip.h"
+#include "file/zip.h"
 
 /* The NPY file of an element. stored->file names it: a file by itself; an archive, whose member has the element's name (file becomes
  * "data.npz/x", for messages); or "data.npz/NAME". */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/record/record.h"
+#include "file/records.h"
 #include "file/protobuf.h"
 
 enum {

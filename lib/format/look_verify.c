@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "data/zip.h"
+#include "file/zip.h"
 #include "format/contents.h"
 #include "format/state.h"
 

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "format/archive.h"
+#include "file/archive.h"
+#include "file/array.h"
 #include "format/format.h"
 #include "strategy/values.h"
 

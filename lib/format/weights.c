@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "data/zip.h"
+#include "file/zip.h"
 #include "format/safetensors_header.h"
 #include "model/layer/noise.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/array.h"
-#include "data/zip.h"
+#include "file/array.h"
+#include "file/zip.h"
 #include "format/weights.h"
 
 /* The name without .npy; NULL: a member that is no array. */

@@ -2,7 +2,7 @@
 /* What a run has recorded of its steps, for `dtrain trace RUN`. */
 #include <stdlib.h>
 
-#include "data/gzip.h"
+#include "file/gzip.h"
 #include "format/recording.h"
 #include "job/job.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "data/zip.h"
+#include "file/zip.h"
 #include "format/json_read.h"
 #include "keras/keras_impl.h"
 

@@ -47,9 +47,6 @@ void dt_tensor_set_device(dt_tensor *t, const char *device);
 /* A tensor of its own memory, not filled; NO_MEMORY. */
 dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
 
-/* What an NPY file of that type begins with, at least so many bytes. */
-void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
-
 /* TENSOR unless there can be such a tensor. */
 dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 

@@ -3,7 +3,7 @@
 #define HERE "build/tmp/data-image-folder"
 #include "files.h"
 
-#include "data/image/resize.h"
+#include "file/image/resize.h"
 #include "pictures.h"
 
 /* ---- good ones ---- */

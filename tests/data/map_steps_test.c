@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map.h"
 
 typedef struct mapped {

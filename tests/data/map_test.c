@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map.h"
 
 /* ---- casts ---- */

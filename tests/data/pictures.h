@@ -7,7 +7,7 @@
 
 #include <png.h>
 
-#include "data/image/image.h"
+#include "file/image/image.h"
 
 enum { ROWS = 5, COLUMNS = 7, PIXELS = ROWS * COLUMNS };
 

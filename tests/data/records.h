@@ -3,7 +3,7 @@
 #ifndef RECORDS_H
 #define RECORDS_H
 
-#include "data/record/record.h"
+#include "file/records.h"
 
 #define UNUSED __attribute__((unused)) static
 

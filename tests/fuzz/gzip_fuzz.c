@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data/gzip.h"
+#include "file/gzip.h"
 #include "fuzz.h"
 
 enum { AS_ZLIB = 1, COMPRESS = 2, TWICE = 4, DAMAGE = 8, RAW = 16, BITS_GZIP = 15 + 16, BITS_ZLIB = 15, MOST_READ = 1 << 22 };

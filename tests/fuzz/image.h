@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "data/image/image.h"
+#include "file/image/image.h"
 #include "fuzz.h"
 
 /* Decoded as it says it is, if it is small, and as one of 5 x 7 pixels. The first byte says with how many channels. */

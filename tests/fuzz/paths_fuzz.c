@@ -2,7 +2,7 @@
 /* Patterns of file names, and sets of shards that must be whole: the first line is the pattern, the others are files and folders to choose from. */
 #include <string.h>
 
-#include "data/record/record.h"
+#include "file/records.h"
 #include "fuzz.h"
 
 FUZZ_TARGET(paths)

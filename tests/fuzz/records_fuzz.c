@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of records in every framing: TFRecord, lines of text, records of one length. The first byte says which. */
-#include "data/record/record.h"
+#include "file/records.h"
 #include "fuzz.h"
 #include "repair.h"
 

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/hash.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 static uint32_t little(const uint8_t *p)
 {

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "data/record/record.h"
+#include "file/records.h"
 #include "fuzz.h"
 
 #define FUZZ_ROW(name, files) int fuzz_##name(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ZIP archives: the directory, and every member read to its end. */
-#include "data/zip.h"
+#include "file/zip.h"
 #include "fuzz.h"
 #include "repair.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "format/archive.h"
+#include "file/archive.h"
 #include "keras/keras.h"
 
 #define MODELS "tests/golden/keras"

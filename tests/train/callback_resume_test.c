@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 enum { KILLS = 10 };
 

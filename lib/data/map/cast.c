@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cast: values of another type. */
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};

@@ -2,7 +2,7 @@
 /* grayscale: one channel of three, tf.image.rgb_to_grayscale: integers go by way of [0, 1], as there. */
 #include <math.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 static const float weights[3] = {0.2989F, 0.587F, 0.114F};

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 enum { LEAST_BLOCK = 64 }; /* values that are turned in one go: loops over few channels would not be vectors */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* one_hot: class numbers as rows of zeros and a one. */
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 struct one_hot { int64_t num_classes; };

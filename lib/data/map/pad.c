@@ -2,7 +2,7 @@
 /* pad: a sequence cut or filled up to a length, Keras' pad_sequences. Its items are what the first axis counts. */
 #include <string.h>
 
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 enum { PRE, POST };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rescale: x * scale + offset, Keras' Rescaling. */
-#include "data/cast.h"
+#include "file/cast.h"
 #include "data/map/step.h"
 
 struct rescale { double scale, offset; };

@@ -2,7 +2,7 @@
 /* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does it. */
 #include <stdlib.h>
 
-#include "data/image/resize.h"
+#include "file/image/resize.h"
 #include "data/map/step.h"
 
 static const char *const interpolations[] = {"bilinear", "nearest", NULL};

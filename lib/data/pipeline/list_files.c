@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/pipeline/build.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 struct names {
     dt_paths paths;

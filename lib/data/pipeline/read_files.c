@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "data/pipeline/build.h"
-#include "data/record/record.h"
+#include "file/records.h"
 
 struct file {
     char *path;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/array.h"
+#include "file/array.h"
 #include "data/npz.h"
 #include "data/stream/stream.h"
 

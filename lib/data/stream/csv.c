@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/csv_words.h"
+#include "file/csv_words.h"
 #include "data/stream/stream.h"
 
 typedef struct table {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/json_load.h"
-#include "data/record/record.h"
+#include "file/records.h"
 #include "data/stream/stream.h"
-#include "data/text_cell.h"
+#include "file/text_cell.h"
 
 #define LONGEST ((size_t)64 << 20)
 

@@ -7,8 +7,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "data/image/layout.h"
-#include "data/record/record.h"
+#include "file/image/layout.h"
+#include "file/records.h"
 #include "data/stream/stream.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)

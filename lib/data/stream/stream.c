@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "data/array.h"
-#include "data/cast.h"
-#include "data/text_cell.h"
+#include "file/array.h"
+#include "file/cast.h"
+#include "file/text_cell.h"
 
 #define DT_STREAM_ROW(name) extern const dt_stream_kind dt_stream_##name;
 #include "data/stream/kinds.h"

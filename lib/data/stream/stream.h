@@ -12,7 +12,7 @@
 #define DT_DATA_STREAM_STREAM_H
 
 #include "data/data.h"
-#include "data/gzip.h"
+#include "file/gzip.h"
 #include "data/map.h"
 
 typedef struct dt_stream dt_stream;

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "data/record/record.h"
+#include "file/records.h"
 #include "data/stream/stream.h"
-#include "data/tfrecord_words.h"
+#include "file/tfrecord_words.h"
 
 typedef struct reader {
     dt_records records;

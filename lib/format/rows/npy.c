@@ -3,6 +3,7 @@
  * NPY: one array (rows, ...) of the output's type; of the largest values only, their numbers (rows, K) as int32. The header stands first and says how
  * many rows there are: where that is not known it leaves room, and is written again at the end.
  */
+#include "file/array.h"
 #include "format/rows/rows.h"
 
 #define MOST_ROWS 9000000000000000000 /* as many digits as there can be */

@@ -14,7 +14,8 @@
 #include <zlib.h>
 
 #include "base/arena.h"
-#include "format/archive.h"
+#include "file/archive.h"
+#include "file/array.h"
 #include "format/rows/rows.h"
 #include "op/cells.h"
 

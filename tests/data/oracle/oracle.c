@@ -11,8 +11,8 @@
 
 #include "base/random.h"
 #include "data/convert.h"
-#include "data/feature.h"
-#include "data/record/record.h"
+#include "file/feature.h"
+#include "file/records.h"
 #include "example.pb-c.h"
 
 enum { MOST_FEATURES = 6, MOST_VALUES = 40, MOST_BYTES = 300 };

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops over values of one type that make values of another: what the steps of `map` do. */
+#ifndef DT_FILE_CAST_H
+#define DT_FILE_CAST_H
+
+#include "graph/graph.h"
+
+/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when not a number. To bool:
+ * x != 0. */
+void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n);
+/* out = (float)in * scale + offset, each operation rounded to float32, as Keras' Rescaling computes it. */
+void dt_rescale(dt_dtype from, float scale, float offset, const void *in, float *out, int64_t n);
+/* out[i][k] = in[i] == k, for k < classes; in: n integers of any type. */
+void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n);
+/* The first of n values that is no whole number in [0, limit): its index, or -1; *value is it. */
+int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two passes over a record. The first looks for its end, the first line end outside quotes: a doubled quote closes and opens again, so counting
+ * quotes is enough, and most bytes are passed over by memchr. The second, on a record that is whole, cuts it into fields in place and knows
+ * what is wrong. No record may be longer than 1 MiB, so a file without line ends, or with a quote that never closes, costs no more.
+ */
+#include "file/csv.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/reserve.h"
+
+enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
+
+dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...)
+{
+    dt_str text = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line, (long long)col, dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+/* ---- the window ---- */
+
+static dt_status *read_piece(dt_csv *c)
+{
+    char piece[PIECE];
+    int64_t got = 0;
+    if (c->end)
+        return NULL;
+    if (c->at > 0) {
+        memmove(c->window.data, c->window.data + c->at, c->window.size - c->at);
+        c->window.size -= c->at;
+        c->at = 0;
+    }
+    DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got)); /* a line of a pipe is there before the next one is written */
+    dt_str_add(&c->window, piece, (size_t)got);
+    c->end = got == 0;
+    return NULL;
+}
+
+/* Looks from `*seen` on, behind which an even number of quotes or (*open) an odd one stood. True: *size is the record's, line end included. */
+static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size)
+{
+    const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at), *from = p + *seen;
+    for (;;) {
+        const char *line_end = memchr(from, '\n', (size_t)(all - from)), *stop = line_end ? line_end : all;
+        for (const char *quote = from; (quote = memchr(quote, '"', (size_t)(stop - quote))); quote++)
+            *open = !*open;
+        from = line_end ? line_end + 1 : all;
+        *seen = (size_t)(from - p);
+        *size = *seen;
+        if (!line_end || !*open)
+            return line_end != NULL;
+    }
+}
+
+/* The window holds a whole record of *size bytes; 0: there is none. A longer one than the limit is cut there, for messages. */
+static dt_status *fill(dt_csv *c, size_t *size, bool *whole)
+{
+    size_t seen = 0;
+    bool open = false;
+    for (;;) {
+        *whole = find_end(c, &seen, &open, size) || c->end;
+        if (*size > LONGEST) {
+            *size = LONGEST;
+            *whole = false;
+        }
+        if (*whole || *size == LONGEST)
+            return NULL;
+        DT_TRY(read_piece(c));
+    }
+}
+
+/* ---- one record ---- */
+
+typedef struct cutter {
+    dt_csv *c;
+    char *p, *end;      /* what is left of the record, without its line end */
+    int64_t line, col;
+    bool is_cut;        /* the record goes on behind `end` */
+} cutter;
+
+static void step(cutter *k)
+{
+    if (*k->p == '\n') {
+        k->line++;
+        k->col = 0;
+    }
+    k->col += ((unsigned char)*k->p & 0xc0) != 0x80;
+    k->p++;
+}
+
+/* From the opening quote on; leaves k behind the closing one. Doubled quotes become one: what is kept moves to the front. */
+static dt_status *cut_quoted(cutter *k, dt_csv_field *f)
+{
+    char *to = k->p + 1;
+    f->text = to;
+    f->quoted = true;
+    for (step(k); k->p < k->end; *to++ = *(k->p - 1)) {
+        if (*k->p == '"') {
+            step(k);
+            if (k->p == k->end || *k->p != '"') {
+                f->size = (size_t)(to - f->text);
+                *to = '\0'; /* over a quote */
+                return NULL;
+            }
+        }
+        step(k);
+    }
+    return dt_csv_fail(k->c, f->line, f->col, "quoted field is never closed%s", k->is_cut ? " within 1 MiB" : "");
+}
+
+/* A character of one byte that may stand in a field without quotes; the rest is looked at one by one. */
+static bool is_plain(char c)
+{
+    return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"';
+}
+
+static dt_status *cut_plain(cutter *k, dt_csv_field *f)
+{
+    const char delimiter = k->c->delimiter;
+    f->text = k->p;
+    while (k->p < k->end && *k->p != delimiter && is_plain(*k->p))
+        k->p++;
+    k->col += k->p - f->text;
+    for (; k->p < k->end && *k->p != delimiter; step(k)) {
+        if (*k->p == '"')
+            return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
+        if (*k->p == '\0')
+            return dt_csv_fail(k->c, k->line, k->col, "NUL byte");
+        if (*k->p == '\r')
+            return dt_csv_fail(k->c, k->line, k->col, "a carriage return without a line feed: lines end with LF or CRLF");
+    }
+    f->size = (size_t)(k->p - f->text);
+    return NULL;
+}
+
+/* One field and, where one follows, its delimiter. */
+static dt_status *cut_field(cutter *k, bool *more)
+{
+    dt_csv *c = k->c;
+    DT_GROW(c->field, c->cap, c->n + 1);
+    dt_csv_field *f = &c->field[c->n++];
+    *f = (dt_csv_field){.line = k->line, .col = k->col};
+    DT_TRY(k->p < k->end && *k->p == '"' ? cut_quoted(k, f) : cut_plain(k, f));
+    if (f->quoted && memchr(f->text, '\0', f->size))
+        return dt_csv_fail(c, f->line, f->col, "NUL byte");
+    *more = k->p < k->end;
+    c->end_col = k->col;
+    if (*more && *k->p != c->delimiter)
+        return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
+    if (*more)
+        step(k);
+    ((char *)k->p - *more)[0] = '\0'; /* over the delimiter, or the line end */
+    return NULL;
+}
+
+/* A line end that is whole is taken away; where the file ends without one, the window's own NUL stands there. */
+static size_t without_line_end(const char *p, size_t size)
+{
+    if (size > 0 && p[size - 1] == '\n')
+        size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
+    return size;
+}
+
+static dt_status *cut(dt_csv *c, size_t size)
+{
+    char *p = c->window.data + c->at;
+    cutter k = {c, p, p + without_line_end(p, size), c->line, 1, false};
+    bool more = true;
+    dt_status *s = NULL;
+    for (c->n = 0; more && !s;)
+        s = cut_field(&k, &more);
+    return s;
+}
+
+static int64_t count_lines(const char *p, size_t n)
+{
+    int64_t lines = 0;
+    for (const char *at = p; (at = memchr(at, '\n', n - (size_t)(at - p))); at++)
+        lines++;
+    return lines;
+}
+
+/* The first MiB of what is too long is cut all the same: a quote that never closes is the likelier fault. */
+static dt_status *too_long(dt_csv *c)
+{
+    char *p = c->window.data + c->at;
+    cutter k = {c, p, p + LONGEST, c->line, 1, true};
+    bool more = true;
+    for (c->n = 0; more;)
+        DT_TRY(cut_field(&k, &more));
+    return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
+}
+
+dt_status *dt_csv_next(dt_csv *c, bool *more)
+{
+    size_t size;
+    bool whole, empty;
+    DT_TRY(dt_reserve_check());
+    do {
+        DT_TRY(fill(c, &size, &whole));
+        *more = size > 0;
+        if (!whole)
+            return too_long(c);
+        if (!*more)
+            return NULL;
+        const char *p = c->window.data + c->at;
+        const int64_t lines = count_lines(p, size);
+        empty = without_line_end(p, size) == 0;
+        c->record_offset = c->offset;
+        c->record_size = (int64_t)size;
+        if (!empty)
+            DT_TRY(cut(c, size));
+        c->at += size;
+        c->offset += (int64_t)size;
+        c->line += lines;
+    } while (empty);
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static dt_status *begin(dt_csv *c)
+{
+    if (dt_inflow_size(c->file) == 0)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
+    DT_TRY(read_piece(c));
+    if (c->window.size >= 2 && (memcmp(c->window.data, "\xff\xfe", 2) == 0 || memcmp(c->window.data, "\xfe\xff", 2) == 0))
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: UTF-16 text is not supported; save it as UTF-8", c->path);
+    if (c->window.size >= 3 && memcmp(c->window.data, "\xef\xbb\xbf", 3) == 0)
+        c->at = (size_t)(c->offset = 3);
+    return NULL;
+}
+
+dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter)
+{
+    *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1};
+    DT_TRY(dt_inflow_open(&c->file, path));
+    return begin(c);
+}
+
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter)
+{
+    *c = (dt_csv){.file = file, .path = path, .delimiter = delimiter, .line = 1};
+    return begin(c);
+}
+
+void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n)
+{
+    *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1, .end = true};
+    dt_str_add(&c->window, bytes, n);
+}
+
+void dt_csv_close(dt_csv *c)
+{
+    dt_inflow_close(c->file);
+    dt_str_release(&c->window);
+    free(c->field);
+    *c = (dt_csv){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comma-separated values (RFC 4180), record by record: fields in quotes may hold delimiters, line ends and doubled quotes; lines end with LF or
+ * CRLF, the last one need not; a byte order mark is passed over, and so are empty lines. Fields know their place, for messages.
+ */
+#ifndef DT_FILE_CSV_H
+#define DT_FILE_CSV_H
+
+#include "base/str.h"
+#include "file/gzip.h"
+
+typedef struct dt_csv_field {
+    const char *text; /* NUL-terminated, without its quotes */
+    size_t size;
+    int64_t line;     /* from 1; of the field's beginning */
+    int64_t col;      /* from 1, in characters */
+    bool quoted;
+} dt_csv_field;
+
+typedef struct dt_csv {
+    dt_inflow *file;   /* NULL: all there is stands in the window */
+    const char *path;  /* lent */
+    char delimiter;
+    dt_str window;     /* what was read; from `at` on not yet handed out */
+    size_t at;
+    int64_t offset;    /* in the decompressed file, of what stands at `at` */
+    int64_t line;      /* the same, from 1 */
+    int64_t record_offset, record_size; /* of the record handed out last, for reading it again */
+    bool end;          /* of the file, which is all in the window */
+    dt_csv_field *field; /* [n] of the record; valid until the next one */
+    int n, cap;
+    int64_t end_col;   /* where the record's last line ends: a further field would stand there */
+} dt_csv;
+
+dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;
+/* Of a file that is open: closing takes it, too. */
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) DT_MUST_USE;
+/* A record by itself, which is copied. */
+void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n);
+/* The next record. *more false: there is none. */
+dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
+void dt_csv_close(dt_csv *c); /* takes one that did not open */
+/* "x.csv:4:7: " and the text. */
+dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) DT_MUST_USE DT_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job says of a CSV file's columns, and values of fields; see csv_words.h. */
+#include "file/csv_words.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "file/text_cell.h"
+
+/* ---- the job's words ---- */
+
+static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "string", NULL};
+enum { STRING = DT_FLOAT64 + 1 };
+
+struct words {
+    const char *column;
+    dt_texts columns, vocabulary;
+    dt_ints shape;
+    int dtype;
+    int64_t max_bytes;
+    double default_value;
+    bool has_dtype, has_default;
+};
+
+const dt_field dt_csv_element_fields[] = {
+    DT_TEXT(struct words, column, .help = "name of the column in the header; its index from 0 if `header` is false"),
+    DT_TEXTS(struct words, columns, .help = "several columns, concatenated"),
+    DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "shape of one example; default: [] for column, [number of columns] for columns"),
+    DT_ENUM(struct words, dtype, dtype_names, .set = 1 + offsetof(struct words, has_dtype),
+            .help = "dtype of the values; default: int32 with a vocabulary, else float32; string: text for map"),
+    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "for dtype string: longest text allowed"),
+    DT_TEXTS(struct words, vocabulary, .help = "allowed texts; the value is the index of the text in this list, from 0"),
+    DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
+            .help = "value of empty fields; default: an empty field is an error"),
+    DT_END
+};
+
+static dt_status *wrong(const dt_csv_element *e, const char *what)
+{
+    return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' %s", e->name, what);
+}
+
+/* Before there is a type of so many. */
+static dt_status *check_rank(const struct words *w, const dt_csv_element *e)
+{
+    if (w->shape.n > DT_MAX_RANK - 1)
+        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name, w->shape.n, DT_MAX_RANK - 1);
+    return NULL;
+}
+
+static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_element *out)
+{
+    const bool one = w->column != NULL;
+    if (one == (w->columns.n > 0))
+        return wrong(out, one ? "has both 'column' and 'columns'" : "lacks 'column', or 'columns' for several");
+    out->columns = w->columns;
+    if (one) {
+        out->columns = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
+        out->columns.v[0] = w->column;
+    }
+    const int64_t n = out->columns.n, bytes = w->max_bytes + 1;
+    out->text = w->dtype == STRING;
+    if (out->text)
+        out->type = dt_type_of(DT_UINT8, 1, &bytes);
+    else
+        out->type = w->shape.n > 0 ? dt_type_of((dt_dtype)w->dtype, w->shape.n, w->shape.v) : dt_type_of((dt_dtype)w->dtype, !one, &n);
+    return NULL;
+}
+
+static dt_status *check_text(const struct words *w, const dt_csv_element *e)
+{
+    if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
+        return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and 'default_value'");
+    return NULL;
+}
+
+static dt_status *check_shape(const struct words *w, const dt_csv_element *e)
+{
+    if (e->text)
+        return check_text(w, e);
+    if (dt_type_elements(&e->type) != e->columns.n)
+        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
+                       e->columns.n == 1 ? "" : "s", (long long)dt_type_elements(&e->type));
+    if (w->vocabulary.n > 0 && dt_dtype_is_float(e->type.dtype))
+        return wrong(e, "has a vocabulary, so its dtype must be one of integers, such as int32");
+    return NULL;
+}
+
+static dt_status *check_numbers(const dt_csv_element *e)
+{
+    int64_t n;
+    for (int i = 0; i < e->columns.n; i++)
+        if (!dt_parse_int64(e->columns.v[i], &n) || n < 0)
+            return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s': columns are numbers from 0 where 'header' is false, got '%s'", e->name,
+                           e->columns.v[i]);
+    return NULL;
+}
+
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out)
+{
+    struct words w;
+    *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
+    DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
+    DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
+    if (!w.has_dtype)
+        w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
+    DT_TRY(check_rank(&w, out));
+    DT_TRY(set_columns(arena, &w, out));
+    DT_TRY(check_shape(&w, out));
+    out->vocabulary = w.vocabulary;
+    out->default_value = w.default_value;
+    out->has_default = w.has_default;
+    return header ? NULL : check_numbers(out);
+}
+
+int64_t dt_csv_places(const dt_csv_element *e)
+{
+    const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
+    return e->has_default && !place ? 0 : e->vocabulary.n;
+}
+
+dt_texts dt_csv_names(const dt_csv_element *e)
+{
+    return e->columns.n > 1 ? e->columns : dt_csv_places(e) > 0 ? e->vocabulary : (dt_texts){0};
+}
+
+/* ---- values ---- */
+
+enum { LONGEST_NUMBER = 400, SHOWN = 40 };
+
+typedef struct cell {
+    const dt_csv *csv;
+    const dt_csv_field *field;
+    const dt_csv_element *element;
+    const char *column;
+} cell;
+
+static dt_status *bad(const cell *c, const char *what, const char *than)
+{
+    dt_str text = {0}, column = {0};
+    dt_str_escaped(&text, c->field->text, c->field->size, SHOWN);
+    dt_str_escaped(&column, c->column, strlen(c->column), SHOWN);
+    dt_status *s = dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s", dt_str_text(&column), dt_str_text(&text), what, than);
+    dt_str_release(&text);
+    dt_str_release(&column);
+    return s;
+}
+
+#define STORE(type, least, most) \
+    if (x < (least) || x > (most)) \
+        return false; \
+    *(type *)out = (type)x; \
+    return true
+
+static bool store_integer(dt_dtype d, int64_t x, void *out)
+{
+    switch (d) {
+    case DT_BOOL: STORE(bool, 0, 1);
+    case DT_UINT8: STORE(uint8_t, 0, UINT8_MAX);
+    case DT_INT8: STORE(int8_t, INT8_MIN, INT8_MAX);
+    case DT_INT16: STORE(int16_t, INT16_MIN, INT16_MAX);
+    case DT_INT32: STORE(int32_t, INT32_MIN, INT32_MAX);
+    default: STORE(int64_t, INT64_MIN, INT64_MAX);
+    }
+}
+
+static bool store_real(dt_dtype d, double x, void *out)
+{
+    if (d == DT_FLOAT64)
+        *(double *)out = x;
+    else
+        *(float *)out = (float)x;
+    return d == DT_FLOAT64 || isfinite(*(float *)out);
+}
+
+/* The field without blanks at its ends, NUL-terminated; false: too long for a number. */
+static bool trim(const dt_csv_field *f, char number[LONGEST_NUMBER + 1])
+{
+    const char *p = f->text, *end = p + f->size;
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    if (end - p > LONGEST_NUMBER)
+        return false;
+    memcpy(number, p, (size_t)(end - p));
+    number[end - p] = '\0';
+    return true;
+}
+
+static dt_status *put_default(const cell *c, void *out)
+{
+    const dt_dtype d = c->element->type.dtype;
+    const double x = c->element->default_value;
+    if (!c->element->has_default)
+        return bad(c, "is empty, and the element has no default_value", "");
+    if (dt_dtype_is_float(d) ? !store_real(d, x, out) : fabs(x) > 0x1p62 || x != floor(x) || !store_integer(d, (int64_t)x, out))
+        return bad(c, "is empty, and default_value does not fit ", dt_dtype_name(d));
+    return NULL;
+}
+
+static dt_status *put_number(const cell *c, const char *number, void *out)
+{
+    const dt_dtype d = c->element->type.dtype;
+    const bool real = dt_dtype_is_float(d);
+    int64_t n = 0;
+    double x = 0;
+    errno = 0;
+    if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
+        if (errno == ERANGE)
+            return bad(c, "is out of range", "");
+        return bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d));
+    }
+    return (real ? store_real(d, x, out) : store_integer(d, n, out)) ? NULL : bad(c, "is out of range of ", dt_dtype_name(d));
+}
+
+static dt_status *put_word(const cell *c, void *out)
+{
+    const dt_texts *v = &c->element->vocabulary;
+    for (int i = 0; i < v->n; i++)
+        if (strcmp(v->v[i], c->field->text) == 0 && c->field->size == strlen(v->v[i]))
+            return store_integer(c->element->type.dtype, i, out) ? NULL : bad(c, "has an index in the vocabulary that does not fit ",
+                                                                                dt_dtype_name(c->element->type.dtype));
+    return bad(c, "is not in the vocabulary", "");
+}
+
+static dt_status *put_text(const cell *c, char *out)
+{
+    const dt_csv_field *f = c->field;
+    const char *why = dt_text_put(f->text, f->size, &c->element->type, out);
+    return why ? bad(c, why, "") : NULL;
+}
+
+dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out)
+{
+    const cell x = {c, f, e, e->columns.v[i]};
+    char number[LONGEST_NUMBER + 1];
+    if (e->text)
+        return put_text(&x, out);
+    if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default))
+        return put_word(&x, out);
+    if (!trim(f, number))
+        return bad(&x, "is not a number", "");
+    return *number ? put_number(&x, number, out) : put_default(&x, out);
+}
+
+dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out)
+{
+    const size_t size = dt_dtype_size(e->type.dtype);
+    for (int i = 0; i < e->columns.n; i++, out += size)
+        DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
+    return NULL;
+}
+
+dt_status *dt_csv_check_fields(const dt_csv *c, int wanted)
+{
+    if (c->n == wanted)
+        return NULL;
+    const bool more = c->n > wanted;
+    const dt_csv_field *f = &c->field[more ? wanted : c->n - 1];
+    return dt_csv_fail(c, f->line, more ? f->col : c->end_col, "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", wanted);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A picture's file as an element's value: of the very size that the job tells, or of any and brought to it. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "file/image/layout.h"
+
+/* Memory for pictures in their own size is shared by all threads that read a data set's part: a thread waits until its picture has room beside the others',
+ * or there are no others. */
+struct dt_image_room {
+    pthread_mutex_t lock;
+    pthread_cond_t given_back;
+    int64_t taken;
+};
+#define ROOM ((int64_t)256 << 20)
+
+dt_image_room *dt_image_room_create(dt_arena *arena)
+{
+    static const dt_image_room fresh = {.lock = PTHREAD_MUTEX_INITIALIZER, .given_back = PTHREAD_COND_INITIALIZER};
+    return dt_arena_copy(arena, &fresh, sizeof fresh);
+}
+
+static void take(dt_image_room *r, int64_t bytes)
+{
+    pthread_mutex_lock(&r->lock);
+    while (r->taken > 0 && r->taken + bytes > ROOM)
+        pthread_cond_wait(&r->given_back, &r->lock);
+    r->taken += bytes;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void give_back(dt_image_room *r, int64_t bytes)
+{
+    pthread_mutex_lock(&r->lock);
+    r->taken -= bytes;
+    pthread_cond_broadcast(&r->given_back);
+    pthread_mutex_unlock(&r->lock);
+}
+
+dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width)
+{
+    int64_t all;
+    if (height >= 1 && width >= 1 && dt_mul_fits(height, width, &all) && all <= DT_MOST_PIXELS)
+        return NULL;
+    return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld pixels; at most %lld pixels are decoded", path, (long long)height, (long long)width,
+                   (long long)DT_MOST_PIXELS);
+}
+
+/* Decodes a picture in its own size into memory for it, and brings it to the one that is wanted. */
+static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *own, const void *file, size_t n, void *out)
+{
+    const dt_type *t = &l->type;
+    const int64_t dim[] = {own->height, own->width, own->channels}, pixels = own->height * own->width;
+    const int64_t bytes = pixels * own->channels, needed = own->channels == 1 ? 4 * bytes : bytes; /* grey is made of colours beside it */
+    dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim), .out = *t, .interpolation = l->interpolation, .crop = l->crop};
+    take(l->room, needed);
+    uint8_t *picture = dt_try_alloc((size_t)bytes);
+    r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
+    r.column = r.row ? r.row + t->dim[0] : NULL;
+    dt_status *s = picture && r.row ? dt_image_decode(own, file, n, picture)
+                                    : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
+    if (!s) {
+        dt_resizing_prepare(&r);
+        dt_resizing_run(&r, picture, out);
+    }
+    free(picture);
+    free(r.row);
+    give_back(l->room, needed);
+    return s;
+}
+
+dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes, size_t n, void *out)
+{
+    const dt_type *t = &l->type;
+    dt_image want = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1,
+                     .path = name->path, .element = name->element};
+    if (!l->resizes)
+        return dt_image_decode(&want, bytes, n, out);
+    DT_TRY(dt_image_size(want.path, bytes, n, &want.height, &want.width));
+    DT_TRY(dt_image_check_pixels(want.path, want.height, want.width));
+    return decode_and_resize(l, &want, bytes, n, out);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kind of picture a file is; see image.h. */
+#include "file/image/image.h"
+
+#include <string.h>
+
+dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width)
+{
+    if (height == want->height && width == want->width)
+        return NULL;
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: has %lld rows of %lld pixels, '%s' has %lld of %lld", want->path, (long long)height, (long long)width,
+                           want->element, (long long)want->height, (long long)want->width);
+    return dt_suggest(s, "to resize images of any size, add interpolation: bilinear to '%s' in dataset.element", want->element);
+}
+
+static bool begins(const void *bytes, size_t n, const char *magic, size_t length)
+{
+    return n >= length && memcmp(bytes, magic, length) == 0;
+}
+
+static bool is_png(const void *bytes, size_t n)
+{
+    return begins(bytes, n, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static bool is_jpeg(const void *bytes, size_t n)
+{
+    return begins(bytes, n, "\xff\xd8\xff", 3);
+}
+
+bool dt_image_is(const void *bytes, size_t n)
+{
+    return is_png(bytes, n) || is_jpeg(bytes, n);
+}
+
+static dt_status *no_picture(const char *path, size_t n)
+{
+    return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: not a PNG or JPEG image" : "%s: is empty", path);
+}
+
+static int64_t big_endian(const unsigned char *p)
+{
+    return (int64_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+/* The header of a PNG is its first chunk: length, IHDR, width, height. */
+static dt_status *png_size(const char *path, const unsigned char *bytes, size_t n, int64_t *height, int64_t *width)
+{
+    if (n < 24 || memcmp(bytes + 12, "IHDR", 4) != 0)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: no header", path);
+    *width = big_endian(bytes + 16);
+    *height = big_endian(bytes + 20);
+    return NULL;
+}
+
+dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width)
+{
+    if (is_png(bytes, n))
+        return png_size(path, bytes, n, height, width);
+    return is_jpeg(bytes, n) ? dt_jpeg_size(path, bytes, n, height, width) : no_picture(path, n);
+}
+
+dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
+{
+    if (is_png(bytes, n))
+        return dt_png_decode(want, bytes, n, out);
+    if (is_jpeg(bytes, n))
+        return dt_jpeg_decode(want, bytes, n, out);
+    return no_picture(want->path, n);
+}

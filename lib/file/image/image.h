@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. What a file is, its first bytes say. Of 16 bits the upper 8 are taken,
+ * palettes are looked up; alpha is dropped where it is not asked for, as TensorFlow's decode_image does. A picture's size is looked at before
+ * anything of that size is allocated, so a header that lies costs nothing.
+ */
+#ifndef DT_FILE_IMAGE_IMAGE_H
+#define DT_FILE_IMAGE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* What is wanted: (height, width, channels), of which there are 1 (grey), 3 (red, green, blue) or 4 (and alpha, 255 where there is none). */
+typedef struct dt_image {
+    int64_t height, width;
+    int channels;
+    const char *path, *element; /* for messages */
+} dt_image;
+
+/* height * width * channels bytes into out. DATA_FILE, naming the file: of another size, broken, cut off, or no picture. */
+dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+
+/* Whether bytes begin as a picture that can be decoded does. */
+bool dt_image_is(const void *bytes, size_t n);
+
+/* The size that a file says its picture has; of the picture only what that takes is looked at. */
+dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
+
+/* For the decoders of one kind. */
+dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
+dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+/* An error unless that is the size. */
+dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and fills the picture up with grey: here that is an
+ * error, and so is more scans than a picture ever has, which a small file may hold to keep a reader busy.
+ */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "file/image/image.h"
+
+enum { MOST_SCANS = 500 };
+
+typedef struct reading {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    const dt_image *want;
+    const uint8_t *bytes;
+    size_t n;
+    uint8_t *out;            /* NULL: only the size is asked for */
+    jmp_buf jump;
+    dt_status *bad;
+} reading;
+
+/* ---- what libjpeg calls ---- */
+
+static reading *reading_of(j_common_ptr jpeg)
+{
+    return jpeg->client_data;
+}
+
+static void on_error(j_common_ptr jpeg)
+{
+    reading *r = reading_of(jpeg);
+    char text[JMSG_LENGTH_MAX];
+    jpeg->err->format_message(jpeg, text);
+    r->bad = jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path)
+                                                       : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: %s", r->want->path, text);
+    longjmp(r->jump, 1);
+}
+
+/* Level -1: data is missing or wrong. Oddities between the parts of a picture are none of it. */
+static void on_message(j_common_ptr jpeg, int level)
+{
+    int code = jpeg->err->msg_code;
+    if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE))
+        on_error(jpeg);
+}
+
+static void on_progress(j_common_ptr jpeg)
+{
+    reading *r = reading_of(jpeg);
+    if (!jpeg->is_decompressor || r->jpeg.input_scan_number <= MOST_SCANS)
+        return;
+    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: more than %d scans", r->want->path, MOST_SCANS);
+    longjmp(r->jump, 1);
+}
+
+/* ---- pixels ---- */
+
+static J_COLOR_SPACE colours_of(const dt_image *want)
+{
+    return want->channels == 1 ? JCS_GRAYSCALE : want->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
+}
+
+static void read_picture(reading *r)
+{
+    struct jpeg_decompress_struct *j = &r->jpeg;
+    jpeg_create_decompress(j);
+    j->client_data = r;
+    j->progress = &r->progress;
+    jpeg_mem_src(j, r->bytes, r->n);
+    jpeg_read_header(j, TRUE);
+    if (!r->out)
+        return;
+    r->bad = dt_image_check_size(r->want, j->image_height, j->image_width);
+    if (!r->bad && j->num_components == 4)
+        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: CMYK images are not supported; save it as RGB", r->want->path);
+    if (r->bad)
+        return;
+    j->out_color_space = colours_of(r->want);
+    jpeg_start_decompress(j);
+    while (j->output_scanline < j->output_height) {
+        JSAMPROW row = r->out + (size_t)j->output_scanline * (size_t)r->want->width * (size_t)r->want->channels;
+        jpeg_read_scanlines(j, &row, 1);
+    }
+    jpeg_finish_decompress(j);
+}
+
+/* Where libjpeg's errors come back to. */
+static void read_or_come_back(reading *r)
+{
+    if (setjmp(r->jump) == 0)
+        read_picture(r);
+}
+
+static void begin(reading *r)
+{
+    r->jpeg.err = jpeg_std_error(&r->errors);
+    r->jpeg.client_data = r;
+    r->errors.error_exit = on_error;
+    r->errors.emit_message = on_message;
+    r->progress.progress_monitor = on_progress;
+    read_or_come_back(r);
+}
+
+dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
+{
+    reading r = {.want = want, .bytes = bytes, .n = n, .out = out};
+    begin(&r);
+    jpeg_destroy_decompress(&r.jpeg);
+    return r.bad;
+}
+
+dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width)
+{
+    const dt_image want = {.path = path};
+    reading r = {.want = &want, .bytes = bytes, .n = n};
+    begin(&r);
+    *height = r.jpeg.image_height;
+    *width = r.jpeg.image_width;
+    jpeg_destroy_decompress(&r.jpeg);
+    return r.bad;
+}

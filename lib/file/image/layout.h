@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `element` says of folders of pictures: {image: {shape: [rows, columns, channels]}, label: {num_classes: N}}. */
+#ifndef DT_FILE_IMAGE_LAYOUT_H
+#define DT_FILE_IMAGE_LAYOUT_H
+
+#include "conf/conf.h"
+#include "file/image/image.h"
+#include "file/image/resize.h"
+
+#define DT_MOST_PIXELS ((int64_t)178956970) /* of a picture in its own size: where Pillow takes it for a decompression bomb */
+/* TOO_LARGE unless there are at most so many, and at least one. */
+dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width) DT_MUST_USE;
+
+/* Memory that threads share for pictures in their own size. */
+typedef struct dt_image_room dt_image_room;
+dt_image_room *dt_image_room_create(dt_arena *arena);
+
+/* Two elements, in either order and of any names. */
+typedef struct dt_image_layout {
+    int image, label; /* their places */
+    dt_type type;     /* of a picture: (rows, columns) or (rows, columns, channels); uint8, and float32 where it is interpolated */
+    bool resizes;     /* pictures may have any size */
+    dt_interpolation interpolation;
+    bool crop;        /* to the ratio of type's sides */
+    int64_t num_classes;
+    dt_image_room *room; /* where it resizes */
+} dt_image_layout;
+
+/* The keys of an entry of `element`. */
+extern const dt_field dt_image_element_fields[];
+/* All faults. */
+dt_status *dt_image_layout_read(dt_arena *arena, const dt_tree *element, dt_image_layout *out) DT_MUST_USE;
+
+/* What messages call a picture. */
+typedef struct dt_image_name {
+    const char *path, *element;
+} dt_image_name;
+/* A picture's file as a value of l->type. */
+dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes, size_t n, void *out) DT_MUST_USE;
+
+/* Rows 0 .. n - 1, whose classes are told, in an order in which every class is spread evenly: the last examples hold each one's share. */
+void dt_image_spread(const int32_t *class, int n, int64_t classes, int *order);
+
+#endif

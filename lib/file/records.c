@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Readers of records. TFRecord:
+ *
+ *     uint64 length | masked CRC of it | data | masked CRC of data          numbers are little-endian
+ *
+ * A length is believed when its CRC is right and the file can have so many bytes; the data is read piece by piece all the same.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/reserve.h"
+#include "file/records.h"
+
+enum { WINDOW = 1 << 14 };
+#define LARGEST_RECORD ((int64_t)1 << 30)
+
+static uint32_t little32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static uint64_t little64(const unsigned char *p)
+{
+    return little32(p) | (uint64_t)little32(p + 4) << 32;
+}
+
+/* Up to n bytes more in *out; fewer at the end. Grows with what comes, not with what was promised. */
+static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out)
+{
+    for (int64_t have = 0; have < n;) {
+        char piece[4096];
+        int64_t want = n - have < (int64_t)sizeof piece ? n - have : (int64_t)sizeof piece, got = 0;
+        DT_TRY(dt_inflow_read(r->file, piece, want, &got));
+        dt_str_add(out, piece, (size_t)got);
+        have += got;
+        if (got < want)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* ---- TFRecord ---- */
+
+static bool is_header(const unsigned char *h)
+{
+    return dt_crc32c_masked(h, 8) == little32(h + 8);
+}
+
+/* zlib has no magic of its own: it is looked for only where no record stands. */
+static dt_status *look(dt_records *r)
+{
+    unsigned char h[DT_TFRECORD_HEADER];
+    if (dt_inflow_is_gzip(r->file) || dt_inflow_size(r->file) < 2)
+        return NULL;
+    size_t n = dt_inflow_size(r->file) < (int64_t)sizeof h ? 2 : sizeof h;
+    DT_TRY(dt_inflow_pread(r->file, h, (int64_t)n, 0));
+    bool record = n == sizeof h && is_header(h), zlib = (h[0] & 15) == 8 && ((unsigned)h[0] << 8 | h[1]) % 31 == 0;
+    return zlib && !record ? dt_inflow_take_zlib(r->file) : NULL;
+}
+
+static dt_status *bad_header(const dt_records *r, size_t got)
+{
+    if (got == DT_TFRECORD_HEADER && r->number == 0)
+        return dt_fail(DT_E_RECORD, NULL, "%s: not a TFRecord (record 0 at offset 0: length checksum mismatch)", r->path);
+    if (got == DT_TFRECORD_HEADER)
+        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: length checksum mismatch", r->path, (long long)r->number,
+                       (long long)r->offset);
+    if (r->number == 0)
+        return dt_fail(DT_E_RECORD, NULL, "%s: cut inside the header of record 0 at offset 0", r->path);
+    return dt_fail(DT_E_RECORD, NULL, "%s: %zu byte%s after the last record, at offset %lld", r->path, got, got == 1 ? "" : "s",
+                   (long long)r->offset);
+}
+
+static dt_status *check_length(const dt_records *r, uint64_t length)
+{
+    uint64_t most = (uint64_t)dt_inflow_most(r->file);
+    if (length > most)
+        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld claims %llu bytes, file has %lld", r->path, (long long)r->number,
+                       (long long)r->offset, (unsigned long long)length, (long long)dt_inflow_size(r->file));
+    if (length > (uint64_t)LARGEST_RECORD)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: record %lld at offset %lld has %llu bytes; at most %lld are read", r->path,
+                       (long long)r->number, (long long)r->offset, (unsigned long long)length, (long long)LARGEST_RECORD);
+    return NULL;
+}
+
+static dt_status *cut(const dt_records *r, int64_t has, int64_t length)
+{
+    if (has >= length)
+        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut inside its checksum", r->path, (long long)r->number, (long long)r->offset);
+    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld cut: has %lld of %lld bytes", r->path, (long long)r->number,
+                   (long long)r->offset, (long long)has, (long long)length);
+}
+
+bool dt_tfrecord_verify(const void *data, int64_t length)
+{
+    return dt_crc32c_masked(data, (size_t)length) == little32((const unsigned char *)data + length);
+}
+
+dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more)
+{
+    unsigned char h[DT_TFRECORD_HEADER];
+    int64_t left = dt_inflow_size(r->file) - r->offset;
+    *more = left > 0;
+    if (left <= 0)
+        return NULL;
+    if (left < (int64_t)sizeof h)
+        return bad_header(r, (size_t)left);
+    DT_TRY(dt_inflow_pread(r->file, h, sizeof h, r->offset));
+    if (!is_header(h))
+        return bad_header(r, sizeof h);
+    DT_TRY(check_length(r, little64(h)));
+    *length = (int64_t)little64(h);
+    left -= DT_TFRECORD_HEADER;
+    return left < *length + DT_TFRECORD_FOOTER ? cut(r, left < *length ? left : *length, *length) : NULL;
+}
+
+static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
+{
+    DT_TRY(read_bytes(r, length + DT_TFRECORD_FOOTER, out));
+    int64_t data = (int64_t)out->size < length ? (int64_t)out->size : length;
+    if ((int64_t)out->size < length + DT_TFRECORD_FOOTER)
+        return cut(r, data, length);
+    if (!dt_tfrecord_verify(out->data, length))
+        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", r->path, (long long)r->number,
+                       (long long)r->offset);
+    out->size = (size_t)length;
+    out->data[length] = '\0';
+    return NULL;
+}
+
+static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
+{
+    unsigned char h[DT_TFRECORD_HEADER];
+    int64_t got;
+    DT_TRY(dt_inflow_read(r->file, h, sizeof h, &got));
+    *more = got > 0;
+    if (got == 0)
+        return NULL;
+    if (got < (int64_t)sizeof h || !is_header(h))
+        return bad_header(r, (size_t)got);
+    DT_TRY(check_length(r, little64(h)));
+    DT_TRY(read_data(r, (int64_t)little64(h), out));
+    r->offset += DT_TFRECORD_HEADER + (int64_t)out->size + DT_TFRECORD_FOOTER;
+    return NULL;
+}
+
+/* ---- lines ---- */
+
+static dt_status *refill(dt_records *r)
+{
+    char piece[WINDOW];
+    int64_t got;
+    DT_TRY(dt_inflow_some(r->file, piece, sizeof piece, &got)); /* a line of a pipe is there before the next one is written */
+    r->end = got == 0;
+    r->window.size -= r->at;
+    memmove(r->window.data, r->window.data + r->at, r->window.size);
+    r->at = 0;
+    dt_str_add(&r->window, piece, (size_t)got);
+    return NULL;
+}
+
+/* A line ends at \n or at the end of the file; a \r before that belongs to the end too. */
+static dt_status *next_line(dt_records *r, dt_str *out, bool *more)
+{
+    size_t searched = 0;
+    const char *start, *line_end = NULL;
+    for (;;) {
+        start = dt_str_text(&r->window) + r->at;
+        size_t left = r->window.size - r->at;
+        line_end = left > searched ? memchr(start + searched, '\n', left - searched) : NULL;
+        if (line_end || r->end)
+            break;
+        searched = left;
+        if (searched > (size_t)LARGEST_RECORD)
+            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: line %lld has more than %lld bytes", r->path, (long long)r->number + 1,
+                           (long long)LARGEST_RECORD);
+        if (!r->window.data)
+            dt_str_add(&r->window, "", 0);
+        DT_TRY(refill(r));
+    }
+    size_t n = line_end ? (size_t)(line_end - start) : r->window.size - r->at;
+    *more = line_end || n > 0;
+    r->at += n + (line_end != NULL);
+    r->offset += (int64_t)n + (line_end != NULL);
+    dt_str_add(out, start, n > 0 && start[n - 1] == '\r' ? n - 1 : n);
+    return NULL;
+}
+
+/* ---- one length ---- */
+
+static dt_status *open_fixed(dt_records *r)
+{
+    const dt_record_options *o = &r->options;
+    dt_str header = {0};
+    int64_t data;
+    if (o->record_bytes < 1 || o->record_bytes > LARGEST_RECORD || o->header_bytes < 0 || o->footer_bytes < 0)
+        return dt_fail(DT_E_PIPELINE, NULL, "records of %lld bytes after %lld and before %lld: sizes must be at least 1, 0 and 0",
+                       (long long)o->record_bytes, (long long)o->header_bytes, (long long)o->footer_bytes);
+    if (dt_inflow_is_gzip(r->file))
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: fixed-length records cannot be read from a compressed file; decompress it first", r->path);
+    data = dt_inflow_size(r->file);
+    data = data - o->header_bytes < o->footer_bytes ? -1 : data - o->header_bytes - o->footer_bytes;
+    if (data < 0 || data % o->record_bytes)
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld bytes, less %lld before and %lld after, are not a multiple of the record size, %lld",
+                       r->path, (long long)dt_inflow_size(r->file), (long long)o->header_bytes, (long long)o->footer_bytes,
+                       (long long)o->record_bytes);
+    dt_status *s = read_bytes(r, o->header_bytes, &header);
+    dt_str_release(&header);
+    r->offset = o->header_bytes;
+    return s;
+}
+
+static dt_status *next_fixed(dt_records *r, dt_str *out, bool *more)
+{
+    const dt_record_options *o = &r->options;
+    *more = r->offset + o->record_bytes <= dt_inflow_size(r->file) - o->footer_bytes;
+    if (!*more)
+        return NULL;
+    DT_TRY(read_bytes(r, o->record_bytes, out));
+    r->offset += o->record_bytes;
+    if ((int64_t)out->size < o->record_bytes)
+        return dt_fail(DT_E_FILE_CHANGED, NULL, "%s: the file shrank while it was being read", r->path);
+    return NULL;
+}
+
+/* ---- kinds ---- */
+
+static const struct {
+    dt_status *(*open)(dt_records *r);
+    dt_status *(*next)(dt_records *r, dt_str *out, bool *more);
+} kinds[] = {
+    [DT_TFRECORD] = {look, next_tfrecord}, [DT_TEXT_LINES] = {NULL, next_line}, [DT_FIXED_LENGTH] = {open_fixed, next_fixed},
+};
+
+dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_options *options)
+{
+    *r = (dt_records){.path = path, .options = *options};
+    DT_TRY(dt_inflow_open(&r->file, path));
+    return kinds[options->kind].open ? kinds[options->kind].open(r) : NULL;
+}
+
+dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more)
+{
+    dt_str_clear(out);
+    *more = false;
+    DT_TRY(dt_reserve_check());
+    DT_TRY(kinds[r->options.kind].next(r, out, more));
+    r->number += *more;
+    return NULL;
+}
+
+void dt_records_close(dt_records *r)
+{
+    dt_inflow_close(r->file);
+    dt_str_release(&r->window);
+    *r = (dt_records){0};
+}

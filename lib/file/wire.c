@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as files have them, turned into ours: byte order, and the types that we do not have widened to those that we have. */
+#include <string.h>
+
+#include "file/array.h"
+
+int dt_wire_size(dt_dtype dtype, dt_wire wire)
+{
+    switch (wire) {
+    case DT_WIRE_U16:
+    case DT_WIRE_F16:
+        return 2;
+    case DT_WIRE_U32:
+        return 4;
+    default:
+        return (int)dt_dtype_size(dtype);
+    }
+}
+
+static void swap_values(unsigned char *p, int64_t n, int size)
+{
+    uint16_t a;
+    uint32_t b;
+    uint64_t c;
+    for (int64_t i = 0; i < n; i++, p += size)
+        switch (size) {
+        case 2:
+            memcpy(&a, p, 2);
+            a = __builtin_bswap16(a);
+            memcpy(p, &a, 2);
+            break;
+        case 4:
+            memcpy(&b, p, 4);
+            b = __builtin_bswap32(b);
+            memcpy(p, &b, 4);
+            break;
+        case 8:
+            memcpy(&c, p, 8);
+            c = __builtin_bswap64(c);
+            memcpy(p, &c, 8);
+            break;
+        }
+}
+
+/* IEEE half precision: the exponent moves by 112, the fraction by 13 bits; denormals are multiples of 2^-24. */
+static float half_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023, bits;
+    float f;
+    if (exponent == 0) {
+        f = (float)fraction * 0x1p-24f;
+        return sign ? -f : f;
+    }
+    bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* in and out overlap, in being at the end of out's memory: hence memcpy, and from the front. */
+static void widen(dt_wire wire, const unsigned char *in, unsigned char *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t u16;
+        uint32_t u32;
+        switch (wire) {
+        case DT_WIRE_U16:
+            memcpy(&u16, in + 2 * i, 2);
+            memcpy(out + 4 * i, &(int32_t){u16}, 4);
+            break;
+        case DT_WIRE_F16:
+            memcpy(&u16, in + 2 * i, 2);
+            memcpy(out + 4 * i, &(float){half_to_float(u16)}, 4);
+            break;
+        case DT_WIRE_U32:
+            memcpy(&u32, in + 4 * i, 4);
+            memcpy(out + 8 * i, &(int64_t){u32}, 8);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static bool all_fit_int64(const unsigned char *p, int64_t n, int64_t *bad)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v;
+        memcpy(&v, p + 8 * i, 8);
+        if (v < 0) {
+            *bad = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad)
+{
+    int size = dt_wire_size(h->type.dtype, h->wire), ours = (int)dt_dtype_size(h->type.dtype);
+    unsigned char *out = values, *in = out + n * (ours - size);
+    if (h->swap)
+        swap_values(in, n, size);
+    if (size < ours)
+        widen(h->wire, in, out, n);
+    if (h->wire == DT_WIRE_BOOL)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = out[i] != 0;
+    return h->wire != DT_WIRE_U64 || all_fit_int64(out, n, bad);
+}
+
+void dt_reorder(const dt_type *t, const void *values, void *reordered)
+{
+    const char *in = values;
+    char *out = reordered;
+    const size_t size = dt_dtype_size(t->dtype);
+    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK], n = dt_type_elements(t), from = 0;
+    for (int d = 0; d < t->rank; d++)
+        stride[d] = d ? stride[d - 1] * t->dim[d - 1] : 1;
+    for (int64_t i = 0; i < n; i++, out += size) {
+        memcpy(out, in + from * (int64_t)size, size);
+        for (int d = t->rank - 1; d >= 0; d--) {
+            from += stride[d];
+            if (++index[d] < t->dim[d])
+                break;
+            from -= stride[d] * t->dim[d];
+            index[d] = 0;
+        }
+    }
+}
