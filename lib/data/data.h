@@ -87,6 +87,8 @@ typedef struct dt_format {
      * used again, or by x; and out[e] of each element, by its number, NULL: not wanted. May be called by several threads, too. */
     dt_status *(*fetch)(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out);
     dt_status *(*unpack)(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out);
+    /* Bytes that so many threads take at once to unpack examples as large as the first one, besides `out`. NULL: none. */
+    int64_t (*unpacking)(const dt_examples *x, int threads);
     /* The tokens of a text, at most one for each of its bytes; RANGE where it holds what the vocabulary does not. The other way: one token's
      * text is added. Both NULL: the examples are no text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);

@@ -37,6 +37,14 @@ static int choose_threads(dt_feed *f)
     return told == 0 ? 1 : f->most_threads;
 }
 
+/* That its threads take besides the batches. */
+static int64_t unpacking_bytes(dt_feed *f)
+{
+    const dt_format *format = f->d->spec.format;
+    choose_threads(f);
+    return format->unpacking && f->rows->x ? format->unpacking(f->rows->x, f->most_threads) : 0;
+}
+
 /* Rounded up, so that every element of every batch begins at a cache line. */
 static int64_t aligned(int64_t bytes)
 {
@@ -168,7 +176,7 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o)
     dt_status *s = batch_bytes(&f, &bytes);
     const bool known = !s && dt_mul_fits(bytes, choose_depth(&f, bytes), &all);
     dt_status_free(s); /* opening it will say so */
-    return known ? all : INT64_MAX;
+    return known && dt_add_fits(all, unpacking_bytes(&f), &all) ? all : INT64_MAX;
 }
 
 static dt_status *prepare(dt_feed *f)

@@ -216,6 +216,12 @@ static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, voi
     return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->stored[x->image].at) : NULL;
 }
 
+/* The first picture has been decoded, so its size is known. */
+static int64_t unpacking(const dt_examples *x, int threads)
+{
+    return dt_image_room_bytes(x->layout.room, threads);
+}
+
 /* ---- the format ---- */
 
 static void close_part(dt_examples *x)
@@ -318,5 +324,6 @@ const dt_format dt_format_image_folder = {
     .whole = whole,
     .fetch = fetch,
     .unpack = unpack,
+    .unpacking = unpacking,
     .close = close_part,
 };

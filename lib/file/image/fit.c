@@ -10,7 +10,7 @@
 struct dt_image_room {
     pthread_mutex_t lock;
     pthread_cond_t given_back;
-    int64_t taken;
+    int64_t taken, largest;
 };
 #define ROOM ((int64_t)256 << 20)
 
@@ -26,6 +26,8 @@ static void take(dt_image_room *r, int64_t bytes)
     while (r->taken > 0 && r->taken + bytes > ROOM)
         pthread_cond_wait(&r->given_back, &r->lock);
     r->taken += bytes;
+    if (r->largest < bytes)
+        r->largest = bytes;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -35,6 +37,14 @@ static void give_back(dt_image_room *r, int64_t bytes)
     r->taken -= bytes;
     pthread_cond_broadcast(&r->given_back);
     pthread_mutex_unlock(&r->lock);
+}
+
+int64_t dt_image_room_bytes(dt_image_room *r, int threads)
+{
+    pthread_mutex_lock(&r->lock);
+    const int64_t one = r->largest, fit = one > 0 ? ROOM / one : 0;
+    pthread_mutex_unlock(&r->lock);
+    return one * (threads < fit ? threads : fit > 1 ? fit : 1);
 }
 
 dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width)

@@ -14,6 +14,8 @@ dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width
 /* Memory that threads share for pictures in their own size. */
 typedef struct dt_image_room dt_image_room;
 dt_image_room *dt_image_room_create(dt_arena *arena);
+/* What so many threads take of it if all pictures are as large as the largest so far. */
+int64_t dt_image_room_bytes(dt_image_room *r, int threads);
 
 /* Two elements, in either order and of any names. */
 typedef struct dt_image_layout {

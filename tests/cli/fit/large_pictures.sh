@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Small files of large pictures: readers share the memory they are decoded into, and pictures beyond the limit are refused by their header.
+# Small files of large pictures: readers share the memory they are decoded into, which is announced, and pictures beyond the limit are refused by their header.
 . tests/cli/setup.sh
 python=$(command -v python3) || { echo "no python3"; exit 77; }
 cd "$TEST_DIR" || exit 1
@@ -47,6 +47,10 @@ code = subprocess.run([sys.argv[1], 'fit', 'job.yaml', '-q']).returncode
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 print('exit', code, 'peak below 400 MiB' if peak < 400 << 10 else 'peak %d KiB' % peak)
 END2
+echo '== announced: three pictures at a time, or as many as there are threads'
+for threads in 8 2; do
+    "$DTRAIN" fit job.yaml -n --fresh "dataset.num_parallel_calls=$threads" | sed -n 's/.*\(data [0-9.]* MiB\),.*/\1/p'
+done
 exits 65 fit job.yaml dataset.train=bomb output.dir=bombed
 sed -n 's/.*error: //p' err
 show data inspect bomb | grep pixels
