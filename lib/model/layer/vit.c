@@ -19,7 +19,7 @@ static const dt_field fields[] = {
     DT_TREE(struct patching, patch_size, .forms = dt_integers_forms, .required = true, .help = "[height, width] of a patch"),
     DT_INT(struct patching, hidden_dim, .min = 1, .max = INFINITY, .required = true, .help = "number of features"),
     DT_INT(struct patching, num_channels, .min = 1, .max = INFINITY, .preset = "3", .help = "number of channels of an image"),
-    DT_FLAG(struct patching, use_class_token, .preset = "true", .help = "learn the initial mean from the first step"),
+    DT_FLAG(struct patching, use_class_token, .preset = "true", .help = "prepend a learned class token to the patches"),
     DT_FLAG(struct patching, use_patch_bias, .preset = "true", .help = "add a bias"),
     DT_LAYER_FIELDS(struct patching),
     DT_ONLY("data_format", "channels_last"),
