@@ -67,7 +67,7 @@ STRICT   := $(if $(filter 1,$(WERROR)),-Werror)
 
 # Sources are found by wildcard: a new layer, op or verb touches no makefile.
 find_c   = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
-LIB_C   := $(call find_c,$(addprefix lib/,$(ROOMS)))
+LIB_C   := $(filter-out lib/fabric/plugin/%,$(call find_c,$(addprefix lib/,$(ROOMS))))
 # A room's simd/*.c are compiled once per instruction set; the best is chosen at start-up.
 SIMD_C  := $(filter $(addsuffix /simd/%,$(wildcard lib/*)),$(LIB_C))
 PLAIN_C := $(filter-out $(SIMD_C),$(LIB_C))
@@ -103,7 +103,13 @@ EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 .SUFFIXES:
 .SECONDARY:
 
-all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so
+# A plug-in for each MPI library whose compiler is here; `mpicc` alone is asked which one it is. Loaded only when a job asks: nothing links MPI.
+mpicc    = $(firstword $(shell command -v mpicc.$(1) || (mpicc -show 2>/dev/null | grep -q $(2) && command -v mpicc)))
+MPICC_openmpi := $(call mpicc,openmpi,openmpi)
+MPICC_mpich   := $(call mpicc,mpich,mpich)
+MPI_PLUGINS   := $(if $(filter fabric,$(ROOMS)),$(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(BUILD)/dtrain-fabric-$(m).so)))
+
+all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so $(MPI_PLUGINS)
 
 # Asked once, before anything is compiled: one line instead of an error for each file.
 $(BUILD)/headers: scripts/install-missing
@@ -156,6 +162,9 @@ $(BUILD)/libdtrain.so: $(LIB_O) $(BUILD)/libdtrain.map
 	@ln -sf libdtrain.so $(BUILD)/$(SONAME)
 $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Not under sanitizers: MPI libraries are not built for them.
+$(BUILD)/dtrain-fabric-%.so: lib/fabric/plugin/mpi.c lib/fabric/plugin/mpi.h $(BUILD)/flags
+	$(MPICC_$*) -shared -std=gnu17 $(WARN) $(STRICT) -Ilib -fPIC -fvisibility=hidden $(HARDEN) $(CFLAGS) $(HARDEN_LD) -o $@ $<
 # The program for machines that have nothing but the C library: the wheel. What it loads (OpenBLAS) may lie in ../lib/dtrain.
 STATIC_LIBS := -Wl,-Bstatic -lyaml -ljansson -lcrypto -lpng -ljpeg -lz -Wl,-Bdynamic -lm -ldl -lpthread
 # The names of cmd/ are its own: jansson has some of them, too.
@@ -207,6 +216,12 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(filter-out %_fuzz.o %
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 $(BUILD)/tests/fuzz/replay_test: $(FUZZ_O) $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a | build/corpus/unpacked
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -Wl,--wrap=dt_try_alloc,--wrap=dt_try_alloc_dense -o $@ $^ $(TESTLIBS) $(LDLIBS)
+
+# Plug-ins lie beside the program that loads them.
+$(BUILD)/tests/fabric/mpi_test: | $(MPI_PLUGINS:$(BUILD)/%=$(BUILD)/tests/fabric/%)
+$(BUILD)/tests/fabric/dtrain-fabric-%.so: $(BUILD)/dtrain-fabric-%.so
+	@mkdir -p $(@D)
+	ln -sf ../../$(<F) $@
 
 # A compiler plug-in that is none, for the driver's tests.
 $(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
@@ -270,6 +285,7 @@ install: all
 	$(CHECK_PREFIX)install -d "$(TO)/bin" "$(LIB_TO)/pkgconfig" "$(LIB_TO)/cmake/dtrain" "$(TO)/include/dtrain" $(foreach n,1 3 5,"$(TO)/share/man/man$(n)")
 	install -d "$(BASH_TO)" "$(ZSH_TO)" "$(FISH_TO)" "$(DOC_TO)"
 	$(INSTALL_BINARY) $(BUILD)/dtrain "$(TO)/bin/"
+	$(if $(MPI_PLUGINS),install -d "$(TO)/lib/dtrain" && $(INSTALL_BINARY) $(MPI_PLUGINS) "$(TO)/lib/dtrain/")
 	install -m 644 $(BUILD)/libdtrain.a "$(LIB_TO)/"
 	$(INSTALL_BINARY) $(BUILD)/libdtrain.so "$(LIB_TO)/libdtrain.so.$(VERSION)"
 	ln -sf libdtrain.so.$(VERSION) "$(LIB_TO)/$(SONAME)"
@@ -295,13 +311,14 @@ install-strip:
 # Files of ours alone: folders that others may use stay.
 uninstall:
 	$(CHECK_PREFIX)rm -f "$(TO)/bin/dtrain" $(foreach f,libdtrain.a libdtrain.so $(SONAME) libdtrain.so.$(VERSION),"$(LIB_TO)/$(f)")
+	rm -f $(foreach m,openmpi mpich,"$(TO)/lib/dtrain/dtrain-fabric-$(m).so")
 	rm -f "$(LIB_TO)/pkgconfig/dtrain.pc" "$(TO)/include/dtrain.h" $(foreach f,$(wildcard lib/dtrain/*.h),"$(TO)/include/$(f:lib/%=%)")
 	rm -f "$(TO)/share/man/man1/dtrain.1" "$(TO)/share/man/man1"/dtrain-*.1 "$(TO)/share/man/man5/dtrain-job.5"
 	scripts/reference --man $(BUILD)/man3
 	for page in $(BUILD)/man3/*.3; do rm -f "$(TO)/share/man/man3/$${page##*/}"; done
 	rm -f "$(BASH_TO)/dtrain" "$(ZSH_TO)/_dtrain" "$(FISH_TO)/dtrain.fish" $(foreach f,$(DOCS),"$(DOC_TO)/$(f)")
 	rm -f "$(LIB_TO)/cmake/dtrain/dtrain-config.cmake" "$(LIB_TO)/cmake/dtrain/dtrain-config-version.cmake"
-	set -e; for folder in "$(TO)/include/dtrain" "$(DOC_TO)" "$(LIB_TO)/cmake/dtrain"; do \
+	set -e; for folder in "$(TO)/include/dtrain" "$(TO)/lib/dtrain" "$(DOC_TO)" "$(LIB_TO)/cmake/dtrain"; do \
 	    if [ -d "$$folder" ]; then rmdir --ignore-fail-on-non-empty "$$folder"; fi; done
 
 clean:

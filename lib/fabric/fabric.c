@@ -34,7 +34,7 @@ dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out
 {
     if (rank < 0 || rank >= t->ranks)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined a team of %d ranks", rank, t->ranks);
-    DT_TRY(t->fabric->join(out, t, rank));
+    DT_TRY(t->fabric->join(out, t, rank, patience_s));
     (*out)->team = t;
     (*out)->rank = rank;
     (*out)->patience_s = patience_s;
@@ -57,4 +57,9 @@ dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes
 {
     assert(from >= 0 && from < m->team->ranks && from != m->rank);
     return m->team->fabric->recv(m, from, tag, bytes, n);
+}
+
+dt_status *dt_member_settle(dt_member *m)
+{
+    return m->team->fabric->settle ? m->team->fabric->settle(m) : NULL;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory. Ranks meet in
- * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank that has left, and
- * a message other than the one expected are errors that name the rank and what was awaited.
+ * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory, `mpi` the processes that
+ * mpirun or srun started. Ranks meet in a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank
+ * that has left, and a message other than the one expected are errors that name the rank and what was awaited.
  *
  *     dt_team_open(&team, &dt_fabric_local, 4)           once
  *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
  *         dt_schedule_run(schedule, member, &array)
+ *
+ * Where ranks are processes, each opens the team for itself and joins it as team->own.
+ *
  *     dt_member_leave(member)                            those who still wait for it are told
  *     dt_team_close(team)                                when all have left
  */
@@ -29,6 +32,8 @@ typedef struct dt_tag {
     int round;
     dt_dtype dtype;
     int64_t elements; /* of the whole array */
+    int64_t step;     /* of training; 0: of none */
+    char of[40];      /* what it is the first part of: "dense/kernel"; "": nobody knows */
 } dt_tag;
 
 /* A fabric's own structs begin with these. */
@@ -36,27 +41,32 @@ typedef struct dt_fabric dt_fabric;
 typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
+    int own; /* the rank of this process; -1: all ranks are in it */
 } dt_team;
 typedef struct dt_member {
     dt_team *team;
     int rank;
     double patience_s; /* how long it waits for a message */
     uint32_t number;   /* collectives run so far */
+    int64_t step;      /* for the tags of those to come */
+    const char *of;    /* likewise; NULL: "" */
 } dt_member;
 
 struct dt_fabric {
     dt_kind kind;
-    dt_status *(*open)(dt_team **out, int ranks); /* sets ranks */
+    dt_status *(*open)(dt_team **out, int ranks); /* sets ranks and own; ranks 0: as many as were started */
     void (*close)(dt_team *t);
-    dt_status *(*join)(dt_member **out, dt_team *t, int rank);
+    dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
     void (*leave)(dt_member *m);
-    /* Copies; does not wait for the receiver. Messages of a pair arrive in order. */
+    /* Does not wait for the receiver. Messages of a pair arrive in order. */
     dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
+    /* Waits until all bytes sent so far may be changed; NULL: `send` copies. */
+    dt_status *(*settle)(dt_member *m);
     /* Waits, asleep, until the next message of `from` is there, which must have this tag and size. */
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
-extern const dt_fabric dt_fabric_local;
+extern const dt_fabric dt_fabric_local, dt_fabric_mpi;
 /* A row by name ("local"), or NULL. */
 const dt_fabric *dt_fabric_find(const char *name);
 
@@ -68,9 +78,21 @@ void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
 dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* takes NULL */
 
-/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. */
+/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. What is sent stays as it is until dt_member_settle. */
 dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n) DT_MUST_USE;
 dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n) DT_MUST_USE;
+
+dt_status *dt_member_settle(dt_member *m) DT_MUST_USE;
+
+/* ---- for fabrics ---- */
+
+bool dt_tag_same(const dt_tag *a, const dt_tag *b);
+/* WORKERS_DISAGREE with both sides: a message of n bytes was awaited from a rank, and another came. */
+dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, size_t n, const dt_tag *came, size_t bytes) DT_MUST_USE;
+/* WORKER_LATE, or WORKER_GONE where the rank is gone. */
+dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n, bool late) DT_MUST_USE;
+
+/* ---- collectives ---- */
 
 /* The array of a collective: n elements, the same on every rank. */
 typedef struct dt_array {

@@ -69,6 +69,7 @@ static dt_status *open_team(dt_team **out, int ranks)
         return dt_fail(DT_E_SCHEDULE, NULL, "threads of one process can be 1 to %d ranks, got %d", DT_LOCAL_RANKS, ranks);
     local_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
+    t->base.own = -1;
     t->inboxes = dt_alloc((size_t)ranks * sizeof *t->inboxes);
     for (int r = 0; r < ranks; r++)
         open_inbox(&t->inboxes[r], ranks);
@@ -99,8 +100,9 @@ static void close_team(dt_team *base)
     free(t);
 }
 
-static dt_status *join(dt_member **out, dt_team *t, int rank)
+static dt_status *join(dt_member **out, dt_team *t, int rank, double patience_s)
 {
+    (void)patience_s;
     inbox *b = inbox_of(t, rank);
     pthread_mutex_lock(&b->lock);
     bool first = b->owner == EXPECTED;
@@ -128,18 +130,6 @@ static void leave(dt_member *m)
 }
 
 /* ---- messages ---- */
-
-/* "all_reduce 7, round 3, of 1000 float32" */
-static void describe(const dt_tag *tag, size_t n, dt_str *out)
-{
-    dt_str_printf(out, "%s %u, round %d, of %lld %s (%zu bytes)", dt_collective_name(tag->collective), tag->number, tag->round + 1,
-                  (long long)tag->elements, dt_dtype_name(tag->dtype), n);
-}
-
-static bool same(const dt_tag *a, const dt_tag *b)
-{
-    return a->number == b->number && a->collective == b->collective && a->round == b->round && a->dtype == b->dtype && a->elements == b->elements;
-}
 
 static dt_status *make_message(const dt_tag *tag, const void *bytes, size_t n, message **out)
 {
@@ -207,37 +197,15 @@ static message *await(inbox *b, int from, double patience_s, bool *late)
     return m;
 }
 
-static dt_status *did_not_come(const dt_member *m, int from, const dt_tag *tag, size_t n, bool late)
-{
-    dt_str what = {0};
-    describe(tag, n, &what);
-    dt_status *s = late ? dt_fail(DT_E_WORKER_LATE, NULL, "rank %d is late: rank %d waited %g s for %s", from, m->rank, m->patience_s,
-                                  dt_str_text(&what))
-                        : dt_fail(DT_E_WORKER_GONE, NULL, "rank %d left while rank %d waited for %s", from, m->rank, dt_str_text(&what));
-    dt_str_release(&what);
-    return s;
-}
-
-static dt_status *is_another(const dt_member *m, int from, const dt_tag *tag, size_t n, const message *got)
-{
-    dt_str here = {0}, there = {0};
-    describe(tag, n, &here);
-    describe(&got->tag, got->n, &there);
-    dt_status *s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d is in %s, rank %d in %s", m->rank, dt_str_text(&here), from, dt_str_text(&there));
-    dt_str_release(&here);
-    dt_str_release(&there);
-    return s;
-}
-
 static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n)
 {
     bool late = false;
     dt_status *s = NULL;
     message *got = await(inbox_of(m->team, m->rank), from, m->patience_s, &late);
     if (!got)
-        return did_not_come(m, from, tag, n, late);
-    if (got->n != n || !same(&got->tag, tag))
-        s = is_another(m, from, tag, n, got);
+        return dt_message_missing(m, from, tag, n, late);
+    if (got->n != n || !dt_tag_same(&got->tag, tag))
+        s = dt_tags_differ(m, from, tag, n, &got->tag, got->n);
     else if (n)
         memcpy(bytes, got->bytes, n);
     free(got);

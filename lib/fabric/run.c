@@ -4,6 +4,7 @@
  * that is added. Which element gets which sum in which order stands in the schedule, not here.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -58,6 +59,8 @@ static dt_status *act(run *x, const dt_action *a)
 {
     int64_t n;
     void *at = piece(x, a, &n);
+    if (x->tag.round != a->round)
+        DT_TRY(dt_member_settle(x->m)); /* a later round may write over what this one sends */
     x->tag.round = a->round;
     if (a->kind == DT_ACTION_SEND)
         return dt_member_send(x->m, a->peer, &x->tag, at, (size_t)n * x->size);
@@ -84,12 +87,15 @@ dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *a
 {
     assert(s->ranks == m->team->ranks);
     run x = {.s = s, .m = m, .array = array, .size = dt_dtype_size(array->dtype)};
-    x.tag = (dt_tag){.number = ++m->number, .collective = s->collective, .dtype = array->dtype, .elements = array->n};
+    x.tag = (dt_tag){.number = ++m->number, .collective = s->collective, .dtype = array->dtype, .elements = array->n, .step = m->step};
+    snprintf(x.tag.of, sizeof x.tag.of, "%s", m->of ? m->of : "");
     if (s->collective != DT_ALL_GATHER && !sums[array->dtype])
         return dt_fail(DT_E_SCHEDULE, NULL, "%s cannot be summed", dt_dtype_name(array->dtype));
     dt_status *status = allocate_scratch(&x);
     for (int i = s->begin[m->rank]; !status && i < s->begin[m->rank + 1]; i++)
         status = act(&x, &s->action[i]);
+    if (!status)
+        status = dt_member_settle(m);
     free(x.scratch);
     return status;
 }

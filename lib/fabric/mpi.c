@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts them; here are deadlines and the names of who failed,
+ * which MPI lacks. Nothing of MPI is linked: the plug-in of the library that started this process is loaded when a job asks for it (plugin/mpi.h).
+ *
+ *     a message:   header (its tag, its size)   bytes         two transfers; the second goes straight to where it is wanted
+ *
+ * A rank that waits asks MPI again and again, sleeping longer each time, and now and then looks whether the other processes of this machine still live: so a
+ * killed one is named long before the deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the dead, is left out.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/library.h"
+#include "fabric/fabric.h"
+#include "fabric/plugin/mpi.h"
+
+/* What ranks tell each other when they meet. */
+typedef struct card {
+    char host[64];
+    uint64_t space; /* of process numbers: containers have their own */
+    int64_t pid;
+} card;
+
+typedef struct header {
+    dt_tag tag;
+    uint64_t bytes;
+} header;
+
+/* Under way: its header, then its bytes. */
+typedef struct sending {
+    struct sending *next;
+    dt_mpi_transfer *part[2];
+    int to;
+    header header;
+} sending;
+
+typedef struct mpi_team {
+    dt_team base;
+    const dt_mpi_plugin *mpi;
+    void *library;
+    bool joined, broken;
+} mpi_team;
+
+typedef struct mpi_member {
+    dt_member base;
+    card *card; /* [ranks] */
+    sending *first;
+    header came;
+    int64_t looked_ns;
+} mpi_member;
+
+static mpi_team *team_of(const dt_member *m)
+{
+    return (mpi_team *)m->team;
+}
+
+/* ---- the plug-in ---- */
+
+/* The library that started this process: its launcher says so. */
+static const char *file_for_launcher(void)
+{
+    const bool open = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
+    return open || !getenv("PMI_RANK") ? "dtrain-fabric-openmpi.so" : "dtrain-fabric-mpich.so";
+}
+
+static void add_folder(dt_str *name, const char *of, const char *below, const char *file)
+{
+    const char *slash = strrchr(of, '/');
+    dt_str_printf(name, "%.*s%s%s", slash ? (int)(slash - of) + 1 : 0, of, below, file);
+}
+
+/* Beside the program, beside the library, or where packages put it. */
+static dt_status *load(mpi_team *t)
+{
+    const char *file = file_for_launcher(), *why = NULL;
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    Dl_info here = {0};
+    if (!dladdr(&dt_fabric_mpi, &here) || !here.dli_fname)
+        here.dli_fname = program;
+    dt_str name[3] = {{0}};
+    add_folder(&name[0], program, "", file);
+    add_folder(&name[1], here.dli_fname, "", file);
+    add_folder(&name[2], program, "../lib/dtrain/", file);
+    const char *names[] = {dt_str_text(&name[0]), dt_str_text(&name[1]), dt_str_text(&name[2]), NULL};
+    dt_status *s = NULL;
+    for (int i = 0; !s && !t->library && names[i]; i++)
+        if (access(names[i], R_OK) == 0) /* of one that is there, the loader's words say what is missing */
+            s = dt_library_open(&t->library, (const char *const[]){names[i], NULL}, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
+    t->mpi = t->library ? dlsym(t->library, DT_MPI_SYMBOL) : NULL;
+    if (!s && !t->library)
+        s = why ? dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why)
+                : dt_suggest(dt_fail(DT_E_KERNELS, NULL, "there is no MPI plug-in: %s is not beside the program", file),
+                             "build dtrain where mpicc is installed, or start workers without MPI");
+    if (!s && (!t->mpi || t->mpi->abi != DT_MPI_ABI))
+        s = dt_fail(DT_E_KERNELS, NULL, "%s belongs to another version of dtrain", file);
+    for (int i = 0; i < 3; i++)
+        dt_str_release(&name[i]);
+    return s;
+}
+
+static dt_status *open_team(dt_team **out, int ranks)
+{
+    mpi_team *t = dt_alloc(sizeof *t);
+    char words[512] = "";
+    dt_status *s = load(t);
+    if (!s && t->mpi->start(&t->base.own, &t->base.ranks, words, sizeof words))
+        s = dt_fail(DT_E_KERNELS, NULL, "MPI does not start: %s", words);
+    if (!s && ranks && ranks != t->base.ranks)
+        s = dt_suggest(dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the launcher started %d processes, but %s sees %d", ranks, t->mpi->library(), t->base.ranks),
+                       "start dtrain with the mpirun of the MPI library that its plug-in was built with");
+    if (s) {
+        free(t);
+        return s;
+    }
+    *out = &t->base;
+    return NULL;
+}
+
+static void close_team(dt_team *base)
+{
+    mpi_team *t = (mpi_team *)base;
+    if (!t->broken)
+        t->mpi->stop();
+    free(t);
+}
+
+/* ---- who lives ---- */
+
+/* The state letter of a process of this machine; 0: there is none. */
+static char state_of(int64_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *end = strrchr(text, ')'); /* of the program's name, which may have anything in it */
+    return end && end[1] == ' ' ? end[2] : 0;
+}
+
+static bool is_dead(char state)
+{
+    return !state || strchr("ZXx", state);
+}
+
+static bool is_stopped(char state)
+{
+    return state && strchr("Tt", state);
+}
+
+/* The first rank of this machine in such a state; -1: none. */
+static int find(const mpi_member *m, bool (*is)(char state))
+{
+    const card *own = m->card ? &m->card[m->base.rank] : NULL;
+    for (int r = 0; own && r < m->base.team->ranks; r++)
+        if (r != m->base.rank && m->card[r].space == own->space && strcmp(m->card[r].host, own->host) == 0 && is(state_of(m->card[r].pid)))
+            return r;
+    return -1;
+}
+
+enum { LOOK_NS = 100000000 };
+static dt_status *look_for_dead(mpi_member *m, int peer, const dt_tag *tag, size_t n)
+{
+    const int64_t now = dt_now_ns();
+    if (now - m->looked_ns < LOOK_NS)
+        return NULL;
+    m->looked_ns = now;
+    const int dead = find(m, is_dead);
+    if (dead < 0)
+        return NULL;
+    dt_status *s = dt_message_missing(&m->base, dead, tag, n, false);
+    s = dt_note(s, "rank %d was process %lld on %s", dead, (long long)m->card[dead].pid, m->card[dead].host);
+    return peer == dead ? s : dt_note(s, "rank %d waited for rank %d, which waits too", m->base.rank, peer);
+}
+
+static dt_status *is_late(const mpi_member *m, int peer, const dt_tag *tag, size_t n)
+{
+    const int stopped = find(m, is_stopped), who = stopped >= 0 ? stopped : peer;
+    dt_status *s = dt_message_missing(&m->base, who, tag, n, true);
+    if (m->card)
+        s = dt_note(s, "rank %d is process %lld on %s%s", who, (long long)m->card[who].pid, m->card[who].host, stopped >= 0 ? ", which is stopped" : "");
+    return s;
+}
+
+/* ---- waiting ---- */
+
+/* Cores may be fewer than ranks: after a few looks others get the core, later this one sleeps, at most 1 ms. */
+static void pause_after(int looks)
+{
+    if (looks < 64)
+        return;
+    if (looks < 1024) {
+        sched_yield();
+        return;
+    }
+    const long ns = looks < 4096 ? 20000 : 200000;
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+static dt_status *refused(mpi_member *m, int peer)
+{
+    team_of(&m->base)->broken = true;
+    return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d", m->base.rank, peer);
+}
+
+/* Waits for a transfer, *t, which is NULL then. */
+static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n)
+{
+    const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
+    const int64_t since = dt_now_ns();
+    dt_status *s = NULL;
+    for (int looks = 0, done = 0; !s; looks += looks < 1 << 20) {
+        done = *t ? mpi->test(*t) : 1;
+        if (done)
+            *t = NULL;
+        if (done)
+            return done < 0 ? refused(m, peer) : NULL;
+        pause_after(looks);
+        if (looks >= 1024)
+            s = look_for_dead(m, peer, tag, n);
+        if (!s && looks >= 64 && dt_seconds_since(since) > m->base.patience_s)
+            s = is_late(m, peer, tag, n);
+    }
+    team_of(&m->base)->broken = true;
+    return s;
+}
+
+static dt_status *is_broken(const dt_member *m)
+{
+    return team_of(m)->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
+}
+
+/* ---- messages ---- */
+
+static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n)
+{
+    mpi_member *m = (mpi_member *)base;
+    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    DT_TRY(is_broken(base));
+    sending *x = dt_alloc(sizeof *x);
+    x->to = to;
+    x->header.bytes = n;
+    x->header.tag = *tag;
+    x->next = m->first;
+    m->first = x;
+    x->part[0] = mpi->send(to, &x->header, sizeof x->header);
+    x->part[1] = n && x->part[0] ? mpi->send(to, bytes, n) : NULL;
+    return !x->part[0] || (n && !x->part[1]) ? refused(m, to) : NULL;
+}
+
+static dt_status *settle(dt_member *base)
+{
+    mpi_member *m = (mpi_member *)base;
+    while (m->first) {
+        sending *x = m->first;
+        DT_TRY(is_broken(base));
+        for (int i = 0; i < 2; i++)
+            DT_TRY(wait(m, &x->part[i], x->to, &x->header.tag, (size_t)x->header.bytes));
+        m->first = x->next;
+        free(x);
+    }
+    return NULL;
+}
+
+static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n)
+{
+    mpi_member *m = (mpi_member *)base;
+    const dt_mpi_plugin *mpi = team_of(base)->mpi;
+    DT_TRY(is_broken(base));
+    dt_mpi_transfer *t = mpi->recv(from, &m->came, sizeof m->came);
+    DT_TRY(t ? wait(m, &t, from, tag, n) : refused(m, from));
+    if (m->came.bytes != n || !dt_tag_same(&m->came.tag, tag)) {
+        team_of(base)->broken = true;
+        return dt_tags_differ(base, from, tag, n, &m->came.tag, (size_t)m->came.bytes);
+    }
+    if (n == 0)
+        return NULL;
+    t = mpi->recv(from, bytes, n);
+    return t ? wait(m, &t, from, tag, n) : refused(m, from);
+}
+
+/* ---- members ---- */
+
+static dt_status *exchange_cards(mpi_member *m, card *all)
+{
+    const dt_tag tag = {.collective = DT_ALL_GATHER, .dtype = DT_UINT8, .elements = sizeof *all, .of = "names of hosts"};
+    const int ranks = m->base.team->ranks;
+    for (int r = 0; r < ranks; r++)
+        if (r != m->base.rank)
+            DT_TRY(send(&m->base, r, &tag, &all[m->base.rank], sizeof *all));
+    for (int r = 0; r < ranks; r++)
+        if (r != m->base.rank)
+            DT_TRY(recv(&m->base, r, &tag, &all[r], sizeof *all));
+    DT_TRY(settle(&m->base));
+    for (int r = 0; r < ranks; r++)
+        all[r].host[sizeof all[r].host - 1] = '\0';
+    m->card = all;
+    return NULL;
+}
+
+static void leave(dt_member *base)
+{
+    mpi_member *m = (mpi_member *)base;
+    if (!m->first) /* what is under way reads them */
+        free(m->card);
+    team_of(base)->broken |= m->first != NULL;
+    if (!m->first)
+        free(m);
+}
+
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s)
+{
+    mpi_team *t = (mpi_team *)base;
+    if (rank != base->own)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
+    if (t->joined)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    t->joined = true;
+    mpi_member *m = dt_alloc(sizeof *m);
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
+    card *all = dt_alloc((size_t)base->ranks * sizeof *all);
+    struct stat space;
+    gethostname(all[rank].host, sizeof all[rank].host - 1);
+    all[rank].space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)rank;
+    all[rank].pid = getpid();
+    *out = &m->base;
+    return exchange_cards(m, all);
+}
+
+const dt_fabric dt_fabric_mpi = {
+    .kind = {.name = "mpi", .about = "ranks are the processes that mpirun or srun started"},
+    .open = open_team, .close = close_team, .join = join, .leave = leave, .send = send, .settle = settle, .recv = recv,
+};
