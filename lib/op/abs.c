@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * abs: y = |x|. The gradient at 0 is 0.
+ * abs: y = |x|.
  *
- * (C1) x is of numbers; |lowest integer| wraps to itself.
+ * (C1) x holds numbers; the lowest integer becomes itself.
+ *
+ * gradient: dx = dy sign(x), 0 at 0
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -6,6 +6,26 @@
  * (C1) x has no batch dimension: replicas differ in its size.
  * (C2) x is of numbers, of floats for the mean.
  *
+ * call: dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
+ * computes: The sum or the mean of the replicas' values, the same on all of them. Floats are added in replica order, in double; integers wrap, and become
+ *   floats for the mean.
+ * shape: that of x
+ * expects: (C1) x has the same shape on all replicas; (C2) x holds numbers; replica context
+ * gradient: dx = dy, reduced over replicas in the same way
+ *
+ * call: dt_value dt_all_reduce_named(const char *op, dt_value x)
+ * computes: dt_all_reduce by name: "sum" or "mean", as in dt_reduce_op_named.
+ * shape: that of x
+ * expects: as dt_all_reduce, and one of these names
+ * gradient: dx = dy, reduced over replicas in the same way
+ *
+ * call: dt_value dt_all_gather(dt_value x, int axis)
+ * computes: The replicas' values concatenated along an axis. Along axis 0 their sizes may differ.
+ * shape: that of x, with the sum of their sizes along the axis
+ * expects: the axis exists; replica context
+ * gradient: dx = this replica's part of dy, summed over replicas
+ * stablehlo: scatter, all_reduce
+ *
  * eval is called with the x of all replicas: c->in[0 .. replicas - 1].
  */
 #include <stdlib.h>

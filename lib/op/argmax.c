@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * argmax: y = the index of the largest element along `axis`, which goes; int32. The first of equals; the first NaN,
- * if there is one; 0 along an empty dimension. It is constant almost everywhere, so no gradient flows.
+ * argmax: y = the index of the largest element along `axis`, which is removed: the first of equals, the first NaN if there is one, 0 along an empty axis.
  *
  * (C1) axis is a dimension of x.
  * (C2) x is of numbers.
+ *
+ * call: dt_value dt_argmax(dt_value x, int axis)
+ * shape: int32 of the shape of x without the axis
+ * gradient: none
+ * stablehlo: compare, select, reduce
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

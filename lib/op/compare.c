@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compare: y = a R b, a bool, where R is one of EQ, NE, LT, LE, GT, GE. NaN is unequal to everything, itself included.
+ * compare: y = a R b, where R is one of EQ, NE, LT, LE, GT, GE. NaN is unequal to everything, itself included.
  *
- * (C1) a and b have one type.
+ * (C1) a and b have one dtype.
  * (C2) The direction is one of the six.
+ *
+ * typedef enum dt_direction { DT_EQ, DT_NE, DT_LT, DT_LE, DT_GT, DT_GE } dt_direction;
+ * call: dt_value dt_compare(dt_value a, dt_value b, dt_direction direction)
+ * shape: bools of the shape that a and b broadcast to
+ * gradient: none
+ *
+ * call: dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype)
+ * computes: 1 where the last axis, which is new, has the number that index holds, 0 elsewhere; only 0 for a number outside of 0 .. depth - 1.
+ * shape: (i..) to (i.., depth), of `dtype`
+ * expects: index holds integers and has fewer than 8 dimensions; 1 <= depth < 2^31; dtype exists
+ * gradient: none
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -4,6 +4,18 @@
  *
  * (C1) Only dimension 0 of the type may be the batch.
  * (C2) A value of an integer dtype is an integer within its range; of bool it is 0 or 1.
+ *
+ * call: dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value)
+ * computes: One number.
+ * shape: a scalar of `dtype`
+ * expects: dtype exists; an integer is within its range, a bool is 0 or 1
+ * gradient: none
+ *
+ * call: dt_value dt_constant(dt_trace *t, double value)
+ * computes: dt_scalar of float32.
+ * shape: a float32 scalar
+ * expects: nothing
+ * gradient: none
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

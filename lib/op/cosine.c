@@ -2,7 +2,9 @@
 /*
  * cosine: y = cos x.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = -dy sin(x)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * divide: y = a / b.
+ * divide: y = a / b. Integers are divided towards zero; x / 0 is -1 (all bits set), and the lowest number / -1 is itself.
  *
- * (C1) a and b have one type.
- * (C2) of numbers. Integers are divided towards zero; x / 0 is -1 (all bits set) and the lowest number / -1 is itself.
+ * (C1) a and b have one dtype.
+ * (C2) They hold numbers.
+ *
+ * gradient: da = dy / b, db = -dy y / b
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

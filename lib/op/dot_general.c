@@ -13,6 +13,12 @@
  * (C3) Paired dimensions have equal sizes: B with B.
  * (C4) The result has at most 8 dimensions, and B can only be its dimension 0.
  *
+ * call: dt_value dt_matmul(dt_value a, dt_value b)
+ * computes: The matrix product.
+ * shape: (.., m, k) and (k, n) to (.., m, n)
+ * expects: a and b have these shapes and one dtype of numbers
+ * gradient: da = dy b^T, db = a^T dy
+ *
  * Splitting: a batch dimension splits a, b and y; a free one its operand and y; a contracted one a and b, and leaves
  * partial sums.
  */

@@ -2,7 +2,10 @@
 /*
  * erf: y = 2 / sqrt(pi) * the integral of e^(-t^2) from 0 to x.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy 2 / sqrt(pi) e^(-x^2)
+ * stablehlo: chlo.erf
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

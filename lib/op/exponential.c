@@ -2,7 +2,9 @@
 /*
  * exponential: y = e to the power of x.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy y
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

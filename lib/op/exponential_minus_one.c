@@ -2,7 +2,9 @@
 /*
  * exponential_minus_one: y = e^x - 1, with all digits where x is small.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy e^x
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -2,7 +2,9 @@
 /*
  * log: y = the natural logarithm of x; NaN below 0, -inf at 0.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy / x
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -2,7 +2,9 @@
 /*
  * log_plus_one: y = log(1 + x), with all digits where x is small; NaN below -1, -inf at -1.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy / (1 + x)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

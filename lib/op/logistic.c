@@ -2,7 +2,9 @@
 /*
  * logistic: y = 1 / (1 + e^-x), the sigmoid.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy y (1 - y)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

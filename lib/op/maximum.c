@@ -2,9 +2,9 @@
 /*
  * maximum: y = the larger of a and b; NaN if one is; of bools: or.
  *
- * (C1) a and b have one type.
+ * (C1) a and b have one dtype.
  *
- * Where a = b the gradient goes to b alone: relu is maximum(x, 0), and relu'(0) = 0.
+ * gradient: dy to the larger one; where a = b to b alone, so that the slope of relu, maximum(x, 0), is 0 at 0
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -2,9 +2,15 @@
 /*
  * minimum: y = the smaller of a and b; NaN if one is; of bools: and.
  *
- * (C1) a and b have one type.
+ * (C1) a and b have one dtype.
  *
- * Where a = b the gradient goes to b alone, as in maximum.
+ * gradient: dy to the smaller one; where a = b to b alone
+ *
+ * call: dt_value dt_clamp(dt_value x, double low, double high)
+ * computes: y = minimum(maximum(x, low), high)
+ * expects: x holds floats, or integers with low and high within their range
+ * gradient: dx = dy between low and high, 0 elsewhere
+ * stablehlo: maximum, minimum
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

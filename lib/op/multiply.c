@@ -2,8 +2,10 @@
 /*
  * multiply: y = a * b.
  *
- * (C1) a and b have one type.
- * (C2) of numbers; integers wrap.
+ * (C1) a and b have one dtype.
+ * (C2) They hold numbers; integers wrap.
+ *
+ * gradient: da = dy b, db = dy a
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

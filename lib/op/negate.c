@@ -2,7 +2,9 @@
 /*
  * negate: y = -x.
  *
- * (C1) x is of numbers; integers wrap.
+ * (C1) x holds numbers; integers wrap.
+ *
+ * gradient: dx = -dy
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of ops: one row per file of lib/op. No include guard: expanded wherever a form of it is wanted, with those of these macros that it
- * needs; the others are nothing.
+ * The table of ops: one row per file of lib/op, under the headings of the public header (scripts/op-header). No include guard: expanded
+ * wherever a form of it is wanted, with those of these macros that it needs; the others are nothing.
  *
  *   DT_OP(name)           an op
  *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row
@@ -26,8 +26,10 @@
 #define DT_VARIANT(name, y)
 #endif
 
+/* ---- numbers ---- */
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)
 
+/* ---- element by element ---- */
 DT_BINARY(add) DT_LOOP(add, X + Y)
 DT_BINARY(subtract) DT_LOOP(subtract, X - Y)
 DT_BINARY(multiply) DT_LOOP(multiply, X * Y)
@@ -56,15 +58,28 @@ DT_OP(select) DT_LOOP(select, X != 0 ? Y : Z)
 DT_OP(convert)
 DT_OP(reduce_precision) DT_LOOP(reduce_precision, bfloat16_one(X)) DT_VARIANT(float16_precision, float16_one(X))
 DT_UNARY(stop_gradient) DT_OP(optimization_barrier)
-
-DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(reduce) DT_OP(dot_general) DT_OP(argmax) DT_OP(get_dimension_size)
-DT_OP(pad) DT_OP(slice) DT_OP(concatenate) DT_OP(reverse) DT_OP(convolution) DT_OP(reduce_window) DT_OP(select_and_scatter)
-DT_UNARY(softmax) DT_OP(softmax_cross_entropy) DT_OP(softmax_cross_entropy_grad)
-DT_OP(attention) DT_OP(attention_grad) DT_OP(layer_norm) DT_OP(layer_norm_grad) DT_OP(layer_norm_scale_grad)
 DT_OP(gelu) DT_LOOP(gelu, gelu_one(X)) DT_VARIANT(near_gelu, near_gelu_one(X))
 DT_OP(gelu_grad) DT_LOOP(gelu_grad, gelu_slope(X) * Y) DT_VARIANT(near_gelu_grad, near_gelu_slope(X) * Y)
+
+/* ---- shapes ---- */
+DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(get_dimension_size) DT_OP(pad) DT_OP(slice) DT_OP(concatenate) DT_OP(reverse)
+
+/* ---- over dimensions ---- */
+DT_OP(reduce) DT_OP(argmax) DT_OP(reduce_window) DT_OP(select_and_scatter)
+DT_UNARY(softmax) DT_OP(softmax_cross_entropy) DT_OP(softmax_cross_entropy_grad)
+DT_OP(layer_norm) DT_OP(layer_norm_grad) DT_OP(layer_norm_scale_grad)
+
+/* ---- products ---- */
+DT_OP(dot_general) DT_OP(convolution) DT_OP(attention) DT_OP(attention_grad)
+
+/* ---- rows of tables ---- */
 DT_OP(gather) DT_OP(scatter_add)
-DT_OP(replica_id) DT_OP(example_id) DT_OP(random) DT_OP(all_reduce) DT_OP(sharding)
+
+/* ---- random numbers ---- */
+DT_OP(example_id) DT_OP(random)
+
+/* ---- replicas ---- */
+DT_OP(replica_id) DT_OP(all_reduce) DT_OP(sharding)
 DT_OP(segment_reduce) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes) DT_OP(tree_sum)
 
 #undef DT_OP

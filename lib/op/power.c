@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * power: y = a to the power of b, as pow(3) says.
+ * power: y = a to the power of b, as pow(3) defines it.
  *
- * (C1) a and b have one type.
- * (C2) of floats.
+ * (C1) a and b have one dtype.
+ * (C2) They hold floats.
  *
- * The gradient stays finite where the mathematics is: da is 0 where b = 0 (also at a = 0), and db is 0 where a <= 0,
- * where log a is no number.
+ * gradient: da = dy b a^(b - 1), 0 where b = 0; db = dy y log(a), 0 where a <= 0
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

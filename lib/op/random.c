@@ -10,6 +10,21 @@
  *
  * (C1) step is one int64, example of integers (B).
  * (C2) y is of floats; its dimension 0 is B.
+ *
+ * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
+ * computes: Floats in [0, 1) that depend on the seed, the counter, the example's number in the global batch and the place in the example, and so not
+ *   on the number of replicas. Increase `counter` from step to step, for example as a variable; with a constant, each step has the same numbers.
+ * shape: that of x, and its dtype
+ * expects: x holds floats, and its first dimension is the batch; counter is an int64 scalar
+ * gradient: none
+ * stablehlo: integer ops (Philox)
+ *
+ * call: dt_value dt_stateless_normal(dt_value x, dt_value counter, uint64_t seed)
+ * computes: The same, normally distributed: mean 0, standard deviation 1.
+ * shape: that of x, and its dtype
+ * expects: as dt_stateless_uniform
+ * gradient: none
+ * stablehlo: integer ops (Philox)
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

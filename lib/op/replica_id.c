@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replica_id: y = the number of the replica that computes it, an int32 scalar, from 0. */
+/*
+ * replica_id: y = the number of the replica that computes it, an int32 scalar, from 0.
+ *
+ * call: dt_value dt_replica_id(dt_trace *t)
+ * computes: The number of the replica that computes it, from 0: replica_id_in_sync_group.
+ * shape: an int32 scalar
+ * expects: nothing
+ * gradient: none
+ * stablehlo: replica_id
+ */
 #include "op/cells.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"

@@ -2,7 +2,9 @@
 /*
  * rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = -dy y^3 / 2
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select: y = pred ? a : b, element by element.
+ * select: y = a where pred is true, b elsewhere, as tf.where.
  *
- * (C1) pred is of bools and has the shape of a.
- * (C2) a and b have one type.
+ * (C1) pred holds bools.
+ * (C2) a and b have one dtype.
+ *
+ * call: dt_value dt_select(dt_value pred, dt_value a, dt_value b)
+ * shape: that of pred, a and b, broadcast
+ * gradient: da = dy where pred is true, db = dy elsewhere, 0 otherwise
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sign: y = -1, 0 or 1; a zero keeps its sign, NaN stays NaN. It is constant almost everywhere, so no gradient flows.
+ * sign: y = -1, 0 or 1; a zero keeps its sign, and NaN stays NaN.
  *
- * (C1) x is of numbers.
+ * (C1) x holds numbers.
+ *
+ * gradient: none
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

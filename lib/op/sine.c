@@ -2,7 +2,9 @@
 /*
  * sine: y = sin x.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy cos(x)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * softmax: y = e^(x - m) / sum of e^(x - m), over the last dimension, m being its maximum: nothing overflows.
+ * softmax: y = e^x / sum(e^x) over the last dimension, computed as e^(x - m) with its maximum m, so that nothing overflows.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
  * (C2) x has a last dimension with at least one element, which is not the batch.
+ *
+ * gradient: dx = y (dy - sum(dy y))
+ * stablehlo: reduce, subtract, exponential, divide
  *
  * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x once. Over devices that split the classes
  * it is written out, with the maximum and the sum of all devices.

@@ -2,7 +2,9 @@
 /*
  * sqrt: y = the square root of x; NaN below 0.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy / (2 y)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

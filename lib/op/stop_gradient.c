@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stop_gradient: y = x, and nothing that depends on y is followed back through it.
+ * stop_gradient: y = x. No gradient flows through it.
+ *
+ * gradient: none
+ * stablehlo: x itself
  *
  * For terms whose gradients are known to cancel: the mean that a variance is taken around, say. dt_simplify takes it away.
  */

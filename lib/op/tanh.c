@@ -2,7 +2,9 @@
 /*
  * tanh: y = the hyperbolic tangent of x.
  *
- * (C1) x is of floats.
+ * (C1) x holds floats.
+ *
+ * gradient: dx = dy (1 - y^2)
  */
 #include "op/elementwise.h"
 #include "op/stablehlo.h"

@@ -4,6 +4,11 @@
  *
  * (C1) perm is a permutation of x's dimensions.
  * (C2) The batch stays dimension 0.
+ *
+ * call: dt_value dt_transpose(dt_value x, const int *perm)
+ * computes: Dimension d of y is dimension perm[d] of x; perm has one entry for each dimension of x.
+ * shape: (.., x.dim[perm[d]], ..)
+ * gradient: dx = dy, transposed back
  */
 #include "op/cells.h"
 #include "op/shapes.h"
