@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Custom steps: a function that is recorded once per input signature, its values, gradients and variables, and the placement of values
- * on a replica's logical devices.
+ * on a replica's logical devices. The operations on values are in ops.h.
  */
 #ifndef DTRAIN_STEP_H
 #define DTRAIN_STEP_H
@@ -68,21 +68,7 @@ DT_API dt_value dt_model_weight(dt_trace *t, dt_model *m, const char *path);
  * a variable was not in the optimizer's first call. */
 DT_API void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients);
 
-DT_API dt_value dt_constant(dt_trace *t, double value); /* float32 scalar */
-DT_API dt_value dt_scalar(dt_trace *t, dt_dtype dtype, double value);
-DT_API dt_value dt_convert(dt_value x, dt_dtype dtype); /* x itself if it has that dtype */
-DT_API dt_value dt_add(dt_value a, dt_value b);         /* element-wise; shapes broadcast as in NumPy */
-DT_API dt_value dt_subtract(dt_value a, dt_value b);
-DT_API dt_value dt_multiply(dt_value a, dt_value b);
-DT_API dt_value dt_divide(dt_value a, dt_value b);
-DT_API dt_value dt_matmul(dt_value a, dt_value b);      /* (..., m, k) by (k, n): (..., m, n) */
-DT_API dt_value dt_reduce_sum(dt_value x, int axis);    /* DT_NO_AXIS: over all elements */
-DT_API dt_value dt_reduce_mean(dt_value x, int axis);
-DT_API dt_value dt_all_reduce(dt_reduce_op op, dt_value x); /* over replicas */
-DT_API dt_value dt_all_reduce_named(const char *op, dt_value x); /* "sum" or "mean", as in dt_reduce_op_named */
-DT_API dt_value dt_all_gather(dt_value x, int axis);    /* the replicas' values concatenated along an axis; along axis 0, their sizes may differ */
-DT_API dt_value dt_replica_id(dt_trace *t);             /* replica_id_in_sync_group: int32 scalar */
-DT_API dt_value dt_num_replicas(dt_trace *t);           /* num_replicas_in_sync: int32 scalar */
+DT_API dt_value dt_num_replicas(dt_trace *t); /* num_replicas_in_sync: int32 scalar */
 /* Makes the step fail with your own error, which run returns; only the first error of a trace is kept. The trace takes ownership of s. */
 DT_API void dt_trace_fail(dt_trace *t, dt_status *s);
 /*
@@ -99,8 +85,7 @@ typedef struct dt_merge {
 DT_API void dt_merge_call(const dt_merge *merge, void (*fn)(const dt_merge *m));
 /* Reduces the replicas' values to one value for all: their sum or mean, also along `axis` unless it is DT_NO_AXIS. */
 DT_API dt_value dt_merge_reduce(dt_reduce_op op, dt_value x, int axis);
-DT_API int64_t dt_dim(dt_value x, int axis);            /* -1: the batch dimension; use dt_dim_value */
-DT_API dt_value dt_dim_value(dt_value x, int axis);     /* int32 scalar: the size when the step runs */
+DT_API int64_t dt_dim(dt_value x, int axis); /* -1: the batch dimension; use dt_dim_value */
 
 /*
  * Variables in step functions. Values that replicas assign to a MirroredVariable are aggregated first. With DT_AGGREGATE_NONE, each copy gets its own
