@@ -44,10 +44,10 @@ const struct verb verb_report = {
     .operands = "RUN...",
     .examples = "  dtrain report runs/quickstart                     runs/quickstart/report.html\n"
                 "  dtrain report runs/a runs/b runs/c -o ab.html     curves in one chart, differences between jobs\n",
-    .more = "The page is one file: it needs no network, and its curves need no script. It shows the outcome, curves, learning\n"
-            "rate, times, memory, placement, the job with the origin of its values, hashes, the machine, checkpoints and\n"
-            "warnings. A run that is still training, or was killed, is shown as far as it got. Exit codes: 66 no such\n"
-            "directory or not a run, 73 and 74 the page cannot be written.\n",
+    .more = "The page is one file and needs no network. It shows the outcome, curves, learning rate, times, memory,\n"
+            "placement, the job with the origin of its values, hashes, the machine, checkpoints and warnings; where scripts\n"
+            "are turned off, a table of metrics. A run that is still training, or was killed, is shown as far as it got. Exit\n"
+            "codes: 66 no such directory or not a run, 73 and 74 the page cannot be written.\n",
     .options = options,
     .size = sizeof(struct report),
     .run = run,

@@ -29,29 +29,23 @@ static void forget(dt_message_line *l)
     *l = (dt_message_line){0};
 }
 
-/* Not within a letter of UTF-8. */
-static size_t cut(const char *text, size_t n)
+/* Its beginning, not cut within a letter of UTF-8. */
+static char *copy(const char *text)
 {
-    if (n <= LONGEST)
-        return n;
-    for (n = LONGEST; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
-        n--;
-    return n;
-}
-
-static char *copy(const char *text, size_t n)
-{
+    size_t n = strlen(text);
+    if (n > LONGEST)
+        for (n = LONGEST; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+            n--;
     return memcpy(dt_alloc(n + 1), text, n);
 }
 
 static void keep(dt_message_line *to, const dt_message_line *from, int64_t order)
 {
-    size_t kept = cut(from->text, from->n_text);
     forget(to);
     *to = *from;
-    to->who = from->who ? copy(from->who, cut(from->who, from->n_who)) : NULL;
-    to->text = copy(from->text, kept);
-    to->left_out = (int64_t)(from->n_text - kept);
+    to->who = from->who ? copy(from->who) : NULL;
+    to->text = copy(from->text);
+    to->left_out = (int64_t)(strlen(from->text) - strlen(to->text));
     to->order = order;
 }
 

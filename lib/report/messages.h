@@ -13,7 +13,6 @@ enum { DT_MESSAGE_KINDS = 4, DT_MESSAGE_ENDS = 50 };
 
 typedef struct dt_message_line {
     const char *who, *text;   /* who: a callback; NULL: the run */
-    size_t n_who, n_text;
     int kind;
     int64_t step, epoch;      /* 0: not known */
     int64_t order;            /* among all */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint. */
+/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint; and what it reached. */
 #include <string.h>
+#include <time.h>
 
-#include "report/html.h"
 #include "report/run.h"
 
 enum { DIVERGED = 79, STOPPED = 75 };
@@ -33,7 +33,7 @@ dt_outcome dt_report_outcome(const dt_report_run *r)
     return a->stopped_early ? (dt_outcome){"stopped early", "good"} : (dt_outcome){"completed", "good"};
 }
 
-int dt_report_resumed(const dt_report_run *r)
+static int times_resumed(const dt_report_run *r)
 {
     int n = 0;
     for (int i = 0; i < r->n_attempts; i++)
@@ -52,10 +52,11 @@ static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str 
 {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");
-    if (r->as_of_s > 0) {
-        dt_str_puts(out, " as of ");
-        dt_html_moment(out, r->as_of_s);
-    }
+    char text[64];
+    struct tm utc;
+    time_t s = (time_t)r->as_of_s;
+    if (s > 0 && gmtime_r(&s, &utc) && strftime(text, sizeof text, " as of %Y-%m-%d %H:%M:%S UTC", &utc) > 0)
+        dt_str_puts(out, text);
     if (a && steps > 0)
         put_steps(": step ", a->to, out);
     if (a && steps > 0)
@@ -71,7 +72,7 @@ static void explain_killed(const dt_attempt *a, dt_str *out)
 void dt_report_explain(const dt_report_run *r, dt_str *out)
 {
     const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
-    int resumed = dt_report_resumed(r);
+    int resumed = times_resumed(r);
     if (a && a->error && !r->running)
         dt_str_puts(out, a->error);
     else if (r->running)
@@ -82,4 +83,56 @@ void dt_report_explain(const dt_report_run *r, dt_str *out)
         put_steps("stopped by a callback after step ", a->to, out);
     if (resumed > 0)
         dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed, resumed == 1 ? "" : "s");
+}
+
+/* ---- the last and the best value of a metric ---- */
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+const char *dt_report_base(const char *metric)
+{
+    return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
+}
+
+/* What sounds as if it were better when it is smaller: all there is to go by where the run's record does not say. */
+static bool is_cost(const char *name)
+{
+    static const char *const words[] = {"loss", "error", "crossentropy", "perplexity", "Perplexity", "divergence", "hinge", "poisson", "logcosh", "log_cosh"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (ends_in(name, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_listed(const json_t *names, const char *name)
+{
+    size_t i;
+    json_t *x;
+    json_array_foreach(names, i, x)
+        if (json_is_string(x) && strcmp(json_string_value(x), name) == 0)
+            return true;
+    return false;
+}
+
+/* 1: more is better, -1: less, 0: nobody knows. */
+static int way_of(const dt_report_run *r, const char *name)
+{
+    const json_t *less = json_object_get(r->start, "less_is_better"), *more = json_object_get(r->start, "more_is_better");
+    if (!less && !more)
+        return is_cost(name) ? -1 : 1;
+    return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
+}
+
+dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s)
+{
+    const int way = way_of(r, s->name);
+    dt_figure f = {.last = s->p[s->n - 1].y};
+    for (int i = 0; i < s->n && way; i++)
+        if (isfinite(s->p[i].y) && (!f.has_best || way * s->p[i].y > way * f.best))
+            f = (dt_figure){.last = f.last, .has_best = true, .best = s->p[i].y, .epoch = (int64_t)s->p[i].x};
+    return f;
 }

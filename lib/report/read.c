@@ -31,14 +31,13 @@ void dt_report_remark(dt_report_run *r, const char *format, ...)
 
 /* ---- files of lines ---- */
 
-typedef bool take_line(dt_report_run *r, dt_line *l);
+typedef bool take_line(dt_report_run *r, json_t *line);
 
 /* A file while it is read: piece by piece, what is left of a line waits for the rest of it. */
 typedef struct reading {
     dt_report_run *r;
     const char *name;
     take_line *take;
-    dt_line line;
     dt_str rest;
     bool skips;  /* to the end of a line that is too long */
     int64_t bad;
@@ -46,7 +45,12 @@ typedef struct reading {
 
 static void read_line(reading *f, const char *text, size_t n)
 {
-    f->bad += n > 0 && !(dt_line_read(&f->line, f->name, text, n) && f->take(f->r, &f->line));
+    const dt_json_text t = {f->name, "a line", "key", text, n, DT_E_CHECKPOINT};
+    json_t *line = NULL;
+    if (n > 0)
+        dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
+    f->bad += n > 0 && !(line && f->take(f->r, line));
+    json_decref(line);
 }
 
 static void read_last(reading *f)
@@ -124,7 +128,6 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     if (!s)
         tell(&f, size);
     close(fd);
-    dt_line_release(&f.line);
     dt_str_release(&f.rest);
     return s;
 }
@@ -313,10 +316,10 @@ void dt_report_run_release(dt_report_run *r)
 {
     dt_series_release(&r->by_epoch);
     dt_series_release(&r->by_step);
+    dt_series_release(&r->work);
     dt_series_release(&r->of_epochs);
     dt_listing_release(&r->checkpoints);
     json_decref(r->start);
-    json_decref(r->end);
     for (int i = 0; i < DT_REPORT_PARTS; i++)
         json_decref(r->data[i]);
     json_decref(r->job);

@@ -18,15 +18,6 @@ int64_t dt_report_int(const json_t *object, const char *key)
     return x > largest ? largest : x < 0 ? 0 : x;
 }
 
-void dt_report_metric(const dt_report_run *r, const char *metric, dt_str *out)
-{
-    const char *bare = strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
-    const char *class = dt_report_text(json_object_get(r->start, "classes"), bare);
-    dt_str_puts(out, metric);
-    if (class)
-        dt_str_printf(out, " (%s)", class);
-}
-
 static const char *kept_text(dt_report_run *r, const json_t *line, const char *key)
 {
     const char *text = dt_report_text(line, key);
@@ -43,6 +34,7 @@ static dt_attempt *attempt_of(dt_report_run *r)
 static void void_lines(dt_report_run *r, double step)
 {
     dt_series_cut(&r->by_step, step);
+    dt_series_cut(&r->work, step);
     dt_series_cut(&r->of_epochs, step);
 }
 
@@ -55,9 +47,8 @@ static void forget_data(dt_report_run *r)
     }
 }
 
-static void start(dt_report_run *r, const dt_line *l)
+static void start(dt_report_run *r, json_t *line)
 {
-    json_t *line = l->json;
     int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
     if (generation != r->generation) {
         dt_messages_clear(&r->messages);
@@ -69,20 +60,17 @@ static void start(dt_report_run *r, const dt_line *l)
     r->attempt[r->n_attempts++] = (dt_attempt){.began = kept_text(r, line, "time"), .from = step, .to = step,
                                                .resumed = json_is_true(json_object_get(line, "resumed"))};
     json_decref(r->start);
-    json_decref(r->end);
     r->start = json_incref(line);
-    r->end = NULL;
     r->weights_sha256 = NULL;
 }
 
-static void take_peak(dt_report_run *r, const dt_line *l)
+static void take_peak(dt_report_run *r, const json_t *line)
 {
-    r->peak_rss = fmax(r->peak_rss, (double)dt_figures_int(&l->own, "peak_rss_bytes"));
+    r->peak_rss = fmax(r->peak_rss, (double)dt_report_int(line, "peak_rss_bytes"));
 }
 
-static void end(dt_report_run *r, const dt_line *l)
+static void end(dt_report_run *r, json_t *line)
 {
-    json_t *line = l->json;
     dt_attempt *a = attempt_of(r);
     if (!a)
         return;
@@ -93,9 +81,7 @@ static void end(dt_report_run *r, const dt_line *l)
     a->stopped_early = json_is_true(json_object_get(line, "stopped_early"));
     a->to = dt_report_int(line, "step");
     r->weights_sha256 = kept_text(r, line, "weights_sha256");
-    take_peak(r, l);
-    json_decref(r->end);
-    r->end = json_incref(line);
+    take_peak(r, line);
 }
 
 /* ---- what it read ---- */
@@ -109,9 +95,8 @@ static bool are_others(const json_t *a, const json_t *b)
     return of_a && of_b && how_a && how_b && strcmp(how_a, how_b) == 0 && strcmp(of_a, of_b) != 0;
 }
 
-static void data(dt_report_run *r, const dt_line *l)
+static void data(dt_report_run *r, json_t *line)
 {
-    json_t *line = l->json;
     const char *part = dt_report_text(line, "part");
     for (int i = 0; part && i < DT_REPORT_PARTS; i++)
         if (strcmp(part, dt_report_parts[i]) == 0) {
@@ -123,14 +108,27 @@ static void data(dt_report_run *r, const dt_line *l)
 
 /* ---- what was measured ---- */
 
-static void steps(dt_report_run *r, const dt_line *l)
+/* What is no number is none: a gap. */
+static double number_of(const json_t *x)
 {
-    static const char *const keys[] = {"loss", "loss_min", "loss_max", "learning_rate", "n", "examples", "seconds", "waited_s"};
-    double step = (double)dt_figures_int(&l->own, "step"), slice = dt_figures_number(&l->own, "virtual_s");
-    if (dt_figures_int(&l->own, "n") == 0)
+    return json_is_number(x) ? json_number_value(x) : (double)NAN;
+}
+
+static double number(const json_t *line, const char *key)
+{
+    return number_of(json_object_get(line, key));
+}
+
+static void steps(dt_report_run *r, json_t *line)
+{
+    static const char *const drawn[] = {"loss", "loss_min", "loss_max", "learning_rate"}, *const summed[] = {"n", "examples", "seconds", "waited_s"};
+    double step = (double)dt_report_int(line, "step"), slice = number(line, "virtual_s");
+    if (dt_report_int(line, "n") == 0)
         return;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        dt_series_add(dt_series_of(&r->by_step, keys[i]), step, dt_figures_number(&l->own, keys[i]));
+    for (size_t i = 0; i < 4; i++) {
+        dt_series_add(dt_series_of(&r->by_step, drawn[i]), step, number(line, drawn[i]));
+        dt_series_add(dt_series_of(&r->work, summed[i]), step, number(line, summed[i]));
+    }
     if (slice > 0)
         dt_series_add(dt_series_of(&r->by_step, "virtual_ms"), step, 1e3 * slice);
 }
@@ -146,73 +144,67 @@ static double forget_part(dt_report_run *r, double epoch)
     return isfinite(last.y) ? last.y : 0;
 }
 
-static void epoch(dt_report_run *r, const dt_line *l)
+static void epoch(dt_report_run *r, json_t *line)
 {
-    const double step = (double)dt_figures_int(&l->own, "step"), number = (double)dt_figures_int(&l->own, "epoch");
-    const double waited = forget_part(r, number);
-    dt_series_add(dt_series_of(&r->of_epochs, "epoch"), step, number);
-    dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, dt_figures_number(&l->own, "wall_s"));
-    dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, dt_figures_number(&l->own, "examples"));
-    dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + dt_figures_number(&l->own, "waited_s"));
-    take_peak(r, l);
+    const double step = (double)dt_report_int(line, "step"), epoch = (double)dt_report_int(line, "epoch");
+    const double waited = forget_part(r, epoch);
+    dt_series_add(dt_series_of(&r->of_epochs, "epoch"), step, epoch);
+    dt_series_add(dt_series_of(&r->of_epochs, "wall_s"), step, number(line, "wall_s"));
+    dt_series_add(dt_series_of(&r->of_epochs, "examples"), step, number(line, "examples"));
+    dt_series_add(dt_series_of(&r->of_epochs, "waited_s"), step, waited + number(line, "waited_s"));
+    take_peak(r, line);
 }
 
-static void add_all(dt_series_list *to, double x, const dt_figures *f)
+static void eval(dt_report_run *r, json_t *line)
 {
-    for (int i = 0; i < f->n; i++)
-        dt_series_add(dt_series_named(to, f->v[i].key, (size_t)f->v[i].n_key), x, dt_figure_number(&f->v[i]));
+    const char *key;
+    json_t *x;
+    json_object_foreach(json_object_get(line, "metrics"), key, x)
+        dt_series_add(dt_series_of(&r->by_step, key), (double)dt_report_int(line, "step"), number_of(x));
 }
 
-static void eval(dt_report_run *r, const dt_line *l)
+static void message(dt_report_run *r, json_t *line)
 {
-    add_all(&r->by_step, (double)dt_figures_int(&l->own, "step"), &l->metrics);
+    dt_message_line l = {.who = dt_report_text(line, "callback"), .text = dt_report_text(line, "text"),
+                         .step = dt_report_int(line, "step"), .epoch = dt_report_int(line, "epoch")};
+    while (strcmp(dt_message_kind(l.kind), dt_report_text(line, "event")) != 0)
+        l.kind++;
+    if (l.text)
+        dt_messages_add(&r->messages, &l);
 }
 
-static void read_message(dt_report_run *r, const dt_line *l)
+static void nothing(dt_report_run *r, json_t *line)
 {
-    dt_message_line line = {.step = dt_figures_int(&l->own, "step"), .epoch = dt_figures_int(&l->own, "epoch")};
-    line.who = dt_figures_text(&l->own, "callback", &line.n_who);
-    line.text = dt_figures_text(&l->own, "text", &line.n_text);
-    while (!dt_line_is(l, dt_message_kind(line.kind)))
-        line.kind++;
-    if (line.text)
-        dt_messages_add(&r->messages, &line);
-}
-
-static void nothing(dt_report_run *r, const dt_line *l)
-{
-    (void)r, (void)l; /* the directory of checkpoints tells itself what is there */
+    (void)r, (void)line; /* the directory of checkpoints tells itself what is there */
 }
 
 static const struct {
     const char *event;
-    void (*take)(dt_report_run *r, const dt_line *l);
-    bool whole; /* all of it, by jansson */
-} kinds[] = {
-    {"epoch", epoch, false}, {"eval", eval, false}, {"steps", steps, false}, {"checkpoint", nothing, false}, {"start", start, true}, {"end", end, true},
-    {"data", data, true}, {"warning", read_message, false}, {"callback", read_message, false}, {"fault", read_message, false}, {"text", read_message, false},
+    void (*take)(dt_report_run *r, json_t *line);
+} events[] = {
+    {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"checkpoint", nothing}, {"start", start}, {"end", end}, {"data", data},
+    {"warning", message}, {"callback", message}, {"fault", message}, {"text", message},
 };
 
 /* When, and up to which step. */
-static void go_on(dt_report_run *r, const dt_line *l)
+static void go_on(dt_report_run *r, const json_t *line)
 {
     dt_attempt *a = attempt_of(r);
-    double t = dt_figures_number(&l->own, "t");
-    int64_t step = dt_figures_int(&l->own, "step");
+    double t = number(line, "t");
+    int64_t step = dt_report_int(line, "step");
     if (a && t >= 0)
         a->seconds = t;
     if (a && step > a->to)
         a->to = step;
 }
 
-bool dt_report_record_line(dt_report_run *r, dt_line *l)
+bool dt_report_record_line(dt_report_run *r, json_t *line)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (dt_line_is(l, kinds[i].event)) {
-            if (kinds[i].whole && !l->json && !dt_line_read_slowly(l))
-                return false;
-            kinds[i].take(r, l);
-            go_on(r, l);
+    const char *event = dt_report_text(line, "event");
+    for (size_t i = 0; event && i < sizeof events / sizeof *events; i++)
+        if (strcmp(event, events[i].event) == 0) {
+            events[i].take(r, line);
+            go_on(r, line);
             return true;
         }
     return false;
@@ -220,14 +212,16 @@ bool dt_report_record_line(dt_report_run *r, dt_line *l)
 
 /* ---- history.jsonl ---- */
 
-bool dt_report_history_line(dt_report_run *r, dt_line *l)
+bool dt_report_history_line(dt_report_run *r, json_t *line)
 {
-    if (!dt_figures_has_int(&l->own, "epoch") || !dt_figures_has_int(&l->own, "step"))
+    const char *key;
+    json_t *value;
+    if (!json_is_integer(json_object_get(line, "epoch")) || !json_is_integer(json_object_get(line, "step")))
         return false;
-    const double steps = (double)dt_report_int(r->start, "steps_per_epoch"), step = (double)dt_figures_int(&l->own, "step");
-    const double x = steps > 0 ? step / steps : (double)dt_figures_int(&l->own, "epoch"); /* validation by steps lies within one */
-    for (int i = 0; i < l->own.n; i++)
-        if (!dt_figure_is(&l->own.v[i], "epoch") && !dt_figure_is(&l->own.v[i], "step"))
-            dt_series_add(dt_series_named(&r->by_epoch, l->own.v[i].key, (size_t)l->own.v[i].n_key), x, dt_figure_number(&l->own.v[i]));
+    const double steps = (double)dt_report_int(r->start, "steps_per_epoch"), step = (double)dt_report_int(line, "step");
+    const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch"); /* validation by steps lies within one */
+    json_object_foreach(line, key, value)
+        if (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0)
+            dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));
     return true;
 }

@@ -16,18 +16,20 @@
 
 #include "base/arena.h"
 #include "format/contents.h"
-#include "report/line.h"
 #include "report/messages.h"
 
 typedef struct dt_point {
     double x, y; /* y not finite: a gap, and a mark where it is */
 } dt_point;
 
-/* Values under one name, x rising. */
+/* Values under one name, x rising. Of a long one dt_thin leaves the points that a screen can show. */
 typedef struct dt_series {
     const char *name;
     int n, cap;
     dt_point *p;
+    int n_mean;     /* of a thinned one: means of stretches, which a smoothed curve is drawn from */
+    dt_point *mean;
+    int of;         /* points before it was thinned; 0: these are all */
 } dt_series;
 
 typedef struct dt_series_list {
@@ -39,12 +41,18 @@ typedef struct dt_series_list {
 const dt_series *dt_series_find(const dt_series_list *l, const char *name);
 /* The series of that name, made where there is none; good until the next one is made. NULL: there are too many. */
 dt_series *dt_series_of(dt_series_list *l, const char *name);
-dt_series *dt_series_named(dt_series_list *l, const char *name, size_t n); /* of n letters, not terminated */
 /* A point behind the others; one at the same x takes the place of the last. It takes NULL, too. */
 void dt_series_add(dt_series *s, double x, double y);
 /* Points beyond x go. */
 void dt_series_cut(dt_series_list *l, double x);
+/* The sum of its finite values; 0 where there is no such series. */
+double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
+
+/* thin.c: curves of one chart, which keep their points where one of them has its least or greatest value in a stretch of x; `most` points of a curve,
+ * about. Shorter ones stay whole. A band is as wide in a stretch as anywhere in it. */
+void dt_thin(dt_series *const *curve, int n, int most);
+void dt_thin_band(dt_series *least, dt_series *greatest, int most);
 
 /* From a start to its end. */
 typedef struct dt_attempt {
@@ -64,10 +72,11 @@ typedef struct dt_report_run {
     const char *path, *label;  /* label: its name, told apart from the others' */
     const char *shown;         /* in place of path: output.dir as the job writes it, where that names variables of the environment; else path */
     dt_series_list by_epoch;   /* history's metrics; x: epochs */
-    dt_series_list by_step;    /* of the steps up to each x: n, examples, seconds, waited_s, loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
-    dt_series_list of_epochs;  /* epoch, wall_s, examples_per_s, idle, waited_s, peak_rss_bytes; x: steps */
+    dt_series_list by_step;    /* of the steps up to each x: loss, loss_min, loss_max, learning_rate, virtual_ms; val_... */
+    dt_series_list work;       /* of the same steps: n, examples, seconds, waited_s, which are summed */
+    dt_series_list of_epochs;  /* epoch, wall_s, examples, waited_s; x: steps */
     dt_listing checkpoints;
-    json_t *start, *end;       /* the last lines of these kinds; NULL: none */
+    json_t *start;             /* the last line of this kind; NULL: none */
     json_t *data[DT_REPORT_PARTS]; /* the last lines about each part's files; NULL: none */
     bool other_data[DT_REPORT_PARTS]; /* an attempt before the last one had other files */
     json_t *job;               /* as it was resolved; NULL: not known */
@@ -93,11 +102,8 @@ void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
 /* read_record.c: a line each; false: it is none of ours. */
-bool dt_report_record_line(dt_report_run *r, dt_line *l);
-bool dt_report_history_line(dt_report_run *r, dt_line *l);
-
-/* "f1_score_0 (iris)", where the run's record knows of which class a metric is; else its name. */
-void dt_report_metric(const dt_report_run *r, const char *metric, dt_str *out);
+bool dt_report_record_line(dt_report_run *r, json_t *line);
+bool dt_report_history_line(dt_report_run *r, json_t *line);
 
 /* Members of a line: of another type, or absent, they are NULL, 0. */
 const char *dt_report_text(const json_t *object, const char *key);
@@ -110,6 +116,14 @@ typedef struct dt_outcome {
 } dt_outcome;
 dt_outcome dt_report_outcome(const dt_report_run *r);
 void dt_report_explain(const dt_report_run *r, dt_str *out);
-int dt_report_resumed(const dt_report_run *r); /* how often it went on */
+
+/* Of a metric: its last value, and the best one in the direction that the record names, where it names one. */
+typedef struct dt_figure {
+    double last, best;
+    bool has_best;
+    int64_t epoch; /* of the best */
+} dt_figure;
+dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s);
+const char *dt_report_base(const char *metric); /* "val_loss": loss */
 
 #endif

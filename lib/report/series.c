@@ -16,22 +16,15 @@ const dt_series *dt_series_find(const dt_series_list *l, const char *name)
     return NULL;
 }
 
-dt_series *dt_series_named(dt_series_list *l, const char *name, size_t n)
-{
-    for (int i = 0; i < l->n; i++)
-        if (strncmp(l->v[i].name, name, n) == 0 && l->v[i].name[n] == '\0')
-            return &l->v[i];
-    l->passed_over |= l->n == MOST_NAMES;
-    if (l->passed_over)
-        return NULL;
-    DT_GROW(l->v, l->cap, l->n + 1);
-    l->v[l->n] = (dt_series){.name = memcpy(dt_alloc(n + 1), name, n)};
-    return &l->v[l->n++];
-}
-
 dt_series *dt_series_of(dt_series_list *l, const char *name)
 {
-    return dt_series_named(l, name, strlen(name));
+    dt_series *found = (dt_series *)(uintptr_t)dt_series_find(l, name);
+    l->passed_over |= !found && l->n == MOST_NAMES;
+    if (found || l->passed_over)
+        return found;
+    DT_GROW(l->v, l->cap, l->n + 1);
+    l->v[l->n] = (dt_series){.name = dt_strdup(name)};
+    return &l->v[l->n++];
 }
 
 void dt_series_add(dt_series *s, double x, double y)
@@ -51,11 +44,21 @@ void dt_series_cut(dt_series_list *l, double x)
             l->v[i].n--;
 }
 
+double dt_series_sum(const dt_series_list *l, const char *name)
+{
+    const dt_series *s = dt_series_find(l, name);
+    double sum = 0;
+    for (int i = 0; s && i < s->n; i++)
+        sum += isfinite(s->p[i].y) ? s->p[i].y : 0;
+    return sum;
+}
+
 void dt_series_release(dt_series_list *l)
 {
     for (int i = 0; i < l->n; i++) {
         free((char *)l->v[i].name);
         free(l->v[i].p);
+        free(l->v[i].mean);
     }
     free(l->v);
     *l = (dt_series_list){0};

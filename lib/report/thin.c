@@ -2,13 +2,13 @@
 /*
  * What a screen can show of curves with very many points: in each of some hundred stretches of x the least and the greatest of every curve, with
  * what the other curves have there, the first and the last point, and one that is no number, if there is any. All of them are recorded points;
- * nothing is averaged but the smoothed curve, whose points are means of stretches.
+ * nothing is averaged but what a smoothed curve is drawn from: means of stretches.
  */
 #include <stdlib.h>
 
-#include "report/chart.h"
+#include "report/run.h"
 
-enum { FEWEST = 20, SHORT = 200 };
+enum { FEWEST = 20 };
 
 typedef struct places { /* x of the points that stay */
     int n, cap;
@@ -45,8 +45,8 @@ static void keep_curve(places *to, const dt_series *s, int stretches)
         const int from = (int)(i * s->n / stretches), end = (int)((i + 1) * s->n / stretches);
         keep_stretch(to, s->p + from, end - from);
     }
-    keep(to, &s->p[0]);
-    keep(to, &s->p[s->n - 1]);
+    keep(to, s->n > 0 ? &s->p[0] : NULL);
+    keep(to, s->n > 0 ? &s->p[s->n - 1] : NULL);
 }
 
 static int by_x(const void *a, const void *b)
@@ -55,58 +55,36 @@ static int by_x(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The points at those places, which rise. */
-static void take(const dt_series *s, const places *at, dt_series *out)
+/* The points at those places, which rise, stay. */
+static void take(dt_series *s, const places *at)
 {
-    out->name = s->name;
+    int n = 0;
     for (int i = 0, k = 0; i < s->n && k < at->n;) {
         if (s->p[i].x == at->x[k])
-            dt_series_add(out, s->p[i].x, s->p[i].y);
+            s->p[n++] = s->p[i];
         if (s->p[i].x <= at->x[k])
             i++;
         else
             k++;
     }
+    s->of = s->n;
+    s->n = n;
 }
 
-/* Means of stretches; the whole series where it is short. */
-static void average(const dt_series *s, int stretches, dt_series *out)
+static void average(dt_series *s, int stretches)
 {
+    s->mean = dt_alloc((size_t)stretches * sizeof *s->mean);
     for (int64_t i = 0; i < stretches; i++) {
         double sum = 0;
-        int n = 0, k = (int)(i * s->n / stretches);
-        const int end = (int)((i + 1) * s->n / stretches);
-        for (; k < end; k++)
+        int n = 0;
+        const int from = (int)(i * s->n / stretches), end = (int)((i + 1) * s->n / stretches);
+        for (int k = from; k < end; k++)
             if (isfinite(s->p[k].y)) {
                 sum += s->p[k].y;
                 n++;
             }
         if (n > 0)
-            dt_series_add(out, s->p[end - 1].x, sum / n);
-    }
-}
-
-/* Exponential, its beginning corrected, as it is usual for curves of training. */
-static void smooth(dt_series *s)
-{
-    const double weight = s->n > SHORT ? 0.95 : 0.8;
-    double mean = 0, correction = 0;
-    for (int i = 0; i < s->n; i++) {
-        mean = weight * mean + (1 - weight) * s->p[i].y;
-        correction = weight * correction + (1 - weight);
-        s->p[i].y = mean / correction;
-    }
-}
-
-/* A band is as wide in a stretch as it is anywhere in it. */
-static void widen(const dt_series *s, int stretches, bool most, dt_series *out)
-{
-    for (int64_t i = 0; i < stretches; i++) {
-        const int from = (int)(i * s->n / stretches), end = (int)((i + 1) * s->n / stretches);
-        double y = s->p[from].y;
-        for (int k = from; k < end; k++)
-            y = most ? fmax(y, s->p[k].y) : fmin(y, s->p[k].y);
-        dt_series_add(out, s->p[end - 1].x, y);
+            s->mean[s->n_mean++] = (dt_point){s->p[end - 1].x, sum / n};
     }
 }
 
@@ -115,35 +93,37 @@ static int shorter(int n, int stretches)
     return n < stretches ? n : stretches;
 }
 
-void dt_thin(const dt_chart *c, dt_thinned *out)
+void dt_thin(dt_series *const *curve, int n, int most)
 {
-    const int most = c->most > 0 ? c->most : DT_CHART_POINTS, stretches = most / 2 / c->n > FEWEST ? most / 2 / c->n : FEWEST;
+    const int stretches = n > 0 && most / 2 / n > FEWEST ? most / 2 / n : FEWEST;
+    bool is_long = false;
     places at = {0};
-    for (int i = 0; i < c->n; i++)
-        out->is_thinned |= c->curve[i].line->n > most;
-    for (int i = 0; out->is_thinned && i < c->n; i++)
-        keep_curve(&at, c->curve[i].line, shorter(c->curve[i].line->n, stretches));
+    for (int i = 0; i < n; i++)
+        is_long |= curve[i]->n > most;
+    for (int i = 0; is_long && i < n; i++) {
+        keep_curve(&at, curve[i], shorter(curve[i]->n, stretches));
+        average(curve[i], shorter(curve[i]->n, most));
+    }
     if (at.n > 0)
         qsort(at.x, (size_t)at.n, sizeof *at.x, by_x);
-    for (int i = 0; i < c->n; i++) {
-        const dt_curve *from = &c->curve[i];
-        dt_thinned_curve *to = &out->curve[i];
-        if (out->is_thinned)
-            take(from->line, &at, &to->line);
-        average(from->line, shorter(from->line->n, most), &to->mean);
-        smooth(&to->mean);
-        for (int k = 0; k < 2 && from->least && from->most; k++)
-            widen(k ? from->most : from->least, shorter(k ? from->most->n : from->least->n, most), k, k ? &to->most : &to->least);
-    }
+    for (int i = 0; is_long && i < n; i++)
+        take(curve[i], &at);
     free(at.x);
 }
 
-void dt_thinned_release(dt_thinned *t)
+void dt_thin_band(dt_series *least, dt_series *greatest, int most)
 {
-    for (int i = 0; i < DT_CHART_CURVES; i++) {
-        free(t->curve[i].line.p);
-        free(t->curve[i].mean.p);
-        free(t->curve[i].least.p);
-        free(t->curve[i].most.p);
+    for (int pass = 0; pass < 2; pass++) {
+        dt_series *s = pass ? greatest : least;
+        const int64_t n = s ? s->n : 0, stretches = shorter((int)n, most);
+        for (int64_t i = 0; i < stretches; i++) {
+            const int from = (int)(i * n / stretches), end = (int)((i + 1) * n / stretches);
+            double y = s->p[from].y;
+            for (int k = from; k < end; k++)
+                y = pass ? fmax(y, s->p[k].y) : fmin(y, s->p[k].y);
+            s->p[i] = (dt_point){s->p[end - 1].x, y};
+        }
+        if (s)
+            s->n = (int)stretches;
     }
 }

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "report/report.h"
 
-enum { PAGE_POINTS = 20000 };
+enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
 /* How much of their paths all runs share: whole directories, and something of each stays. */
 static size_t shared(const dt_report_run *all, int n)
@@ -35,21 +35,50 @@ static void tell_apart(dt_report_run *all, int n)
             }
 }
 
-static int points_of(const dt_series_list *l)
+/* ---- curves that share what a page has room for ---- */
+
+static int64_t points_of(const dt_series_list *l)
 {
-    int n = 0;
+    int64_t n = 0;
     for (int i = 0; i < l->n; i++)
-        n += l->v[i].n < DT_CHART_POINTS ? l->v[i].n : DT_CHART_POINTS;
+        n += l->v[i].n < CURVE_POINTS ? l->v[i].n : CURVE_POINTS;
     return n;
 }
 
-/* All curves share what a page has room for. */
-static int most_points(const dt_report_run *run, int n)
+static dt_series_list *list_of(dt_report_run *r, bool by_step)
+{
+    return by_step ? &r->by_step : &r->by_epoch;
+}
+
+/* Those of one chart: a metric of all runs, in training and validation. Each is thinned with the first of them. */
+static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most)
+{
+    dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        dt_series_list *l = list_of(&run[i], by_step);
+        for (int m = 0; m < l->n; m++)
+            if (strcmp(dt_report_base(l->v[m].name), metric) == 0 && k < 2 * n && l->v[m].n > 0 && l->v[m].of == 0)
+                curve[k++] = &l->v[m];
+    }
+    dt_thin(curve, k, most);
+    free(curve);
+}
+
+static void thin_all(dt_report_run *run, int n)
 {
     int64_t all = 0;
     for (int i = 0; i < n; i++)
         all += points_of(&run[i].by_epoch) + points_of(&run[i].by_step);
-    return all > PAGE_POINTS ? (int)((int64_t)DT_CHART_POINTS * PAGE_POINTS / all) : DT_CHART_POINTS;
+    const int most = all > PAGE_POINTS ? (int)((int64_t)CURVE_POINTS * PAGE_POINTS / all) : CURVE_POINTS;
+    for (int i = 0; i < n; i++)
+        dt_thin_band(dt_series_of(&run[i].by_step, "loss_min"), dt_series_of(&run[i].by_step, "loss_max"), most);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < n; i++) {
+            dt_series_list *l = list_of(&run[i], pass);
+            for (int k = 0; k < l->n; k++)
+                thin_chart(run, n, pass, dt_report_base(l->v[k].name), most);
+        }
 }
 
 static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, int *n)
@@ -66,7 +95,8 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out)
     dt_status *s = read_runs(q, run, &n);
     if (!s) {
         tell_apart(run, n);
-        dt_report_page(&(dt_report_pages){n, run, most_points(run, n)}, out);
+        thin_all(run, n);
+        dt_report_page(run, n, out);
     }
     for (int i = 0; i < n; i++)
         dt_report_run_release(&run[i]);

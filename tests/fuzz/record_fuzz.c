@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run's directory says, as `dtrain report` reads it: record.jsonl, and the same bytes as history.jsonl; the whole page is made of it. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,15 @@ static int count(const char *text, const char *word)
 /* Whatever the files hold, it is text: no tags but ours, no letters that a terminal or a reader of other directions would take for more. */
 static void look(const char *page)
 {
-    FUZZ_CHECK(count(page, "<script") == 1 && count(page, "</script>") == 1 && count(page, "<html") == 1, "markup out of a file");
+    FUZZ_CHECK(count(page, "<script") == 2 && count(page, "</script>") == 2 && count(page, "<html") == 1, "markup out of a file");
     for (const unsigned char *c = (const unsigned char *)page; *c; c++)
         FUZZ_CHECK(*c >= ' ' || *c == '\n' || *c == '\t', "a control character out of a file");
+    const char *data = strstr(page, "id=\"data\">");
+    FUZZ_CHECK(data, "no data");
+    data += strlen("id=\"data\">");
+    json_t *all = json_loadb(data, (size_t)(strstr(data, "</script>") - data), 0, NULL);
+    FUZZ_CHECK(all, "data that is no JSON");
+    json_decref(all);
 }
 
 /* What a directory has: all of it the same bytes, a checkpoint and the lock too. */

@@ -134,7 +134,7 @@ class Page:
         return self.browser.call(method, session=self.session, **params)
 
     def evaluate(self, expression):
-        got = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        got = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in got:
             raise RuntimeError(f"{expression}: {got['exceptionDetails']}")
         return got["result"].get("value")

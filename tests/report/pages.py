@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a page of `dtrain report` says, by a parser of its own, and what a browser makes of it. Prints what is wrong.
 
-    pages.py numbers PAGE RUN          curves and tables of the page against the run's history.jsonl and record.jsonl
+    pages.py numbers PAGE RUN          the data in the page against the run's history.jsonl and record.jsonl
     pages.py browser CHROMIUM PAGE...  light and dark, wide and narrow, with a script and without
+    pages.py words CHROMIUM PAGE       prints what a reader reads
 """
 import json
+import math
 import os
-import re
 import sys
 from html.parser import HTMLParser
 
@@ -21,50 +22,31 @@ def expect(holds, text):
         print(text)
 
 
-# ---- the page, parsed ----
+# ---- the data in the page ----
 
 class Report(HTMLParser):
-    """figures: id -> {"lines": [(points, path)], "rows": [[number or None]]}; also whether tags close in order."""
+    """tags that close in order, and the JSON between those of the first script."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.open, self.figures, self.figure, self.plot, self.scripts, self.data = [], {}, None, "", 0, []
+        self.open, self.scripts, self.text = [], 0, ""
         self.feed(text)
         self.close()
+        self.run = json.loads(self.text)["runs"][0]
 
     def handle_starttag(self, tag, attributes):
-        a = dict(attributes)
+        self.scripts += tag == "script"
         if tag not in VOID:
             self.open.append(tag)
-        self.scripts += tag == "script"
-        if tag == "figure" and "chart" in a.get("class", ""):
-            self.figure = self.figures.setdefault(a["id"], {"lines": [], "rows": []})
-        if tag == "div" and "plot" in a.get("class", ""):
-            self.plot = a["class"]
-        if tag == "data":
-            self.data.append(a["value"])
-        if not self.figure:
-            return
-        if tag == "path" and a["class"].startswith("line") and self.plot == "plot lin":
-            self.figure["lines"].append((int(a["data-points"]), a["d"]))
-        if tag == "tr":
-            self.figure["rows"].append([])
-        if tag == "td" or (tag == "th" and a.get("scope") == "row"):
-            self.figure["rows"][-1].append(None)
-        if tag == "data" and self.figure["rows"]:
-            self.figure["rows"][-1][-1] = a["value"]
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
 
     def handle_endtag(self, tag):
         expect(self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}")
         if self.open:
             self.open.pop()
-        if tag == "figure":
-            self.figure = None
+
+    def handle_data(self, data):
+        if self.scripts == 1 and self.open and self.open[-1] == "script":
+            self.text += data
 
 
 def lines_of(path):
@@ -72,50 +54,33 @@ def lines_of(path):
         return [json.loads(line) for line in f]
 
 
-def column(rows, i):
-    return [row[i] for row in rows if row and len(row) > i and row[i] is not None]
-
-
-def same(shown, recorded):
-    return [float(x) for x in shown] == [float(x) for x in recorded]
-
-
-def check_metric(report, history, metric):
-    figure = report.figures.get(f"chart-{metric}-epoch")
-    expect(figure, f"no chart of {metric}")
-    if not figure:
-        return
-    for i, name in enumerate(key for key in (metric, "val_" + metric) if any(key in line for line in history)):
-        values = [line[name] for line in history if name in line]
-        expect(same(column(figure["rows"], i + 1), values), f"{name}: the table has {column(figure['rows'], i + 1)}, history.jsonl {values}")
-        points, path = figure["lines"][i]
-        drawn = len(re.findall("[ML]", path))
-        expect(points == drawn == len(values), f"{name}: {points} points are said, {drawn} drawn, {len(values)} recorded")
-
-
-def check_steps(report, record):
-    starts = [i for i, line in enumerate(record) if line["event"] == "start"]
-    steps = [line for line in record[starts[-1]:] if line["event"] == "steps"]
-    figure = report.figures["chart-loss-step"]
-    expect(same(column(figure["rows"], 1), [line["loss"] for line in steps]), "loss by step: other numbers than record.jsonl's")
-    expect(figure["lines"][0][0] == len(steps), f"loss by step: {figure['lines'][0][0]} points, {len(steps)} recorded")
-
-
 def numbers(page, run):
     with open(page, encoding="utf-8") as f:
         report = Report(f.read())
-    history = lines_of(os.path.join(run, "history.jsonl"))
+    history, record = lines_of(os.path.join(run, "history.jsonl")), lines_of(os.path.join(run, "record.jsonl"))
     expect(not report.open, f"never closed: {report.open}")
-    expect(report.scripts == 1, f"{report.scripts} scripts")
-    for metric in [key for key in history[0] if not key.startswith("val_") and key not in ("epoch", "step", "learning_rate")]:
-        check_metric(report, history, metric)
-    record = lines_of(os.path.join(run, "record.jsonl"))
-    check_steps(report, record)
+    expect(report.scripts == 2, f"{report.scripts} scripts")
+    metrics = {key for line in history for key in line} - {"epoch", "step"}
+    expect(set(report.run["by_epoch"]) == metrics, f"curves of {set(report.run['by_epoch'])}, not of {metrics}")
+    for name in metrics:
+        values, curve = [line[name] for line in history if name in line], report.run["by_epoch"][name]
+        expect(curve["y"] == values, f"{name}: the page has {curve['y']}, history.jsonl {values}")
+        expect(len(curve["x"]) == len(values), f"{name}: {len(curve['x'])} places")
+        if name != "learning_rate":
+            expect(report.run["figures"][name]["last"] == values[-1], f"{name}: the last value is {report.run['figures'][name]}")
+    starts = [i for i, line in enumerate(record) if line["event"] == "start"]
+    steps = [line for line in record[starts[-1]:] if line["event"] == "steps"]
+    for name in ("loss", "loss_min", "loss_max", "learning_rate"):
+        expect(report.run["by_step"][name]["y"] == [line[name] for line in steps], f"{name} by step: other numbers than record.jsonl's")
+    for name in ("n", "seconds"):
+        expect(math.isclose(report.run["steps"][name], sum(line[name] for line in steps), rel_tol=1e-12), f"{name}: the sum is {report.run['steps'][name]}")
     for key in ("parameters", "train_examples", "replicas", "threads"):
-        expect(str(record[0][key]) in report.data, f"{key}: {record[0][key]} is nowhere")
+        expect(report.run["start"][key] == record[0][key], f"{key}: not {record[0][key]}")
 
 
 # ---- the page, drawn ----
+
+SECTIONS = "summary curves speed memory placement job data environment checkpoints events"
 
 # Text that leaves its box, but for boxes that scroll; words too pale for their ground.
 LOOK = r"""
@@ -135,7 +100,7 @@ LOOK = r"""
     var wrong = [];
     document.querySelectorAll("body *").forEach(function (e) {
         var words = Array.from(e.childNodes).some(function (n) { return n.nodeType === 3 && n.textContent.trim(); });
-        var box = e.getBoundingClientRect(), shown = words && box.width > 1 && e.checkVisibility() && !e.closest("script");
+        var box = e.getBoundingClientRect(), shown = words && box.width > 1 && e.checkVisibility() && !e.closest("script, noscript");
         if (!shown) { return; }
         var name = e.tagName + "." + e.className + " '" + e.textContent.slice(0, 40) + "'";
         if (!e.closest(".scroll, .config") && (box.right > innerWidth + 1 || box.left < -1)) { wrong.push("leaves the page: " + name); }
@@ -148,13 +113,22 @@ LOOK = r"""
 })()
 """
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"
-CURVES = "Array.from(document.querySelectorAll('.plot.lin .line')).filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 0).length"
+# Sections, each with something in it; of each curve as many points as are drawn.
+PARTS = "Array.from(document.querySelectorAll('main > section')).filter(e => e.children.length > 1).map(e => e.id).join(' ')"
+POINTS = """Array.from(document.querySelectorAll('.line')).filter(e => (e.getAttribute('d').match(/[ML]/g) || []).length != e.dataset.points).length"""
+# Elements that no page of ours has, and attributes that are code.
+FOREIGN = """Array.from(document.querySelectorAll('*')).filter(e => e.matches('script ~ script ~ script, i, iframe') || (e.localName === 'img' && !e.src.startsWith('data:image/svg+xml,'))
+    || Array.from(e.attributes).some(a => a.name.startsWith('on'))).length"""
+CURVES = "Array.from(document.querySelectorAll('.plot .line')).filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 0).length"
+TICK_WORDS = "[...document.querySelector('.logarithmic').closest('.chart').querySelectorAll('.yt')].map(e => e.textContent).join()"
 # Two tick labels of one axis that touch.
-TICKS = """Array.from(document.querySelectorAll('.plot.lin')).filter(p => { var r = Array.from(p.querySelectorAll('.xt'), e => e.getBoundingClientRect());
+TICKS = """Array.from(document.querySelectorAll('.plot')).filter(p => { var r = Array.from(p.querySelectorAll('.xt'), e => e.getBoundingClientRect());
     return r.some((x, i) => i > 0 && x.left < r[i - 1].right); }).length"""
 
 
 def check_look(page, what):
+    expect(page.evaluate(FOREIGN) == 0, f"{what}: markup out of a file")
+    expect(page.evaluate(POINTS) == 0, f"{what}: other points are drawn than are said")
     expect(not page.complaints, f"{what}: the console says {page.complaints}")
     expect(all(url.startswith(("file:", "data:")) for url in page.requests), f"{what}: asks for {page.requests}")
     wrong = page.evaluate(LOOK)
@@ -169,14 +143,16 @@ def check_switches(page, what):
     page.evaluate("document.querySelector('#theme-auto').click()")
     expect(page.evaluate(GROUND) == before, f"{what}: the switch does not go back")
     if page.evaluate("!!document.querySelector('.logarithmic')"):
+        words = page.evaluate(TICK_WORDS)
         page.evaluate("document.querySelector('.logarithmic').click()")
-        shown = page.evaluate("[...document.querySelector('.logarithmic').closest('.chart').querySelectorAll('.plot')].map(p => p.checkVisibility()).join()")
-        expect(shown == "false,true", f"{what}: log shows {shown}")
+        after = page.evaluate(TICK_WORDS)
+        expect(words and after and words != after, f"{what}: log leaves {after}")
 
 
 def check_values(page, what):
     """The keyboard walks through the points; what is told is what the table has."""
-    page.evaluate("document.querySelector('.chart .plot.lin, .chart .plot.log').focus(); document.querySelectorAll('.chart')[1].querySelector('.plot').focus()")
+    page.evaluate("document.querySelector('.chart .plot').focus(); document.querySelectorAll('.numbers').forEach(e => { e.open = true; }); document.querySelectorAll('.chart')[1].querySelector('.plot').focus()")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")  # tables are made when they are opened
     page.key("End")
     tip = page.evaluate("(document.querySelector('.tip') || {}).textContent || ''")
     last = page.evaluate("[...document.querySelectorAll('.chart')[1].querySelectorAll('tbody tr:last-child td data')].map(e => e.textContent).join()")
@@ -185,28 +161,42 @@ def check_values(page, what):
     expect(not page.evaluate("!!document.querySelector('.tip')"), f"{what}: the tip stays")
 
 
-def browser(program, pages):
+def browsers():
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     from chromium import Browser
-    with Browser(program) as b:
+    return Browser
+
+
+def browser(program, pages):
+    with browsers()(program) as b:
         for path in pages:
-            grounds, curves = [], set()
+            grounds, curves, parts = [], set(), set()
             for width, dark in ((1280, False), (1280, True), (360, False), (360, True)):
                 what = f"{os.path.basename(path)}, {width}, {'dark' if dark else 'light'}"
                 page = b.open(path, width=width, dark=dark)
                 check_look(page, what)
                 grounds.append(page.evaluate(GROUND))
                 curves.add(page.evaluate(CURVES))
+                parts.add(page.evaluate(PARTS))
             check_values(page, what)
             check_switches(b.open(path), os.path.basename(path))
             plain = b.open(path, script=False)
-            curves.add(plain.evaluate(CURVES))
+            rows = plain.evaluate("Array.from(document.querySelectorAll('noscript td')).filter(e => e.checkVisibility() && e.textContent).length")
+            expect(rows > 0 and not plain.evaluate(LOOK), f"{path}: without a script {rows} values are seen; {plain.evaluate(LOOK)}")
+            expect(parts in ({SECTIONS}, {SECTIONS.replace("curves", "curves differences")}), f"{path}: sections {parts}")
             expect(len(set(grounds)) == 2 and grounds[0] != grounds[1], f"{path}: light and dark are {grounds}")
             expect(len(curves) == 1 and 0 not in curves, f"{path}: curves that are seen: {curves}")
 
 
+def words(program, path):
+    with browsers()(program) as b:
+        print(b.open(path).evaluate("document.body.innerText"))
+
+
 if sys.argv[1] == "numbers":
     numbers(*sys.argv[2:])
+elif sys.argv[1] == "words":
+    words(*sys.argv[2:])
 else:
     browser(sys.argv[2], sys.argv[3:])
 sys.exit(1 if faults else 0)

@@ -24,4 +24,4 @@ END
 "$DTRAIN" evaluate job.yaml --expect 'f1_score_1>=0' | sed -n 's/ [0-9.]*[0-9]\( \|$\)/ N\1/g; /^validation/p'
 "$DTRAIN" evaluate job.yaml --json | sed -n 's/:[0-9.]*\([,}]\)/:N\1/g; /"eval"/p'
 "$DTRAIN" report runs/job -q
-grep -oE 'f1_score_1 \(&lt;lily&gt;\) by epoch|f1_<wbr>score_<wbr>1 \(&lt;lily&gt;\)' runs/job/report.html | sort -u
+grep -o '"classes": {[^}]*}' runs/job/report.html

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# In a headless browser: light and dark, wide and as narrow as a telephone: no word on its console, no request, nothing cut off, nothing pale, curves there with and
-# without the script, values under the keyboard. One run, a diverged one, one epoch, several runs, a slice.
+# In a headless browser: light and dark, wide and as narrow as a telephone: no word on its console, no request, nothing cut off, nothing pale, curves there, and
+# without the script a table; values under the keyboard. One run, a diverged one, one epoch, several runs, a slice, a hostile one.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 sanitized && echo "the page is the same without sanitizers" && exit 77
@@ -19,5 +19,13 @@ fit many fit.epochs=60 seed=2
 fit diverged fit.epochs=4 --inject nan@step=14
 fit slice 'strategy={type: tpu, cluster_resolver: {tpu: sim:v3-8}}'
 "$DTRAIN" report "$TEST_DIR/one" "$TEST_DIR/many" "$TEST_DIR/slice" -q -o "$TEST_DIR/several.html"
+# What is hostile stays text; what is of another type than it should be is none.
+cp -r "$TEST_DIR/one" "$TEST_DIR/hostile"
+sed -i 's/"name": "tiny"/"name": "<script>alert(1)<\/script>\\u202e"/; s/"strategy": "[a-z]*"/"strategy": "\\"><img src=x onerror=alert(2)>"/
+    s/"device": "[^"]*"/"device": {"onclick": "alert(3)", "toString": 1}/; s/"seed": "[0-9]*"/"seed": [{"constructor": null}]/
+    s/"classes": {}/"classes": {"accuracy": "<b onclick=x>"}/; s/"replicas": [0-9]*/"replicas": "<i>"/' "$TEST_DIR/hostile/record.jsonl"
+sed -i 's/"loss"/"constructor": 1, "__proto__": 2, "<b onclick=x>": 3, "loss"/' "$TEST_DIR/hostile/history.jsonl"
+"$DTRAIN" report "$TEST_DIR/hostile" -q -o "$TEST_DIR/hostile.html"
+"$DTRAIN" report "$TEST_DIR/many" "$TEST_DIR/hostile" -q -o "$TEST_DIR/beside.html"
 cd "$TEST_DIR" || exit 1
-timeout 300 python3 "$OLDPWD/tests/report/pages.py" browser "$chromium" one.html many.html diverged.html slice.html several.html
+timeout 300 python3 "$OLDPWD/tests/report/pages.py" browser "$chromium" one.html many.html diverged.html slice.html several.html hostile.html beside.html

@@ -47,7 +47,7 @@ expect validation "$(said one validation)" 1 "$(size "$dir/b.csv")" whole "$(sha
 grep -c "\"event\":\"data\",\"part\":\"[a-z]*\",\"files\":1,\"bytes\":[0-9]*,\"sha256\":\"[0-9a-f]*\",\"hashed\":\"whole\"" "$dir/out"
 "$DTRAIN" report "$dir/one" -q
 has "$dir/one/report.html" "$(sha <"$dir/a.csv")"
-has "$dir/one/report.html" "<code>$dir/a.csv</code>"
+has "$dir/one/report.html" "\"path\": \"$dir/a.csv\""
 exits 0 fit "$dir/several.yaml"
 expect several "$(said several train)" 2 "$(cat "$dir/a.csv" "$dir/b.csv" | wc -c | tr -d ' ')" whole \
     "$(for f in b a; do echo "$(sha <"$dir/$f.csv") $(size "$dir/$f.csv") "; done | sha)"
@@ -55,10 +55,14 @@ expect several "$(said several train)" 2 "$(cat "$dir/a.csv" "$dir/b.csv" | wc -
 
 # Compared: the same data, then others.
 exits 0 fit "$dir/one.yaml" seed=2 "output.dir=$dir/twin"
-exits 0 report "$dir/one" "$dir/twin" -o "$dir/page.html"
-has "$dir/page.html" 'All runs used the same data.'
-exits 0 report "$dir/one" "$dir/several" -o "$dir/page.html"
-has "$dir/page.html" 'The runs used different data.'
+exits 0 report "$dir/one" "$dir/twin" -o "$dir/same.html"
+exits 0 report "$dir/one" "$dir/several" -o "$dir/other.html"
+if chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) && command -v python3 >"$dir/python"; then
+    for page in same.html:'All runs used the same data.' other.html:'The runs used different data.'; do
+        python3 tests/report/pages.py words "$chromium" "$dir/${page%%:*}" >"$dir/words"
+        has "$dir/words" "${page#*:}"
+    done
+fi
 
 # A run that goes on with other data is told of it.
 exits 0 fit "$dir/one.yaml" fit.epochs=3

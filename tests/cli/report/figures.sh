@@ -4,6 +4,7 @@
 # and nothing of a training that was given up for this one.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+command -v python3 >/dev/null || { echo "no python3 here" && exit 77; }
 cd "$TEST_DIR" || exit
 cat >job.yaml <<'END'
 version: 1
@@ -20,11 +21,15 @@ fit: {epochs: 3}
 output: {dir: run}
 END
 
-# tiles RUN: the names of the summary's tiles, and what stands below them without its numbers.
-tiles() {
+# page RUN FILTER: of the data in its page what a program for JSON finds.
+page() {
     "$DTRAIN" report "$1" -q -o page.html
-    sed 's/<wbr>//g' page.html | sed -n 's|^.*<dt>\([^<]*\)</dt><dd><data[^>]*>[^<]*</data></dd>|\1: |p' |
-        sed 's/<[^>]*>//g; s/[0-9][0-9.,]*/N/g; /^time/d; /^parameters/d'
+    sed -n 's|.*id="data">\(.*\)</script>|\1|p' page.html | python3 -c "import json, sys; run = json.load(sys.stdin)['runs'][0]; $2"
+}
+tiles() {
+    page "$1" "
+for name, f in run['figures'].items(): print(name + ':', 'best' if 'best' in f else '')
+print('steps:', run['step'], 'of', run['start']['steps'])"
 }
 "$DTRAIN" fit job.yaml -q
 tiles run
@@ -32,19 +37,17 @@ tiles run
 # All 10 steps of the epoch take the time of the epoch's last line, though the run was cut in the middle.
 "$DTRAIN" fit job.yaml -q output.dir=cut --steps 5
 "$DTRAIN" fit job.yaml -q output.dir=cut --steps 10
-"$DTRAIN" report cut -q -o page.html
 [ "$(grep -c '"event": "epoch"' cut/record.jsonl)" -eq 2 ] || echo "not cut"
-near "$(sed -n 's|.*time in training steps</th><td><data value="\([^"]*\)".*|\1|p' page.html)" "$(value wall_s cut/record.jsonl)" 1e-12 || echo "other times"
+near "$(page cut "print(run['epochs']['wall_s'])")" "$(value wall_s cut/record.jsonl)" 1e-12 || echo "other times"
 
 # Where an epoch's checkpoint is lost it is trained again, and those before it count as before.
 "$DTRAIN" fit job.yaml -q output.dir=lost checkpoint.save_freq=20
 rm -r lost/ckpt/step-00000030
 "$DTRAIN" fit job.yaml -q output.dir=lost checkpoint.save_freq=20
-"$DTRAIN" report lost -q -o page.html
 times=$(sed -n \
     's/.*"event": "epoch", "epoch": \([123]\),.*"wall_s": \([^,]*\),.*/\1 \2/p' lost/record.jsonl |
     awk '{ x[$1] = $2 } END { printf "%.12g", x[1] + x[2] + x[3] }')
-near "$(sed -n 's|.*time in training steps</th><td><data value="\([^"]*\)".*|\1|p' page.html)" "$times" 1e-9 || echo "other times: not $times"
+near "$(page lost "print(run['epochs']['wall_s'])")" "$times" 1e-9 || echo "other times: not $times"
 
 # Begun anew, it has neither the epochs nor the weights of the run before, which are there still.
 "$DTRAIN" fit job.yaml -q --fresh --inject nan@step=3 2>err && echo "no error"

@@ -9,12 +9,12 @@ page=$TEST_DIR/page.html
 pid=$!
 wait_for '"event": "epoch"' "$run/record.jsonl" 2>/dev/null
 show report "$run" -q -o "$page"
-has "$page" '>running</span>'
+has "$page" '"outcome": "running"'
 grep -qE 'still training as of 20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC: step [0-9,]+ of 60,000,000' "$page" || echo "not as of when"
 kill -9 "$pid"
 ended "$pid" 2>/dev/null
 "$DTRAIN" report "$run" -q -o "$page"
-has "$page" '>interrupted</span>'
+has "$page" '"outcome": "interrupted"'
 has "$page" 'killed, or the machine stopped, after step'
 [ -e "$run/report.html" ] && echo "a page nobody asked for"
 
@@ -24,4 +24,4 @@ wait_for 'epoch 3/' "$TEST_DIR/out"
 kill -TERM "$pid"
 ended "$pid"
 echo "stopped with $?"
-has "$run/report.html" '>stopped</span>'
+has "$run/report.html" '"outcome": "stopped"'
