@@ -27,6 +27,9 @@ int dt_wire_size(dt_dtype dtype, dt_wire wire);
  * overtakes itself. A value that does not fit is an error, counted from 0 in *bad. */
 bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad);
 
+/* n values of that size into the other byte order, in place. */
+void dt_swap_values(void *values, int64_t n, int size);
+
 /* Values from Fortran's order, where the first index runs fastest, into C's, where the last does: both of that shape. */
 void dt_reorder(const dt_type *t, const void *values, void *reordered);
 #define DT_LARGEST_REORDERED ((int64_t)256 << 20) /* bytes of an array that is turned round in memory */

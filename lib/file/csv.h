@@ -40,6 +40,8 @@ void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes,
 /* The next record. *more false: there is none. */
 dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
 void dt_csv_close(dt_csv *c); /* takes one that did not open */
+/* A field, in quotes where it must be; an empty one where it is said. */
+void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty);
 /* "x.csv:4:7: " and the text. */
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) DT_MUST_USE DT_PRINTF(4, 5);
 

@@ -17,8 +17,9 @@ int dt_wire_size(dt_dtype dtype, dt_wire wire)
     }
 }
 
-static void swap_values(unsigned char *p, int64_t n, int size)
+void dt_swap_values(void *values, int64_t n, int size)
 {
+    unsigned char *p = values;
     uint16_t a;
     uint32_t b;
     uint64_t c;
@@ -99,7 +100,7 @@ bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad)
     int size = dt_wire_size(h->type.dtype, h->wire), ours = (int)dt_dtype_size(h->type.dtype);
     unsigned char *out = values, *in = out + n * (ours - size);
     if (h->swap)
-        swap_values(in, n, size);
+        dt_swap_values(in, n, size);
     if (size < ours)
         widen(h->wire, in, out, n);
     if (h->wire == DT_WIRE_BOOL)

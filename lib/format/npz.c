@@ -4,7 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "file/archive.h"
+#include "file/file.h"
+#include "file/zip.h"
 #include "file/array.h"
 #include "format/format.h"
 #include "strategy/values.h"
@@ -19,17 +20,9 @@ static uint32_t crc_of(const dt_str *header, const dt_named_array *a)
     return (uint32_t)crc;
 }
 
-/* Before bytes are counted that would be too many: a checksum of what is not written is a waste. */
-static dt_status *check_room(const dt_archive *a, const dt_named_array *x)
-{
-    dt_status *s = dt_archive_has_room(a, dt_type_bytes(&x->type));
-    return s ? dt_note(s, "'%.80s' does not fit; safetensors has no such limit", x->name) : NULL;
-}
-
 static dt_status *put_member(dt_archive *a, const dt_named_array *x)
 {
     dt_str name = {0}, header = {0};
-    DT_TRY(check_room(a, x));
     dt_str_printf(&name, "%s.npy", x->name);
     dt_npy_print_header(&x->type, 0, &header);
     const int64_t bytes = dt_type_bytes(&x->type);
@@ -47,33 +40,19 @@ static dt_status *put_all(dt_archive *a, const dt_arrays *x)
 {
     for (int i = 0; i < x->n; i++)
         DT_TRY(put_member(a, &x->array[i]));
-    DT_TRY(dt_archive_put_directory(a));
-    DT_TRY(dt_writer_sync(a->file));
-    return dt_writer_close(a->file);
-}
-
-static dt_status *write_beside(const char *temporary, const dt_arrays *x)
-{
-    dt_writer file;
-    DT_TRY(dt_writer_open(&file, temporary));
-    dt_archive a = {.file = &file};
-    dt_status *s = put_all(&a, x);
-    if (s)
-        dt_writer_abandon(&file);
-    dt_archive_release(&a);
-    return s;
+    return dt_archive_put_directory(a);
 }
 
 dt_status *dt_npz_write(const char *path, const dt_arrays *x)
 {
-    dt_str temporary = {0};
-    char *target;
-    DT_TRY(dt_file_target(path, &target));
-    dt_str_printf(&temporary, "%s.tmp", target);
-    dt_status *s = write_beside(dt_str_text(&temporary), x);
+    dt_output o = {0};
+    dt_archive a = {.file = &o.file};
+    dt_status *s = dt_output_open(&o, path);
     if (!s)
-        s = dt_file_adopt(dt_str_text(&temporary), target);
-    dt_str_release(&temporary);
-    free(target);
+        s = put_all(&a, x);
+    if (!s)
+        s = dt_output_finish(&o);
+    dt_archive_release(&a);
+    dt_output_close(&o);
     return s;
 }

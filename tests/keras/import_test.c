@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "file/archive.h"
+#include "file/zip.h"
 #include "keras/keras.h"
 
 #define MODELS "tests/golden/keras"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/csv.h"
 #include "train/python_text.h"
 #include "train/run_log.h"
 
@@ -51,21 +52,6 @@ static dt_status *begin(run *r, dt_callback *c)
     return dt_run_log_open(r, &v->log, v->x->append);
 }
 
-/* ---- cells ---- */
-
-/* In quotes where it holds what has a meaning. */
-static void put_text(dt_str *out, const char *text, const char *separator)
-{
-    if (!strpbrk(text, "\"\r\n") && !strstr(text, separator)) {
-        dt_str_puts(out, text);
-        return;
-    }
-    dt_str_putc(out, '"');
-    for (; *text; text++)
-        dt_str_printf(out, *text == '"' ? "\"\"" : "%c", *text);
-    dt_str_putc(out, '"');
-}
-
 /* ---- columns ---- */
 
 static int by_name(const void *a, const void *b)
@@ -93,7 +79,7 @@ static void put_header(const run *r, const csv *v, dt_str *out)
     dt_str_printf(out, "epoch%s%s", dt_run_validates_by_steps(r) ? v->x->separator : "", dt_run_validates_by_steps(r) ? "step" : "");
     for (int i = 0; i < v->keys.n; i++) {
         dt_str_puts(out, v->x->separator);
-        put_text(out, v->keys.v[i], v->x->separator);
+        dt_csv_put(out, v->keys.v[i], *v->x->separator, false);
     }
     dt_str_puts(out, "\r\n");
 }

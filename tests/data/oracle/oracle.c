@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "data/convert.h"
 #include "file/feature.h"
+#include "file/file.h"
 #include "file/records.h"
 #include "example.pb-c.h"
 
@@ -136,11 +136,11 @@ static void read_back(const spec *s, const uint8_t *bytes, size_t n)
 
 /* ---- what we write, read by it ---- */
 
-static dt_element element_of(const feature *f)
+static dt_output_column column_of(const feature *f)
 {
-    const int64_t dim[2] = {DT_BATCH, f->kind == DT_FEATURE_BYTES ? (int64_t)f->size[0] : f->count};
+    const int64_t n = f->kind == DT_FEATURE_BYTES ? (int64_t)f->size[0] : f->count;
     const dt_dtype d = f->kind == DT_FEATURE_BYTES ? DT_UINT8 : f->kind == DT_FEATURE_FLOAT ? DT_FLOAT32 : DT_INT64;
-    return (dt_element){.name = f->name, .type = dt_type_of(d, 2, dim)};
+    return (dt_output_column){.name = f->name, .row = dt_type_of(d, 1, &n)};
 }
 
 static void compare_theirs(const feature *f, const PackedEntry *e)
@@ -159,14 +159,14 @@ static void compare_theirs(const feature *f, const PackedEntry *e)
 }
 
 /* Arrays of values, as data sets have them: none is empty. */
-static int choose_arrays(const spec *s, const feature *chosen[MOST_FEATURES], dt_element *element, const void **row)
+static int choose_arrays(const spec *s, const feature *chosen[MOST_FEATURES], dt_output_column *column, const void **row)
 {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const feature *f = &s->feature[i];
         if (f->count == 0 || (f->kind == DT_FEATURE_BYTES && f->size[0] == 0))
             continue;
-        element[n] = element_of(f);
+        column[n] = column_of(f);
         row[n] = f->kind == DT_FEATURE_BYTES ? (const void *)f->bytes[0] : f->kind == DT_FEATURE_FLOAT ? (const void *)f->floats : f->integers;
         chosen[n++] = f;
     }
@@ -176,20 +176,20 @@ static int choose_arrays(const spec *s, const feature *chosen[MOST_FEATURES], dt
 static void write_theirs(const spec *s)
 {
     const feature *chosen[MOST_FEATURES];
-    dt_element element[MOST_FEATURES];
+    dt_output_column column[MOST_FEATURES];
     const void *row[MOST_FEATURES];
-    dt_str out = {0};
-    const int n = choose_arrays(s, chosen, element, row);
-    dt_tfrecord_writer.record(&(dt_record_form){.element = element, .n = n}, row, &out);
-    const uint8_t *data = (const uint8_t *)out.data + DT_TFRECORD_HEADER;
-    const size_t size = out.size - DT_TFRECORD_HEADER - DT_TFRECORD_FOOTER;
+    dt_output out = {.column = column};
+    const int n = out.n = choose_arrays(s, chosen, column, row);
+    require(!dt_container_tfrecord.put(&out, row), "it is not written");
+    const uint8_t *data = (const uint8_t *)out.text.data + DT_TFRECORD_HEADER;
+    const size_t size = out.text.size - DT_TFRECORD_HEADER - DT_TFRECORD_FOOTER;
     PackedExample *x = packed_example__unpack(NULL, size, data);
     require(x != NULL, "it does not take what we wrote");
     require((x->features ? x->features->n_feature : 0) == (size_t)n, "it reads another number of features");
     for (int i = 0; i < n; i++)
         compare_theirs(chosen[i], x->features->feature[i]);
     packed_example__free_unpacked(x, NULL);
-    dt_str_release(&out);
+    dt_str_release(&out.text);
 }
 
 int main(int argc, char **argv)

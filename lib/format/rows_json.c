@@ -4,21 +4,27 @@
  * 0.9, "ring": 0.1}}; of the largest only {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file": "a.png", ...}. What
  * is not finite is null.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
-#include "format/rows/rows.h"
+#include "format/rows.h"
 
-static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
+/* w->score[i] as decimal digits that read back as it is. */
+static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i)
 {
-    (void)w;
-    (void)p;
-    return NULL;
+    const double x = w->score[i];
+    if (!isfinite(x))
+        dt_str_puts(&w->out.text, "null");
+    else if (p->values[o]->type.dtype == DT_FLOAT32)
+        dt_str_float(&w->out.text, (float)x);
+    else
+        dt_str_double(&w->out.text, x);
 }
 
 static void put_text(dt_row_writer *w, const char *text)
 {
-    dt_json_string(&(dt_json){.out = &w->text}, NULL, text);
+    dt_json_string(&(dt_json){.out = &w->out.text}, NULL, text);
 }
 
 /* The scores below dimension d; *at counts them. Recursion is bounded by the rank. */
@@ -26,39 +32,39 @@ static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int 
 {
     const dt_type *t = &p->values[o]->type;
     if (d == t->rank) {
-        dt_row_print(w, p, o, (*at)++, "null");
+        put_score(w, p, o, (*at)++);
         return;
     }
-    dt_str_putc(&w->text, '[');
+    dt_str_putc(&w->out.text, '[');
     for (int64_t i = 0; i < t->dim[d]; i++) {
-        dt_str_puts(&w->text, i ? ", " : "");
+        dt_str_puts(&w->out.text, i ? ", " : "");
         put_scores(w, p, o, d + 1, at);
     }
-    dt_str_putc(&w->text, ']');
+    dt_str_putc(&w->out.text, ']');
 }
 
 static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o)
 {
-    dt_str_putc(&w->text, '{');
+    dt_str_putc(&w->out.text, '{');
     for (int64_t i = 0; i < dt_row_scores(p, o); i++) {
         char number[24];
         snprintf(number, sizeof number, "%lld", (long long)i);
-        dt_str_puts(&w->text, i ? ", " : "");
+        dt_str_puts(&w->out.text, i ? ", " : "");
         put_text(w, dt_row_class(p, o, i) ? dt_row_class(p, o, i) : number);
-        dt_str_puts(&w->text, ": ");
-        dt_row_print(w, p, o, i, "null");
+        dt_str_puts(&w->out.text, ": ");
+        put_score(w, p, o, i);
     }
-    dt_str_putc(&w->text, '}');
+    dt_str_putc(&w->out.text, '}');
 }
 
 /* Of a lone label, which has one value. */
 static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o)
 {
-    dt_str_putc(&w->text, '[');
-    dt_row_print(w, p, o, 0, "null");
-    dt_str_puts(&w->text, ", ");
-    dt_row_print(w, p, o, 1, "null");
-    dt_str_putc(&w->text, ']');
+    dt_str_putc(&w->out.text, '[');
+    put_score(w, p, o, 0);
+    dt_str_puts(&w->out.text, ", ");
+    put_score(w, p, o, 1);
+    dt_str_putc(&w->out.text, ']');
 }
 
 static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
@@ -76,35 +82,33 @@ static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t
 static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
 {
     const int n = dt_row_rank(w, p, o, row);
-    dt_str_putc(&w->text, '[');
+    dt_str_putc(&w->out.text, '[');
     for (int i = 0; i < n; i++) {
         const int64_t class = w->ranked[i].index;
-        dt_str_puts(&w->text, i ? ", {\"class\": " : "{\"class\": ");
+        dt_str_puts(&w->out.text, i ? ", {\"class\": " : "{\"class\": ");
         if (dt_row_class(p, o, class))
             put_text(w, dt_row_class(p, o, class));
         else
-            dt_str_printf(&w->text, "%lld", (long long)class);
-        dt_str_puts(&w->text, ", \"score\": ");
-        dt_row_print(w, p, o, class, "null");
-        dt_str_putc(&w->text, '}');
+            dt_str_printf(&w->out.text, "%lld", (long long)class);
+        dt_str_puts(&w->out.text, ", \"score\": ");
+        put_score(w, p, o, class);
+        dt_str_putc(&w->out.text, '}');
     }
-    dt_str_putc(&w->text, ']');
+    dt_str_putc(&w->out.text, ']');
 }
 
-static void put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
+void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
 {
-    dt_str_putc(&w->text, '{');
+    dt_str_putc(&w->out.text, '{');
     if (p->files) {
-        dt_str_puts(&w->text, "\"file\": ");
+        dt_str_puts(&w->out.text, "\"file\": ");
         put_text(w, p->files[row]);
     }
     for (int o = 0; o < p->n_outputs; o++) {
-        dt_str_puts(&w->text, o || p->files ? ", " : "");
+        dt_str_puts(&w->out.text, o || p->files ? ", " : "");
         put_text(w, p->names[o]);
-        dt_str_puts(&w->text, ": ");
+        dt_str_puts(&w->out.text, ": ");
         (dt_row_top(w, p, o) > 0 ? put_largest : put_all)(w, p, o, row);
     }
-    dt_str_puts(&w->text, "}\n");
+    dt_str_puts(&w->out.text, "}\n");
 }
-
-const dt_row_kind dt_row_jsonl = {.name = "jsonl", .suffix = ".jsonl", .begin = begin, .row = put_row};
