@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 #include "data/data.h"
-#include "data/npz.h"
 #include "file/array.h"
+#include "file/npz.h"
 
 /* Decoded bytes of one file. */
 #define LARGEST_WHOLE DT_LARGEST_REORDERED
@@ -240,7 +240,7 @@ static dt_status *open_array(const dt_format_request *r, const reading *how, arr
 {
     a->source = how->archives ? dt_npz_archive(r->arena, stored->file) : stored->file;
     if (how->archives)
-        DT_TRY(dt_npz_open(r->arena, stored, &a->file));
+        DT_TRY(dt_npz_open(r->arena, stored->name, &stored->file, &a->file));
     else
         DT_TRY(dt_inflow_open(&a->file, stored->file));
     DT_TRY(read_checked(a, stored->file, how->read_header));

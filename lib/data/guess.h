@@ -25,14 +25,4 @@ void dt_guess_release(dt_guess *g);
  * is a path. */
 const char *dt_guess_path(const char *file, size_t *name);
 
-/* ---- guess_csv.c, guess_records.c: what the format's keys must say, `element` among them ---- */
-typedef struct dt_guessing {
-    const char *const *path; /* [n] */
-    int n;
-    dt_json *j;
-    dt_str *notes;
-} dt_guessing;
-dt_status *dt_guess_csv(const dt_guessing *g) DT_MUST_USE;
-dt_status *dt_guess_records(const dt_guessing *g) DT_MUST_USE;
-
 #endif

@@ -41,7 +41,15 @@ dt_header_reader dt_idx_header, dt_npy_header;
 dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n, int64_t *at) DT_MUST_USE;
 /* "x.npy: is an HDF5 file; dtrain reads idx, npy", or "not an NPY file (first bytes 01 02 03 04)". `wanted`: "an NPY file". */
 dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first, int64_t n) DT_MUST_USE;
+#define DT_MOST_ROWS 9000000000000000000 /* of which a header leaves room for: as many digits as there can be */
 /* The header of an NPY file of that type, in C's order; padded to `bytes` where that is more. */
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
+
+/* Array files as sources (file/file.h): a model of one input, or an archive with an array for each. */
+struct dt_row_source;
+dt_status *dt_array_source_open(struct dt_row_source *s, dt_header_reader *read_header, void **state) DT_MUST_USE;
+dt_status *dt_array_source_npz(struct dt_row_source *s, void **state) DT_MUST_USE;
+dt_status *dt_array_source_next(struct dt_row_source *s, void *state, void *const *row, bool *more) DT_MUST_USE;
+void dt_array_source_close(void *state);
 
 #endif

@@ -32,6 +32,9 @@ typedef struct dt_csv {
     int64_t end_col;   /* where the record's last line ends: a further field would stand there */
 } dt_csv;
 
+/* As dt_container has it. */
+struct dt_survey_request;
+dt_status *dt_csv_survey(const struct dt_survey_request *q) DT_MUST_USE;
 dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;
 /* Of a file that is open: closing takes it, too. */
 dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) DT_MUST_USE;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Containers: files that hold rows of values, one file format each. A container knows its files by their first bytes, reads their rows
- * from front to back, and writes rows, if it can be written. Whatever reads or writes examples (streams, `data inspect`,
- * `data convert`, outputs of `predict`) is a loop over the table in containers.h:
+ * from front to back, and writes rows, if it can be written. What reads or writes examples (`predict`, `data inspect`, `data convert`)
+ * is a loop over the table in containers.h:
  *
  *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody is still writing to
+ *     survey                                    which elements files have of which nothing is said
  *     begin, put, flush, finish, release        an output: what is written gets its name when it is whole
  *
  * Faults of files name the file and the place in it: line and column, record and offset.
@@ -13,8 +14,47 @@
 #define DT_FILE_FILE_H
 
 #include "base/file.h"
+#include "base/json.h"
 #include "conf/conf.h"
+#include "file/gzip.h"
 #include "graph/graph.h"
+
+/* ---- reading ---- */
+
+/* An element of rows. */
+typedef struct dt_row_source_element {
+    const char *name;
+    const dt_tree *words;       /* its entry in the job's `element`; NULL: none */
+    dt_type stored;             /* of a row's values: as the job tells, unless the container knows better */
+    bool text;                  /* a text: `stored` is its bytes */
+} dt_row_source_element;
+
+/* What is being read. */
+typedef struct dt_row_source {
+    dt_arena *arena;
+    const char *path;           /* for messages too */
+    dt_inflow *file;            /* NULL: a folder */
+    bool is_pipe;               /* standard input */
+    const char *format;         /* of the job's own data, whose words hold if it is this one */
+    const dt_tree *keys;        /* all that the job says of it */
+    int n;
+    dt_row_source_element *element; /* [n] */
+    int64_t count;              /* of rows; -1: not known */
+    int64_t row;                /* the number of the next one, from 0 */
+} dt_row_source;
+
+/* Values of a row as the elements want them, in order. */
+int64_t dt_row_source_values(const dt_row_source *s);
+/* A number as value i of an element of dtype; false: it does not fit. */
+bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
+
+/* Files of which nothing is said: what a data set's keys must say of them goes to j, `element` among it. */
+typedef struct dt_survey_request {
+    const char *const *path; /* [n] */
+    int n;
+    dt_json *j;
+    dt_str *notes;           /* lines: what could not be taken as it is */
+} dt_survey_request;
 
 /* ---- writing ---- */
 
@@ -52,17 +92,30 @@ dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
 /* The file is whole, and gets its name. */
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
 void dt_output_close(dt_output *o); /* removes what is not whole; takes a zeroed one */
+/* All rows of a column. */
+dt_type dt_output_type(const dt_output_column *c, int64_t rows);
 
 /* ---- the table ---- */
 
 typedef struct dt_container {
     const char *name;
     const char *suffix[3];      /* of files that are written: ".idx", "-ubyte" */
-    bool one_array;             /* an output has one column */
+    bool texts;                 /* rows may hold texts */
+    bool arrays;                /* files hold an array for each element, not examples one after the other */
+    bool one_array;             /* one file, one array */
     bool seeks;                 /* an output is a file, not a pipe */
     bool records;               /* rows follow one another, so they may be written into several files */
+    /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. */
+    bool (*sniff)(const unsigned char *first, int64_t n);
+    dt_status *(*open)(dt_row_source *s, void **state);
+    /* The next row of every element. *more false: there is none. */
+    dt_status *(*next)(dt_row_source *s, void *state, void *const *row, bool *more);
+    const char *(*row_file)(const void *state, int64_t row);   /* the file that a row is by itself, lent; NULL: rows are no files */
+    bool (*holds)(const void *state);                          /* a whole row has been read already; NULL: never */
+    void (*close)(void *state);                                /* NULL: nothing to do */
+    dt_status *(*survey)(const dt_survey_request *q);          /* NULL: files must be told what they hold */
     dt_status *(*begin)(dt_output *o);                         /* NULL: nothing stands in front */
-    dt_status *(*put)(dt_output *o, const void *const *row);   /* adds to o->text, or to what o->state keeps; NULL: never written by columns */
+    dt_status *(*put)(dt_output *o, const void *const *row);   /* adds to o->text, or to what o->state keeps */
     dt_status *(*flush)(dt_output *o);                         /* NULL: o->text goes into the file */
     dt_status *(*finish)(dt_output *o);                        /* NULL: nothing is left to do */
     void (*release)(dt_output *o);                             /* of o->state, if there is any */
@@ -71,7 +124,11 @@ typedef struct dt_container {
 #define DT_CONTAINER(name) extern const dt_container dt_container_##name;
 #include "file/containers.h"
 #undef DT_CONTAINER
-/* By the end of a file's name; NULL: none. *suffix: which one. */
+/* All of them, in order; NULL behind the last. */
+extern const dt_container *const dt_containers[];
+/* By the end of a file's name; NULL: none can be written. *suffix: which one. */
 const dt_container *dt_container_for(const char *path, const char **suffix);
+/* By its first bytes; NULL: none. */
+const dt_container *dt_container_sniff(const unsigned char *first, int64_t n);
 
 #endif

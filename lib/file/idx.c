@@ -4,6 +4,8 @@
  * numbers, then the values, big-endian too (http://yann.lecun.com/exdb/mnist/, "THE IDX FILE FORMAT").
  */
 #include "file/array.h"
+#include "file/cast.h"
+#include "file/file.h"
 
 static const struct {
     unsigned char code;
@@ -54,3 +56,60 @@ dt_status *dt_idx_header(dt_inflow *f, const char *path, dt_header *out)
     out->offset = at;
     return NULL;
 }
+
+/* ---- writing ---- */
+
+/* int64, which IDX lacks, is written as int32: a value that does not fit is an error. */
+static dt_dtype idx_dtype(dt_dtype d)
+{
+    return d == DT_BOOL ? DT_UINT8 : d == DT_INT64 ? DT_INT32 : d;
+}
+
+static dt_status *begin_idx(dt_output *o)
+{
+    static const unsigned char codes[] = {[DT_UINT8] = 8, [DT_INT8] = 9, [DT_INT16] = 11, [DT_INT32] = 12, [DT_FLOAT32] = 13, [DT_FLOAT64] = 14};
+    const dt_type t = dt_output_type(&o->column[0], o->of);
+    dt_str_add(&o->text, (char[]){0, 0, (char)codes[idx_dtype(t.dtype)], (char)t.rank}, 4);
+    for (int i = 0; i < t.rank; i++) {
+        if (t.dim[i] > UINT32_MAX)
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "%lld examples do not fit an IDX file: write .npy", (long long)t.dim[i]);
+        for (int shift = 24; shift >= 0; shift -= 8)
+            dt_str_putc(&o->text, (char)(t.dim[i] >> shift & 255));
+    }
+    return NULL;
+}
+
+static dt_status *put_idx(dt_output *o, const void *const *row)
+{
+    const dt_output_column *c = &o->column[0];
+    const dt_dtype from = c->row.dtype, to = idx_dtype(from);
+    const int64_t n = dt_type_elements(&c->row), *wide = row[0];
+    const size_t at = o->text.size, size = dt_dtype_size(to);
+    for (int64_t i = 0; i < n && from == DT_INT64; i++)
+        if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' has values that do not fit int32, IDX's widest integers: write .npy instead of '%s'",
+                           c->name, o->named);
+    dt_str_add(&o->text, row[0], (size_t)n * size); /* makes room */
+    dt_cast(from, to, row[0], o->text.data + at, n);
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        dt_swap_values(o->text.data + at, n, (int)size);
+    return NULL;
+}
+
+/* ---- the container ---- */
+
+static bool sniff(const unsigned char *first, int64_t n)
+{
+    return n >= 4 && first[0] == 0 && first[1] == 0 && first[2] >= 0x08 && first[2] <= 0x0e && first[3] >= 1;
+}
+
+static dt_status *open_idx(dt_row_source *s, void **state)
+{
+    return dt_array_source_open(s, dt_idx_header, state);
+}
+
+const dt_container dt_container_idx = {
+    .name = "idx", .suffix = {".idx", "-ubyte"}, .arrays = true, .one_array = true,
+    .sniff = sniff, .open = open_idx, .next = dt_array_source_next, .close = dt_array_source_close,
+    .begin = begin_idx, .put = put_idx,
+};

@@ -1,5 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON lines, an object a row: what `predict` writes (format/rows_json.c). */
-#include "file/file.h"
+/*
+ * JSON lines, an example a line: {"image": [[0, 1], [2, 3]]}, or the values alone where the model has one input. Lists may be nested as the
+ * shape is, or in another way: their values are taken in order, and must be as many. Other keys are passed over, so that what predict
+ * wrote beside them does no harm.
+ */
+#include <stdlib.h>
+#include <string.h>
 
-const dt_container dt_container_jsonl = {.name = "jsonl", .suffix = {".jsonl"}};
+#include "base/json_load.h"
+#include "file/file.h"
+#include "file/records.h"
+#include "file/text_cell.h"
+
+#define LONGEST ((size_t)64 << 20)
+
+typedef struct lines {
+    dt_records records;
+    dt_str line;
+} lines;
+
+/* The first character that is no blank is one with which an object or a list begins. */
+static bool sniff(const unsigned char *first, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && strchr(" \t\r\n", first[i]) && first[i])
+        i++;
+    return i < n && (first[i] == '{' || first[i] == '[');
+}
+
+static dt_status *open_lines(dt_row_source *s, void **state)
+{
+    lines *l = dt_arena_new(s->arena, lines);
+    *l = (lines){.records = {.file = s->file, .path = s->path, .options = {.kind = DT_TEXT_LINES}}};
+    *state = l;
+    return NULL;
+}
+
+static void close_lines(void *state)
+{
+    lines *l = state;
+    dt_str_release(&l->records.window);
+    dt_str_release(&l->line);
+}
+
+static bool holds(const void *state)
+{
+    const dt_records *r = &((const lines *)state)->records;
+    return r->window.data && memchr(r->window.data + r->at, '\n', r->window.size - r->at);
+}
+
+/* ---- one line ---- */
+
+typedef struct filler {
+    const dt_row_source *s;
+    const dt_row_source_element *e;
+    const char *word;  /* what is wrong */
+    void *out;
+    int64_t n, most;
+} filler;
+
+/* jansson has seen to it that nothing nests deeper than 2,048 levels. */
+static bool fill(filler *f, const json_t *x)
+{
+    size_t i;
+    json_t *item;
+    if (json_is_array(x)) {
+        json_array_foreach(x, i, item)
+            if (!fill(f, item))
+                return false;
+        return true;
+    }
+    if (!json_is_number(x) && !json_is_boolean(x))
+        f->word = "has a value that is not a number";
+    else if (f->n == f->most)
+        f->word = "has too many values";
+    else if (!dt_row_source_put(f->e->stored.dtype, json_is_number(x) ? json_number_value(x) : json_is_true(x), f->out, f->n++))
+        f->word = "has a value that is out of range for its type";
+    return !f->word;
+}
+
+static dt_status *fail(const lines *l, const dt_row_source *s, const char *name, const char *what)
+{
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld: '%s' %s", s->path, (long long)l->records.number, name, what);
+}
+
+static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_row_source_element *e, const json_t *line, void *out)
+{
+    const json_t *x = json_is_object(line) ? json_object_get(line, e->name) : s->n == 1 ? line : NULL;
+    filler f = {.s = s, .e = e, .out = out, .most = dt_type_elements(&e->stored)};
+    if (!x)
+        return fail(l, s, e->name, "is missing");
+    if (e->text) {
+        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->stored, out) : "is not a string";
+        return why ? fail(l, s, e->name, why) : NULL;
+    }
+    if (fill(&f, x) && f.n < f.most)
+        f.word = "has too few values";
+    if (!f.word)
+        return NULL;
+    char text[160];
+    snprintf(text, sizeof text, "%s; expected %lld of %s", f.word, (long long)f.most, dt_dtype_name(e->stored.dtype));
+    return fail(l, s, e->name, text);
+}
+
+static dt_status *read_line(const lines *l, const dt_row_source *s, void *const *row)
+{
+    json_error_t why;
+    json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    if (!line)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%d: not JSON: %s", s->path, (long long)l->records.number,
+                       why.column > 0 ? why.column : 1, why.text);
+    dt_status *bad = NULL;
+    for (int e = 0; e < s->n && !bad; e++)
+        bad = fill_element(l, s, &s->element[e], line, row[e]);
+    json_decref(line);
+    return bad;
+}
+
+static bool is_blank(const dt_str *line)
+{
+    const char *text = dt_str_text(line);
+    return strspn(text, " \t\r") == line->size;
+}
+
+static dt_status *next_line(dt_row_source *s, void *state, void *const *row, bool *more)
+{
+    lines *l = state;
+    do {
+        DT_TRY(dt_records_next(&l->records, &l->line, more));
+        if (l->line.size > LONGEST)
+            return dt_fail(DT_E_TOO_LARGE, NULL, "%s:%lld: line longer than 64 MiB", s->path, (long long)l->records.number);
+    } while (*more && is_blank(&l->line));
+    return *more ? read_line(l, s, row) : NULL;
+}
+
+const dt_container dt_container_jsonl = {
+    .name = "jsonl", .suffix = {".jsonl"}, .texts = true,
+    .sniff = sniff, .open = open_lines, .next = next_line, .holds = holds, .close = close_lines,
+};

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "file/array.h"
+#include "file/file.h"
 
 enum { MAGIC = 6, LONGEST_HEADER = 65536, LONGEST_DESCR = 32 };
 
@@ -268,3 +269,63 @@ void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out)
     dt_str_add(out, text.data, text.size);
     dt_str_release(&text);
 }
+
+dt_type dt_output_type(const dt_output_column *c, int64_t rows)
+{
+    dt_type t = dt_type_of(c->row.dtype, c->row.rank + 1, (const int64_t[DT_MAX_RANK]){0});
+    memcpy(t.dim + 1, c->row.dim, (size_t)c->row.rank * sizeof *t.dim);
+    t.dim[0] = rows;
+    return t;
+}
+
+static dt_status *begin_npy(dt_output *o)
+{
+    if (o->of < 0 && !o->temporary)
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file begins with the number of rows, which is not known in advance: write to a file, "
+                       "or csv or jsonl");
+    const dt_type t = dt_output_type(&o->column[0], o->of >= 0 ? o->of : DT_MOST_ROWS);
+    dt_npy_print_header(&t, 0, &o->text);
+    return NULL;
+}
+
+static dt_status *put_npy(dt_output *o, const void *const *row)
+{
+    dt_str_add(&o->text, row[0], (size_t)dt_type_bytes(&o->column[0].row));
+    return NULL;
+}
+
+static dt_status *finish_npy(dt_output *o)
+{
+    dt_str room = {0}, head = {0};
+    const dt_type was = dt_output_type(&o->column[0], DT_MOST_ROWS), is = dt_output_type(&o->column[0], o->rows);
+    if (o->of == o->rows)
+        return NULL;
+    if (!o->temporary)
+        return dt_fail(DT_E_INTERNAL, NULL, "%lld rows were announced, %lld came", (long long)o->of, (long long)o->rows);
+    dt_npy_print_header(&was, 0, &room);
+    dt_npy_print_header(&is, room.size, &head);
+    dt_status *s = dt_writer_seek(&o->file, 0);
+    if (!s)
+        s = dt_writer_put(&o->file, head.data, head.size);
+    dt_str_release(&room);
+    dt_str_release(&head);
+    return s;
+}
+
+/* ---- the container ---- */
+
+static bool sniff(const unsigned char *first, int64_t n)
+{
+    return n >= MAGIC && memcmp(first, "\x93NUMPY", MAGIC) == 0;
+}
+
+static dt_status *open_npy(dt_row_source *s, void **state)
+{
+    return dt_array_source_open(s, dt_npy_header, state);
+}
+
+const dt_container dt_container_npy = {
+    .name = "npy", .suffix = {".npy"}, .arrays = true, .one_array = true,
+    .sniff = sniff, .open = open_npy, .next = dt_array_source_next, .close = dt_array_source_close,
+    .begin = begin_npy, .put = put_npy, .finish = finish_npy,
+};

@@ -9,24 +9,6 @@
 
 enum { GATHERED = 1 << 20 };
 
-static const dt_container *const containers[] = {
-#define DT_CONTAINER(name) &dt_container_##name,
-#include "file/containers.h"
-#undef DT_CONTAINER
-};
-
-const dt_container *dt_container_for(const char *path, const char **suffix)
-{
-    const size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
-        for (const char *const *s = containers[i]->suffix; *s; s++)
-            if (n > strlen(*s) && strcmp(path + n - strlen(*s), *s) == 0) {
-                *suffix = *s;
-                return containers[i];
-            }
-    return NULL;
-}
-
 void dt_output_stdout(dt_output *o)
 {
     o->file = (dt_writer){.fd = STDOUT_FILENO, .path = dt_strdup("standard output"), .keep = true};

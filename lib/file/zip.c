@@ -47,9 +47,14 @@ static dt_status *damaged(const char *path, const char *what)
     return dt_fail(DT_E_DATA_FILE, NULL, "%s: damaged ZIP archive: %s", path, what);
 }
 
+bool dt_zip_sniff(const unsigned char *first, int64_t n)
+{
+    return n >= 4 && (memcmp(first, "PK\3\4", 4) == 0 || memcmp(first, "PK\5\6", 4) == 0);
+}
+
 bool dt_zip_is(const char *path)
 {
-    char magic[4];
+    unsigned char magic[4];
     int fd;
     int64_t size;
     dt_status *s = dt_file_open(path, &fd, &size);
@@ -57,7 +62,7 @@ bool dt_zip_is(const char *path)
         dt_status_free(s);
         return false;
     }
-    const bool is = pread(fd, magic, 4, 0) == 4 && (memcmp(magic, "PK\3\4", 4) == 0 || memcmp(magic, "PK\5\6", 4) == 0);
+    const bool is = pread(fd, magic, 4, 0) == 4 && dt_zip_sniff(magic, 4);
     close(fd);
     return is;
 }

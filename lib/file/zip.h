@@ -22,6 +22,7 @@ typedef struct dt_zip {
 
 /* Whether a file begins as ZIP archives do; false also where it cannot be read. */
 bool dt_zip_is(const char *path);
+bool dt_zip_sniff(const unsigned char *first, int64_t n);
 /* Reads and checks the whole directory. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
 /* A member as if it were a file by itself. One that is stored is read through, to see that its checksum is right. */

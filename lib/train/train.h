@@ -16,7 +16,7 @@
 #define DT_TRAIN_TRAIN_H
 
 #include "data/data.h"
-#include "data/stream/stream.h"
+#include "data/stream.h"
 #include "format/format.h"
 #include "model/model.h"
 #include "strategy/strategy.h"

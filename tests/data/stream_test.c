@@ -4,7 +4,7 @@
 #include "files.h"
 #include "records.h"
 
-#include "data/stream/stream.h"
+#include "data/stream.h"
 #include "pictures.h"
 
 enum { EXAMPLES = 5, MOST_BYTES = 1 << 16 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/stream/stream.h"
+#include "data/stream.h"
 #include "fuzz.h"
 
 enum { MOST_ROWS = 64, ROOM = 64, BATCH = 4, MOST_INPUTS = 7, FROM_STDIN = 128 };

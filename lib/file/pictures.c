@@ -7,9 +7,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "file/file.h"
 #include "file/image/layout.h"
 #include "file/records.h"
-#include "data/stream/stream.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
 
@@ -30,10 +30,10 @@ static bool is_folder(const unsigned char *first, int64_t n)
 }
 
 /* As the job's folders are read, if that input is their picture. Faults of it have been told when the job was read. */
-static bool read_layout(const dt_stream_source *s, dt_image_layout *out)
+static bool read_layout(const dt_row_source *s, dt_image_layout *out)
 {
-    const dt_tree *element = dt_tree_get(s->job->tree, "element");
-    if (!element || strcmp(s->job->format->kind.name, "image_folder") != 0)
+    const dt_tree *element = dt_tree_get(s->keys, "element");
+    if (!element || strcmp(s->format, "image_folder") != 0)
         return false;
     element = dt_tree_without_nulls(s->arena, element);
     dt_status *bad = dt_image_layout_read(s->arena, element, out);
@@ -43,7 +43,7 @@ static bool read_layout(const dt_stream_source *s, dt_image_layout *out)
 }
 
 /* The input as (rows, columns) or (rows, columns, channels). */
-static dt_status *open_pictures(dt_stream_source *s, void **state)
+static dt_status *open_pictures(dt_row_source *s, void **state)
 {
     pictures *p = dt_arena_new(s->arena, pictures);
     dt_type *t = &s->element[0].stored;
@@ -59,7 +59,7 @@ static dt_status *open_pictures(dt_stream_source *s, void **state)
     return NULL;
 }
 
-static dt_status *open_picture(dt_stream_source *s, void **state)
+static dt_status *open_picture(dt_row_source *s, void **state)
 {
     s->count = 1;
     return open_pictures(s, state);
@@ -95,13 +95,13 @@ static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out
     return bad;
 }
 
-static dt_status *list_folder(const dt_stream_source *s, pictures *p)
+static dt_status *list_folder(const dt_row_source *s, pictures *p)
 {
     DT_TRY(list_pictures(s->path, true, &p->paths));
     return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders", s->path);
 }
 
-static dt_status *open_folder(dt_stream_source *s, void **state)
+static dt_status *open_folder(dt_row_source *s, void **state)
 {
     DT_TRY(open_pictures(s, state));
     pictures *p = *state;
@@ -137,7 +137,7 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
 }
 
 /* A file of the folder, or what stands in the stream. */
-static dt_status *next_picture(dt_stream_source *s, void *state, void *const *row, bool *more)
+static dt_status *next_picture(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     const pictures *p = state;
     dt_str bytes = {0};
@@ -152,6 +152,6 @@ static dt_status *next_picture(dt_stream_source *s, void *state, void *const *ro
     return bad;
 }
 
-const dt_stream_kind dt_stream_picture = {.name = "picture", .is = is_picture, .open = open_picture, .next = next_picture};
-const dt_stream_kind dt_stream_folder = {.name = "folder", .is = is_folder, .open = open_folder, .next = next_picture, .file = file_of,
+const dt_container dt_container_picture = {.name = "picture", .sniff = is_picture, .open = open_picture, .next = next_picture};
+const dt_container dt_container_folder = {.name = "folder", .sniff = is_folder, .open = open_folder, .next = next_picture, .row_file = file_of,
                                           .close = close_folder};

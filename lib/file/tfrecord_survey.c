@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The features of tf.Examples: all records are looked at once, for which features there are and how many values each has. */
-#include "data/guess.h"
+#include "file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static const char *unfit(const seen *s)
     return s->mixed ? "has lists of several kinds" : s->strings ? "has lists of byte strings" : s->most == 0 ? "has no values" : NULL;
 }
 
-static void put_element(const survey *x, const seen *s, const dt_guessing *g)
+static void put_element(const survey *x, const seen *s, const dt_survey_request *g)
 {
     static const char *const dtypes[] = {[DT_FEATURE_EMPTY] = "float32", [DT_FEATURE_BYTES] = "uint8", [DT_FEATURE_FLOAT] = "float32", [DT_FEATURE_INT64] = "int64"};
     const bool varies = s->least < s->most || s->present < x->records;
@@ -115,7 +115,7 @@ static int compare(const void *a, const void *b)
     return strcmp(((const seen *)a)->name, ((const seen *)b)->name);
 }
 
-dt_status *dt_guess_records(const dt_guessing *g)
+dt_status *dt_tfrecord_survey(const dt_survey_request *g)
 {
     survey x = {0};
     dt_status *s = NULL;

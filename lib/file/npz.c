@@ -1,112 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as arrays (rows, ...): NPY and IDX hold one column, NPZ an array for each. An array's header stands first and says how many rows
- * there are: where that is not known it leaves room, and is written again at the end. An archive's arrays stand one after the other, and
- * rows come with a piece of each: the first array goes straight into the archive, the others wait in one file beside it, batch by batch,
- * and are copied behind it at the end. Members' checksums are known only then, too.
+ * NPZ archives: members that are read, see npz.h; and rows that are written, an array for each column. Arrays stand in the archive one after
+ * the other, and rows come with a piece of each: the first array goes straight into the archive, the others wait in one file beside it, batch
+ * by batch, and are copied behind it at the end. How many rows there are and what the checksums are is known only then, too.
  *
  *     y.npz.tmp      header, array 0 .............................. | array 1, array 2, directory
  *     y.npz.1.tmp    array 1 | array 2 | array 1 | array 2 | ...      a piece for each batch
  */
+#include "file/npz.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/arena.h"
 #include "file/array.h"
-#include "file/cast.h"
 #include "file/file.h"
-#include "file/zip.h"
 
-#define MOST_ROWS 9000000000000000000 /* as many digits as there can be */
-enum { COPIED = 1 << 20 };
-
-/* All rows of a column. */
-static dt_type type_of(const dt_output_column *c, int64_t rows)
+/* "data.npz/x" is a member, unless data.npz is a folder: then it is a file in it. Returns "/x", or NULL. */
+static const char *find_member(dt_arena *arena, const char *path)
 {
-    dt_type t = dt_type_of(c->row.dtype, c->row.rank + 1, (const int64_t[DT_MAX_RANK]){0});
-    memcpy(t.dim + 1, c->row.dim, (size_t)c->row.rank * sizeof *t.dim);
-    t.dim[0] = rows;
-    return t;
-}
-
-/* ---- NPY ---- */
-
-static dt_status *begin_npy(dt_output *o)
-{
-    if (o->of < 0 && !o->temporary)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file begins with the number of rows, which is not known in advance: write to a file, "
-                       "or csv or jsonl");
-    const dt_type t = type_of(&o->column[0], o->of >= 0 ? o->of : MOST_ROWS);
-    dt_npy_print_header(&t, 0, &o->text);
-    return NULL;
-}
-
-static dt_status *put_npy(dt_output *o, const void *const *row)
-{
-    dt_str_add(&o->text, row[0], (size_t)dt_type_bytes(&o->column[0].row));
-    return NULL;
-}
-
-static dt_status *finish_npy(dt_output *o)
-{
-    dt_str room = {0}, head = {0};
-    const dt_type was = type_of(&o->column[0], MOST_ROWS), is = type_of(&o->column[0], o->rows);
-    if (o->of == o->rows)
+    const char *at = strstr(path, ".npz/");
+    struct stat st;
+    if (!at)
         return NULL;
-    if (!o->temporary)
-        return dt_fail(DT_E_INTERNAL, NULL, "%lld rows were announced, %lld came", (long long)o->of, (long long)o->rows);
-    dt_npy_print_header(&was, 0, &room);
-    dt_npy_print_header(&is, room.size, &head);
-    dt_status *s = dt_writer_seek(&o->file, 0);
-    if (!s)
-        s = dt_writer_put(&o->file, head.data, head.size);
-    dt_str_release(&room);
-    dt_str_release(&head);
+    const bool folder = stat(dt_arena_printf(arena, "%.*s", (int)(at + 4 - path), path), &st) == 0 && S_ISDIR(st.st_mode);
+    return folder ? NULL : at + 4;
+}
+
+static const dt_zip_member *find_in(const dt_zip *zip, const char *name)
+{
+    const size_t n = strlen(name);
+    for (int i = 0; i < zip->n; i++)
+        if (strncmp(zip->member[i].name, name, n) == 0 && (zip->member[i].name[n] == '\0' || strcmp(zip->member[i].name + n, ".npy") == 0))
+            return &zip->member[i];
+    return NULL;
+}
+
+static dt_status *no_member(const char *path, const char *name, const dt_zip *zip)
+{
+    dt_str has = {0};
+    for (int i = 0; i < zip->n && i < 16; i++) {
+        const char *member = zip->member[i].name, *dot = strstr(member, ".npy");
+        dt_str_puts(&has, i ? ", " : "");
+        dt_str_escaped(&has, member, dot ? (size_t)(dot - member) : strlen(member), 60);
+    }
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no member '%s'; it has: %s%s", path, name, dt_str_text(&has), zip->n > 16 ? ", ..." : "");
+    dt_str_release(&has);
     return s;
 }
 
-/* ---- IDX ---- */
-
-/* int64, which IDX lacks, is written as int32: a value that does not fit is an error. */
-static dt_dtype idx_dtype(dt_dtype d)
+static dt_status *open_member(dt_arena *arena, const char *path, const char *name, dt_inflow **out)
 {
-    return d == DT_BOOL ? DT_UINT8 : d == DT_INT64 ? DT_INT32 : d;
+    dt_zip zip;
+    DT_TRY(dt_zip_read(arena, path, &zip));
+    const dt_zip_member *m = find_in(&zip, name);
+    return m ? dt_zip_open(out, path, m) : no_member(path, name, &zip);
 }
 
-static dt_status *begin_idx(dt_output *o)
+const char *dt_npz_archive(dt_arena *arena, const char *path)
 {
-    static const unsigned char codes[] = {[DT_UINT8] = 8, [DT_INT8] = 9, [DT_INT16] = 11, [DT_INT32] = 12, [DT_FLOAT32] = 13, [DT_FLOAT64] = 14};
-    const dt_type t = type_of(&o->column[0], o->of);
-    dt_str_add(&o->text, (char[]){0, 0, (char)codes[idx_dtype(t.dtype)], (char)t.rank}, 4);
-    for (int i = 0; i < t.rank; i++) {
-        if (t.dim[i] > UINT32_MAX)
-            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "%lld examples do not fit an IDX file: write .npy", (long long)t.dim[i]);
-        for (int shift = 24; shift >= 0; shift -= 8)
-            dt_str_putc(&o->text, (char)(t.dim[i] >> shift & 255));
-    }
+    const char *member = find_member(arena, path);
+    return member ? dt_arena_printf(arena, "%.*s", (int)(member - path), path) : path;
+}
+
+dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file, dt_inflow **out)
+{
+    const char *path = *file, *member = find_member(arena, path);
+    if (member)
+        return open_member(arena, dt_npz_archive(arena, path), member + 1, out);
+    if (!dt_zip_is(path))
+        return dt_inflow_open(out, path);
+    DT_TRY(open_member(arena, path, element, out));
+    *file = dt_arena_printf(arena, "%s/%s", path, element);
     return NULL;
 }
 
-static dt_status *put_idx(dt_output *o, const void *const *row)
-{
-    const dt_output_column *c = &o->column[0];
-    const dt_dtype from = c->row.dtype, to = idx_dtype(from);
-    const int64_t n = dt_type_elements(&c->row), *wide = row[0];
-    const size_t at = o->text.size, size = dt_dtype_size(to);
-    for (int64_t i = 0; i < n && from == DT_INT64; i++)
-        if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)
-            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' has values that do not fit int32, IDX's widest integers: write .npy instead of '%s'",
-                           c->name, o->named);
-    dt_str_add(&o->text, row[0], (size_t)n * size); /* makes room */
-    dt_cast(from, to, row[0], o->text.data + at, n);
-    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-        dt_swap_values(o->text.data + at, n, (int)size);
-    return NULL;
-}
+/* ---- writing ---- */
 
-/* ---- NPZ ---- */
+enum { COPIED = 1 << 20 };
 
 typedef struct npz {
     dt_archive archive;
@@ -151,7 +124,7 @@ static dt_status *begin_npz(dt_output *o)
     z->crc = dt_alloc((size_t)o->n * sizeof *z->crc);
     if (o->n > 1)
         DT_TRY(open_aside(o, z));
-    const dt_type t = type_of(&o->column[0], MOST_ROWS);
+    const dt_type t = dt_output_type(&o->column[0], DT_MOST_ROWS);
     dt_npy_print_header(&t, 0, &head);
     z->head = head.size;
     dt_status *s = begin_member(o, 0, &(dt_archived){0});
@@ -197,7 +170,7 @@ static dt_status *put_npz(dt_output *o, const void *const *row)
 /* The NPY header of all rows, `bytes` long (0: as it comes), and with it the member's checksum and size. */
 static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head)
 {
-    const dt_type t = type_of(&o->column[i], o->rows);
+    const dt_type t = dt_output_type(&o->column[i], o->rows);
     dt_npy_print_header(&t, bytes, head);
     const uLong crc = crc32_z(crc32(0, NULL, 0), (const Bytef *)head->data, head->size);
     return (dt_archived){.crc = (uint32_t)crc32_combine(crc, ((const npz *)o->state)->crc[i], dt_type_bytes(&t)),
@@ -276,7 +249,10 @@ static void release_npz(dt_output *o)
     free(z);
 }
 
-const dt_container dt_container_npy = {.name = "npy", .suffix = {".npy"}, .one_array = true, .begin = begin_npy, .put = put_npy, .finish = finish_npy};
-const dt_container dt_container_idx = {.name = "idx", .suffix = {".idx", "-ubyte"}, .one_array = true, .begin = begin_idx, .put = put_idx};
-const dt_container dt_container_npz = {.name = "npz", .suffix = {".npz"}, .seeks = true, .begin = begin_npz, .put = put_npz, .flush = flush_npz,
-                                       .finish = finish_npz, .release = release_npz};
+/* ---- the container ---- */
+
+const dt_container dt_container_npz = {
+    .name = "npz", .suffix = {".npz"}, .arrays = true, .seeks = true,
+    .sniff = dt_zip_sniff, .open = dt_array_source_npz, .next = dt_array_source_next, .close = dt_array_source_close,
+    .begin = begin_npz, .put = put_npz, .flush = flush_npz, .finish = finish_npz, .release = release_npz,
+};

@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the kind, and what every kind needs: the shapes that the model takes, the steps of `map`, rows put into a batch. See stream.h. */
-#include "data/stream/stream.h"
+#include "data/stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "file/array.h"
 #include "file/cast.h"
+#include "file/file.h"
 #include "file/text_cell.h"
-
-#define DT_STREAM_ROW(name) extern const dt_stream_kind dt_stream_##name;
-#include "data/stream/kinds.h"
-#undef DT_STREAM_ROW
-
-static const dt_stream_kind *const kinds[] = {
-#define DT_STREAM_ROW(name) &dt_stream_##name,
-#include "data/stream/kinds.h"
-#undef DT_STREAM_ROW
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* An input on its way. */
 typedef struct track {
@@ -29,8 +18,9 @@ typedef struct track {
 } track;
 
 struct dt_stream {
-    dt_stream_source source;
-    const dt_stream_kind *kind;
+    dt_row_source source;
+    const dt_dataset_spec *job;
+    const dt_container *kind;
     void *state;
     bool open, end;
     track *track;        /* [n] */
@@ -39,39 +29,9 @@ struct dt_stream {
     void *scratch, *looked; /* of map; a row after its first steps */
 };
 
-/* ---- what kinds share ---- */
-
-int64_t dt_stream_values(const dt_stream_source *s)
-{
-    int64_t n = 0;
-    for (int e = 0; e < s->n; e++)
-        n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].stored);
-    return n;
-}
-
-#define PUT(type, least, most) \
-    if (!(x >= (double)(least) && x <= (double)(most)) || x != floor(x)) \
-        return false; \
-    ((type *)out)[i] = (type)x; \
-    return true
-
-bool dt_stream_put(dt_dtype dtype, double x, void *out, int64_t i)
-{
-    switch (dtype) {
-    case DT_BOOL: PUT(bool, 0, 1);
-    case DT_UINT8: PUT(uint8_t, 0, UINT8_MAX);
-    case DT_INT8: PUT(int8_t, INT8_MIN, INT8_MAX);
-    case DT_INT16: PUT(int16_t, INT16_MIN, INT16_MAX);
-    case DT_INT32: PUT(int32_t, INT32_MIN, INT32_MAX);
-    case DT_INT64: PUT(int64_t, -0x1p53, 0x1p53);
-    case DT_FLOAT64: ((double *)out)[i] = x; return isfinite(x);
-    default: ((float *)out)[i] = (float)x; return isfinite((float)x);
-    }
-}
-
 /* ---- opening ---- */
 
-static dt_status *open_file(dt_stream_source *s, const char *path, unsigned char first[DT_PEEK], int64_t *n)
+static dt_status *open_file(dt_row_source *s, const char *path, unsigned char first[DT_PEEK], int64_t *n)
 {
     struct stat st;
     bool is_stdin = strcmp(path, "-") == 0;
@@ -85,18 +45,8 @@ static dt_status *open_file(dt_stream_source *s, const char *path, unsigned char
     return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);
 }
 
-static dt_status *find_kind(dt_stream *s, const unsigned char *first, int64_t n)
-{
-    for (int i = 0; i < KINDS; i++)
-        if (kinds[i]->is(first, n)) {
-            s->kind = kinds[i];
-            return NULL;
-        }
-    return dt_not_this_file(s->source.path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
-}
-
 /* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told when the job was read. */
-static void read_words(const dt_tree *words, dt_stream_element *e)
+static void read_words(const dt_tree *words, dt_row_source_element *e)
 {
     const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"), *most = dt_tree_get(words, "max_bytes");
     dt_type *t = &e->stored;
@@ -127,7 +77,7 @@ static const dt_tree *said_of(const dt_stream_request *q, const char *key, const
 }
 
 /* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes something else of them. */
-static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stream_element *e)
+static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_row_source_element *e)
 {
     const dt_tree *steps = said_of(q, "map", input->name);
     const dt_type *t = &input->type;
@@ -156,9 +106,9 @@ static dt_status *check_shape(const dt_stream *s, const dt_element *input, const
 
 static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch)
 {
-    const dt_stream_element *x = &s->source.element[e];
+    const dt_row_source_element *x = &s->source.element[e];
     track *t = &s->track[e];
-    const dt_dataset_spec *job = s->source.job;
+    const dt_dataset_spec *job = s->job;
     const dt_stored stored = {.name = x->name, .type = x->stored, .file = s->source.path, .text = x->text};
     DT_TRY(dt_map_plan_make(s->source.arena, &(dt_map_request){.map = job->map, .stored = &stored, .directory = job->directory, .learned = job->learned},
                             &t->plan));
@@ -193,10 +143,12 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
 {
     unsigned char first[DT_PEEK] = {0};
     int64_t n;
-    dt_stream_source *x = &s->source;
+    dt_row_source *x = &s->source;
     DT_TRY(open_file(x, q->path, first, &n));
-    DT_TRY(find_kind(s, first, n));
-    x->element = dt_arena_array(x->arena, dt_stream_element, q->n);
+    s->kind = dt_container_sniff(first, n);
+    if (!s->kind)
+        return dt_not_this_file(x->path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
+    x->element = dt_arena_array(x->arena, dt_row_source_element, q->n);
     for (x->n = 0; x->n < q->n; x->n++)
         guess_stored(q, &q->input[x->n], &x->element[x->n]);
     for (int e = 0; e < x->n; e++)
@@ -210,7 +162,8 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
 dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
 {
     dt_stream *s = dt_alloc(sizeof *s);
-    s->source = (dt_stream_source){.arena = dt_arena_create(), .job = q->job, .count = -1};
+    s->job = q->job;
+    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind.name, .keys = q->job->tree, .count = -1};
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);
@@ -247,7 +200,7 @@ int64_t dt_stream_count(const dt_stream *s)
 
 const char *dt_stream_file(const dt_stream *s, int64_t row)
 {
-    return s->kind->file ? s->kind->file(s->state, row) : NULL;
+    return s->kind->row_file ? s->kind->row_file(s->state, row) : NULL;
 }
 
 /* ---- rows ---- */

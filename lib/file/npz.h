@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NPZ files, what numpy.savez writes: ZIP archives with an NPY file for each array. */
-#ifndef DT_DATA_NPZ_H
-#define DT_DATA_NPZ_H
+#ifndef DT_FILE_NPZ_H
+#define DT_FILE_NPZ_H
 
-#include "data/data.h"
 #include "file/zip.h"
 
-/* The NPY file of an element. stored->file names it: a file by itself; an archive, whose member has the element's name (file becomes
+/* The NPY file of an element. *file names it: a file by itself; an archive, whose member has the element's name (*file becomes
  * "data.npz/x", for messages); or "data.npz/NAME". */
-dt_status *dt_npz_open(dt_arena *arena, dt_stored *stored, dt_inflow **out) DT_MUST_USE;
+dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file, dt_inflow **out) DT_MUST_USE;
 /* "data.npz" of "data.npz/NAME"; any other name as it is. */
 const char *dt_npz_archive(dt_arena *arena, const char *path);
 

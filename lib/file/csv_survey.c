@@ -3,7 +3,7 @@
  * The columns of CSV files: all records are looked at once. A first line with a field that is no number is a header. A column is of integers,
  * of numbers, or of texts, whose vocabulary is what occurs, in the order of bytes.
  */
-#include "data/guess.h"
+#include "file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +184,7 @@ static dt_status *find_delimiter(const char *path, char *out)
 
 /* ---- what it comes to ---- */
 
-static void put_words(const column *c, const dt_guessing *g)
+static void put_words(const column *c, const dt_survey_request *g)
 {
     dt_json_open(g->j, "vocabulary", '[');
     for (int i = 0; i < c->words; i++)
@@ -205,7 +205,7 @@ static void put_words(const column *c, const dt_guessing *g)
 }
 
 /* pandas writes its index without a name. */
-static void put_element(const column *c, int number, const dt_guessing *g)
+static void put_element(const column *c, int number, const dt_survey_request *g)
 {
     char unnamed[32];
     snprintf(unnamed, sizeof unnamed, "column_%d", number);
@@ -221,7 +221,7 @@ static void put_element(const column *c, int number, const dt_guessing *g)
     dt_json_close(g->j, '}');
 }
 
-static void put_columns(const table *t, const dt_guessing *g)
+static void put_columns(const table *t, const dt_survey_request *g)
 {
     dt_json_open(g->j, "element", '{');
     for (int i = 0; i < t->n; i++) {
@@ -248,7 +248,7 @@ static void release(table *t)
     free(t->v);
 }
 
-dt_status *dt_guess_csv(const dt_guessing *g)
+dt_status *dt_csv_survey(const dt_survey_request *g)
 {
     table t = {.delimiter = ','};
     dt_status *s = find_delimiter(g->path[0], &t.delimiter);

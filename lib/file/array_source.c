@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "file/array.h"
-#include "data/npz.h"
-#include "data/stream/stream.h"
+#include "file/file.h"
+#include "file/npz.h"
 
 typedef struct array {
     dt_header header;
@@ -20,23 +20,9 @@ typedef struct array {
 
 typedef struct arrays {
     int n;
+    bool archive;    /* files are its members; else the only one is the source's */
     array *array;    /* [n] as the inputs */
 } arrays;
-
-static bool is_npy(const unsigned char *first, int64_t n)
-{
-    return n >= 6 && memcmp(first, "\x93NUMPY", 6) == 0;
-}
-
-static bool is_idx(const unsigned char *first, int64_t n)
-{
-    return n >= 4 && first[0] == 0 && first[1] == 0 && first[2] >= 0x08 && first[2] <= 0x0e && first[3] >= 1;
-}
-
-static bool is_npz(const unsigned char *first, int64_t n)
-{
-    return n >= 4 && memcmp(first, "PK\x03\x04", 4) == 0;
-}
 
 static dt_status *check_array(const array *a, const dt_type *t)
 {
@@ -54,7 +40,7 @@ static dt_status *check_array(const array *a, const dt_type *t)
 }
 
 /* The array of input e, whose file is open. */
-static dt_status *read_head(dt_stream_source *s, int e, dt_header_reader *read_header, array *a)
+static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_header, array *a)
 {
     const dt_type *t = &a->header.type;
     DT_TRY(read_header(a->file, a->path, &a->header));
@@ -67,7 +53,7 @@ static dt_status *read_head(dt_stream_source *s, int e, dt_header_reader *read_h
     return NULL;
 }
 
-static dt_status *open_one(dt_stream_source *s, dt_header_reader *read_header, void **state)
+dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header, void **state)
 {
     arrays *x = dt_arena_new(s->arena, arrays);
     if (s->n != 1)
@@ -79,36 +65,27 @@ static dt_status *open_one(dt_stream_source *s, dt_header_reader *read_header, v
     return read_head(s, 0, read_header, x->array);
 }
 
-static dt_status *open_npy(dt_stream_source *s, void **state)
-{
-    return open_one(s, dt_npy_header, state);
-}
-
-static dt_status *open_idx(dt_stream_source *s, void **state)
-{
-    return open_one(s, dt_idx_header, state);
-}
-
 /* ---- archives ---- */
 
-static void close_archive(void *state)
+void dt_array_source_close(void *state)
 {
     arrays *x = state;
     for (int e = 0; e < x->n; e++) {
-        dt_inflow_close(x->array[e].file);
+        if (x->archive)
+            dt_inflow_close(x->array[e].file);
         free(x->array[e].whole);
     }
 }
 
-static dt_status *open_members(dt_stream_source *s, arrays *x)
+static dt_status *open_members(dt_row_source *s, arrays *x)
 {
+    x->archive = true;
     x->array = dt_arena_array(s->arena, array, s->n);
     x->n = s->n; /* of all, opened or not */
     for (int e = 0; e < s->n; e++) {
         array *a = &x->array[e];
-        dt_stored stored = {.name = s->element[e].name, .file = s->path};
-        DT_TRY(dt_npz_open(s->arena, &stored, &a->file));
-        a->path = stored.file;
+        a->path = s->path;
+        DT_TRY(dt_npz_open(s->arena, s->element[e].name, &a->path, &a->file));
     }
     for (int e = 0; e < s->n; e++)
         DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
@@ -116,14 +93,14 @@ static dt_status *open_members(dt_stream_source *s, arrays *x)
 }
 
 /* An archive's table of contents stands at its end. */
-static dt_status *open_npz(dt_stream_source *s, void **state)
+dt_status *dt_array_source_npz(dt_row_source *s, void **state)
 {
     arrays *x = dt_arena_new(s->arena, arrays);
     if (s->is_pipe)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe", s->path);
     dt_status *bad = open_members(s, x);
     if (bad)
-        close_archive(x);
+        dt_array_source_close(x);
     *state = x;
     return bad;
 }
@@ -140,7 +117,7 @@ static dt_status *check_end(const array *a)
 }
 
 /* The next n values, in our types. */
-static dt_status *read_values(const dt_stream_source *s, const array *a, int64_t n, void *out)
+static dt_status *read_values(const dt_row_source *s, const array *a, int64_t n, void *out)
 {
     int64_t size = dt_wire_size(a->header.type.dtype, a->header.wire), ours = (int64_t)dt_dtype_size(a->header.type.dtype);
     int64_t wanted = n * size, got, bad;
@@ -154,7 +131,7 @@ static dt_status *read_values(const dt_stream_source *s, const array *a, int64_t
 }
 
 /* All rows, turned round. */
-static dt_status *load(const dt_stream_source *s, array *a)
+static dt_status *load(const dt_row_source *s, array *a)
 {
     int64_t bytes;
     if (!dt_mul_fits(s->count, a->values * (int64_t)dt_dtype_size(a->header.type.dtype), &bytes) || bytes > DT_LARGEST_REORDERED)
@@ -169,7 +146,7 @@ static dt_status *load(const dt_stream_source *s, array *a)
     return bad;
 }
 
-static dt_status *read_row(const dt_stream_source *s, array *a, void *row)
+static dt_status *read_row(const dt_row_source *s, array *a, void *row)
 {
     const size_t bytes = (size_t)a->values * dt_dtype_size(a->header.type.dtype);
     if (!a->header.fortran)
@@ -180,7 +157,7 @@ static dt_status *read_row(const dt_stream_source *s, array *a, void *row)
     return NULL;
 }
 
-static dt_status *next(dt_stream_source *s, void *state, void *const *row, bool *more)
+dt_status *dt_array_source_next(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     arrays *x = state;
     *more = s->row < s->count;
@@ -188,12 +165,3 @@ static dt_status *next(dt_stream_source *s, void *state, void *const *row, bool 
         DT_TRY(*more ? read_row(s, &x->array[e], row[e]) : check_end(&x->array[e]));
     return NULL;
 }
-
-static void close_one(void *state)
-{
-    free(((arrays *)state)->array->whole); /* the file is the stream's */
-}
-
-const dt_stream_kind dt_stream_npy = {.name = "npy", .is = is_npy, .open = open_npy, .next = next, .close = close_one};
-const dt_stream_kind dt_stream_idx = {.name = "idx", .is = is_idx, .open = open_idx, .next = next};
-const dt_stream_kind dt_stream_npz = {.name = "npz", .is = is_npz, .open = open_npz, .next = next, .close = close_archive};
