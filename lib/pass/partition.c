@@ -162,20 +162,29 @@ static void place_node(dt_cutter *c, int i)
         c->p->n_segments = piece->segment + 1;
 }
 
-/* A broadcast is no work where it is fused with who reads it, and a comparison is mostly of values that are there until the sweep back: both wait
- * for their first reader. */
+/* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that are there until the sweep back, and what an optimizer
+ * makes of its slots alone (beta * m) would have to be stored until the gradient comes: they wait for their first reader. */
 static bool can_wait(const dt_cutter *c, int i)
 {
     const dt_op *op = c->g->node[i].op;
-    return op->role == DT_ROLE_REPEAT || (op == &dt_op_compare && !c->preamble[i]);
+    return op->role == DT_ROLE_REPEAT || (!c->preamble[i] && (op == &dt_op_compare || (c->fixed[i] && dt_is_elementwise(op))));
+}
+
+static bool is_fixed(const dt_cutter *c, int i)
+{
+    const dt_node *n = &c->g->node[i];
+    bool fixed = n->n_in > 0 ? n->op->role != DT_ROLE_SIZE : n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT;
+    for (int k = 0; k < n->n_in; k++)
+        fixed = fixed && (c->fixed[n->in[k]] || c->preamble[n->in[k]]);
+    return fixed;
 }
 
 /* The last segment in which all that node i reads is there. */
-static int all_readable_until(const dt_cutter *c, int i, const int *until)
+static int all_readable_until(const dt_cutter *c, int i)
 {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {
-        int in = until[dt_named_by(c->g, c->g->node[i].in[k])];
+        int in = dt_readable_until(c, i, k);
         last = in < last ? in : last;
     }
     return last;
@@ -204,22 +213,23 @@ static void note_inputs(const dt_cutter *c, int i, int *first)
 
 static void sink_to_readers(dt_cutter *c)
 {
-    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), *until = dt_readable_until(c), none = c->p->n_segments;
+    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), none = c->p->n_segments;
 
-    for (int i = 0; i < c->g->n_nodes; i++)
+    for (int i = 0; i < c->g->n_nodes; i++) {
         first[i] = none;
+        c->fixed[i] = is_fixed(c, i);
+    }
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_piece *piece = &c->p->piece[i];
         if (piece->segment < 0)
             continue;
         if (can_wait(c, i) && first[i] < none) {
-            int gone = all_readable_until(c, i, until), to = gone < first[i] ? gone : first[i];
+            int gone = all_readable_until(c, i), to = gone < first[i] ? gone : first[i];
             piece->segment = to > piece->segment ? to : piece->segment;
         }
         note_inputs(c, i, first);
     }
     free(first);
-    free(until);
 }
 
 /* ---- groups ---- */
@@ -304,7 +314,8 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     dt_cutter c = {
         .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
         .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
-        .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1),
+        .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1), .fixed = dt_arena_array(scratch, bool, graph->n_nodes + 1),
+        .overwritten_by = dt_arena_array(scratch, int, graph->n_nodes + 1),
     };
 
     *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),

@@ -20,6 +20,8 @@ typedef struct dt_cutter {
     dt_rule *rule;  /* by node */
     int *parent;    /* union-find over groups */
     bool *preamble; /* by node */
+    bool *fixed;    /* by node: made of variables and numbers alone */
+    int *overwritten_by; /* by node of a variable: 1 + the update that is made in its memory; 0: none */
     int row_units;   /* of all other values that have rows */
     int image_units; /* pieces of values whose rows are images */
     int body;       /* first segment of all that is no preamble */
@@ -49,8 +51,8 @@ void dt_choose_copies(dt_cutter *c);
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* The first segment in which the update may overwrite the variable, given where its readers are. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
-/* By node, the last segment in which it may be read: a variable only until it is overwritten. The caller frees it. */
-int *dt_readable_until(const dt_cutter *c);
+/* The last segment in which node i may read its input k: a variable only until it is overwritten, in the same task where it needs the same piece. */
+int dt_readable_until(const dt_cutter *c, int i, int k);
 /* Who reads the piece of a variable that is updated in the same segment belongs to the task that updates it. */
 void dt_join_readers(dt_cutter *c);
 

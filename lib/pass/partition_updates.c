@@ -83,21 +83,14 @@ void dt_choose_copies(dt_cutter *c)
     for (int s = 0; s < c->g->n_states; s++) {
         const dt_state *state = &c->g->state[s];
         c->p->copy_back[s] = state->update >= 0 && (is_shared(c, s) || reads_later(c, state->update, state->node));
+        c->overwritten_by[state->node] = state->update >= 0 && !c->p->copy_back[s] ? state->update + 1 : 0;
     }
 }
 
-int *dt_readable_until(const dt_cutter *c)
+int dt_readable_until(const dt_cutter *c, int i, int k)
 {
-    int *until = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *until);
-
-    for (int i = 0; i < c->g->n_nodes; i++)
-        until[i] = c->p->n_segments;
-    for (int s = 0; s < c->g->n_states; s++) {
-        const dt_state *state = &c->g->state[s];
-        if (state->update >= 0 && !c->p->copy_back[s])
-            until[state->node] = c->p->piece[state->update].segment - 1;
-    }
-    return until;
+    int update = c->overwritten_by[dt_named_by(c->g, c->g->node[i].in[k])] - 1;
+    return update < 0 ? c->p->n_segments : c->p->piece[update].segment - (i < update && reads_same_piece(c, i, k, update) ? 0 : 1);
 }
 
 static void join_readers_of(dt_cutter *c, const dt_state *s)

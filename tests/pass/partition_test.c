@@ -156,6 +156,22 @@ static void test_broadcasts_do_not_sink_below_updates(void **state)
     dt_variable_unref(bias);
 }
 
+/* Lion's mean: what is made of a slot alone is made with the update that reads it, not stored until the gradient is there. */
+static void test_shares_of_slots_wait_for_the_gradient(void **state)
+{
+    (void)state;
+    setting s = start(400);
+    dt_value share = dt_multiply(s.w[0], dt_like(s.w[0], 0.9));
+    dt_assign(s.trace, s.v[0], dt_add(share, late(&s)));
+    finished f = finish(&s, 64);
+    int update = f.g->state[0].update, made = f.g->node[update].in[0];
+    assert_ptr_equal(f.g->node[made].op, &dt_op_multiply);
+    assert_false(copied(&f, 0));
+    assert_int_equal(f.p->piece[made].segment, f.p->piece[update].segment);
+    assert_int_equal(f.p->piece[made].group, f.p->piece[update].group);
+    release(&s, &f);
+}
+
 /* A reshape is another name for the same memory. */
 static void test_reshapes_read_what_they_name(void **state)
 {
@@ -257,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_plain_updates_are_in_place),
         cmocka_unit_test(test_late_readers_hold_updates_back),
         cmocka_unit_test(test_broadcasts_do_not_sink_below_updates),
+        cmocka_unit_test(test_shares_of_slots_wait_for_the_gradient),
         cmocka_unit_test(test_reshapes_read_what_they_name),
         cmocka_unit_test(test_readers_behind_the_update_make_a_copy),
         cmocka_unit_test(test_results_and_shared_updates_are_copied),
