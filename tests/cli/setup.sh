@@ -14,6 +14,11 @@ show() {
     { "$DTRAIN" "$@" 2>&1 && status=0 || status=$?; echo "exit $status"; echo; } | hide
 }
 
+# The usage screen without its lists of verbs: a new verb changes no other test.
+without_verbs() {
+    sed 's/^\(Train\|Check\|Inspect\|Other\)  .*/\1/; /^           [a-z]/d'
+}
+
 hide() {
     sed "s|$TEST_DIR|DIR|g"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # V01, V02, V03: no verb, a misspelt one, an unknown option; nothing on standard output.
 . tests/cli/setup.sh
-show
+show | without_verbs
 show fti
 show data
 show data snth digits
