@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives as schedules: which rank sends which chunk to whom in which round. Pure data, made by a function of the number of
- * ranks: it is priced (dt_schedule_cost), drawn (dt_schedule_print) and run (fabric/run.h) without any of the three knowing the
- * algorithm.
+ * ranks: it is priced (dt_schedule_cost) and run (fabric/run.h) without either knowing the algorithm.
  *
  * A buffer is cut into chunks. An algorithm says one thing only, how an all-gather moves them; the rest follows:
  *
@@ -115,8 +114,5 @@ typedef struct dt_wire_price {
  * max(bytes on a link / link_Bps, hops * hop_s), of a direct one their sum; rounds follow each other. Colours go through the rounds of a phase
  * at their own pace; a phase lasts as long as its slowest colour, or the link that carries most of all colours together. */
 dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
-
-/* A drawing: how many ranks' values each chunk of each rank holds after every round, and the moves of the round. */
-void dt_schedule_print(const dt_schedule *s, dt_str *out);
 
 #endif

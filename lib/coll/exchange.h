@@ -36,7 +36,4 @@ typedef struct dt_exchange_price {
 
 void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out);
 
-/* The schedule that was picked, as a drawing of its colours and phases; of others their name. */
-void dt_exchange_draw(const dt_exchange *x, dt_str *out);
-
 #endif

@@ -57,8 +57,6 @@ dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
 /* Where a chip of a view stands. */
 void dt_torus_unview(const dt_torus *s, int view, const int seen[DT_GRID_AXES], int at[DT_GRID_AXES]);
-/* A drawing: a line for each colour, a column for each phase, as the reduce-scatter takes them; arrows are the all-gather's way. */
-void dt_torus_print(const dt_torus *s, dt_collective c, double bytes, dt_str *out);
 /* all_to_all by all groups at once, every message straight to where it goes. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
 /* Between all chips of a twisted slice. */

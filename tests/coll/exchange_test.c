@@ -172,38 +172,6 @@ static void test_schedules_are_named_as_the_compiler_does(void **state)
     }
 }
 
-static void check_drawing(const scene_spec *on, dt_collective c, double bytes, const char *want)
-{
-    scene s;
-    dt_str out = {0};
-    scene_set(&s, on);
-    s.x.collective = c;
-    s.x.bytes = bytes;
-    dt_exchange_draw(&s.x, &out);
-    assert_string_equal(dt_str_text(&out), want);
-    dt_str_release(&out);
-    scene_drop(&s);
-}
-
-static void test_drawings(void **state)
-{
-    (void)state;
-    check_drawing(&(scene_spec){"v5e", {4, 4, 1}, {true, true}, {4, 4, 1, 1}, BLOCKS}, DT_ALL_REDUCE, 16 << 20,
-        "all_reduce by torus 4 colours 2 phases: 16 ranks, 4 colours of 4.0 MiB\n"
-        "            phase 1, 4.0 MiB    phase 2, 1.0 MiB\n"
-        "colour 1    x o>o>o>o>          y o>o>o>o>\n"
-        "colour 2    y o>o>o>o>          x o>o>o>o>\n"
-        "colour 3    x o<o<o<o<          y o<o<o<o<\n"
-        "colour 4    y o<o<o<o<          x o<o<o<o<\n");
-    check_drawing(&(scene_spec){"v3", {4, 16, 1}, {false, true}, {2, 16, 1, 2}, APART}, DT_ALL_GATHER, 1 << 20,
-        "all_gather by pincer 2 colours 3 phases: 64 ranks, 2 colours of 512.0 KiB\n"
-        "            phase 1, 512.0 KiB        phase 2, 256.0 KiB        phase 3, 16.0 KiB\n"
-        "colour 1    cores o-o                 y o-o-o-o-o-o-..-o 16-    x o-o every 2\n"
-        "colour 2    cores o-o                 x o-o every 2             y o-o-o-o-o-o-..-o 16-\n");
-    check_drawing(&(scene_spec){"v5e", {4, 4, 1}, {false}, {4, 4, 1, 1}, BLOCKS}, DT_ALL_TO_ALL, 1e6, "all_to_all by direct: 16 ranks\n");
-    check_drawing(&(scene_spec){"v5e", {4, 4, 1}, {false}, {1, 1, 1, 1}, BLOCKS}, DT_ALL_REDUCE, 1e6, "all_reduce by nothing: 1 rank\n");
-}
-
 /* ---- between slices ---- */
 
 static void test_slices_exchange_what_a_chip_is_left_with(void **state)
@@ -291,7 +259,6 @@ int main(void)
         cmocka_unit_test(test_what_was_measured),
         cmocka_unit_test(test_twisted_tori_exchange_faster),
         cmocka_unit_test(test_schedules_are_named_as_the_compiler_does),
-        cmocka_unit_test(test_drawings),
         cmocka_unit_test(test_slices_exchange_what_a_chip_is_left_with),
         cmocka_unit_test(test_large_slices_are_priced_quickly),
         cmocka_unit_test(test_large_groups_without_a_grid),

@@ -230,42 +230,6 @@ static void test_chunks_cover_the_buffer(void **state)
     dt_schedule_destroy(s);
 }
 
-static void check_drawing(dt_collective c, const char *algorithm, int ranks, const char *want)
-{
-    dt_schedule *s = NULL;
-    dt_str out = {0};
-    assert_null(dt_schedule_create(&s, &(dt_schedule_spec){c, dt_algorithm_find(algorithm), ranks, NULL}));
-    dt_schedule_print(s, &out);
-    assert_string_equal(dt_str_text(&out), want);
-    dt_str_release(&out);
-    dt_schedule_destroy(s);
-}
-
-static void test_drawings(void **state)
-{
-    (void)state;
-    check_drawing(DT_ALL_REDUCE, "ring", 3,
-        "all_reduce by ring: 3 ranks, 3 chunks, 4 rounds\n"
-        "          0       1       2\n"
-        "start     1 1 1   1 1 1   1 1 1\n"
-        "round 1   1 1 2   2 1 1   1 2 1    2->1:0 1->0:2 0->2:1\n"
-        "round 2   3 1 2   2 3 1   1 2 3    2->1:1 1->0:0 0->2:2\n"
-        "round 3   3 1 3   3 3 1   1 3 3    2->0:2 0->1:0 1->2:1\n"
-        "round 4   3 3 3   3 3 3   3 3 3    2->0:1 0->1:2 1->2:0\n");
-    check_drawing(DT_ALL_GATHER, "halving", 4,
-        "all_gather by halving: 4 ranks, 4 chunks, 2 rounds\n"
-        "          0         1         2         3\n"
-        "start     1 . . .   . 1 . .   . . 1 .   . . . 1\n"
-        "round 1   1 1 . .   1 1 . .   . . 1 1   . . 1 1    1->0:1 0->1:0 3->2:3 2->3:2\n"
-        "round 2   1 1 1 1   1 1 1 1   1 1 1 1   1 1 1 1    2->0:2-3 3->1:2-3 0->2:0-1 1->3:0-1\n");
-    check_drawing(DT_REDUCE_SCATTER, "two_way_ring", 2,
-        "reduce_scatter by two_way_ring: 2 ranks, 4 chunks, 1 round\n"
-        "          0         1\n"
-        "start     1 1 1 1   1 1 1 1\n"
-        "round 1   2 2 1 1   1 1 2 2    1->0:1 1->0:0 0->1:3 0->1:2\n");
-    check_drawing(DT_ALL_REDUCE, "line", 1, "all_reduce by line: 1 rank, 1 chunk, 0 rounds\n          0\nstart     1\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,7 +238,6 @@ int main(void)
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_impossible_schedules_are_refused),
         cmocka_unit_test(test_chunks_cover_the_buffer),
-        cmocka_unit_test(test_drawings),
     };
     return cmocka_run_group_tests_name("coll/schedule", tests, NULL, NULL);
 }
