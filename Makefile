@@ -140,7 +140,7 @@ $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embed
 $(BUILD)/embedded/api_calls.inc: scripts/api-calls $(wildcard lib/dtrain/*.h)
 	@mkdir -p $(@D)
 	scripts/api-calls $(filter %.h,$^) > $@
-API_O   := $(BUILD)/tests/validation/api_test.o $(BUILD)/tests/fuzz/api_fuzz.o
+API_O   := $(BUILD)/tests/job/api_test.o $(BUILD)/tests/fuzz/api_fuzz.o
 $(API_O): DTFLAGS += -I$(BUILD)/embedded
 $(API_O): $(BUILD)/embedded/api_calls.inc
 
@@ -179,7 +179,7 @@ WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 
 # What fuzzing found, once more.
 # What the reference documents promise, through all rooms.
-TESTS   += $(if $(WHOLE),$(patsubst %.c,$(BUILD)/%,$(filter %_test.c,$(call find_c,tests/contract))))
+TESTS   += $(if $(WHOLE),$(patsubst %.c,$(BUILD)/%,$(filter %_test.c,$(call find_c,tests/contract tests/cmd))))
 TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 
 build/corpus/unpacked: $(wildcard tests/fuzz/corpus/*.tar.gz) scripts/corpus
@@ -199,6 +199,8 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
+$(BUILD)/tests/cmd/%_test: $(BUILD)/tests/cmd/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 # Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
 FUZZ_C  := $(call find_c,tests/fuzz)

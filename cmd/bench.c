@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain bench: published numbers against what the simulator predicts. */
+#include "simulator.h"
 #include "verb.h"
 
 struct bench {
@@ -16,7 +17,7 @@ static dt_status *bench(const struct call *call, char **text)
         return s;
     if (!my->simulator)
         return usage_error(call, "--simulator ROWS.json is missing");
-    return dt_bench_simulator(&(dt_bench_request){.rows = my->simulator, .configs = my->configs, .json = my->json}, text);
+    return simulator_compare(my->simulator, my->configs, my->json, text);
 }
 
 static int run(const struct call *call)

@@ -70,15 +70,6 @@ DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
 /* Information for a bug report: versions, machine, devices, environment variables that affect dtrain, and problems found here. The caller frees *text. */
 DT_API dt_status *dt_doctor_text(bool json, char **text) DT_CHECKED;
 
-typedef struct dt_bench_request {
-    const char *rows;     /* the file of published measurements */
-    const char *configs;  /* the directory with jobs of published models; NULL: "configs/published" */
-    bool json;
-} dt_bench_request;
-/* Predicts each row of a file of published measurements and compares: tables, or JSON with one line per row. A row that cannot be predicted says what is
- * missing. The caller frees *text. NotFoundError: no such file. InvalidArgumentError: the file has a different format. */
-DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text) DT_CHECKED;
-
 /* A key of job files, as the reader defines it. Lent for the duration of the call. */
 typedef struct dt_job_key {
     const char *path;           /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units" for entries of a list */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of published numbers (`bench --simulator`): the file, and what each kind makes of a row. Jobs that rows name are not there. */
 #include "fuzz.h"
-#include "validation/validation.h"
+#include "../../cmd/simulator/rows.h"
 
 FUZZ_TARGET(rows)
 {

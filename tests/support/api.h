@@ -316,7 +316,6 @@ API_OPTIONS(dt_job_source, { .path = text_at(s, 0) })
 API_OPTIONS(dt_file_options, { .kind = DT_FIXED_LENGTH, .record_bytes = -1 })
 API_OPTIONS(dt_export_request, { .path = "x.onnx" })
 API_OPTIONS(dt_device_assignment_options, { .computation_shape = api_shape, .shape_rank = 4, .num_replicas = 1 })
-API_OPTIONS(dt_bench_request, { .rows = text_at(s, 0) })
 API_OPTIONS(dt_axes, { 9, { 0 } })
 
 /* ---- functions of the caller's ---- */

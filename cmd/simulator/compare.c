@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows in, predictions out: a loop over the table of kinds. */
+#include "../simulator.h"
+
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "validation/validation.h"
+#include "rows.h"
 
 static const dt_row_kind *const kinds[] = {
 #define DT_ROW_KIND(name) &dt_row_kind_##name,
-#include "validation/kinds.h"
+#include "kinds.h"
 #undef DT_ROW_KIND
 };
 
@@ -71,22 +73,18 @@ static dt_status *check_configs(const char *directory)
     return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: no directory of published jobs", directory), "name it with --configs DIR");
 }
 
-DT_API dt_status *dt_bench_simulator(const dt_bench_request *request, char **text)
+dt_status *simulator_compare(const char *path, const char *configs, bool json, char **text)
 {
     dt_rows rows;
     dt_str out = {0};
-    DT_TRY(dt_status_kept());
-    DT_TRY(dt_want(request, "dt_bench_simulator", "request"));
-    DT_TRY(dt_want(request->rows, "dt_bench_simulator", "file of rows"));
-    DT_TRY(dt_want(text, "dt_bench_simulator", "place for the text"));
-    dt_status *s = dt_rows_read(&rows, request->rows);
+    dt_status *s = dt_rows_read(&rows, path);
     if (!s) {
-        rows.configs = request->configs ? request->configs : "configs/published";
+        rows.configs = configs ? configs : "configs/published";
         s = check_configs(rows.configs);
     }
     if (!s) {
         dt_rows_predict(&rows);
-        (request->json ? dt_rows_json : dt_rows_report)(&rows, &out);
+        (json ? dt_rows_json : dt_rows_report)(&rows, &out);
         *text = dt_str_take(&out);
     }
     dt_rows_release(&rows);

@@ -3,7 +3,7 @@
  * Dense decoders whose sizes their authors have published. A name is compared by its letters and digits, so that "LLaMA-3 70B", "llama3-70b"
  * and "Llama 3 70B" are one.
  */
-#include "validation/architectures.h"
+#include "architectures.h"
 
 #include <ctype.h>
 #include <string.h>

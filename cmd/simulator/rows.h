@@ -9,8 +9,8 @@
  *
  * A kind reads the row's configuration, never its id and never what was published.
  */
-#ifndef DT_VALIDATION_VALIDATION_H
-#define DT_VALIDATION_VALIDATION_H
+#ifndef CMD_SIMULATOR_ROWS_H
+#define CMD_SIMULATOR_ROWS_H
 
 #include <jansson.h>
 
@@ -47,7 +47,7 @@ typedef struct dt_row_kind {
 } dt_row_kind;
 
 #define DT_ROW_KIND(name) extern const dt_row_kind dt_row_kind_##name;
-#include "validation/kinds.h"
+#include "kinds.h"
 #undef DT_ROW_KIND
 
 /* ---- read.c ---- */
@@ -56,7 +56,7 @@ typedef struct dt_row_kind {
 dt_status *dt_rows_read(dt_rows *rows, const char *path) DT_MUST_USE;
 void dt_rows_release(dt_rows *rows);
 
-/* ---- bench.c ---- */
+/* ---- compare.c ---- */
 
 /* All kinds, in order; *n is their count. */
 const dt_row_kind *const *dt_row_kinds(int *n);

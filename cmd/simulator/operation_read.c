@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "validation/operation.h"
+#include "operation.h"
 
 static const struct {
     const char *word;

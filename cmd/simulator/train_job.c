@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what a row says to overrides. Each reader below takes one group of keys, and says what is missing. */
-#include "validation/train_job.h"
+#include "train_job.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "validation/architectures.h"
-#include "validation/device.h"
+#include "architectures.h"
+#include "device.h"
 
 enum { MOST_SLICES = 65536 };
 

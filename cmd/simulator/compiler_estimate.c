@@ -2,8 +2,8 @@
 /* Cycles that the real compiler estimates for the fusion of a matrix product. */
 #include <string.h>
 
-#include "validation/device.h"
-#include "validation/validation.h"
+#include "device.h"
+#include "rows.h"
 
 static const char *text_of(const dt_row *row, const char *key)
 {

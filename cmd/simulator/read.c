@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a file of rows. What a row needs in order to be a row is checked here; what it needs to be planned, by its kind. */
-#include "validation/validation.h"
+#include "rows.h"
 
 #include <math.h>
 

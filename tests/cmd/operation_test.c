@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "validation/device.h"
-#include "validation/operation.h"
+#include "../../cmd/simulator/device.h"
+#include "../../cmd/simulator/operation.h"
 
 static bool near(double a, double b)
 {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "coll/exchange.h"
-#include "validation/device.h"
-#include "validation/operation.h"
+#include "device.h"
+#include "operation.h"
 
 static const struct {
     const char *unit;

@@ -15,11 +15,11 @@
  *
  * What rows of MaxText do not say is its default (src/maxtext/configs/base.yml): rematerialisation of whole blocks, FSDP over all devices.
  */
-#ifndef DT_VALIDATION_TRAIN_JOB_H
-#define DT_VALIDATION_TRAIN_JOB_H
+#ifndef CMD_SIMULATOR_TRAIN_JOB_H
+#define CMD_SIMULATOR_TRAIN_JOB_H
 
 #include "topo/topo.h"
-#include "validation/validation.h"
+#include "rows.h"
 
 enum { DT_ROW_OVERRIDES = 32 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of published models, planned for rows: the same code as `dtrain plan`. */
-#ifndef DT_VALIDATION_PLANNED_H
-#define DT_VALIDATION_PLANNED_H
+#ifndef CMD_SIMULATOR_PLANNED_H
+#define CMD_SIMULATOR_PLANNED_H
 
 #include "topo/topo.h"
-#include "validation/validation.h"
+#include "rows.h"
 
 typedef struct dt_planned {
     double seconds; /* of a step */

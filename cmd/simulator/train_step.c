@@ -2,8 +2,8 @@
 /* Training steps that were measured: the row's job is planned, and what the plan says is put into the row's unit. */
 #include <string.h>
 
-#include "validation/planned.h"
-#include "validation/train_job.h"
+#include "planned.h"
+#include "train_job.h"
 
 static dt_prediction in_unit(const dt_rows *rows, const dt_row *row, const dt_train_job *j, const dt_planned *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds of a whole run: its steps, each as planned. Starting, evaluating and stopping are in what was published, and in no row's words. */
-#include "validation/planned.h"
+#include "planned.h"
 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images a second of published runs: the batch over the step that is planned. Published blocks contain their evaluation, 1 to 3 % of them. */
-#include "validation/planned.h"
+#include "planned.h"
 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Published architectures: data with a source, for rows that give a model's name and not its sizes. */
-#ifndef DT_VALIDATION_ARCHITECTURES_H
-#define DT_VALIDATION_ARCHITECTURES_H
+#ifndef CMD_SIMULATOR_ARCHITECTURES_H
+#define CMD_SIMULATOR_ARCHITECTURES_H
 
 #include <stdbool.h>
 #include <stdint.h>

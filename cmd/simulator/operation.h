@@ -7,10 +7,10 @@
  *
  * An array is a dtype and its sizes; a size may be named and say which axes of the mesh cut it: bf16[B_X=128], [I_XY,J].
  */
-#ifndef DT_VALIDATION_OPERATION_H
-#define DT_VALIDATION_OPERATION_H
+#ifndef CMD_SIMULATOR_OPERATION_H
+#define CMD_SIMULATOR_OPERATION_H
 
-#include "validation/validation.h"
+#include "rows.h"
 
 typedef enum dt_operation_kind {
     DT_OPERATION_NONE, DT_OPERATION_MATMUL, DT_OPERATION_COPY, DT_OPERATION_ALL_GATHER, DT_OPERATION_REDUCE_SCATTER, DT_OPERATION_ALL_REDUCE,

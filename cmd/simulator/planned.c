@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a row's words to a plan. */
-#include "validation/planned.h"
+#include "planned.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "cost/expected_error.h"
 #include "job/plan.h"
-#include "validation/device.h"
+#include "device.h"
 
 static dt_status *plan(const dt_job_source *source, const dt_plan_options *o, dt_planned *out)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "validation/device.h"
-#include "validation/validation.h"
+#include "device.h"
+#include "rows.h"
 
 enum { ID_COLUMN = 42, NUMBER_COLUMN = 16, KIND_COLUMN = 32 };
 

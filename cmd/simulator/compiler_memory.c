@@ -2,7 +2,7 @@
 /* Bytes of a device that the real compiler needs for a step: arguments and temporaries, our figure for HBM at the peak. */
 #include <string.h>
 
-#include "validation/planned.h"
+#include "planned.h"
 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and slices by name. */
-#include "validation/device.h"
+#include "device.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "job/plan.h"
-#include "validation/train_job.h"
+#include "../../cmd/simulator/train_job.h"
 
 #define DIMS "\"dims\": {\"D\": 1024, \"F\": 4096, \"heads\": 8, \"kv_heads\": 2, \"head_dim\": 128, \"layers\": 6, \"vocab\": 32000, \"gated_mlp\": true}"
 

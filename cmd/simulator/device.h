@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an operation runs on, as a row says it: "v6e-256 (16x16)", "v2-8 (4x2 cores)", "v5e mesh X8 Y4", "tpu7x, one device = one TensorCore". */
-#ifndef DT_VALIDATION_DEVICE_H
-#define DT_VALIDATION_DEVICE_H
+#ifndef CMD_SIMULATOR_DEVICE_H
+#define CMD_SIMULATOR_DEVICE_H
 
 #include "cost/cost.h"
 #include "topo/topo.h"
