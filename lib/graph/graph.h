@@ -312,6 +312,7 @@ struct dt_op {
     dt_value (*segment)(const dt_fold_call *c); /* over stacked rows, one result per segment; NULL: none */
     unsigned multiplied; /* bit i: matrix units multiply input i by others */
     size_t rounds_inside; /* where in attr an int64 says that they round what is made inside: 1 + its offset; 0: nothing is */
+    size_t numbered;    /* where in attr a uint64 makes it another op of the same kind, as a stream of random numbers: 1 + its offset; 0: nowhere */
     size_t result_type; /* where in attr a dt_type is the result's: 1 + its offset; 0: nowhere */
     const struct dt_partition_row *over_devices; /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
     const struct dt_across_row *across;          /* collectives over devices (op/across.h); NULL: it is none */

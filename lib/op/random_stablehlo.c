@@ -14,6 +14,9 @@ typedef struct words {
     dt_hlo *h;
     dt_type type; /* of each: uint32, like the result */
     dt_hlo_value word[4];
+    uint64_t key;
+    dt_hlo_value half[2]; /* the key's low and high words, where it is a value of the program */
+    bool is_value;
 } words;
 
 static dt_hlo_value shifted(dt_hlo *h, dt_hlo_value x, uint64_t by)
@@ -30,13 +33,23 @@ static dt_hlo_value multiplied(const words *w, dt_hlo_value x, uint64_t by, dt_h
     return dt_hlo_convert(w->h, wide, DT_UINT32);
 }
 
-static dt_hlo_value mixed(const words *w, dt_hlo_value a, dt_hlo_value b, uint32_t key)
+/* Half of the key, with what is added to it in this round, for every element. */
+static dt_hlo_value key_of(const words *w, int half, uint32_t added)
 {
-    return dt_hlo_binary(w->h, "xor", dt_hlo_binary(w->h, "xor", a, b), dt_hlo_word(w->h, &w->type, key));
+    const dt_type scalar = dt_scalar_type(DT_UINT32);
+    if (!w->is_value)
+        return dt_hlo_word(w->h, &w->type, (uint32_t)(w->key >> 32 * half) + added);
+    return dt_hlo_broadcast(w->h, dt_hlo_binary(w->h, "add", w->half[half], dt_hlo_word(w->h, &scalar, added)), &w->type, NULL);
 }
 
-static void one_round(words *w, uint32_t key0, uint32_t key1)
+static dt_hlo_value mixed(const words *w, dt_hlo_value a, dt_hlo_value b, dt_hlo_value key)
 {
+    return dt_hlo_binary(w->h, "xor", dt_hlo_binary(w->h, "xor", a, b), key);
+}
+
+static void one_round(words *w, uint32_t i)
+{
+    dt_hlo_value key0 = key_of(w, 0, i * 0x9E3779B9u), key1 = key_of(w, 1, i * 0xBB67AE85u);
     dt_hlo_value high0, high1, low0 = multiplied(w, w->word[0], 0xD2511F53, &high0), low1 = multiplied(w, w->word[2], 0xCD9E8D57, &high1);
     w->word[0] = mixed(w, high1, w->word[1], key0);
     w->word[2] = mixed(w, high0, w->word[3], key1);
@@ -57,14 +70,18 @@ static words draw(const dt_hlo_call *c)
 {
     const dt_random_attr *a = c->node->attr;
     const int8_t rows[] = { 0 };
-    words w = { .h = c->hlo, .type = c->type };
+    words w = { .h = c->hlo, .type = c->type, .key = a->key, .is_value = c->number };
     w.type.dtype = DT_UINT32;
+    if (c->number) {
+        w.half[0] = dt_hlo_convert(w.h, *c->number, DT_UINT32);
+        w.half[1] = dt_hlo_convert(w.h, shifted(w.h, *c->number, 32), DT_UINT32);
+    }
     w.word[0] = places(w.h, &w.type);
     w.word[1] = dt_hlo_splat(w.h, &w.type, 0);
     w.word[2] = dt_hlo_broadcast(w.h, dt_hlo_convert(w.h, c->in[1], DT_UINT32), &w.type, rows);
     w.word[3] = dt_hlo_broadcast(w.h, dt_hlo_convert(w.h, c->in[0], DT_UINT32), &w.type, NULL);
     for (uint32_t i = 0; i < 10; i++)
-        one_round(&w, (uint32_t)a->key + i * 0x9E3779B9u, (uint32_t)(a->key >> 32) + i * 0xBB67AE85u);
+        one_round(&w, i);
     return w;
 }
 

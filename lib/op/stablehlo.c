@@ -18,6 +18,11 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out)
     dt_str_printf(out, "%s>", t->dtype == DT_BOOL ? "i1" : dt_dtype_short(t->dtype));
 }
 
+void dt_hlo_print_value(dt_hlo_value v, dt_str *out)
+{
+    dt_str_printf(out, v.part ? "%%%d#%d" : "%%%d", v.id, v.part - 1);
+}
+
 static dt_hlo_text numbers(const char *open, const char *first, const int64_t *v, int n, const char *close)
 {
     dt_hlo_text text;
@@ -90,8 +95,10 @@ static dt_hlo_value new_value(dt_hlo *h, const dt_type *type)
 static void open_statement(dt_hlo *h, const char *name, dt_hlo_value y, const dt_hlo_value *in, int n)
 {
     dt_str_printf(h->out, "    %%%d = \"%s%s\"(", y.id, strchr(name, '.') ? "" : "stablehlo.", name);
-    for (int i = 0; i < n; i++)
-        dt_str_printf(h->out, "%s%%%d", i ? ", " : "", in[i].id);
+    for (int i = 0; i < n; i++) {
+        dt_str_puts(h->out, i ? ", " : "");
+        dt_hlo_print_value(in[i], h->out);
+    }
     dt_str_putc(h->out, ')');
 }
 
@@ -189,7 +196,11 @@ dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after)
     dt_str_puts(&types, ", ");
     dt_hlo_print_type(&after.type, &types);
     const char *s = dt_str_text(&types);
-    dt_str_printf(h->out, "    %%%d:2 = \"stablehlo.optimization_barrier\"(%%%d, %%%d) : (%s) -> (%s)\n", y.id, x.id, after.id, s, s);
+    dt_str_printf(h->out, "    %%%d:2 = \"stablehlo.optimization_barrier\"(", y.id);
+    dt_hlo_print_value(x, h->out);
+    dt_str_puts(h->out, ", ");
+    dt_hlo_print_value(after, h->out);
+    dt_str_printf(h->out, ") : (%s) -> (%s)\n", s, s);
     dt_str_release(&types);
     return y;
 }

@@ -20,6 +20,7 @@
 typedef struct dt_hlo_value {
     int id;
     dt_type type;
+    int part; /* 1 + its number among the results of an operation that has several; 0: the only one */
 } dt_hlo_value;
 
 typedef struct dt_hlo {
@@ -35,6 +36,7 @@ typedef struct dt_hlo_call {
     const dt_node *node;
     dt_type type;                /* of the result, concrete */
     dt_hlo_value in[DT_MAX_IN];
+    const dt_hlo_value *number;  /* in place of what the row calls `numbered`: a uint64 scalar; NULL: as the attributes say */
 } dt_hlo_call;
 
 /* "stablehlo.<name of the op>" of the inputs. */
@@ -75,7 +77,9 @@ dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 /* random of op/random.c; in: step, example. */
 dt_hlo_value dt_hlo_random(const dt_hlo_call *c);
 
-/* ---- text of attributes ---- */
+/* ---- text ---- */
+
+void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* "%3", "%3#1" */
 
 /* A text that lives until the end of the full expression. */
 typedef struct dt_hlo_text {

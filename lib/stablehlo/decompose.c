@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that a format lacks, in other ops: a rewriter that uses each op's row. */
+/* Ops that a format lacks, in other ops: a rewriter that uses each op's row. Before it, barriers that a compiler has no use for are removed. */
 #include "op/partition.h"
-#include "stablehlo/stablehlo.h"
+#include "stablehlo/blocks.h"
+
+#include <stdlib.h>
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
@@ -50,4 +52,33 @@ dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt
     }
     *out = now;
     return NULL;
+}
+
+/* ---- barriers ---- */
+
+typedef struct examples {
+    const bool *follows; /* by node: it depends on examples */
+} examples;
+
+/* pass/remat.c puts these around units, too: barriers that wait for nothing, or that delay what is the same for all examples, such as positions. */
+static dt_value without_barrier(const dt_rewrite_call *c)
+{
+    const examples *e = c->user;
+    const dt_node *n = &c->graph->node[c->node];
+    bool waits = n->op->role == DT_ROLE_NAME && n->n_in == 2, idle = waits && (n->in[0] == n->in[1] || !e->follows[n->in[0]]);
+    return idle ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
+}
+
+dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out)
+{
+    bool *follows = dt_alloc((size_t)g->n_nodes + 1);
+    examples e = { follows };
+    for (int i = 0; i < g->n_nodes; i++) {
+        follows[i] = g->node[i].op->role == DT_ROLE_ARGUMENT;
+        for (int k = 0; k < g->node[i].n_in; k++)
+            follows[i] |= follows[g->node[i].in[k]];
+    }
+    dt_status *bad = dt_rewrite(g, without_barrier, &e, out);
+    free(follows);
+    return bad;
 }

@@ -6,8 +6,10 @@
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of XLA's replicas, in the mesh's order,
  *                             and collectives name groups of them
  *
- * The function is @main. Its arguments are the step's, then the variables; its results the step's, then the new values of those variables that
+ * The function is @main. It takes the step's arguments, then the variables, and gives the step's results, then the new values of those variables that
  * have one. A variable and its new value share their memory (tf.aliasing_output).
+ *
+ * Repeated blocks stand once, in a loop (repeat.c finds them). Then the variables of all blocks that play the same part lie one behind the other in one argument.
  */
 #ifndef DT_STABLEHLO_STABLEHLO_H
 #define DT_STABLEHLO_STABLEHLO_H
@@ -17,9 +19,39 @@
 /* Ops without a form (has_form) in the ops that they are made of, as far as their rows say (`decompose`). */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out) DT_MUST_USE;
 
-/* A graph for batches of `batch` rows, run by `replicas` of them together. NO_STABLEHLO names the op that has no form. */
-dt_status *dt_stablehlo_write(const dt_graph *g, int64_t batch, int replicas, dt_str *out) DT_MUST_USE;
-/* What each device does. NO_STABLEHLO for pipelines and ops with places, too. */
-dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_str *out) DT_MUST_USE;
+/* What becomes of repeated blocks. */
+typedef enum dt_hlo_blocks {
+    DT_HLO_UNROLLED,  /* every block stands there; every variable is an argument, in the graph's order */
+    DT_HLO_LOOPS,     /* loops over stacks of variables, which are arguments: the smallest text and memory */
+    DT_HLO_LOOPS_APART /* loops; every variable is an argument, in the graph's order: they are copied into stacks and back in each step */
+} dt_hlo_blocks;
+
+typedef struct dt_hlo_request {
+    int64_t batch;       /* rows of all that a graph sees: B */
+    int replicas;        /* that run it together; a program over devices knows both itself: 0 */
+    dt_hlo_blocks blocks;
+} dt_hlo_request;
+
+/* A value that @main takes or gives. */
+typedef struct dt_hlo_port {
+    dt_type type;        /* concrete; a stack's first dimension counts variables */
+    const char *name;
+    int node;            /* an argument's or a result's number in the graph; -1: variables */
+    int n;               /* variables in it, and */
+    const int *state;    /* [n] their numbers in the graph: row i of a stack is state[i]; of one alone the port has the variable's own type */
+    bool stacked;
+    int alias;           /* of what it takes: which result has the same memory, -1: none */
+} dt_hlo_port;
+typedef struct dt_hlo_signature {
+    dt_arena *arena;
+    int n_in, n_out, loops; /* loops: repeats that were found */
+    dt_hlo_port *in, *out;
+} dt_hlo_signature;
+void dt_hlo_signature_release(dt_hlo_signature *s);
+
+/* g as text. NO_STABLEHLO names the op that has no form. signature may be NULL; else it is to be released. */
+dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
+/* What each device does. NO_STABLEHLO for pipelines and ops with places, too. States are those of s->whole. */
+dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
 
 #endif

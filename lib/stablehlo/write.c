@@ -1,63 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module with one function: see stablehlo.h. */
-#include "stablehlo/stablehlo.h"
-
+/* A module with one function: see stablehlo.h. Statements stand in the order of order.c, loops in place of repeats. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/stablehlo.h"
+#include "stablehlo/blocks.h"
 
-/* What the function takes and gives: nodes of the graph. */
-typedef struct ends {
-    int n_in, n_out;
-    const char **name; /* of what it takes: an argument's, "@path" of a variable */
-    int *in, *out;
-    int *gives;        /* by input: the result that lies in its memory; -1: none */
-} ends;
-
-typedef struct writing {
-    dt_arena *arena;
-    const dt_graph *g;
-    dt_hlo hlo;
-    ends ends;
-    dt_hlo_value *value; /* by node */
-} writing;
-
-/* ---- what goes in and out ---- */
-
-static void take(ends *e, const char *name, int node, int gives)
+static const dt_node *node_of(const dt_hlo_writer *w, int item)
 {
-    e->name[e->n_in] = name;
-    e->gives[e->n_in] = gives;
-    e->in[e->n_in++] = node;
+    return &w->plan.o->g->node[w->plan.o->item[item].node];
 }
 
-static void find_ends(writing *w)
+/* ---- values ---- */
+
+void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v)
 {
-    const dt_graph *g = w->g;
-    int most = g->n_args + g->n_states + 1;
-    ends *e = &w->ends;
-    e->name = dt_arena_array(w->arena, const char *, most);
-    e->in = dt_arena_array(w->arena, int, most);
-    e->gives = dt_arena_array(w->arena, int, most);
-    e->out = dt_arena_array(w->arena, int, g->n_results + g->n_states + 1);
-    for (int i = 0; i < g->n_results; i++)
-        e->out[e->n_out++] = g->result[i].node;
-    for (int i = 0; i < g->n_args; i++)
-        take(e, g->arg[i].name, g->arg[i].node, -1);
-    for (int i = 0; i < g->n_states; i++) {
-        const dt_state *s = &g->state[i];
-        take(e, dt_arena_printf(w->arena, "@%s", s->variable->path), s->node, s->update >= 0 ? e->n_out : -1);
-        if (s->update >= 0)
-            e->out[e->n_out++] = s->update;
+    if (w->in_body) {
+        DT_GROW(w->undo, w->cap_undo, w->n_undo + 1);
+        w->undo[w->n_undo].item = item;
+        w->undo[w->n_undo++].before = w->value[item];
     }
-}
-
-/* ---- statements ---- */
-
-static dt_type type_of(const writing *w, int node)
-{
-    return dt_type_at(&w->g->node[node].type, w->hlo.batch);
+    w->value[item] = v;
 }
 
 static dt_status *no_form(const dt_node *n)
@@ -66,27 +29,245 @@ static dt_status *no_form(const dt_node *n)
     return dt_fail(DT_E_NO_STABLEHLO, NULL, "op %s in %s cannot be written as StableHLO", n->op->name, path);
 }
 
-static dt_status *write_node(writing *w, int i)
+dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in, const dt_hlo_value *number)
 {
-    const dt_node *n = &w->g->node[i];
-    dt_hlo_call c = { .hlo = &w->hlo, .node = n, .type = type_of(w, i) };
+    const dt_node *n = node_of(w, item);
+    dt_hlo_call c = { .hlo = &w->hlo, .node = n, .type = dt_hlo_type_of(&w->plan, item), .number = number };
     if (!n->op->stablehlo)
         return no_form(n);
-    for (int k = 0; k < n->n_in; k++)
-        c.in[k] = w->value[n->in[k]];
-    w->value[i] = n->op->stablehlo(&c);
+    memcpy(c.in, in, (size_t)n->n_in * sizeof *in);
+    dt_hlo_set_value(w, item, n->op->stablehlo(&c));
     return NULL;
 }
 
-static dt_status *write_body(writing *w)
+dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item)
 {
-    for (int i = 0; i < w->g->n_nodes; i++)
-        if (w->value[i].id < 0)
-            DT_TRY(write_node(w, i));
+    const dt_hlo_item *at = &w->plan.o->item[item];
+    dt_hlo_value in[DT_MAX_IN];
+    if (w->value[item].id >= 0)
+        return w->value[item];
+    if (at->light) {
+        for (int k = 0; k < node_of(w, item)->n_in; k++)
+            in[k] = dt_hlo_value_of(w, at->in[k]);
+        w->failed = w->failed ? w->failed : dt_hlo_write_item(w, item, in, NULL);
+        return w->value[item];
+    }
+    assert(!w->in_body && w->plan.place[item].stack >= 0);
+    dt_type t = dt_hlo_type_of(&w->plan, item);
+    dt_hlo_value row = dt_hlo_slice(&w->hlo, dt_hlo_stack_now(w, w->plan.place[item].stack), 0, w->plan.place[item].row, 1);
+    dt_hlo_set_value(w, item, dt_hlo_reshape(&w->hlo, row, t.rank, t.dim));
+    return w->value[item];
+}
+
+/* ---- stacks ---- */
+
+static dt_type stacked(const dt_type *row, int64_t n)
+{
+    dt_type t = { .dtype = row->dtype, .rank = row->rank + 1, .dim = { n } };
+    memcpy(t.dim + 1, row->dim, (size_t)row->rank * sizeof *row->dim);
+    return t;
+}
+
+static dt_hlo_value as_row(dt_hlo *h, dt_hlo_value v)
+{
+    dt_type t = stacked(&v.type, 1);
+    return dt_hlo_reshape(h, v, t.rank, t.dim);
+}
+
+dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row)
+{
+    dt_hlo_value y = dt_hlo_dynamic_slice(h, x, 0, row, 1);
+    return dt_hlo_reshape(h, y, y.type.rank - 1, y.type.dim + 1);
+}
+
+dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row)
+{
+    dt_hlo_value in[2 + DT_MAX_RANK] = { x, as_row(h, v), row }, zero = dt_hlo_like(h, row, 0);
+    for (int d = 1; d < x.type.rank; d++)
+        in[2 + d] = zero;
+    return dt_hlo_op(h, "dynamic_update_slice", in, 2 + x.type.rank, &x.type, "%s", "");
+}
+
+dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type)
+{
+    const dt_type scalar = dt_scalar_type(type->dtype);
+    return dt_hlo_broadcast(h, dt_hlo_splat(h, &scalar, 0), type, NULL);
+}
+
+static dt_hlo_value joined(dt_hlo_writer *w, const int *item, int n)
+{
+    dt_hlo_value *row = dt_alloc(dt_size_mul((size_t)n, sizeof *row));
+    for (int i = 0; i < n; i++)
+        row[i] = as_row(&w->hlo, dt_hlo_value_of(w, item[i]));
+    dt_hlo_value all = dt_hlo_concatenate(&w->hlo, row, n, 0);
+    free(row);
+    return all;
+}
+
+dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack)
+{
+    dt_hlo_stack *s = &w->plan.stack[stack];
+    const dt_type t = stacked(&s->type, s->n + s->scratch);
+    if (s->value.id >= 0)
+        return s->value;
+    dt_hlo_value v = s->kind == DT_HLO_UPDATED ? dt_hlo_stack_now(w, s->of) : s->kind == DT_HLO_KEPT ? dt_hlo_zeros(&w->hlo, &t) : joined(w, s->item, s->n);
+    s->value = v;
+    return v;
+}
+
+static void set_row(dt_hlo_writer *w, int stack, int row, dt_hlo_value v)
+{
+    const dt_type index = dt_scalar_type(DT_INT32);
+    dt_hlo_value x = dt_hlo_stack_now(w, stack);
+    w->plan.stack[stack].value = dt_hlo_set_row(&w->hlo, x, v, dt_hlo_splat(&w->hlo, &index, row));
+}
+
+void dt_hlo_put_row(dt_hlo_writer *w, int item)
+{
+    int stack = w->plan.place[item].stack;
+    if (stack >= 0 && !w->plan.covered[item])
+        set_row(w, stack, w->plan.place[item].row, w->value[item]);
+}
+
+/* ---- statements ---- */
+
+static bool is_fed(const dt_node *n)
+{
+    return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
+}
+
+static dt_status *write_statement(dt_hlo_writer *w, int item)
+{
+    dt_hlo_value in[DT_MAX_IN];
+    for (int k = 0; k < node_of(w, item)->n_in; k++)
+        in[k] = dt_hlo_value_of(w, w->plan.o->item[item].in[k]);
+    DT_TRY(dt_hlo_write_item(w, item, in, NULL));
+    dt_hlo_put_row(w, item);
     return NULL;
 }
 
-/* ---- around them ---- */
+static dt_status *write_body(dt_hlo_writer *w)
+{
+    const dt_hlo_order *o = w->plan.o;
+    int block, offset;
+    for (int i = 0; i < o->n && !w->failed; i++) {
+        int repeat = dt_hlo_repeat_of(&w->plan.repeats, i, &block, &offset);
+        if (repeat >= 0) {
+            DT_TRY(dt_hlo_write_loop(w, repeat));
+            i += w->plan.repeats.repeat[repeat].n * w->plan.repeats.repeat[repeat].period - 1;
+        } else if (!o->item[i].light && !is_fed(node_of(w, i)))
+            DT_TRY(write_statement(w, i));
+    }
+    dt_status *bad = w->failed;
+    w->failed = NULL;
+    return bad;
+}
+
+/* ---- what goes in and out ---- */
+
+static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_hlo_port p)
+{
+    p.alias = -1;
+    list[*n] = p;
+    if (p.state)
+        list[*n].state = dt_arena_copy(s->arena, p.state, (size_t)p.n * sizeof *p.state);
+    return &list[(*n)++];
+}
+
+/* The stack that is an argument in place of state i, -1: it is one itself. */
+static int stack_of_state(const dt_hlo_writer *w, int i)
+{
+    int stack = w->plan.place[w->plan.o->state[i]].stack;
+    return w->plan.apart || stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
+}
+
+static int state_of_row(const dt_hlo_writer *w, int stack, int row)
+{
+    const dt_index_attr *a = node_of(w, w->plan.stack[stack].item[row])->attr;
+    return (int)a->index;
+}
+
+/* The port of state i, and of all others in its stack where it is the first of them: false: it is in one whose port another has. */
+static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port *out)
+{
+    const dt_graph *g = w->plan.o->g;
+    int stack = stack_of_state(w, i);
+    dt_type row = dt_hlo_type_of(&w->plan, w->plan.o->state[i]);
+    *out = (dt_hlo_port){ .type = row, .name = dt_arena_printf(w->plan.arena, "@%s", g->state[i].variable->path), .node = -1, .n = 1, .state = state };
+    state[0] = i;
+    if (stack < 0)
+        return true;
+    out->n = w->plan.stack[stack].n;
+    out->stacked = true;
+    out->type = stacked(&row, out->n);
+    for (int k = 0; k < out->n; k++)
+        state[k] = state_of_row(w, stack, k);
+    return state[0] == i;
+}
+
+static bool has_update(const dt_hlo_writer *w, const dt_hlo_port *p)
+{
+    bool has = false;
+    for (int i = 0; i < p->n; i++)
+        has |= w->plan.o->update[p->state[i]] >= 0;
+    return has;
+}
+
+static void list_ports(const dt_hlo_writer *w, dt_hlo_signature *s)
+{
+    const dt_hlo_order *o = w->plan.o;
+    const dt_graph *g = o->g;
+    int *state = dt_arena_array(s->arena, int, g->n_states + 1);
+    dt_hlo_port p;
+    s->in = dt_arena_array(s->arena, dt_hlo_port, g->n_args + g->n_states + 1);
+    s->out = dt_arena_array(s->arena, dt_hlo_port, g->n_results + g->n_states + 1);
+    for (int i = 0; i < g->n_args; i++)
+        add_port(s, s->in, &s->n_in, (dt_hlo_port){ .type = dt_hlo_type_of(&w->plan, o->arg[i]), .name = dt_arena_strdup(s->arena, g->arg[i].name), .node = i });
+    for (int i = 0; i < g->n_results; i++)
+        add_port(s, s->out, &s->n_out,
+                 (dt_hlo_port){ .type = dt_hlo_type_of(&w->plan, o->result[i]), .name = dt_arena_strdup(s->arena, g->result[i].name), .node = i });
+    for (int i = 0; i < g->n_states; i++) {
+        if (!port_of_state(w, i, state, &p))
+            continue;
+        p.name = dt_arena_strdup(s->arena, p.name);
+        dt_hlo_port *in = add_port(s, s->in, &s->n_in, p);
+        if (!has_update(w, in))
+            continue;
+        in->alias = s->n_out;
+        add_port(s, s->out, &s->n_out, p);
+    }
+}
+
+/* The new values of a stack of states: what no loop has written is written now. */
+static dt_hlo_value updated_stack(dt_hlo_writer *w, int stack)
+{
+    const dt_hlo_order *o = w->plan.o;
+    int updated = w->plan.stack[stack].updated, n = w->plan.stack[stack].n;
+    if (updated < 0) {
+        int *item = dt_arena_array(w->plan.arena, int, n);
+        for (int i = 0; i < n; i++) {
+            int update = o->update[state_of_row(w, stack, i)];
+            item[i] = update >= 0 ? update : w->plan.stack[stack].item[i];
+        }
+        return joined(w, item, n);
+    }
+    for (int i = 0; i < n; i++) {
+        int update = o->update[state_of_row(w, stack, i)];
+        if (w->plan.stack[updated].item[i] < 0 && update >= 0)
+            set_row(w, updated, i, dt_hlo_value_of(w, update));
+    }
+    return dt_hlo_stack_now(w, updated);
+}
+
+static dt_hlo_value given(dt_hlo_writer *w, const dt_hlo_port *p)
+{
+    if (p->node >= 0)
+        return dt_hlo_value_of(w, w->plan.o->result[p->node]);
+    int stack = stack_of_state(w, p->state[0]);
+    return stack >= 0 ? updated_stack(w, stack) : dt_hlo_value_of(w, w->plan.o->update[p->state[0]]);
+}
+
+/* ---- around the statements ---- */
 
 static void write_name(dt_str *out, const char *name)
 {
@@ -97,66 +278,90 @@ static void write_name(dt_str *out, const char *name)
             dt_str_putc(out, *name);
 }
 
-static void write_arguments(writing *w, dt_str *out)
+static void write_arguments(dt_hlo_writer *w, const dt_hlo_signature *s, dt_str *out)
 {
-    for (int i = 0; i < w->ends.n_in; i++) {
-        dt_type t = type_of(w, w->ends.in[i]);
-        w->value[w->ends.in[i]] = (dt_hlo_value){ .id = w->hlo.values++, .type = t };
+    for (int i = 0; i < s->n_in; i++) {
+        const dt_hlo_port *p = &s->in[i];
+        dt_hlo_value v = { .id = w->hlo.values++, .type = p->type };
+        if (p->stacked)
+            w->plan.stack[stack_of_state(w, p->state[0])].value = v;
+        else
+            w->value[p->node >= 0 ? w->plan.o->arg[p->node] : w->plan.o->state[p->state[0]]] = v;
         dt_str_printf(out, "%s\n      %%%d: ", i ? "," : "", i);
-        dt_hlo_print_type(&t, out);
-        if (w->ends.gives[i] >= 0)
-            dt_str_printf(out, " {tf.aliasing_output = %d : i32}", w->ends.gives[i]);
+        dt_hlo_print_type(&p->type, out);
+        if (p->alias >= 0)
+            dt_str_printf(out, " {tf.aliasing_output = %d : i32}", p->alias);
         dt_str_puts(out, " loc(\"");
-        write_name(out, w->ends.name[i]);
-        dt_str_puts(out, "\")");
+        write_name(out, p->name);
+        dt_str_puts(out, p->stacked ? " and others\")" : "\")");
     }
 }
 
-static void write_result_types(const writing *w, dt_str *out)
+static void write_result_types(const dt_hlo_signature *s, dt_str *out)
 {
     dt_str_putc(out, '(');
-    for (int i = 0; i < w->ends.n_out; i++) {
-        dt_type t = type_of(w, w->ends.out[i]);
+    for (int i = 0; i < s->n_out; i++) {
         dt_str_puts(out, i ? ", " : "");
-        dt_hlo_print_type(&t, out);
+        dt_hlo_print_type(&s->out[i].type, out);
     }
     dt_str_putc(out, ')');
 }
 
-static void write_return(const writing *w, dt_str *out)
+static void write_return(dt_hlo_writer *w, const dt_hlo_signature *s, dt_str *out)
 {
+    dt_hlo_value *v = dt_alloc(dt_size_mul((size_t)s->n_out + 1, sizeof *v));
+    for (int i = 0; i < s->n_out; i++)
+        v[i] = given(w, &s->out[i]);
     dt_str_puts(out, "    \"func.return\"(");
-    for (int i = 0; i < w->ends.n_out; i++)
-        dt_str_printf(out, "%s%%%d", i ? ", " : "", w->value[w->ends.out[i]].id);
+    for (int i = 0; i < s->n_out; i++) {
+        dt_str_puts(out, i ? ", " : "");
+        dt_hlo_print_value(v[i], out);
+    }
     dt_str_puts(out, ") : ");
-    write_result_types(w, out);
+    write_result_types(s, out);
     dt_str_puts(out, " -> ()\n");
+    free(v);
 }
 
-static dt_status *write_module(writing *w, dt_str *out)
+static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_str *out)
 {
-    dt_str_printf(out, "module @%s attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = %d : i32} {\n  func.func public @main(", w->g->name,
-                  w->hlo.devices);
-    write_arguments(w, out);
+    dt_str_printf(out, "module @%s attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = %d : i32} {\n  func.func public @main(",
+                  w->plan.o->g->name, w->hlo.devices);
+    write_arguments(w, s, out);
     dt_str_puts(out, ") -> ");
-    write_result_types(w, out);
+    write_result_types(s, out);
     dt_str_puts(out, " {\n");
     DT_TRY(write_body(w));
-    write_return(w, out);
+    write_return(w, s, out);
     dt_str_puts(out, "  }\n}\n");
-    return NULL;
+    return w->failed;
 }
 
-static dt_status *write_graph(const dt_graph *g, int64_t batch, int devices, dt_str *out)
+static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out, dt_hlo_signature *s)
 {
-    writing w = { .arena = dt_arena_create(), .g = g, .hlo = { .out = out, .batch = batch, .devices = devices } };
-    w.value = dt_arena_array(w.arena, dt_hlo_value, g->n_nodes + 1);
-    for (int i = 0; i < g->n_nodes; i++)
+    dt_arena *arena = dt_arena_create();
+    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas } };
+    w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS };
+    w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
+    for (int i = 0; i < w.plan.o->n; i++)
         w.value[i].id = -1;
-    find_ends(&w);
-    dt_status *bad = write_module(&w, out);
-    dt_arena_destroy(w.arena);
+    if (q->blocks != DT_HLO_UNROLLED)
+        dt_hlo_find_repeats(w.plan.o, arena, &w.plan.repeats);
+    dt_hlo_plan_create(&w.plan);
+    *s = (dt_hlo_signature){ .arena = dt_arena_create(), .loops = w.plan.repeats.n };
+    list_ports(&w, s);
+    dt_status *bad = write_module(&w, s, out);
+    dt_hlo_plan_release(&w.plan);
+    dt_hlo_repeats_release(&w.plan.repeats);
+    free(w.undo);
+    dt_arena_destroy(arena);
     return bad;
+}
+
+void dt_hlo_signature_release(dt_hlo_signature *s)
+{
+    dt_arena_destroy(s->arena);
+    s->arena = NULL;
 }
 
 static bool has_form(const dt_op *op)
@@ -164,12 +369,20 @@ static bool has_form(const dt_op *op)
     return op->stablehlo != NULL;
 }
 
-dt_status *dt_stablehlo_write(const dt_graph *g, int64_t batch, int replicas, dt_str *out)
+dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature)
 {
-    dt_graph *plain = NULL;
-    DT_TRY(dt_decompose(g, has_form, &plain));
-    dt_status *bad = write_graph(plain, batch / g->batch_parts, replicas, out);
+    dt_graph *free_of = NULL, *plain = NULL;
+    dt_hlo_signature s = { 0 };
+    DT_TRY(dt_drop_barriers(g, &free_of));
+    dt_status *bad = dt_decompose(free_of, has_form, &plain);
+    dt_graph_destroy(free_of);
+    DT_TRY(bad);
+    bad = write_graph(plain, request, out, &s);
     dt_graph_destroy(plain);
+    if (bad || !signature)
+        dt_hlo_signature_release(&s);
+    if (signature)
+        *signature = s;
     return bad;
 }
 
@@ -184,8 +397,9 @@ static dt_status *check_places(const dt_spmd *s)
     return NULL;
 }
 
-dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_str *out)
+dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature)
 {
+    const dt_hlo_request request = { .batch = s->batch, .replicas = dt_mesh_devices(&s->mesh), .blocks = blocks };
     DT_TRY(check_places(s));
-    return dt_stablehlo_write(s->local, s->batch, dt_mesh_devices(&s->mesh), out);
+    return dt_stablehlo_write(s->local, &request, out, signature);
 }

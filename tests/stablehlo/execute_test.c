@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * StableHLO against another implementation: random steps are written as text, XLA runs them on the CPU, and the numbers are those of the reference interpreter.
- * Skipped unless DTRAIN_TEST_JAX names a Python that has jax (pip install jax).
+ * StableHLO against another implementation: random steps are written as text, with repeated blocks as loops and without, XLA runs them on the CPU, and the
+ * numbers are those of the reference interpreter. Skipped unless DTRAIN_TEST_JAX names a Python that has jax (pip install jax).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,46 +24,78 @@ static void put_view(FILE *f, const dt_view *v)
     assert_true(n == 0 || fwrite(v->data, n, 1, f) == 1);
 }
 
-static FILE *create(const char *directory, uint64_t seed, const char *suffix)
+static FILE *create(const char *directory, const char *name, uint64_t seed, const char *suffix)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%llu%s", directory, (unsigned long long)seed, suffix);
+    snprintf(path, sizeof path, "%s/%s%llu%s", directory, name, (unsigned long long)seed, suffix);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     return f;
 }
 
-static void put_replica(FILE *f, const random_graph *g, const feed *in, const dt_interpretation *out, int r)
+/* A port of the function: what is fed or given, or variables, one behind the other where they are stacked. */
+static void put_port(FILE *f, const random_graph *g, const dt_hlo_port *p, const dt_view *whole, const dt_view *update)
 {
-    for (int i = 0; i < g->graph->n_args; i++)
-        put_view(f, &in->arg[r * in->n_args + i]);
-    for (int i = 0; i < g->graph->n_states; i++)
-        put_view(f, &(dt_view){ g->graph->state[i].variable->type, g->graph->state[i].variable->host_data });
-    for (int i = 0; i < out->n_results; i++)
-        put_view(f, &out->result[r * out->n_results + i]);
-    for (int i = 0; i < out->n_states; i++)
-        if (out->update[i].data)
-            put_view(f, &out->update[i]);
+    if (p->node >= 0)
+        put_view(f, &whole[p->node]);
+    for (int i = 0; i < p->n; i++) {
+        const dt_variable *v = g->graph->state[p->state[i]].variable;
+        const dt_view old = { v->type, v->host_data };
+        put_view(f, update && update[p->state[i]].data ? &update[p->state[i]] : &old);
+    }
 }
 
-static void write_case(const char *directory, random_kind kind, uint64_t seed)
+static void put_replica(FILE *f, const random_graph *g, const dt_hlo_signature *s, const feed *in, const dt_interpretation *out, int r)
+{
+    for (int i = 0; i < s->n_in; i++)
+        put_port(f, g, &s->in[i], &in->arg[r * in->n_args], NULL);
+    for (int i = 0; i < s->n_out; i++)
+        put_port(f, g, &s->out[i], &out->result[r * out->n_results], out->update);
+}
+
+/* How many loops it has. */
+static int write_case(const char *directory, random_kind kind, uint64_t seed, dt_hlo_blocks blocks)
 {
     random_graph *g = random_graph_draw(kind, seed);
     feed f = feed_make(g, seed, REPLICAS, (int64_t[]){ ROWS, ROWS });
     dt_interpretation ought = oracle_run(g, &f);
+    dt_hlo_request request = { .batch = ROWS, .replicas = REPLICAS, .blocks = blocks };
+    dt_hlo_signature s;
     dt_str text = { 0 };
-    dt_status *bad = dt_stablehlo_write(g->graph, ROWS, REPLICAS, &text);
+    dt_status *bad = dt_stablehlo_write(g->graph, &request, &text, &s);
     if (bad)
         fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(bad));
-    FILE *program = create(directory, seed, ".mlir"), *data = create(directory, seed, ".bin");
-    fputs(dt_str_text(&text), program);
-    for (int r = 0; r < REPLICAS; r++)
-        put_replica(data, g, &f, &ought, r);
-    assert_int_equal(fclose(program) | fclose(data), 0);
+    if (directory) {
+        char name[32];
+        snprintf(name, sizeof name, "%d-%d-", (int)kind, (int)blocks);
+        FILE *program = create(directory, name, seed, ".mlir"), *data = create(directory, name, seed, ".bin");
+        fputs(dt_str_text(&text), program);
+        for (int r = 0; r < REPLICAS; r++)
+            put_replica(data, g, &s, &f, &ought, r);
+        assert_int_equal(fclose(program) | fclose(data), 0);
+    }
+    int loops = s.loops;
+    dt_hlo_signature_release(&s);
     dt_str_release(&text);
     dt_interpretation_release(&ought);
     feed_release(&f);
     random_graph_destroy(g);
+    return loops;
+}
+
+/* Stacks of blocks become loops, but for those that are too small; every way of writing them is written. */
+static void test_blocks_are_found(void **state)
+{
+    (void)state;
+    int found = 0;
+    print_message("seeds 9100 to 9159\n");
+    for (uint64_t seed = 9100; seed < 9160; seed++) {
+        int loops = write_case(NULL, RANDOM_BLOCKS, seed, DT_HLO_LOOPS);
+        assert_int_equal(write_case(NULL, RANDOM_BLOCKS, seed, DT_HLO_UNROLLED), 0);
+        assert_int_equal(write_case(NULL, RANDOM_BLOCKS, seed, DT_HLO_LOOPS_APART), loops);
+        found += loops > 0;
+    }
+    assert_in_range(found, 45, 60);
 }
 
 static void test_xla_computes_the_same(void **state)
@@ -78,13 +110,16 @@ static void test_xla_computes_the_same(void **state)
     assert_null(dt_dir_make("build/tmp"));
     assert_non_null(mkdtemp(directory));
     for (uint64_t seed = 9000; seed < 9012; seed++)
-        write_case(directory, seed % 3 ? RANDOM_FIT : RANDOM_IMAGES, seed);
+        write_case(directory, seed % 3 ? RANDOM_FIT : RANDOM_IMAGES, seed, DT_HLO_LOOPS);
+    for (uint64_t seed = 9100; seed < 9110; seed++)
+        for (int blocks = DT_HLO_UNROLLED; blocks <= DT_HLO_LOOPS_APART; blocks++)
+            write_case(directory, RANDOM_BLOCKS, seed, (dt_hlo_blocks)blocks);
     snprintf(command, sizeof command, "%s tests/stablehlo/execute.py %s && rm -r %s", python, directory, directory);
     assert_int_equal(system(command), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_xla_computes_the_same) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocks_are_found), cmocka_unit_test(test_xla_computes_the_same) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,8 @@ void draw_pool(drawing *d);
 void draw_move(drawing *d);
 /* Layers of convolutions over an argument (B, rows, columns, channels), then what they say of each example. */
 void draw_images(drawing *d);
+/* A stack of equal blocks over x (random_blocks.c). */
+dt_value draw_blocks(drawing *d, dt_value x);
 /* Pieces of transformers (random_layers.c). */
 void draw_layer(drawing *d);
 /* Some random ops on what is in the pool. */

@@ -46,7 +46,7 @@ static void declare_arguments(drawing *d)
         draw_push(d, dt_multiply(dt_convert(pixel, DT_FLOAT32), dt_constant(d->t, 1.0 / 255)), 1);
     }
     d->rate = draw_coin(d) ? declare(d, "rate", DT_FLOAT32, 0, NULL, false) : dt_constant(d->t, 0.25);
-    if (d->kind == RANDOM_FIT)
+    if (d->kind == RANDOM_FIT || d->kind == RANDOM_BLOCKS)
         return;
     if (draw_coin(d))
         draw_push(d, declare(d, "gain", DT_FLOAT32, 0, NULL, true), 3);
@@ -90,6 +90,8 @@ static void draw_layers(drawing *d)
         x = activation(d, draw_dense(d, x, 320, true));
         x = draw_push(d, activation(d, draw_dense(d, x, 400, true)), 4);
     }
+    if (d->kind == RANDOM_BLOCKS)
+        x = draw_push(d, draw_blocks(d, x), 4);
     for (int i = draw_below(d, 3); i > 0; i--) {
         int64_t units = 1 + draw_below(d, 12); /* a statement each: C leaves the order of arguments open */
         bool bias = draw_coin(d);
@@ -100,11 +102,16 @@ static void draw_layers(drawing *d)
 
 /* ---- loss, metrics ---- */
 
+static bool is_fit(const drawing *d)
+{
+    return d->kind == RANDOM_FIT || d->kind == RANDOM_BLOCKS;
+}
+
 /* The mean over all rows, as fit's; or each replica's own. */
 static dt_value mean_loss(drawing *d, dt_value rows)
 {
     dt_value sum = dt_reduce(rows, DT_REDUCE_SUM, 1);
-    if (d->kind != RANDOM_FIT && draw_coin(d))
+    if (!is_fit(d) && draw_coin(d))
         return draw_mean_over_rows(d, sum, rows);
     dt_value n = dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(rows, 0)), DT_FLOAT32);
     return dt_divide(sum, dt_maximum(n, dt_constant(d->t, 1)));
@@ -125,7 +132,7 @@ static dt_value draw_loss(drawing *d)
     dt_return(d->t, "hits", draw_coin(d) ? dt_all_reduce(DT_SUM, hits) : hits);
     dt_return(d->t, "rows", rows);
     dt_return(d->t, "logits", logits);
-    if (d->kind == RANDOM_FIT)
+    if (is_fit(d))
         return loss;
     for (int i = 0; i < 2; i++) {
         const entry *more = &d->pool[draw_below(d, d->n)];
@@ -181,6 +188,38 @@ static void update(drawing *d, dt_variable *v, dt_value w, dt_value g)
     case 1: update_by_momentum(d, v, w, g); break;
     default: update_by_adam(d, v, w, g); break;
     }
+}
+
+/* Gradients by the square root of the sum of all their squares. */
+static void clip(dt_value *g, int n)
+{
+    dt_value sum = { 0 };
+    for (int i = 0; i < n; i++)
+        if (g[i].trace) {
+            g[i] = dt_all_reduce(DT_SUM, g[i]);
+            dt_value squares = dt_reduce_sum(dt_multiply(g[i], g[i]), DT_NO_AXIS);
+            sum = sum.trace ? dt_add(sum, squares) : squares;
+        }
+    for (int i = 0; i < n && sum.trace; i++)
+        if (g[i].trace)
+            g[i] = dt_multiply(g[i], dt_rsqrt(dt_add(sum, dt_like(sum, 1))));
+}
+
+/* All variables alike. */
+static void draw_updates_of_blocks(drawing *d, dt_value loss)
+{
+    int n = d->g->n_variables;
+    dt_value w[256], g[256];
+    for (int i = 0; i < n; i++)
+        w[i] = dt_read(d->t, d->g->variable[i]);
+    dt_gradients_of(loss, w, n, g);
+    bool clipped = draw_coin(d);
+    if (clipped)
+        clip(g, n);
+    const dt_random from = d->r;
+    for (int i = 0; i < n; i++, d->r = from)
+        if (g[i].trace)
+            update(d, d->g->variable[i], w[i], clipped ? g[i] : dt_all_reduce(DT_SUM, g[i]));
 }
 
 static void draw_updates(drawing *d, dt_value loss)
@@ -257,11 +296,14 @@ random_graph *random_graph_draw(random_kind kind, uint64_t seed)
     g->seed = seed;
     declare_arguments(&d);
     draw_layers(&d);
-    if (kind != RANDOM_FIT)
+    if (!is_fit(&d))
         draw_grow(&d);
     draw_iteration(&d);
-    draw_updates(&d, draw_loss(&d));
-    if (kind != RANDOM_FIT)
+    if (kind == RANDOM_BLOCKS)
+        draw_updates_of_blocks(&d, draw_loss(&d));
+    else
+        draw_updates(&d, draw_loss(&d));
+    if (!is_fit(&d))
         draw_moves(&d);
     draw_results(&d);
     dt_status *s = dt_trace_end(d.t, &g->graph);

@@ -14,6 +14,7 @@ typedef enum random_kind {
     RANDOM_SOUP, /* that, and random ops between: everything that can be folded */
     RANDOM_WILD, /* that, and ops that no folded form is promised for */
     RANDOM_WIDE, /* as RANDOM_SOUP, with weights of 128,000 elements, which a program cuts into slices */
+    RANDOM_BLOCKS, /* as RANDOM_FIT, with a stack of blocks that are the same but for their variables, and one optimizer for all of these */
     RANDOM_IMAGES /* as RANDOM_SOUP, with convolutions over images whose rows and columns can be cut in 2, 3, 4 */
 } random_kind;
 
@@ -23,7 +24,7 @@ typedef struct random_graph {
     bool distributed[16];     /* by argument: one value per replica */
     int64_t classes;          /* labels are below it */
     int n_variables;
-    dt_variable *variable[64]; /* owned */
+    dt_variable *variable[256]; /* owned */
 } random_graph;
 
 random_graph *random_graph_draw(random_kind kind, uint64_t seed);

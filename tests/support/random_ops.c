@@ -104,7 +104,7 @@ dt_value draw_new_variable(drawing *d, dt_dtype dtype, int rank, const int64_t *
 
 bool draw_room_for_variables(const drawing *d, int n)
 {
-    return d->g->n_variables + n <= (int)(sizeof d->g->variable / sizeof *d->g->variable);
+    return d->g->n_variables + n <= (d->kind == RANDOM_BLOCKS ? (int)(sizeof d->g->variable / sizeof *d->g->variable) : 64);
 }
 
 /* ---- element-wise ops ---- */

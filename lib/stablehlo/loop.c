@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A repeat as a loop:
+ *
+ *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks, what all blocks read, numbers) ({ counter < n }, {
+ *         x = row r[counter] of a stack                  for each list
+ *         the first block's statements
+ *         a stack with another row r[counter]            for each value that is wanted later
+ *     })
+ *
+ * Row numbers are a sum of the counter and a number where they can be, else looked up in a table. States whose new values are written by the loop are read from
+ * the same stack, before their row is overwritten: there is one copy of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stablehlo/blocks.h"
+
+typedef struct loop {
+    dt_hlo_writer *w;
+    const dt_hlo_repeat *r;
+    const struct dt_hlo_traffic *t;
+    int n, cap;
+    dt_hlo_value *init, *now, *next; /* by operand: before the loop, in a body, for the next one */
+    int carry, stack, same, number; /* where these begin among the operands */
+    int *last;             /* by item of the last block that is wanted: its operand */
+    int n_stacks, *stacks; /* those that are operands */
+    dt_hlo_value counter;
+    dt_hlo_value *list;    /* by list: the block's row */
+    dt_hlo_value *made;    /* by offset */
+    int n_rows, cap_rows;
+    struct { const int *row; dt_hlo_value at; } *rows; /* numbers of rows that are there */
+} loop;
+
+static dt_hlo *hlo_of(const loop *l)
+{
+    return &l->w->hlo;
+}
+
+static const dt_node *node_of(const loop *l, int item)
+{
+    return &l->w->plan.o->g->node[l->w->plan.o->item[item].node];
+}
+
+/* ---- operands ---- */
+
+static int add_operand(loop *l, dt_hlo_value init)
+{
+    DT_GROW(l->init, l->cap, l->n + 1);
+    l->init[l->n] = init;
+    return l->n++;
+}
+
+static bool are_same_rows(const loop *l, const int *a, const int *b)
+{
+    return memcmp(a, b, (size_t)l->r->n * sizeof *a) == 0;
+}
+
+/* The stack that a list is read from: the new values, where a block reads the row that it will overwrite. */
+static int read_from(const loop *l, const dt_hlo_rows *read)
+{
+    int updated = l->w->plan.stack[read->stack].updated;
+    for (int i = 0; updated >= 0 && i < l->t->n_writes; i++)
+        if (l->t->write[i].stack == updated && are_same_rows(l, l->t->write[i].row, read->row))
+            return updated;
+    return read->stack;
+}
+
+static int operand_of(const loop *l, int stack)
+{
+    for (int i = 0; i < l->n_stacks; i++)
+        if (l->stacks[i] == stack)
+            return l->stack + i;
+    return -1;
+}
+
+static void add_stack(loop *l, int stack)
+{
+    if (operand_of(l, stack) >= 0)
+        return;
+    l->stacks[l->n_stacks++] = stack;
+    add_operand(l, dt_hlo_stack_now(l->w, stack));
+}
+
+/* dense<[1, 2]> of integers. */
+static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n)
+{
+    const dt_type t = dt_type_of(dtype, 1, (int64_t[]){ n });
+    dt_str text = { 0 };
+    for (int i = 0; i < n; i++)
+        dt_str_printf(&text, "%s%llu", i ? ", " : "", (unsigned long long)v[i]);
+    dt_hlo_value y = dt_hlo_op(h, "constant", NULL, 0, &t, "value = dense<[%s]> : tensor<%dx%s>", dt_str_text(&text), n, dt_dtype_short(dtype));
+    dt_str_release(&text);
+    return y;
+}
+
+/* The numbers in the attributes at this offset. */
+static dt_hlo_value numbers_at(const loop *l, int offset)
+{
+    uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
+    for (int b = 0; b < l->r->n; b++) {
+        const dt_node *n = node_of(l, l->r->first + b * l->r->period + offset);
+        memcpy(&v[b], (const char *)n->attr + n->op->numbered - 1, sizeof *v);
+    }
+    dt_hlo_value y = table(hlo_of(l), DT_UINT64, v, l->r->n);
+    free(v);
+    return y;
+}
+
+static int carry_of(const loop *l, int offset)
+{
+    for (int i = 0; i < l->r->n_carries; i++)
+        if (l->r->carry[i].offset == offset)
+            return i;
+    return -1;
+}
+
+static void list_operands(loop *l)
+{
+    dt_hlo_writer *w = l->w;
+    const dt_type count = dt_scalar_type(DT_INT32);
+    add_operand(l, dt_hlo_splat(&w->hlo, &count, 0));
+    l->carry = l->n;
+    for (int i = 0; i < l->r->n_carries; i++)
+        add_operand(l, dt_hlo_value_of(w, l->r->carry[i].init));
+    for (int i = 0; i < l->t->n_lasts; i++) {
+        dt_type t = dt_hlo_type_of(&w->plan, l->r->first + l->t->last[i]);
+        int carry = carry_of(l, l->t->last[i]);
+        l->last[i] = carry >= 0 ? l->carry + carry : add_operand(l, dt_hlo_zeros(&w->hlo, &t));
+    }
+    l->stack = l->n;
+    l->stacks = dt_alloc(((size_t)w->plan.n_stacks + 1) * sizeof *l->stacks);
+    for (int i = 0; i < l->t->n_writes; i++)
+        add_stack(l, l->t->write[i].stack);
+    for (int i = 0; i < l->r->n_lists; i++)
+        add_stack(l, read_from(l, &l->t->read[i]));
+    l->same = l->n;
+    for (int i = 0; i < l->r->n_same; i++)
+        add_operand(l, dt_hlo_value_of(w, l->r->same[i]));
+    l->number = l->n;
+    for (int j = 0; j < l->r->period; j++)
+        if (l->r->numbered[j])
+            add_operand(l, numbers_at(l, j));
+}
+
+/* ---- frame ---- */
+
+static void put_values(const loop *l, const dt_hlo_value *v)
+{
+    for (int i = 0; i < l->n; i++) {
+        dt_str_puts(hlo_of(l)->out, i ? ", " : "");
+        dt_hlo_print_value(v[i], hlo_of(l)->out);
+    }
+}
+
+static void put_types(const loop *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        dt_str_puts(hlo_of(l)->out, i ? ", " : "");
+        dt_hlo_print_type(&l->init[i].type, hlo_of(l)->out);
+    }
+}
+
+/* ^bb0(%7: T, %8: T): */
+static void open_block(loop *l)
+{
+    dt_str *out = hlo_of(l)->out;
+    dt_str_puts(out, "    ^bb0(");
+    for (int i = 0; i < l->n; i++) {
+        l->now[i] = (dt_hlo_value){ .id = hlo_of(l)->values++, .type = l->init[i].type };
+        dt_str_printf(out, "%s%%%d: ", i ? ", " : "", l->now[i].id);
+        dt_hlo_print_type(&l->now[i].type, out);
+    }
+    dt_str_puts(out, "):\n");
+}
+
+static void put_condition(loop *l)
+{
+    dt_hlo *h = hlo_of(l);
+    open_block(l);
+    dt_hlo_value more = dt_hlo_compare(h, DT_LT, l->now[0], dt_hlo_like(h, l->now[0], l->r->n));
+    dt_str_printf(h->out, "    \"stablehlo.return\"(%%%d) : (tensor<i1>) -> ()\n    }, {\n", more.id);
+}
+
+/* ---- rows ---- */
+
+static dt_hlo_value look_up(const loop *l, const uint64_t *v)
+{
+    dt_hlo *h = hlo_of(l);
+    return dt_hlo_get_row(h, table(h, DT_INT32, v, l->r->n), l->counter);
+}
+
+/* first + step * counter */
+static dt_hlo_value even_row(const loop *l, int first, int step)
+{
+    dt_hlo *h = hlo_of(l);
+    dt_hlo_value x = l->counter;
+    if (step == -1)
+        return dt_hlo_binary(h, "subtract", dt_hlo_like(h, x, first), x);
+    x = step == 1 ? x : dt_hlo_binary(h, "multiply", x, dt_hlo_like(h, x, step));
+    return first == 0 ? x : dt_hlo_binary(h, "add", x, dt_hlo_like(h, x, first));
+}
+
+/* The number of the row that a block has; `scratch` where it has none. */
+static dt_hlo_value row_number(loop *l, const int *row, int scratch)
+{
+    int n = l->r->n, step = row[1] - row[0];
+    bool even = true;
+    for (int i = 0; i < l->n_rows; i++)
+        if (are_same_rows(l, l->rows[i].row, row))
+            return l->rows[i].at;
+    uint64_t *v = dt_alloc(dt_size_mul((size_t)n, sizeof *v));
+    for (int b = 0; b < n; b++) {
+        v[b] = (uint64_t)(row[b] < 0 ? scratch : row[b]);
+        even = even && row[b] >= 0 && row[b] == row[0] + b * step;
+    }
+    dt_hlo_value at = even ? even_row(l, row[0], step) : look_up(l, v);
+    free(v);
+    DT_GROW(l->rows, l->cap_rows, l->n_rows + 1);
+    l->rows[l->n_rows].row = row;
+    l->rows[l->n_rows++].at = at;
+    return at;
+}
+
+static void read_rows(loop *l)
+{
+    for (int i = 0; i < l->r->n_lists; i++) {
+        const dt_hlo_rows *read = &l->t->read[i];
+        l->list[i] = dt_hlo_get_row(hlo_of(l), l->now[operand_of(l, read_from(l, read))], row_number(l, read->row, 0));
+    }
+}
+
+/* What came in before a block's statements, what they make behind them. */
+static void write_rows(loop *l, bool incoming)
+{
+    for (int i = 0; i < l->t->n_writes; i++) {
+        const dt_hlo_rows *write = &l->t->write[i];
+        int to = operand_of(l, write->stack);
+        if ((write->carry >= 0) != incoming)
+            continue;
+        dt_hlo_value v = incoming ? l->now[l->carry + write->carry] : l->made[write->offset];
+        l->next[to] = dt_hlo_set_row(hlo_of(l), l->next[to], v, row_number(l, write->row, l->w->plan.stack[write->stack].n));
+    }
+}
+
+/* ---- statements ---- */
+
+static dt_hlo_value input_of(const loop *l, int offset, int k)
+{
+    const dt_hlo_bind *b = &l->r->bind[offset][k];
+    switch (b->from) {
+    case DT_HLO_INSIDE: return l->made[b->at];
+    case DT_HLO_CARRIED: return l->now[l->carry + b->at];
+    case DT_HLO_EACH: return l->list[b->at];
+    case DT_HLO_SAME: break;
+    }
+    return dt_hlo_value_of(l->w, b->at);
+}
+
+static dt_status *put_statements(loop *l)
+{
+    int number = l->number;
+    for (int j = 0; j < l->r->period; j++) {
+        int item = l->r->first + j;
+        dt_hlo_value in[DT_MAX_IN], own;
+        for (int k = 0; k < node_of(l, item)->n_in; k++)
+            in[k] = input_of(l, j, k);
+        if (l->r->numbered[j])
+            own = dt_hlo_get_row(hlo_of(l), l->now[number++], l->counter);
+        DT_TRY(dt_hlo_write_item(l->w, item, in, l->r->numbered[j] ? &own : NULL));
+        l->made[j] = l->w->value[item];
+    }
+    return NULL;
+}
+
+static dt_status *put_body(loop *l)
+{
+    dt_hlo *h = hlo_of(l);
+    open_block(l);
+    l->counter = l->now[0];
+    memcpy(l->next, l->now, (size_t)l->n * sizeof *l->next);
+    for (int i = 0; i < l->r->n_same; i++)
+        dt_hlo_set_value(l->w, l->r->same[i], l->now[l->same + i]);
+    read_rows(l);
+    write_rows(l, true);
+    DT_TRY(put_statements(l));
+    write_rows(l, false);
+    for (int i = 0; i < l->r->n_carries; i++)
+        l->next[l->carry + i] = l->made[l->r->carry[i].offset];
+    for (int i = 0; i < l->t->n_lasts; i++)
+        l->next[l->last[i]] = l->made[l->t->last[i]];
+    l->next[0] = dt_hlo_binary(h, "add", l->counter, dt_hlo_like(h, l->counter, 1));
+    dt_str_puts(h->out, "    \"stablehlo.return\"(");
+    put_values(l, l->next);
+    dt_str_puts(h->out, ") : (");
+    put_types(l);
+    dt_str_puts(h->out, ") -> ()\n    }) : (");
+    put_types(l);
+    dt_str_puts(h->out, ") -> (");
+    put_types(l);
+    dt_str_puts(h->out, ")\n");
+    return NULL;
+}
+
+static void forget_body(dt_hlo_writer *w)
+{
+    while (w->n_undo > 0) {
+        w->n_undo--;
+        w->value[w->undo[w->n_undo].item] = w->undo[w->n_undo].before;
+    }
+    w->in_body = false;
+}
+
+/* What the loop leaves: `id` has as many parts as there are operands. */
+static void keep_results(const loop *l, int id)
+{
+    dt_hlo_writer *w = l->w;
+    for (int i = 0; i < l->t->n_lasts; i++) {
+        int item = l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i], at = l->last[i];
+        dt_hlo_set_value(w, item, (dt_hlo_value){ .id = id, .part = 1 + at, .type = l->init[at].type });
+    }
+    for (int i = 0; i < l->t->n_writes; i++) {
+        int at = operand_of(l, l->t->write[i].stack);
+        w->plan.stack[l->t->write[i].stack].value = (dt_hlo_value){ .id = id, .part = 1 + at, .type = l->init[at].type };
+    }
+    for (int i = 0; i < l->t->n_lasts; i++)
+        dt_hlo_put_row(w, l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i]);
+}
+
+static dt_status *put_loop(loop *l)
+{
+    dt_hlo *h = hlo_of(l);
+    list_operands(l);
+    l->now = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->now));
+    l->next = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->next));
+    int id = h->values++;
+    dt_str_printf(h->out, "    %%%d:%d = \"stablehlo.while\"(", id, l->n);
+    put_values(l, l->init);
+    dt_str_puts(h->out, ") ({\n");
+    put_condition(l);
+    l->w->in_body = true;
+    dt_status *bad = put_body(l);
+    forget_body(l->w);
+    if (!bad)
+        keep_results(l, id);
+    return bad;
+}
+
+dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat)
+{
+    const dt_hlo_repeat *r = &w->plan.repeats.repeat[repeat];
+    loop l = { .w = w, .r = r, .t = &w->plan.traffic[repeat] };
+    l.list = dt_alloc(dt_size_mul((size_t)r->n_lists + 1, sizeof *l.list));
+    l.last = dt_alloc(dt_size_mul((size_t)l.t->n_lasts + 1, sizeof *l.last));
+    l.made = dt_alloc(dt_size_mul((size_t)r->period, sizeof *l.made));
+    dt_status *bad = put_loop(&l);
+    free(l.init);
+    free(l.now);
+    free(l.next);
+    free(l.stacks);
+    free(l.last);
+    free(l.list);
+    free(l.made);
+    free(l.rows);
+    return bad;
+}
