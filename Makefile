@@ -133,6 +133,11 @@ $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 $(BUILD)/embedded/%.inc: lib/%
 	@mkdir -p $(@D)
 	sed '/SPDX-License-Identifier/d; s/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+$(BUILD)/embedded/%.inc: cmd/shell/%
+	@mkdir -p $(@D)
+	sed '/SPDX-License-Identifier/d; s/[\\"]/\\&/g; s/.*/"&\\n",/' $< > $@
+$(BUILD)/cmd/completions.o: DTFLAGS += -I$(BUILD)/embedded
+$(BUILD)/cmd/completions.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
 $(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
 

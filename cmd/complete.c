@@ -2,208 +2,302 @@
 /* See complete.h. */
 #include "complete.h"
 
-#include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
 
-/* ---- words of the tables ---- */
-
-static const struct {
-    const char *word;
-    unsigned kinds;
-} known[] = {
-    {"FILE", FOLLOW_FILE}, {"PATH", FOLLOW_FILE}, {"ROWS.json", FOLLOW_FILE}, {"DIR", FOLLOW_DIRECTORY}, {"RUN", FOLLOW_RUN},
-    {"CKPT", FOLLOW_DIRECTORY}, {"JOB", FOLLOW_JOB}, {"key.path=value", FOLLOW_KEY}, {"KEY=VALUE", FOLLOW_KEY}, {"VERB", FOLLOW_VERB},
-    {"TYPE", FOLLOW_SLICE}, {"DTnnn", FOLLOW_ERROR},
+/* A line as far as it is written. */
+struct line {
+    struct words words;           /* before the last one */
+    const char *last;
+    char path[64];                /* the verb, or its beginning: "help ckpt" */
+    const struct verb *verb;      /* NULL: not yet */
+    const struct option *pending; /* waits for a value */
+    bool job;                     /* a job file is named */
+    bool all_keys;                /* whole keys at once, for shells that look within words */
 };
 
-static void add_word(struct follow *f, const char *word, size_t n)
+/* What is being completed: the last word behind its prefix, "--tpu=". */
+struct goal {
+    const struct line *line;
+    const char *prefix, *begun;
+    int n_prefix;
+    struct text *to; /* a line break, then lines */
+};
+
+static bool begins(const char *text, const char *with)
 {
-    size_t used = strlen(f->words);
-    if (used + n + 2 <= sizeof f->words)
-        snprintf(f->words + used, sizeof f->words - used, "%s%.*s", used ? " " : "", (int)n, word);
+    return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* "digits": a word that is meant as it stands. */
-static bool is_literal(const char *word, size_t n)
+/* word[0..n) and `end`, if the last word begins so; each once. */
+static void offer(const struct goal *g, const char *word, size_t n, const char *end, const char *help)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!islower((unsigned char)word[i]) && word[i] != '-')
-            return false;
-    return n > 0;
+    struct text line;
+    text_open(&line);
+    fprintf(line.to, "%.*s%s", (int)n, word, end);
+    if (begins(text_bytes(&line), g->begun)) {
+        char *whole = text_copy(text_bytes(&line));
+        text_close(&line);
+        text_open(&line);
+        fprintf(line.to, "\n%.*s%s\t", g->n_prefix, g->prefix, whole);
+        if (!strstr(text_bytes(g->to), text_bytes(&line)))
+            fprintf(g->to->to, "%s%s\n", text_bytes(&line) + 1, help);
+        free(whole);
+    }
+    text_close(&line);
 }
 
-static void add_one(struct follow *f, const char *word, size_t n)
+/* "digits auto never": words apart by blanks. */
+static void offer_words(const struct goal *g, const char *words)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i].word) == n && memcmp(known[i].word, word, n) == 0) {
-            f->kinds |= known[i].kinds;
-            return;
-        }
-    if (is_literal(word, n))
-        add_word(f, word, n);
-}
-
-/* "RUN|CKPT", "bash|zsh": any of them. */
-static void add(struct follow *f, const char *word, size_t n)
-{
-    while (n) {
-        size_t m = strcspn(word, "|");
-        m = m < n ? m : n;
-        add_one(f, word, m);
-        word += m + (m < n);
-        n -= m + (m < n);
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        offer(g, words, n, "", "");
     }
 }
 
-/* Numbers of which there are a few. */
-static void add_numbers(struct follow *f, const struct option *o)
+/* ---- verbs ---- */
+
+/* The next words of verbs whose names begin with path, each once. */
+static void offer_verbs(const struct goal *g, const char *path)
 {
-    enum { FEW = 8 };
-    for (int64_t n = o->min; n <= o->max && o->max - o->min < FEW; n++) {
-        char digits[24];
-        int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
-        add_word(f, digits, (size_t)length);
+    const size_t n = strlen(path);
+    for (int i = 0; verbs[i]; i++) {
+        const char *rest = verbs[i]->name + n + (n > 0);
+        if (strncmp(verbs[i]->name, path, n) != 0 || (n > 0 && verbs[i]->name[n] != ' '))
+            continue;
+        const size_t m = strcspn(rest, " ");
+        bool told = false;
+        for (int k = 0; k < i; k++)
+            told |= strncmp(verbs[k]->name, verbs[i]->name, (size_t)(rest - verbs[i]->name) + m + (rest[m] == ' ')) == 0;
+        if (!told)
+            offer(g, rest, m, "", rest[m] ? "" : verbs[i]->line);
     }
 }
 
-struct follow follow_option(const struct option *o)
+/* Whether path is a verb's name, or the first words of one. */
+static bool is_path(const char *path, const struct verb **verb)
 {
-    struct follow f = {.kinds = o->kind == OPTION_MAYBE ? FOLLOW_MAYBE : 0};
-    for (int i = 0; o->choices && o->choices[i]; i++)
-        add_word(&f, o->choices[i], strlen(o->choices[i]));
-    if (o->words)
-        add_word(&f, o->words, strlen(o->words));
-    if (!o->choices && o->value)
-        add(&f, o->value, strlen(o->value));
-    if (o->kind == OPTION_INTEGER && o->max > 0)
-        add_numbers(&f, o);
-    return f;
-}
-
-char *slice_words(void)
-{
-    char *names = NULL;
-    dt_status *s = dt_slice_names(&names);
-    if (s) { /* nothing else can be wrong */
-        fprintf(stderr, "dtrain: %s\n", dt_status_text(s));
-        exit(EXIT_MEMORY);
-    }
-    for (char *p = names; *p; p++)
-        *p = *p == '\n' ? ' ' : *p;
-    return names;
-}
-
-char *error_words(void)
-{
-    enum { MOST = 1000 };
-    struct text t;
-    text_open(&t);
-    for (int i = 0; i < MOST; i++)
-        if (dt_explain(i))
-            fprintf(t.to, "DT%03d ", i);
-    char *words = text_copy(text_bytes(&t));
-    text_close(&t);
-    return words;
-}
-
-/* Brackets and dots say how often, not what. */
-struct follow follow_operands(const struct verb *verb)
-{
-    struct follow f = {0};
-    for (const char *p = verb->operands; *p;) {
-        p += strspn(p, " []");
-        size_t n = strcspn(p, " []");
-        size_t bare = n > 3 && memcmp(p + n - 3, "...", 3) == 0 ? n - 3 : n;
-        add(&f, p, bare);
-        p += n;
-    }
-    return f;
-}
-
-/* ---- verbs of two words ---- */
-
-static size_t first_of_two(const struct verb *verb)
-{
-    const char *space = strchr(verb->name, ' ');
-    return space ? (size_t)(space - verb->name) : 0;
-}
-
-static bool is_told(int i)
-{
-    size_t n = first_of_two(verbs[i]);
-    for (int j = 0; j < i; j++)
-        if (first_of_two(verbs[j]) == n && memcmp(verbs[j]->name, verbs[i]->name, n) == 0)
+    const size_t n = strlen(path);
+    for (int i = 0; verbs[i]; i++)
+        if (strncmp(verbs[i]->name, path, n) == 0 && (verbs[i]->name[n] == '\0' || verbs[i]->name[n] == ' ')) {
+            *verb = verbs[i]->name[n] ? *verb : verbs[i];
             return true;
+        }
     return false;
 }
 
-const char *verb_group(int i)
+static void take_path(struct line *l, const char *word)
 {
-    for (int v = 0; verbs[v]; v++)
-        if (first_of_two(verbs[v]) && !is_told(v) && i-- == 0)
-            return verbs[v]->name;
+    char path[sizeof l->path];
+    const struct verb *helped = NULL;
+    const int n = snprintf(path, sizeof path, "%s%s%s", l->path, *l->path ? " " : "", word);
+    if (n < (int)sizeof path && (begins(path, "help ") ? is_path(path + strlen("help "), &helped) : is_path(path, &l->verb)))
+        memcpy(l->path, path, sizeof path);
+}
+
+/* ---- options ---- */
+
+/* By "--name", "--name=value", "-n"; NULL: none. */
+static const struct option *option_of(const struct line *l, const char *word)
+{
+    const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
+    for (int t = 0; t < 2; t++)
+        for (const struct option *o = tables[t]; o->name; o++) {
+            const size_t n = strlen(o->name);
+            if (begins(word, "--") && begins(word + 2, o->name) && (word[2 + n] == '\0' || word[2 + n] == '='))
+                return o;
+            if (o->letter && word[0] == '-' && word[1] == o->letter)
+                return o;
+        }
     return NULL;
 }
 
-const char *verb_second(const struct verb *verb, const char *first)
+static bool is_used(const struct line *l, const struct option *o)
 {
-    size_t n = strcspn(first, " ");
-    return first_of_two(verb) == n && memcmp(verb->name, first, n) == 0 ? verb->name + n + 1 : NULL;
-}
-
-/* ---- keys ---- */
-
-static char *values_of(const dt_job_key *k)
-{
-    struct text t;
-    text_open(&t);
-    for (int i = 0; k->choices && k->choices[i]; i++)
-        fprintf(t.to, "%s%s", i ? " " : "", k->choices[i]);
-    if (!k->choices && strcmp(k->type, "boolean") == 0)
-        fputs("true false", t.to);
-    char *values = text_copy(text_bytes(&t));
-    text_close(&t);
-    return values;
-}
-
-/* Entries of lists have no name that a shell could know, and mappings are set key by key. */
-static bool is_set_by_name(const dt_job_key *k)
-{
-    return !strpbrk(k->path, "[*") && strncmp(k->type, "mapping", 7) != 0 && strncmp(k->type, "list", 4) != 0;
-}
-
-static bool has(const struct keys *keys, const char *path)
-{
-    for (int i = 0; i < keys->n; i++)
-        if (strcmp(keys->at[i].path, path) == 0)
+    for (int i = 0; i < l->words.n; i++)
+        if (o->kind != OPTION_LIST && l->words.at[i][0] == '-' && option_of(l, l->words.at[i]) == o)
             return true;
     return false;
 }
 
-static void add_key(const dt_job_key *k, void *user)
+static void offer_options(const struct goal *g, const struct option *table)
 {
-    struct keys *keys = user;
-    if (k->refused || !is_set_by_name(k) || has(keys, k->path))
-        return;
-    assert(keys->n < MOST_KEYS);
-    keys->at[keys->n++] = (struct key){text_copy(k->path), values_of(k), text_copy(k->help ? k->help : "")};
-}
-
-void keys_open(struct keys *keys)
-{
-    keys->n = 0;
-    dt_job_keys(add_key, keys);
-}
-
-void keys_close(struct keys *keys)
-{
-    for (int i = 0; i < keys->n; i++) {
-        free(keys->at[i].path);
-        free(keys->at[i].values);
-        free(keys->at[i].help);
+    for (const struct option *o = table; o->name; o++) {
+        const char name[] = {'-', o->letter, '\0'};
+        if (is_used(g->line, o))
+            continue;
+        offer(g, "--", 2, o->name, o->help);
+        if (o->letter)
+            offer(g, name, 2, "", o->help);
     }
+}
+
+/* ---- keys of jobs ---- */
+
+static void offer_key(const dt_job_key *k, void *user)
+{
+    const struct goal *g = user;
+    const char *equals = strchr(g->begun, '=');
+    const size_t n = strlen(k->path), m = strlen(g->begun);
+    /* Entries of lists have no name that a shell could know, and mappings are set key by key. */
+    if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") || begins(k->type, "list"))
+        return;
+    if (equals && strlen(k->path) == (size_t)(equals - g->begun) && begins(g->begun, k->path)) {
+        const struct goal value = {g->line, g->begun, equals + 1, (int)n + 1, g->to};
+        for (int i = 0; k->choices && k->choices[i]; i++)
+            offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
+        if (!k->choices && strcmp(k->type, "boolean") == 0)
+            offer_words(&value, "true false");
+    } else if (!equals && begins(k->path, g->begun)) { /* a step at a time: 'fit.' before 'fit.epochs=' */
+        const size_t step = m + strcspn(k->path + m, ".");
+        const bool whole = g->line->all_keys || !k->path[step];
+        offer(g, k->path, whole ? n : step, whole ? "=" : ".", whole && k->help ? k->help : "");
+    }
+}
+
+/* ---- operands and values ---- */
+
+static bool is(const char *word, size_t n, const char *known)
+{
+    return strlen(known) == n && memcmp(word, known, n) == 0;
+}
+
+static void offer_slices(const struct goal *g)
+{
+    char *names = NULL;
+    dt_status *s = dt_slice_names(&names);
+    dt_status_free(s); /* then there is nothing to offer */
+    for (char *p = names; p && *p; p++)
+        *p = *p == '\n' ? ' ' : *p;
+    offer_words(g, names ? names : "");
+    free(names);
+}
+
+static void offer_errors(const struct goal *g)
+{
+    enum { MOST = 1000 };
+    for (int i = 0; i < MOST; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "DT%03d", i);
+        if (dt_explain(i))
+            offer(g, name, strlen(name), "", "");
+    }
+}
+
+/* "JOB", "RUN", "bash": a word in small letters is meant as it stands. Where any file may stand, its directories may. */
+static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file)
+{
+    static const char *const files[][2] = {{"FILE", ":files"}, {"PATH", ":files"}, {"ROWS.json", ":files"}, {"DIR", ":directories"}, {"CKPT", ":directories"},
+                                           {"RUN", ":runs"}, {"JOB", ":jobs"}};
+    const struct goal plain = {g->line, "", "", 0, g->to};
+    const bool job = g->line->job;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (is(word, n, files[i][0]) && !(any_file && i > 2) && !(job && i == 6)) {
+            char directive[256];
+            snprintf(directive, sizeof directive, "%s %.*s", files[i][1], g->n_prefix, g->prefix);
+            offer(&plain, directive, strlen(directive), "", "");
+        }
+    if (job && (is(word, n, "key.path=value") || is(word, n, "KEY=VALUE")))
+        dt_job_keys(offer_key, (void *)(uintptr_t)g);
+    else if (is(word, n, "TYPE"))
+        offer_slices(g);
+    else if (is(word, n, "DTnnn"))
+        offer_errors(g);
+    else if (strspn(word, "abcdefghijklmnopqrstuvwxyz-") >= n)
+        offer(g, word, n, "", "");
+}
+
+/* "RUN|CKPT", "JOB [key.path=value...]": any of them. Brackets and dots say how often, not what. */
+static void offer_all(const struct goal *g, const char *words)
+{
+    const bool any_file = strstr(words, "FILE") != NULL;
+    for (size_t n; *words; words += n) {
+        words += strspn(words, " []|");
+        n = strcspn(words, " []|");
+        if (n > 0)
+            offer_one(g, words, n > 3 && is(words + n - 3, 3, "...") ? n - 3 : n, any_file);
+    }
+}
+
+static void offer_values(const struct goal *g, const struct option *o)
+{
+    enum { FEW = 8 };
+    for (int i = 0; o->choices && o->choices[i]; i++)
+        offer(g, o->choices[i], strlen(o->choices[i]), "", "");
+    if (o->words)
+        offer_words(g, o->words);
+    if (!o->choices && o->value)
+        offer_all(g, o->value);
+    for (int64_t n = o->min; o->kind == OPTION_INTEGER && n <= o->max && o->max - o->min < FEW && o->max > 0; n++) {
+        char digits[24];
+        offer(g, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)n), "", "");
+    }
+}
+
+/* ---- the line ---- */
+
+/* Whether a word is a value where one may be missing. */
+static bool is_free(const char *word)
+{
+    return word[0] != '-' && !strchr(word, '=') && !is_job(word);
+}
+
+static void read_line(struct line *l)
+{
+    for (int i = 0; i < l->words.n; i++) {
+        const char *word = l->words.at[i];
+        const struct option *o = l->pending;
+        l->pending = NULL;
+        if (o && (o->kind != OPTION_MAYBE || is_free(word)))
+            continue;
+        o = word[0] == '-' && word[1] ? option_of(l, word) : NULL;
+        if (o && o->kind != OPTION_FLAG && !strchr(word, '=') && (word[1] == '-' || !word[2]))
+            l->pending = o;
+        else if (word[0] != '-' || !word[1]) {
+            l->job |= is_job(word);
+            take_path(l, word);
+        }
+    }
+}
+
+static void offer_last(const struct line *l, struct text *to)
+{
+    const struct goal whole = {l, "", l->last, 0, to};
+    const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
+    const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2; /* "--tpu=v3-8", "-Cfolder" */
+    if (l->pending)
+        offer_values(&whole, l->pending);
+    if (l->pending && l->pending->kind != OPTION_MAYBE)
+        return;
+    if (o && o->kind != OPTION_FLAG && (int)strlen(l->last) >= n && (n > 2 || l->last[2])) {
+        offer_values(&(struct goal){l, l->last, l->last + n, n, to}, o);
+    } else if (l->last[0] == '-') {
+        if (l->verb)
+            offer_options(&whole, l->verb->options);
+        offer_options(&whole, common_options);
+    } else if (strcmp(l->path, "help") == 0 || begins(l->path, "help ")) {
+        offer_verbs(&whole, l->path[4] ? l->path + strlen("help ") : "");
+    } else if (l->verb) {
+        offer_all(&whole, l->verb->operands);
+    } else {
+        offer_verbs(&whole, l->path);
+    }
+}
+
+int complete_print(struct words words)
+{
+    struct text t;
+    if (words.n < 2)
+        return EXIT_USAGE;
+    struct line l = {.words = {words.at + 1, words.n - 2}, .last = words.at[words.n - 1], .all_keys = strcmp(words.at[0], "fish") == 0};
+    read_line(&l);
+    text_open(&t);
+    fputc('\n', t.to);
+    offer_last(&l, &t);
+    const bool written = fputs(text_bytes(&t) + 1, stdout) >= 0 && fflush(stdout) == 0;
+    text_close(&t);
+    return written ? 0 : EXIT_IO;
 }

@@ -1,53 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain completions: what makes a shell complete our command lines, made from the tables that they are read by. */
-#include <stdlib.h>
+/* dtrain completions: what makes a shell ask `dtrain __complete` (complete.h). The shells' own part is in cmd/shell, which the build turns into lines of C. */
 #include <string.h>
 
-#include "complete.h"
 #include "text.h"
+#include "verb.h"
 
-#define SHELL(name) extern const struct shell shell_##name;
-#include "shells.h"
-#undef SHELL
-
-static const struct shell *const shells[] = {
-#define SHELL(name) &shell_##name,
-#include "shells.h"
-#undef SHELL
+static const char *const bash[] = {
+#include "dtrain.bash.inc"
+    NULL
 };
+static const char *const zsh[] = {
+#include "dtrain.zsh.inc"
+    NULL
+};
+static const char *const fish[] = {
+#include "dtrain.fish.inc"
+    NULL
+};
+static const struct {
+    const char *name;
+    const char *const *line; /* ends with NULL */
+} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 enum { SHELLS = sizeof shells / sizeof *shells };
 
 struct completions {
     struct common common;
 };
 
-static dt_status *find(const struct call *call, const struct shell **shell)
+static dt_status *find(const struct call *call, const char *const **line)
 {
     if (call->operands.n == 0)
         return usage_error(call, "name of a shell missing: bash, zsh or fish");
     if (call->operands.n > 1)
         return usage_error(call, "one shell expected, got %d operands", call->operands.n);
-    for (int i = 0; i < SHELLS && !*shell; i++)
-        if (strcmp(shells[i]->name, call->operands.at[0]) == 0)
-            *shell = shells[i];
-    return *shell ? NULL : usage_error(call, "expected bash, zsh or fish, got '%s'", cut_word(call->operands.at[0]).text);
+    for (int i = 0; i < SHELLS && !*line; i++)
+        if (strcmp(shells[i].name, call->operands.at[0]) == 0)
+            *line = shells[i].line;
+    return *line ? NULL : usage_error(call, "expected bash, zsh or fish, got '%s'", cut_word(call->operands.at[0]).text);
 }
 
 static int run(const struct call *call)
 {
-    const struct shell *shell = NULL;
+    const char *const *line = NULL;
     struct text t;
-    dt_status *s = find(call, &shell);
+    dt_status *s = find(call, &line);
     if (s)
         return out_error(call->out, s);
-    struct keys *keys = grow(NULL, sizeof *keys);
-    keys_open(keys);
     text_open(&t);
-    shell->print(t.to, keys);
+    for (; *line; line++)
+        fputs(*line, t.to);
     out_text(call->out, text_bytes(&t));
     text_close(&t);
-    keys_close(keys);
-    free(keys);
     return 0;
 }
 

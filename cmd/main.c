@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complete.h"
 #include "env.h"
 #include "stop.h"
 #include "verb.h"
@@ -123,6 +124,8 @@ int main(int argc, char **argv)
     fill_descriptors();
     ignore_signals();
     on_exit(name_memory, NULL);
+    if (words.n && strcmp(words.at[0], "__complete") == 0)
+        return complete_print((struct words){words.at + 1, words.n - 1});
     dt_status *s = options_parse(&(struct parse){NULL, &common, words}, NULL, &used);
     words = (struct words){words.at + used, words.n - used};
     const struct verb *verb = NULL;

@@ -7,6 +7,8 @@ for shell in bash zsh fish; do
     if command -v $shell >/dev/null; then $shell -n "$TEST_DIR/$shell" || echo "$shell does not take it"; else echo "skipped: no $shell" >&2; fi
 done
 if command -v shellcheck >/dev/null; then shellcheck -s bash "$TEST_DIR/bash"; fi
+mkdir "$TEST_DIR/bin" && ln -s "$(realpath "$DTRAIN")" "$TEST_DIR/bin/dtrain"
+export PATH="$TEST_DIR/bin:$PATH"
 mkdir "$TEST_DIR/work" && : >"$TEST_DIR/work/alpha.yaml" && : >"$TEST_DIR/work/alpha.txt" && mkdir -p "$TEST_DIR/work/below" "$TEST_DIR/work/best/one/ckpt"
 
 # A line, and what is to be offered for its last word.
@@ -42,6 +44,7 @@ dtrain ckpt ls best/o:best/one/
 dtrain ckpt verify alpha.t:alpha.txt
 dtrain config diff alpha.yaml bes:best/
 dtrain explain DT19:DT190
+dtrain fit --log-file=alpha.t:--log-file=alpha.txt
 END
 
 cat >"$TEST_DIR/try.bash" <<'END'
@@ -49,7 +52,7 @@ source "$TEST_DIR/bash"
 cd "$TEST_DIR/work" || exit
 while IFS=: read -r line want; do
     COMP_LINE=$line COMP_POINT=${#line}
-    _dtrain
+    _dtrain dtrain
     got=${COMPREPLY[0]-}
     last=${line##* }
     case $last in *=*) got=${last%%=*}=$got ;; esac
