@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/file.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 
 enum { LARGEST = 64 << 20 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/json_read.h"
 #include "format/format.h"
-#include "format/json_read.h"
 
 /* Top-level keys of a job that may change between save and resume; of `let` what its words change elsewhere is looked at there. */
 static const char *const free_keys[] = {"fit", "output", "checkpoint", "strategy", "partition", "backend", "name", "let"};

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "file/json_read.h"
 #include "format/format.h"
-#include "format/json_read.h"
 
 /* Whether it is a line of ours, of no step past `step`. */
 static bool is_kept(const char *line, size_t n, int64_t step)

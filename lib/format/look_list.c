@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "file/json_read.h"
 #include "format/contents.h"
-#include "format/json_read.h"
 
 enum { LARGEST_HISTORY = 64 << 20 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go to the file as they lie in memory, which must be little-endian");
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 
 enum {
     FORMAT = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson reads the text behind limits (format/json_read.h);
+ * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson reads the text behind limits (file/json_read.h);
  * what it made becomes a tree as YAML gives, in which every value remembers the way to it. These words cost memory, so they are bounded together:
  * what stands behind the bound has the place of what holds it.
  */
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "file/json_read.h"
 #include "file/zip.h"
-#include "format/json_read.h"
 #include "keras/keras_impl.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "report/run.h"
 #include "train/record.h"
 

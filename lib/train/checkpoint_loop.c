@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "train/checkpoint.h"
 
 static const char *const keys[] = { "models", "optimizers", "variables", "counters", "iterators", "data" };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "train/train.h"
 
 /* Numbers and names fit each other: a class for each value, or two for the only one. */

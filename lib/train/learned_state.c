@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "train/train.h"
 
 /* ---- printing ---- */

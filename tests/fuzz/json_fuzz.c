@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON that nobody vouches for: jansson behind limits. */
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "fuzz.h"
 
 FUZZ_TARGET(json)

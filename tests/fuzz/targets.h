@@ -18,7 +18,7 @@ FUZZ_ROW(image_folder, "lib/data/image_folder.c lib/file/image/layout.c lib/file
 FUZZ_ROW(inject, "lib/train/faults.c")
 FUZZ_ROW(job, "lib/conf/scalar.c lib/conf/fields.c lib/conf/check.c lib/conf/named.c lib/job/sections.c lib/job/check.c lib/data/spec.c lib/model/read.c lib/job/partition_read.c lib/job/let.c lib/job/substitute.c")
 FUZZ_ROW(jpeg, "lib/file/image/jpeg.c")
-FUZZ_ROW(json, "lib/format/json_read.c")
+FUZZ_ROW(json, "lib/file/json_read.c")
 FUZZ_ROW(keras, "lib/keras/file.c lib/keras/value.c lib/keras/layer.c lib/keras/call.c lib/keras/mask.c lib/keras/import.c")
 FUZZ_ROW(learned, "lib/train/learned_state.c")
 FUZZ_ROW(lock, "lib/format/lock.c")

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "format/json_read.h"
+#include "file/json_read.h"
 #include "train/hashing.h"
 #include "train/observer.h"
 #include "train/record.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading JSON that nobody vouches for: jansson behind limits. */
-#ifndef DT_FORMAT_JSON_READ_H
-#define DT_FORMAT_JSON_READ_H
+#ifndef DT_FILE_JSON_READ_H
+#define DT_FILE_JSON_READ_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * jansson parses by recursion and takes up to 240 bytes a value, so a small file can ask for much: 5 MB of "[" nest five million deep, 16
  * MiB of "{}," become a gigabyte. The text is therefore weighed first, in one pass that takes no memory.
  */
-#include "format/json_read.h"
+#include "file/json_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
