@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "job/job.h"
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 
 /* ---- the file ---- */
 

@@ -8,7 +8,7 @@
 
 #include "job/job.h"
 #include "job/keys.h"
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 
 static bool is_stdin(const char *path)
 {

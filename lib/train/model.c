@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 #include "strategy/place.h"
 #include "train/scoped.h"
 #include "train/train.h"

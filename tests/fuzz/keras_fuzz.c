@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model that Keras wrote, as text or as an archive, and what is made of it as a job's layers. */
 #include "fuzz.h"
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 #include "repair.h"
 
 FUZZ_TARGET(keras)

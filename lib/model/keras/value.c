@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "keras/keras_impl.h"
+#include "model/keras/keras_impl.h"
 
 /* ---- trees ---- */
 

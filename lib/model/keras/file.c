@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "file/json_read.h"
 #include "file/zip.h"
-#include "keras/keras_impl.h"
+#include "model/keras/keras_impl.h"
 
 enum {
     MOST_BYTES = 16 << 20,

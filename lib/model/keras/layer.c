@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "keras/keras_impl.h"
+#include "model/keras/keras_impl.h"
 
 /* ---- what is written otherwise ---- */
 

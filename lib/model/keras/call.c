@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keras/keras_impl.h"
+#include "model/keras/keras_impl.h"
 
 /* ---- tensors ---- */
 

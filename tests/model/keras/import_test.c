@@ -3,7 +3,7 @@
  * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has Keras' parameters and weights, and with its weights it
  * gives what Keras gives. And files that are no such models, each with the place and the word that the user gets.
  */
-#include "../model/rig.h"
+#include "../rig.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "file/zip.h"
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 
 #define MODELS "tests/golden/keras"
 #define HERE "build/tmp/keras-import"

@@ -3,7 +3,7 @@
 #ifndef DT_KERAS_KERAS_IMPL_H
 #define DT_KERAS_KERAS_IMPL_H
 
-#include "keras/keras.h"
+#include "model/keras/keras.h"
 
 /* ---- file.c ---- */
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "keras/keras_impl.h"
+#include "model/keras/keras_impl.h"
 
 enum {
     MOST_LAYERS = 2000,
