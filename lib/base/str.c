@@ -68,8 +68,12 @@ void dt_str_putc(dt_str *s, char c)
     dt_str_add(s, &c, 1);
 }
 
-static void format_in_c_locale(dt_str *s, const char *format, va_list args)
+/* A program that uses the library may have called setlocale, and would otherwise get numbers with commas. In glibc the
+ * whole C locale is one constant object, so making it costs nothing. */
+void dt_str_vprintf(dt_str *s, const char *format, va_list args)
 {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = c ? uselocale(c) : (locale_t)0;
     va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
@@ -81,15 +85,6 @@ static void format_in_c_locale(dt_str *s, const char *format, va_list args)
         dt_str_puts(s, "(a text too long to print)");
     }
     va_end(again);
-}
-
-/* A program that uses the library may have called setlocale, and would otherwise get numbers with commas. In glibc the
- * whole C locale is one constant object, so making it costs nothing. */
-void dt_str_vprintf(dt_str *s, const char *format, va_list args)
-{
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t before = c ? uselocale(c) : (locale_t)0;
-    format_in_c_locale(s, format, args);
     if (!c)
         return;
     uselocale(before);

@@ -106,44 +106,6 @@ static void write_moves(dt_schedule *s, const dt_moves *m)
 
 /* ---- actions ---- */
 
-static void count_actions(dt_schedule *s)
-{
-    s->begin = dt_alloc(((size_t)s->ranks + 1) * sizeof *s->begin);
-    for (int i = 0; i < s->moves; i++) {
-        s->begin[s->move[i].from + 1]++;
-        s->begin[s->move[i].to + 1]++;
-    }
-    for (int r = 0; r < s->ranks; r++)
-        s->begin[r + 1] += s->begin[r];
-}
-
-/* Puts the sides of the moves first .. end - 1, which are of one round: all sends, then all receives. */
-static void write_round(dt_schedule *s, int first, int end, int *next)
-{
-    for (int i = first; i < end; i++) {
-        const dt_move *m = &s->move[i];
-        s->action[next[m->from]++] = (dt_action){DT_ACTION_SEND, m->round, m->to, m->first, m->chunks};
-    }
-    for (int i = first; i < end; i++) {
-        const dt_move *m = &s->move[i];
-        s->action[next[m->to]++] = (dt_action){m->add ? DT_ACTION_REDUCE : DT_ACTION_RECV, m->round, m->from, m->first, m->chunks};
-    }
-}
-
-static void write_actions(dt_schedule *s)
-{
-    count_actions(s);
-    s->action = dt_alloc(2 * (size_t)s->moves * sizeof *s->action);
-    int *next = dt_alloc((size_t)s->ranks * sizeof *next);
-    memcpy(next, s->begin, (size_t)s->ranks * sizeof *next);
-    for (int first = 0, end; first < s->moves; first = end) {
-        for (end = first; end < s->moves && s->move[end].round == s->move[first].round;)
-            end++;
-        write_round(s, first, end, next);
-    }
-    free(next);
-}
-
 dt_schedule *dt_schedule_of_draft(dt_draft *d)
 {
     dt_schedule *s = dt_alloc(sizeof *s);
@@ -155,7 +117,30 @@ dt_schedule *dt_schedule_of_draft(dt_draft *d)
     s->colors = d->colors ? d->colors : 1;
     s->owner = d->owner;
     write_moves(s, &d->moves);
-    write_actions(s);
+    s->begin = dt_alloc(((size_t)s->ranks + 1) * sizeof *s->begin);
+    for (int i = 0; i < s->moves; i++) {
+        s->begin[s->move[i].from + 1]++;
+        s->begin[s->move[i].to + 1]++;
+    }
+    for (int r = 0; r < s->ranks; r++)
+        s->begin[r + 1] += s->begin[r];
+    s->action = dt_alloc(2 * (size_t)s->moves * sizeof *s->action);
+    int *next = dt_alloc((size_t)s->ranks * sizeof *next);
+    memcpy(next, s->begin, (size_t)s->ranks * sizeof *next);
+    for (int first = 0, end; first < s->moves; first = end) {
+        for (end = first; end < s->moves && s->move[end].round == s->move[first].round;)
+            end++;
+        /* Puts the sides of the moves first .. end - 1, which are of one round: all sends, then all receives. */
+        for (int i = first; i < end; i++) {
+            const dt_move *m = &s->move[i];
+            s->action[next[m->from]++] = (dt_action){DT_ACTION_SEND, m->round, m->to, m->first, m->chunks};
+        }
+        for (int i = first; i < end; i++) {
+            const dt_move *m = &s->move[i];
+            s->action[next[m->to]++] = (dt_action){m->add ? DT_ACTION_REDUCE : DT_ACTION_RECV, m->round, m->from, m->first, m->chunks};
+        }
+    }
+    free(next);
     free(d->moves.at);
     return s;
 }

@@ -123,19 +123,6 @@ static bool same_layer(const char *a, const char *b)
     return n == strcspn(b, "/") && strncmp(a, b, n) == 0;
 }
 
-/* Members of a bucket are one item, at the place of the last of them. */
-static void add_link(clock *c, int i)
-{
-    int bucket = c->r->program->bucket[i];
-    if (c->bucket[bucket] < 0)
-        c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS });
-    item *it = &c->item[c->bucket[bucket]];
-    it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
-    it->place = i;
-    it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
-    c->of[i] = c->bucket[bucket];
-}
-
 static void add_again(clock *c, int i)
 {
     int place = dt_priced_is_gathered_weight(c->r, i) ? read_again_at(c, i) : c->g->n_nodes;
@@ -166,7 +153,15 @@ static void add_items(clock *c)
         c->of[i] = c->k->of[i];
         c->again[i] = -1;
         if (is_link(c, i)) {
-            add_link(c, i);
+            /* Members of a bucket are one item, at the place of the last of them. */
+            int bucket = c->r->program->bucket[i];
+            if (c->bucket[bucket] < 0)
+                c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS });
+            item *it = &c->item[c->bucket[bucket]];
+            it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
+            it->place = i;
+            it->bytes += put_in(c, i) * dt_priced_times(c->r, i);
+            c->of[i] = c->bucket[bucket];
             add_again(c, i);
         }
     }
@@ -223,19 +218,6 @@ static void note_wait(clock *c, const item *it, double wait)
     l->seconds += wait;
 }
 
-static void finish(clock *c, int i, double end)
-{
-    for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
-        item *to = &c->item[c->edge[e].to];
-        if (end >= to->ready) {
-            to->ready = end;
-            to->behind = i;
-        }
-        if (--to->waits == 0)
-            wait_for_unit(c, c->edge[e].to);
-    }
-}
-
 static void run_item(clock *c, int i, double *free_at)
 {
     item *it = &c->item[i];
@@ -247,7 +229,15 @@ static void run_item(clock *c, int i, double *free_at)
     c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .unit = it->unit, .node = it->node, .bytes = it->bytes,
                                                           .schedule = it->schedule, .work = it->work };
     *free_at = end;
-    finish(c, i, end);
+    for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
+        item *to = &c->item[c->edge[e].to];
+        if (end >= to->ready) {
+            to->ready = end;
+            to->behind = i;
+        }
+        if (--to->waits == 0)
+            wait_for_unit(c, c->edge[e].to);
+    }
 }
 
 /* The unit whose next item starts first goes on. */

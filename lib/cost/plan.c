@@ -55,31 +55,12 @@ static void count_kernels(const dt_priced_program *r, const dt_launches *kernels
     }
 }
 
-static void count_received(const dt_priced_program *r, dt_plan *p)
-{
-    for (int i = 0; i < r->program->local->n_nodes; i++)
-        if (r->program->bucket[i] >= 0)
-            p->received += dt_spmd_received(r->program, i) * dt_priced_times(r, i);
-}
-
 static int most_layers(const dt_graph *g)
 {
     int n = 1;
     for (int i = 1; i < g->n_nodes; i++)
         n += strcmp(g->node[i].path, g->node[i - 1].path) != 0;
     return n;
-}
-
-/* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
-static void count_infeed(const dt_priced_program *r, dt_plan *p)
-{
-    const dt_spmd *s = r->program;
-    for (int i = 0; i < s->whole->n_args; i++) {
-        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
-        p->infeed_bytes += (double)dt_type_bytes(&t);
-    }
-    p->infeed_bytes *= r->topology->mesh[3];
-    p->infeed_s = p->chip->pcie_Bps > 0 ? p->infeed_bytes / p->chip->pcie_Bps : 0;
 }
 
 dt_plan *dt_plan_create(const dt_priced_program *told)
@@ -94,13 +75,22 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
     p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2); /* "(gradients)" */
     own.made_of = dt_duplicated_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
-    count_infeed(r, p);
+    /* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
+    const dt_spmd *s = r->program;
+    for (int i = 0; i < s->whole->n_args; i++) {
+        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
+        p->infeed_bytes += (double)dt_type_bytes(&t);
+    }
+    p->infeed_bytes *= r->topology->mesh[3];
+    p->infeed_s = p->chip->pcie_Bps > 0 ? p->infeed_bytes / p->chip->pcie_Bps : 0;
     if (dt_plan_has_places(r->program)) {
         dt_plan_run_stages(r, &k, p);
         count_kernels(r, &k, p);
     } else {
         count_kernels(r, &k, p);
-        count_received(r, p);
+        for (int i = 0; i < r->program->local->n_nodes; i++)
+            if (r->program->bucket[i] >= 0)
+                p->received += dt_spmd_received(r->program, i) * dt_priced_times(r, i);
         dt_plan_run_clock(r, &k, p);
     }
     dt_plan_count_hbm(r, &k, p);

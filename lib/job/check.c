@@ -39,21 +39,16 @@ static dt_status *check_batch(const dt_job *j)
 
 /* ---- data, model, compile ---- */
 
-/* The elements are known without a file: what is wrong with them has been told by the data set. */
-static void list_elements(dt_job *j)
-{
-    const dt_dataset_spec *d = &j->dataset;
-    const dt_format_request r = {.arena = j->arena, .tree = d->part[DT_PART_TRAIN], .at = &d->at, .args = d->format_args,
-                                 .directory = d->directory, .part = DT_PART_TRAIN, .seed = d->seed};
-    dt_status_free(d->format->check(&r, &j->elements));
-}
-
 static dt_status *check_elements(dt_job *j)
 {
     dt_match ignored;
     if (!j->has_dataset)
         return NULL;
-    list_elements(j);
+    /* The elements are known without a file: what is wrong with them has been told by the data set. */
+    const dt_dataset_spec *d = &j->dataset;
+    const dt_format_request r = {.arena = j->arena, .tree = d->part[DT_PART_TRAIN], .at = &d->at, .args = d->format_args,
+                                 .directory = d->directory, .part = DT_PART_TRAIN, .seed = d->seed};
+    dt_status_free(d->format->check(&r, &j->elements));
     return j->has_model ? dt_match_names(&j->elements, &j->model, j->has_compile ? &j->compile : NULL, &ignored) : NULL;
 }
 

@@ -27,20 +27,15 @@ typedef struct machine {
 
 /* ---- looking ---- */
 
-static void list_backends(machine *m)
+static dt_status *look(machine *m)
 {
+    DT_TRY(dt_host_facts_find(&m->host));
+    m->cores = dt_cores();
     int n;
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
         m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
     m->backend[m->backends++] = (found){"pjrt", false, dt_strdup("not implemented yet: accelerators through PJRT plug-ins")};
-}
-
-static dt_status *look(machine *m)
-{
-    DT_TRY(dt_host_facts_find(&m->host));
-    m->cores = dt_cores();
-    list_backends(m);
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
 }
 
@@ -76,22 +71,17 @@ static void list_slices(dt_str *out)
     }
 }
 
-/* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
-static void print_sets(const machine *m, dt_str *out)
-{
-    dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
-    for (int i = 0; i < m->host.sets; i++)
-        dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
-    dt_str_printf(out, "%s\n", m->host.limited ? " (" DT_INSTRUCTIONS_ENV ")" : "");
-}
-
 static void print_text(const machine *m, dt_str *out)
 {
     dt_str slices = {0};
     list_slices(&slices);
     dt_str_printf(out, "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n", "cpu", m->cores,
                   m->cores == 1 ? "" : "s");
-    print_sets(m, out);
+    /* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
+    dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
+    for (int i = 0; i < m->host.sets; i++)
+        dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
+    dt_str_printf(out, "%s\n", m->host.limited ? " (" DT_INSTRUCTIONS_ENV ")" : "");
     dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
     tell("kernels", m->host.library, DT_HOST_LIBRARIES, out);
     tell("back ends", m->backend, m->backends, out);

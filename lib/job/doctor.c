@@ -76,21 +76,6 @@ static void print_gibibytes(int64_t bytes, dt_str *out)
     dt_str_printf(out, "%.1f GiB", (double)bytes / (double)(INT64_C(1) << 30));
 }
 
-static void look_at_machine(patient *p)
-{
-    struct utsname u;
-    const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES), free_pages = sysconf(_SC_AVPHYS_PAGES);
-    if (uname(&u) == 0)
-        dt_str_printf(add(p, "system"), "%s %s %s", u.sysname, u.release, u.machine);
-    if (!dt_host_processor(add(p, "processor")))
-        dt_str_puts(&p->fact[p->facts - 1].words, "unknown");
-    dt_str *memory = add(p, "memory");
-    print_gibibytes((int64_t)pages * page, memory);
-    dt_str_puts(memory, ", ");
-    print_gibibytes((int64_t)free_pages * page, memory);
-    dt_str_puts(memory, " of it unused");
-}
-
 static void print_limit(dt_str *out, const char *what, int resource)
 {
     struct rlimit l;
@@ -114,18 +99,6 @@ static void look_at_group(patient *p, dt_str *out)
         dt_str_puts(words, "the control group has only ");
         dt_memory_limit_print(&l, words);
     }
-}
-
-static void look_at_limits(patient *p)
-{
-    struct rlimit l;
-    dt_str *out = add(p, "limits");
-    print_limit(out, "files", RLIMIT_NOFILE);
-    print_limit(out, ", processes", RLIMIT_NPROC);
-    print_limit(out, ", memory", RLIMIT_AS);
-    look_at_group(p, out);
-    if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < FEW_FILES)
-        dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)", (unsigned long long)l.rlim_cur);
 }
 
 static void look_at_folder(patient *p, const char *label, const char *path)
@@ -176,8 +149,25 @@ static dt_status *look(patient *p)
 {
     const char *temporary = getenv("TMPDIR");
     look_at_program(p);
-    look_at_machine(p);
-    look_at_limits(p);
+    struct utsname u;
+    const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES), free_pages = sysconf(_SC_AVPHYS_PAGES);
+    if (uname(&u) == 0)
+        dt_str_printf(add(p, "system"), "%s %s %s", u.sysname, u.release, u.machine);
+    if (!dt_host_processor(add(p, "processor")))
+        dt_str_puts(&p->fact[p->facts - 1].words, "unknown");
+    dt_str *memory = add(p, "memory");
+    print_gibibytes((int64_t)pages * page, memory);
+    dt_str_puts(memory, ", ");
+    print_gibibytes((int64_t)free_pages * page, memory);
+    dt_str_puts(memory, " of it unused");
+    struct rlimit l;
+    dt_str *out = add(p, "limits");
+    print_limit(out, "files", RLIMIT_NOFILE);
+    print_limit(out, ", processes", RLIMIT_NPROC);
+    print_limit(out, ", memory", RLIMIT_AS);
+    look_at_group(p, out);
+    if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < FEW_FILES)
+        dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)", (unsigned long long)l.rlim_cur);
     look_at_folder(p, "folder", ".");
     look_at_folder(p, "temporary", temporary && *temporary ? temporary : "/tmp");
     look_at_environment(p);

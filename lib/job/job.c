@@ -24,15 +24,6 @@ static void list_metrics(dt_job *j)
         j->metric[j->n_metrics++] = "learning_rate"; /* which these add to the logs */
 }
 
-static void print_resolved(dt_job *j)
-{
-    dt_str text = {0};
-    dt_tree_print(j->tree, &text);
-    j->json = dt_arena_strdup(j->arena, dt_str_text(&text));
-    j->sha256 = dt_sha256_of(text.data, text.size);
-    dt_str_release(&text);
-}
-
 /* A job that says nothing of replicas trains on this machine's cores. The default stands in the tree: it is recorded as if it had been written. */
 static void add_strategy(dt_job *j)
 {
@@ -70,7 +61,11 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source)
     dt_job_read_sections(j, &faults, &missing);
     dt_status_append(&faults, dt_job_check(j));
     dt_status_append(&faults, missing);
-    print_resolved(j);
+    dt_str text = {0};
+    dt_tree_print(j->tree, &text);
+    j->json = dt_arena_strdup(j->arena, dt_str_text(&text));
+    j->sha256 = dt_sha256_of(text.data, text.size);
+    dt_str_release(&text);
     list_metrics(j);
     return faults;
 }

@@ -58,12 +58,6 @@ static dt_status *open_request(const dt_data_request *q, opened *x)
     return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no %s part", x->title, dt_part_name(x->part));
 }
 
-static void close_request(opened *x)
-{
-    dt_dataset_unref(x->data);
-    dt_guess_release(&x->guess);
-}
-
 /* Checks what every call has, then opens. */
 static dt_status *begin(const dt_data_request *q, char **text, const char *call, opened *x)
 {
@@ -81,7 +75,8 @@ static dt_status *end(opened *x, dt_status *s, dt_str *out, char **text)
         dt_str_release(out);
     else
         *text = dt_str_take(out);
-    close_request(x);
+    dt_dataset_unref(x->data);
+    dt_guess_release(&x->guess);
     return s;
 }
 

@@ -38,19 +38,6 @@ static dt_status *price(dt_job_plan *p, int i)
 
 /* ---- what only the whole job tells ---- */
 
-static void count_parameters(dt_job_plan *p)
-{
-    const dt_variables *v = &p->session.model->trainable;
-    const dt_spmd *s = p->program[0];
-    for (int i = 0; i < v->n; i++)
-        p->parameters += (double)dt_type_elements(&v->v[i]->type);
-    for (int i = 0; i < s->local->n_states; i++) {
-        const dt_variable *held = s->local->state[i].variable;
-        if (held->trainable && !held->slot)
-            p->parameters_here += (double)dt_type_elements(&held->type);
-    }
-}
-
 /* What can be planned alone is not run here. */
 static dt_status *ask_host(dt_job_plan *p)
 {
@@ -70,7 +57,15 @@ static dt_status *fill(dt_job_plan *p)
     p->n = dt_trainer_outlined(p->session.trainer, p->step);
     for (int i = 0; i < p->n; i++)
         DT_TRY(price(p, i));
-    count_parameters(p);
+    const dt_variables *v = &p->session.model->trainable;
+    const dt_spmd *s = p->program[0];
+    for (int i = 0; i < v->n; i++)
+        p->parameters += (double)dt_type_elements(&v->v[i]->type);
+    for (int i = 0; i < s->local->n_states; i++) {
+        const dt_variable *held = s->local->state[i].variable;
+        if (held->trainable && !held->slot)
+            p->parameters_here += (double)dt_type_elements(&held->type);
+    }
     return ask_host(p);
 }
 

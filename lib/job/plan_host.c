@@ -157,8 +157,15 @@ static void put_time(dt_str *out, const char *name, double seconds, const char *
     dt_str_release(&text);
 }
 
-static void print_memory(const host_plan *p, dt_str *out)
+static void print(const host_plan *p, const char *name, bool several, dt_str *out)
 {
+    const dt_event *e = &p->start;
+    if (several)
+        dt_str_printf(out, "%s\n", p->label);
+    dt_str_printf(out, "%s on %s   %d replica%s   %d thread%s   ", name, p->device, e->replicas, e->replicas == 1 ? "" : "s", e->threads,
+                  e->threads == 1 ? "" : "s");
+    dt_str_grouped(out, e->parameters);
+    dt_str_puts(out, " parameters\n\n");
     dt_str limit = { 0 };
     dt_str_puts(out, "memory\n");
     put_row(out, "steps", p->start.step_bytes, "exact");
@@ -170,18 +177,6 @@ static void print_memory(const host_plan *p, dt_str *out)
     dt_memory_limit_print(&p->limit, &limit);
     dt_str_printf(out, "  %-24s%s%s\n", "fits", p->fits ? "yes, of " : "NO, of ", dt_str_text(&limit));
     dt_str_release(&limit);
-}
-
-static void print(const host_plan *p, const char *name, bool several, dt_str *out)
-{
-    const dt_event *e = &p->start;
-    if (several)
-        dt_str_printf(out, "%s\n", p->label);
-    dt_str_printf(out, "%s on %s   %d replica%s   %d thread%s   ", name, p->device, e->replicas, e->replicas == 1 ? "" : "s", e->threads,
-                  e->threads == 1 ? "" : "s");
-    dt_str_grouped(out, e->parameters);
-    dt_str_puts(out, " parameters\n\n");
-    print_memory(p, out);
     if (p->why) {
         char *text = dt_status_format(p->why);
         dt_str_printf(out, "%s\n", text);

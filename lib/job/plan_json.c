@@ -34,20 +34,6 @@ static void put_parts(dt_json *j, const dt_plan_parts *p)
     dt_json_close(j, '}');
 }
 
-static void put_programs(dt_json *j, const dt_job_plan *p)
-{
-    dt_json_open(j, "programs", '[');
-    for (int i = 0; i < p->n; i++) {
-        dt_json_open(j, NULL, '{');
-        dt_json_string(j, "name", p->step[i].name);
-        dt_json_int(j, "rows", p->step[i].rows);
-        dt_json_int(j, "bytes", p->plan[i]->bytes.total);
-        dt_json_double(j, "seconds", p->plan[i]->seconds);
-        dt_json_close(j, '}');
-    }
-    dt_json_close(j, ']');
-}
-
 /* Bytes over the busiest link of each direction. */
 static void put_links(dt_json *j, const dt_plan *p)
 {
@@ -141,7 +127,16 @@ static void put_plan(dt_json *j, const dt_job_plan *p)
     dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
     dt_json_double(j, "usd_per_1000_steps", dt_job_plan_dollars(p) > 0 ? dt_job_plan_dollars(p) : NAN);
     dt_json_bool(j, "fits", dt_job_plan_fits(p));
-    put_programs(j, p);
+    dt_json_open(j, "programs", '[');
+    for (int i = 0; i < p->n; i++) {
+        dt_json_open(j, NULL, '{');
+        dt_json_string(j, "name", p->step[i].name);
+        dt_json_int(j, "rows", p->step[i].rows);
+        dt_json_int(j, "bytes", p->plan[i]->bytes.total);
+        dt_json_double(j, "seconds", p->plan[i]->seconds);
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
     put_errors(j, p);
     put_layers(j, train);
     put_warnings(j, p);

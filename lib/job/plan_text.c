@@ -120,21 +120,6 @@ static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
     dt_str_puts(out, r->exact ? "exact\n" : "\n");
 }
 
-/* Long labels go above, numbered. */
-static void print_labels(const dt_plan_columns *c, dt_str *out)
-{
-    size_t from;
-    for (int i = 1; i < c->n; i++)
-        dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
-    from = out->size;
-    dt_str_puts(out, "per logical device");
-    for (int i = 0; c->n > 1 && i < c->n; i++) {
-        dt_str_pad(out, from, LABEL + i * COLUMN);
-        dt_str_printf(out, i ? "[%d]" : "as it is", i);
-    }
-    dt_str_putc(out, '\n');
-}
-
 static void print_head(const dt_job_plan *p, dt_str *out)
 {
     dt_str_printf(out, "%s on ", p->job->name);
@@ -355,7 +340,17 @@ static void print_errors(const dt_job_plan *p, dt_str *out)
 void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
 {
     print_head(c->p[0], out);
-    print_labels(c, out);
+    /* Long labels go above, numbered. */
+    size_t from;
+    for (int i = 1; i < c->n; i++)
+        dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
+    from = out->size;
+    dt_str_puts(out, "per logical device");
+    for (int i = 0; c->n > 1 && i < c->n; i++) {
+        dt_str_pad(out, from, LABEL + i * COLUMN);
+        dt_str_printf(out, i ? "[%d]" : "as it is", i);
+    }
+    dt_str_putc(out, '\n');
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_row(c, &rows[i], out);
     print_links(c->p[0], out);

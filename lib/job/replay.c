@@ -35,13 +35,6 @@ typedef struct replay {
 
 /* ---- from where to where ---- */
 
-static void warn(const replay *r, dt_status *warnings)
-{
-    for (const dt_status *w = warnings; w && r->options->event; w = dt_status_next(w))
-        r->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_status_text(w)}, r->options->user);
-    dt_status_free(warnings);
-}
-
 /* By their names, .../step-00000120: damage leaves nothing else. */
 static bool is_newer(const char *path, const char *than)
 {
@@ -68,7 +61,9 @@ static dt_status *find_end(replay *r, const char *run)
 {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_newest(&r->end, run, &warnings);
-    warn(r, warnings);
+    for (const dt_status *w = warnings; w && r->options->event; w = dt_status_next(w))
+        r->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_status_text(w)}, r->options->user);
+    dt_status_free(warnings);
     if (!s && !r->end.path)
         s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run), "'dtrain fit' writes one");
     return s ? s : check_newer(r, run);
@@ -148,19 +143,6 @@ static void listen(const dt_event *e, void *user)
     }
 }
 
-/* Nothing but the last state is wanted. */
-static void be_brief(replay *r)
-{
-    dt_job *j = r->job;
-    j->run_dir = r->scratch;
-    j->checkpoint.every_epoch = false;
-    j->checkpoint.every_steps = 0;
-    j->checkpoint.every_seconds = 0;
-    j->checkpoint.resume = DT_RESUME_AUTO;
-    j->trace = (dt_steps_recorded){0};
-    j->report = false;
-}
-
 static dt_status *interrupted(dt_status *s)
 {
     if (dt_status_number(s) != DT_E_STOPPED && dt_status_number(s) != DT_E_STOPPED_AT_ONCE)
@@ -198,7 +180,15 @@ static dt_status *measure(replay *r)
 static dt_status *do_again(replay *r)
 {
     dt_run_options o = *r->options;
-    be_brief(r);
+    /* Nothing but the last state is wanted. */
+    dt_job *j = r->job;
+    j->run_dir = r->scratch;
+    j->checkpoint.every_epoch = false;
+    j->checkpoint.every_steps = 0;
+    j->checkpoint.every_seconds = 0;
+    j->checkpoint.resume = DT_RESUME_AUTO;
+    j->trace = (dt_steps_recorded){0};
+    j->report = false;
     DT_TRY(measure(r));
     o.resume = r->begin ? DT_RESUME_PATH : DT_RESUME_NEVER;
     o.resume_path = r->begin;

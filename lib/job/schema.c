@@ -40,29 +40,6 @@ static void put_ref(dt_json *j, const char *key, const char *ref)
     dt_json_close(j, '}');
 }
 
-/* Names that stand by themselves. */
-static void put_bare_names(dt_json *j, const dt_key_table *s)
-{
-    bool any = false;
-    for (int i = 0; s->at(i).name; i++) {
-        const dt_job_kind k = s->at(i);
-        if (!is_bare(&k) && !s->beside)
-            continue;
-        if (!any) {
-            dt_json_open(j, NULL, '{');
-            dt_json_open(j, "enum", '[');
-        }
-        any = true;
-        dt_json_string(j, NULL, k.name);
-        for (const char *const *a = k.aliases; a && *a; a++)
-            dt_json_string(j, NULL, *a);
-    }
-    if (any) {
-        dt_json_close(j, ']');
-        dt_json_close(j, '}');
-    }
-}
-
 /* A mapping of one name to its arguments. */
 static void put_mapping(dt_json *j, const dt_key_table *s)
 {
@@ -89,7 +66,25 @@ static void put_sort(dt_json *j, const dt_key_table *s)
 {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
-    put_bare_names(j, s);
+    /* Names that stand by themselves. */
+    bool any = false;
+    for (int i = 0; s->at(i).name; i++) {
+        const dt_job_kind k = s->at(i);
+        if (!is_bare(&k) && !s->beside)
+            continue;
+        if (!any) {
+            dt_json_open(j, NULL, '{');
+            dt_json_open(j, "enum", '[');
+        }
+        any = true;
+        dt_json_string(j, NULL, k.name);
+        for (const char *const *a = k.aliases; a && *a; a++)
+            dt_json_string(j, NULL, *a);
+    }
+    if (any) {
+        dt_json_close(j, ']');
+        dt_json_close(j, '}');
+    }
     if (!s->beside)
         put_mapping(j, s);
     dt_schema_word(j);

@@ -17,8 +17,10 @@ typedef struct writing {
 
 /* ---- what goes in and out ---- */
 
-static void put_type(dt_str *out, const dt_type *t)
+static void put_end(dt_str *out, int tag, const char *name, const dt_type *t)
 {
+    size_t mark = dt_pb_open(out, tag);
+    dt_pb_put_text(out, VALUE_NAME, name);
     size_t type = dt_pb_open(out, VALUE_TYPE), tensor = dt_pb_open(out, TYPE_TENSOR);
     dt_pb_put_int(out, TENSOR_TYPE_ELEMENT, dt_onnx_dtype(t->dtype));
     size_t shape = dt_pb_open(out, TENSOR_TYPE_SHAPE);
@@ -33,26 +35,7 @@ static void put_type(dt_str *out, const dt_type *t)
     dt_pb_close(out, shape);
     dt_pb_close(out, tensor);
     dt_pb_close(out, type);
-}
-
-static void put_end(dt_str *out, int tag, const char *name, const dt_type *t)
-{
-    size_t mark = dt_pb_open(out, tag);
-    dt_pb_put_text(out, VALUE_NAME, name);
-    put_type(out, t);
     dt_pb_close(out, mark);
-}
-
-static void put_inputs(writing *w)
-{
-    for (int i = 0; i < w->g->n_args; i++) {
-        const dt_named_node *a = &w->g->arg[i];
-        const dt_type *t = &w->g->node[a->node].type;
-        put_end(w->o.out, GRAPH_INPUT, a->name, t);
-        w->value[a->node] = dt_onnx_value_of(a->name, t);
-        if (t->rank > 0 && t->dim[0] == DT_BATCH)
-            w->o.fed = a->name;
-    }
 }
 
 static bool is_used(const dt_graph *g, int node)
@@ -65,29 +48,6 @@ static bool is_used(const dt_graph *g, int node)
         if (g->result[i].node == node)
             return true;
     return false;
-}
-
-/* Not what only training needs, such as where random numbers of a Dropout stand: readers warn of tensors that no node reads. */
-static void put_weights(writing *w)
-{
-    for (int i = 0; i < w->g->n_states; i++) {
-        w->value[w->g->state[i].node] = dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);
-        if (!is_used(w->g, w->g->state[i].node))
-            continue;
-        const dt_variable *v = w->g->state[i].variable;
-        dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, (void *)dt_host_data(v) });
-    }
-}
-
-static void put_results(writing *w)
-{
-    w->o.path = "";
-    for (int i = 0; i < w->g->n_results; i++) {
-        const char *name = w->q->result ? w->q->result[i] : w->g->result[i].name;
-        const dt_onnx_value y = dt_onnx_whole(&w->o, &w->value[w->g->result[i].node]);
-        dt_onnx_put(&w->o, &(dt_onnx_node){ .op = "Identity", .in = { y.name }, .result = name });
-        put_end(w->o.out, GRAPH_OUTPUT, name, &y.type);
-    }
 }
 
 /* ---- nodes ---- */
@@ -119,32 +79,35 @@ static dt_status *put_graph(writing *w)
 {
     size_t mark = dt_pb_open(w->o.out, MODEL_GRAPH);
     dt_pb_put_text(w->o.out, GRAPH_NAME, w->q->name);
-    put_inputs(w);
-    put_weights(w);
+    for (int i = 0; i < w->g->n_args; i++) {
+        const dt_named_node *a = &w->g->arg[i];
+        const dt_type *t = &w->g->node[a->node].type;
+        put_end(w->o.out, GRAPH_INPUT, a->name, t);
+        w->value[a->node] = dt_onnx_value_of(a->name, t);
+        if (t->rank > 0 && t->dim[0] == DT_BATCH)
+            w->o.fed = a->name;
+    }
+    /* Not what only training needs, such as where random numbers of a Dropout stand: readers warn of tensors that no node reads. */
+    for (int i = 0; i < w->g->n_states; i++) {
+        w->value[w->g->state[i].node] = dt_onnx_value_of(w->g->state[i].variable->path, &w->g->state[i].variable->type);
+        if (!is_used(w->g, w->g->state[i].node))
+            continue;
+        const dt_variable *v = w->g->state[i].variable;
+        dt_onnx_initializer(&w->o, v->path, &(dt_view){ v->type, (void *)dt_host_data(v) });
+    }
     DT_TRY(put_nodes(w));
-    put_results(w);
+    w->o.path = "";
+    for (int i = 0; i < w->g->n_results; i++) {
+        const char *name = w->q->result ? w->q->result[i] : w->g->result[i].name;
+        const dt_onnx_value y = dt_onnx_whole(&w->o, &w->value[w->g->result[i].node]);
+        dt_onnx_put(&w->o, &(dt_onnx_node){ .op = "Identity", .in = { y.name }, .result = name });
+        put_end(w->o.out, GRAPH_OUTPUT, name, &y.type);
+    }
     dt_pb_close(w->o.out, mark);
     return NULL;
 }
 
 /* ---- around them ---- */
-
-static void put_head(const dt_onnx_request *q, dt_str *out)
-{
-    dt_pb_put_int(out, MODEL_IR_VERSION, DT_ONNX_IR_VERSION);
-    dt_pb_put_text(out, MODEL_PRODUCER, "dtrain");
-    dt_pb_put_text(out, MODEL_PRODUCER_VERSION, dt_version());
-    size_t opset = dt_pb_open(out, MODEL_OPSET);
-    dt_pb_put_text(out, OPSET_DOMAIN, "");
-    dt_pb_put_int(out, OPSET_VERSION, DT_ONNX_OPSET);
-    dt_pb_close(out, opset);
-    for (int i = 0; i < q->n_metadata; i++) {
-        size_t entry = dt_pb_open(out, MODEL_METADATA);
-        dt_pb_put_text(out, ENTRY_KEY, q->metadata[i].key);
-        dt_pb_put_text(out, ENTRY_VALUE, q->metadata[i].value);
-        dt_pb_close(out, entry);
-    }
-}
 
 /* Protocol buffers end at 2 GiB. */
 static dt_status *check_size(const dt_graph *g)
@@ -163,7 +126,19 @@ static dt_status *write_plain(const dt_onnx_request *q, const dt_graph *g, dt_st
 {
     writing w = { .q = q, .g = g, .o = { .arena = dt_arena_create(), .out = out, .path = "" } };
     w.value = dt_arena_array(w.o.arena, dt_onnx_value, g->n_nodes + 1);
-    put_head(q, out);
+    dt_pb_put_int(out, MODEL_IR_VERSION, DT_ONNX_IR_VERSION);
+    dt_pb_put_text(out, MODEL_PRODUCER, "dtrain");
+    dt_pb_put_text(out, MODEL_PRODUCER_VERSION, dt_version());
+    size_t opset = dt_pb_open(out, MODEL_OPSET);
+    dt_pb_put_text(out, OPSET_DOMAIN, "");
+    dt_pb_put_int(out, OPSET_VERSION, DT_ONNX_OPSET);
+    dt_pb_close(out, opset);
+    for (int i = 0; i < q->n_metadata; i++) {
+        size_t entry = dt_pb_open(out, MODEL_METADATA);
+        dt_pb_put_text(out, ENTRY_KEY, q->metadata[i].key);
+        dt_pb_put_text(out, ENTRY_VALUE, q->metadata[i].value);
+        dt_pb_close(out, entry);
+    }
     dt_status *bad = put_graph(&w);
     free(w.o.memo);
     dt_arena_destroy(w.o.arena);

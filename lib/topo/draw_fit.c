@@ -83,15 +83,6 @@ static bool fits(dt_sketch *k)
     return width <= room && dt_sketch_bands(k) * (dt_sketch_plane_lines(k) + 1) <= MOST_LINES;
 }
 
-/* A little more room between the chips where it costs no further band. */
-static void spread(dt_sketch *k)
-{
-    const dt_sketch tight = *k;
-    set_style(k, false, WIDE_GAP);
-    if (!fits(k) || dt_sketch_bands(k) > dt_sketch_bands(&tight))
-        *k = tight;
-}
-
 void dt_sketch_fit(dt_sketch *k)
 {
     static const int limits[] = {NO_LIMIT, 17, 15, 13, 11, 9, 7, 5, 3};
@@ -103,7 +94,11 @@ void dt_sketch_fit(dt_sketch *k)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         cut(k, limits[i]);
         if (fits(k)) {
-            spread(k);
+            /* A little more room between the chips where it costs no further band. */
+            const dt_sketch tight = *k;
+            set_style(k, false, WIDE_GAP);
+            if (!fits(k) || dt_sketch_bands(k) > dt_sketch_bands(&tight))
+                *k = tight;
             return;
         }
     }

@@ -92,9 +92,11 @@ static void tell_misfits(const blocks *all, const int mesh[4], int axis, int col
     dt_str_release(&words);
 }
 
-/* "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
-static void tell_answer(const dt_topology *t, const int64_t want[4], dt_str *out)
+static void tell_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out)
 {
+    const int64_t devices = want[0] * want[1] * want[2] * want[3];
+    blocks all = blocks_of(devices, t->mesh);
+    /* "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
     block b = {.side = {want[0], want[1], want[2], want[3]}};
     count_replicas(t->mesh, &b);
     dt_list_print(out, want, 4);
@@ -104,13 +106,6 @@ static void tell_answer(const dt_topology *t, const int64_t want[4], dt_str *out
         dt_str_printf(out, ", %lld time%s\n\n", (long long)b.replicas, b.replicas == 1 ? "" : "s");
     else
         dt_str_printf(out, ": %s is %lld, the slice has %d\n\n", axis_name[b.axis], (long long)want[b.axis], t->mesh[b.axis]);
-}
-
-static void tell_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out)
-{
-    const int64_t devices = want[0] * want[1] * want[2] * want[3];
-    blocks all = blocks_of(devices, t->mesh);
-    tell_answer(t, want, out);
     dt_str_printf(out, "blocks of %lld logical device%s\n", (long long)devices, devices == 1 ? "" : "s");
     tell_fits(&all, want, out);
     for (int axis = 0; axis < 4; axis++)

@@ -251,26 +251,21 @@ static void put_panel(sheet *s, int z)
 
 /* ---- the page ---- */
 
-static void put_escaped(sheet *s, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        size_t plain = i;
-        while (plain < n && text[plain] != '<' && text[plain] != '&')
-            plain++;
-        dt_str_escaped(s->out, text + i, plain - i, n);
-        if (plain < n)
-            dt_str_puts(s->out, text[plain] == '<' ? "&lt;" : "&amp;");
-        i = plain + 1;
-    }
-}
-
 /* Lines of words under the panels. */
 static int put_words(sheet *s, const char *text, int line)
 {
     for (; *text; line++) {
         size_t n = strcspn(text, "\n");
         dt_str_printf(s->out, "<text class=\"words\" x=\"%d\" y=\"%d\">", EDGE, line * LEGEND_LINE + TITLE + panel_rows(s) * s->height + 12);
-        put_escaped(s, text, n);
+        for (size_t i = 0; i < n;) {
+            size_t plain = i;
+            while (plain < n && text[plain] != '<' && text[plain] != '&')
+                plain++;
+            dt_str_escaped(s->out, text + i, plain - i, n);
+            if (plain < n)
+                dt_str_puts(s->out, text[plain] == '<' ? "&lt;" : "&amp;");
+            i = plain + 1;
+        }
         dt_str_puts(s->out, "</text>\n");
         text += n + (text[n] == '\n');
     }

@@ -67,23 +67,6 @@ static void name_ring(const int *order, int n, dt_str *out)
         dt_str_printf(out, "-...-r%d", order[n - 1]);
 }
 
-static void tell_hops(const dt_topology *t, const dt_assignment *a, const int *order, dt_str *out)
-{
-    int least = 1 << 30, most = 0;
-    for (int i = 0; i < a->replicas * a->logical; i++) {
-        int r = i / a->logical, l = i % a->logical;
-        int hops = dt_topology_hops(t, dt_assignment_at(a, order[r], l), dt_assignment_at(a, order[(r + 1) % a->replicas], l));
-        least = hops < least ? hops : least;
-        most = hops > most ? hops : most;
-    }
-    if (most == 0)
-        dt_str_puts(out, "all in one chip");
-    else if (most == 1)
-        dt_str_puts(out, least == 1 ? "every hop is one link" : "every hop is one link or stays in a chip");
-    else
-        dt_str_printf(out, "hops of up to %d links", most);
-}
-
 static int count_used(const dt_topology *t, const dt_assignment *a, const int *order)
 {
     int n = 3 * t->mesh[0] * t->mesh[1] * t->mesh[2], count = 0;
@@ -106,7 +89,19 @@ static void tell_gradients(const dt_topology *t, const dt_assignment *a, dt_str 
     dt_str_puts(out, "Gradients: ring ");
     name_ring(order, a->replicas, out);
     dt_str_puts(out, ", ");
-    tell_hops(t, a, order, out);
+    int least = 1 << 30, most = 0;
+    for (int i = 0; i < a->replicas * a->logical; i++) {
+        int r = i / a->logical, l = i % a->logical;
+        int hops = dt_topology_hops(t, dt_assignment_at(a, order[r], l), dt_assignment_at(a, order[(r + 1) % a->replicas], l));
+        least = hops < least ? hops : least;
+        most = hops > most ? hops : most;
+    }
+    if (most == 0)
+        dt_str_puts(out, "all in one chip");
+    else if (most == 1)
+        dt_str_puts(out, least == 1 ? "every hop is one link" : "every hop is one link or stays in a chip");
+    else
+        dt_str_printf(out, "hops of up to %d links", most);
     dt_str_printf(out, " (%d of %d links, %g GB/s each way).", count_used(t, a, order), dt_topology_links(t), link_GBps(t));
     free(order);
 }
