@@ -34,8 +34,7 @@ char *dt_str_take(dt_str *s)
     return text;
 }
 
-/* Room for n more bytes and the final NUL. */
-static void reserve(dt_str *s, size_t n)
+void dt_str_reserve(dt_str *s, size_t n)
 {
     size_t needed;
     if (__builtin_add_overflow(s->size, n, &needed) || __builtin_add_overflow(needed, 1, &needed))
@@ -51,7 +50,7 @@ static void reserve(dt_str *s, size_t n)
 
 void dt_str_add(dt_str *s, const void *bytes, size_t n)
 {
-    reserve(s, n);
+    dt_str_reserve(s, n);
     if (n)
         memcpy(s->data + s->size, bytes, n);
     s->size += n;
@@ -78,7 +77,7 @@ void dt_str_vprintf(dt_str *s, const char *format, va_list args)
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     if (n >= 0) {
-        reserve(s, (size_t)n);
+        dt_str_reserve(s, (size_t)n);
         vsnprintf(s->data + s->size, (size_t)n + 1, format, again);
         s->size += (size_t)n;
     } else {

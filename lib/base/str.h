@@ -29,6 +29,7 @@ void dt_str_release(dt_str *s);
 void dt_str_clear(dt_str *s); /* keeps the memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
 char *dt_str_take(dt_str *s); /* the caller frees it; s is empty after */
+void dt_str_reserve(dt_str *s, size_t n); /* room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);

@@ -24,6 +24,7 @@ enum {
     RAW = -15,            /* deflate without header and checksum */
     MOST_PER_BYTE = 1032, /* deflate's best case: 258 bytes from 2 bits (zlib's technical notes) */
     LARGEST_READ = 1 << 30,
+    AHEAD = 1 << 17,      /* read at a time for callers who want less */
 };
 
 struct dt_inflow {
@@ -42,18 +43,13 @@ struct dt_inflow {
         int n, at;
         unsigned char byte[DT_PEEK];
     } front, peeked;       /* looked at and to be read again: of the file, of what it holds */
+    char *ahead;           /* (AHEAD) read before it was wanted: [at, n) is left; NULL: nobody wanted little */
+    size_t ahead_at, ahead_n;
 };
 
-static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
+static dt_status *read_file(dt_inflow *f, void *buffer, size_t n, size_t *got)
 {
     ssize_t r;
-    size_t again = (size_t)(f->front.n - f->front.at);
-    if (again > 0) {
-        *got = n < again ? n : again;
-        memcpy(buffer, f->front.byte + f->front.at, *got);
-        f->front.at += (int)*got;
-        return NULL;
-    }
     if ((uint64_t)f->left < n)
         n = (size_t)f->left;
     do
@@ -63,6 +59,28 @@ static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
         return dt_fail_errno(DT_E_IO, f->path);
     *got = (size_t)r;
     f->left -= r;
+    return NULL;
+}
+
+static dt_status *read_some(dt_inflow *f, void *buffer, size_t n, size_t *got)
+{
+    const size_t again = (size_t)(f->front.n - f->front.at);
+    if (again > 0) {
+        *got = n < again ? n : again;
+        memcpy(buffer, f->front.byte + f->front.at, *got);
+        f->front.at += (int)*got;
+        return NULL;
+    }
+    if (f->ahead_at == f->ahead_n && n >= AHEAD / 2)
+        return read_file(f, buffer, n, got);
+    if (f->ahead_at == f->ahead_n) {
+        f->ahead = f->ahead ? f->ahead : dt_alloc(AHEAD);
+        f->ahead_at = f->ahead_n = 0;
+        DT_TRY(read_file(f, f->ahead, AHEAD, &f->ahead_n));
+    }
+    *got = n < f->ahead_n - f->ahead_at ? n : f->ahead_n - f->ahead_at;
+    memcpy(buffer, f->ahead + f->ahead_at, *got);
+    f->ahead_at += *got;
     return NULL;
 }
 
@@ -172,6 +190,7 @@ void dt_inflow_close(dt_inflow *f)
     if (f->fd >= 0)
         close(f->fd);
     free(f->window);
+    free(f->ahead);
     free(f->path);
     free(f);
 }
@@ -346,6 +365,6 @@ dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
 bool dt_inflow_is_ready(const dt_inflow *f)
 {
     struct pollfd input = {.fd = f->fd, .events = POLLIN};
-    bool holds = f->peeked.at < f->peeked.n || f->front.at < f->front.n || (f->gzip && f->z.avail_in > 0);
+    bool holds = f->peeked.at < f->peeked.n || f->front.at < f->front.n || f->ahead_at < f->ahead_n || (f->gzip && f->z.avail_in > 0);
     return holds || f->end || poll(&input, 1, 0) != 0;
 }

@@ -45,8 +45,7 @@ static void close_lines(void *state)
 
 static bool holds(const void *state)
 {
-    const dt_records *r = &((const lines *)state)->records;
-    return r->window.data && memchr(r->window.data + r->at, '\n', r->window.size - r->at);
+    return dt_records_hold(&((const lines *)state)->records);
 }
 
 /* ---- one line ---- */

@@ -12,7 +12,7 @@
 #include "base/reserve.h"
 #include "file/records.h"
 
-enum { WINDOW = 1 << 14 };
+enum { WINDOW = 1 << 18 };
 #define LARGEST_RECORD ((int64_t)1 << 30)
 
 static uint32_t little32(const unsigned char *p)
@@ -25,19 +25,50 @@ static uint64_t little64(const unsigned char *p)
     return little32(p) | (uint64_t)little32(p + 4) << 32;
 }
 
-/* Up to n bytes more in *out; fewer at the end. Grows with what comes, not with what was promised. */
+/* ---- the window ---- */
+
+/* Makes room behind what is left of the window, and reads what there is: a record of a pipe is there before the next one is written. */
+static dt_status *refill(dt_records *r)
+{
+    int64_t got;
+    if (!r->window.data)
+        r->window = (dt_str){.data = dt_alloc(WINDOW + 1), .cap = WINDOW + 1};
+    r->window.size -= r->at;
+    memmove(r->window.data, r->window.data + r->at, r->window.size);
+    r->at = 0;
+    while (r->window.cap < r->window.size + WINDOW / 2)
+        dt_str_reserve(&r->window, r->window.cap);
+    DT_TRY(dt_inflow_some(r->file, r->window.data + r->window.size, (int64_t)(r->window.cap - r->window.size - 1), &got));
+    r->window.size += (size_t)got;
+    r->window.data[r->window.size] = '\0';
+    r->end = got == 0;
+    return NULL;
+}
+
+/* Up to n bytes more in *out; fewer at the end. What is large goes there without the window, and grows with what comes, not with what was promised. */
 static dt_status *read_bytes(dt_records *r, int64_t n, dt_str *out)
 {
-    for (int64_t have = 0; have < n;) {
-        char piece[4096];
-        int64_t want = n - have < (int64_t)sizeof piece ? n - have : (int64_t)sizeof piece, got = 0;
-        DT_TRY(dt_inflow_read(r->file, piece, want, &got));
-        dt_str_add(out, piece, (size_t)got);
-        have += got;
-        if (got < want)
+    enum { PIECE = 1 << 20 };
+    for (;;) {
+        const int64_t held = (int64_t)(r->window.size - r->at), take = n < held ? n : held, most = n - take < PIECE ? n - take : PIECE;
+        int64_t got = 0;
+        if (take > 0)
+            dt_str_add(out, r->window.data + r->at, (size_t)take);
+        r->at += (size_t)take;
+        n -= take;
+        if (n == 0 || r->end)
             return NULL;
+        if (n < WINDOW) {
+            DT_TRY(refill(r));
+            continue;
+        }
+        dt_str_reserve(out, (size_t)most);
+        DT_TRY(dt_inflow_read(r->file, out->data + out->size, most, &got));
+        out->size += (size_t)got;
+        out->data[out->size] = '\0';
+        r->end = got < most;
+        n -= got;
     }
-    return NULL;
 }
 
 /* ---- TFRecord ---- */
@@ -115,13 +146,21 @@ dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more)
     return left < *length + DT_TFRECORD_FOOTER ? cut(r, left < *length ? left : *length, *length) : NULL;
 }
 
+/* Piece by piece: a checksum is quick over what the cache still has. */
 static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
 {
-    DT_TRY(read_bytes(r, length + DT_TFRECORD_FOOTER, out));
-    int64_t data = (int64_t)out->size < length ? (int64_t)out->size : length;
+    uint32_t crc = 0;
+    for (int64_t at = 0, n; at < length; at = n) {
+        n = length - at < 2 * WINDOW ? length : at + WINDOW;
+        DT_TRY(read_bytes(r, n - at, out));
+        if ((int64_t)out->size < n)
+            return cut(r, (int64_t)out->size, length);
+        crc = dt_crc32c_more(crc, out->data + at, (size_t)(n - at));
+    }
+    DT_TRY(read_bytes(r, DT_TFRECORD_FOOTER, out));
     if ((int64_t)out->size < length + DT_TFRECORD_FOOTER)
-        return cut(r, data, length);
-    if (!dt_tfrecord_verify(out->data, length))
+        return cut(r, length, length);
+    if (dt_crc32c_mask(crc) != little32((const unsigned char *)out->data + length))
         return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", r->path, (long long)r->number,
                        (long long)r->offset);
     out->size = (size_t)length;
@@ -132,13 +171,16 @@ static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
 static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
 {
     unsigned char h[DT_TFRECORD_HEADER];
-    int64_t got;
-    DT_TRY(dt_inflow_read(r->file, h, sizeof h, &got));
+    while (r->window.size - r->at < sizeof h && !r->end)
+        DT_TRY(refill(r));
+    const size_t got = r->window.size - r->at < sizeof h ? r->window.size - r->at : sizeof h;
     *more = got > 0;
     if (got == 0)
         return NULL;
-    if (got < (int64_t)sizeof h || !is_header(h))
-        return bad_header(r, (size_t)got);
+    memcpy(h, r->window.data + r->at, got);
+    r->at += got;
+    if (got < sizeof h || !is_header(h))
+        return bad_header(r, got);
     DT_TRY(check_length(r, little64(h)));
     DT_TRY(read_data(r, (int64_t)little64(h), out));
     r->offset += DT_TFRECORD_HEADER + (int64_t)out->size + DT_TFRECORD_FOOTER;
@@ -146,19 +188,6 @@ static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
 }
 
 /* ---- lines ---- */
-
-static dt_status *refill(dt_records *r)
-{
-    char piece[WINDOW];
-    int64_t got;
-    DT_TRY(dt_inflow_some(r->file, piece, sizeof piece, &got)); /* a line of a pipe is there before the next one is written */
-    r->end = got == 0;
-    r->window.size -= r->at;
-    memmove(r->window.data, r->window.data + r->at, r->window.size);
-    r->at = 0;
-    dt_str_add(&r->window, piece, (size_t)got);
-    return NULL;
-}
 
 /* A line ends at \n or at the end of the file; a \r before that belongs to the end too. */
 static dt_status *next_line(dt_records *r, dt_str *out, bool *more)
@@ -175,8 +204,6 @@ static dt_status *next_line(dt_records *r, dt_str *out, bool *more)
         if (searched > (size_t)LARGEST_RECORD)
             return dt_fail(DT_E_TOO_LARGE, NULL, "%s: line %lld has more than %lld bytes", r->path, (long long)r->number + 1,
                            (long long)LARGEST_RECORD);
-        if (!r->window.data)
-            dt_str_add(&r->window, "", 0);
         DT_TRY(refill(r));
     }
     size_t n = line_end ? (size_t)(line_end - start) : r->window.size - r->at;
@@ -238,6 +265,15 @@ dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_opti
     *r = (dt_records){.path = path, .options = *options};
     DT_TRY(dt_inflow_open(&r->file, path));
     return kinds[options->kind].open ? kinds[options->kind].open(r) : NULL;
+}
+
+bool dt_records_hold(const dt_records *r)
+{
+    const char *p = dt_str_text(&r->window) + r->at;
+    const size_t n = r->window.size - r->at;
+    if (r->options.kind != DT_TFRECORD)
+        return n > 0 && memchr(p, '\n', n);
+    return n >= DT_TFRECORD_HEADER && little64((const unsigned char *)p) <= n && little64((const unsigned char *)p) + DT_TFRECORD_HEADER + DT_TFRECORD_FOOTER <= n;
 }
 
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more)

@@ -14,8 +14,11 @@
 
 /* CRC-32C (Castagnoli), as in iSCSI; test vectors in RFC 3720, B.4. */
 uint32_t dt_crc32c(const void *bytes, size_t n);
+/* Of what has that CRC, followed by so many bytes. */
+uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n);
 /* TFRecord's form of it: rotated and shifted, so that a CRC over bytes which hold a CRC is no accident. */
 uint32_t dt_crc32c_masked(const void *bytes, size_t n);
+uint32_t dt_crc32c_mask(uint32_t crc);
 
 /* ---- readers ---- */
 
@@ -29,7 +32,7 @@ typedef struct dt_records {
     const char *path;        /* lent */
     dt_record_options options;
     int64_t number, offset;  /* of the next record; bytes before it, decompressed */
-    dt_str window;           /* text: what was read and not yet handed out, from `at` on */
+    dt_str window;           /* what was read and not yet handed out, from `at` on */
     size_t at;
     bool end;
 } dt_records;
@@ -37,6 +40,8 @@ typedef struct dt_records {
 dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_options *options) DT_MUST_USE;
 /* The next record into *out (cleared first). *more false: there is none. Errors name the file, the record and its offset. */
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
+/* Whether the next one, of TFRecords or lines, has been read already: nobody waits for it. */
+bool dt_records_hold(const dt_records *r);
 void dt_records_close(dt_records *r); /* takes one that did not open */
 
 /* The header at r->offset of a plain TFRecord, which is not moved: the length of its data, all of which is there. *more false: the end. */

@@ -60,6 +60,11 @@ static void close_records(void *state)
     dt_str_release(&r->record);
 }
 
+static bool holds(const void *state)
+{
+    return dt_records_hold(&((const reader *)state)->records);
+}
+
 static dt_status *in_record(dt_status *s, const reader *r)
 {
     if (!s)
@@ -158,6 +163,6 @@ static dt_status *put(dt_output *o, const void *const *row)
 
 const dt_container dt_container_tfrecord = {
     .name = "tfrecord", .suffix = {".tfrecord"}, .texts = true, .records = true,
-    .sniff = sniff, .open = open_records, .next = next_record, .close = close_records, .survey = dt_tfrecord_survey,
+    .sniff = sniff, .open = open_records, .next = next_record, .holds = holds, .close = close_records, .survey = dt_tfrecord_survey,
     .put = put,
 };
