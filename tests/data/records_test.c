@@ -4,6 +4,8 @@
 #include "files.h"
 #include "records.h"
 
+#include "base/random.h"
+
 /* RFC 3720, B.4, as 32-bit numbers. */
 static void test_crc32c_matches_the_published_vectors(void **state)
 {
@@ -22,6 +24,29 @@ static void test_crc32c_matches_the_published_vectors(void **state)
     assert_int_equal(dt_crc32c("", 0), 0);
     for (size_t n = 0; n < 32; n++)
         assert_int_equal(dt_crc32c_masked(up, n), masked_crc(up, n));
+}
+
+/* By bits, as RFC 3720 defines it: every length takes another way through stretches, words and bytes, and so does every cut. */
+static void test_checksums_of_every_length(void **state)
+{
+    enum { MOST = 20000 };
+    static unsigned char bytes[MOST];
+    dt_random r = dt_random_stream(1, "checksums", 0);
+    (void)state;
+    for (int i = 0; i < MOST; i++)
+        bytes[i] = (unsigned char)dt_random_u32(&r);
+    uint32_t want = ~0u;
+    for (int n = 0; n < MOST; n++) {
+        if (n < 1000 || n % 97 == 0)
+            assert_int_equal(dt_crc32c(bytes, (size_t)n), ~want);
+        if (n % 97 == 0) {
+            const size_t cut = dt_random_below(&r, (uint64_t)n + 1);
+            assert_int_equal(dt_crc32c_more(dt_crc32c(bytes, cut), bytes + cut, (size_t)n - cut), ~want);
+        }
+        want ^= bytes[n];
+        for (int bit = 0; bit < 8; bit++)
+            want = want >> 1 ^ (want & 1 ? 0x82f63b78u : 0);
+    }
 }
 
 /* All records of a file, each followed by '|'. The status is the caller's. */
@@ -262,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc32c_matches_the_published_vectors),
+        cmocka_unit_test(test_checksums_of_every_length),
         cmocka_unit_test(test_tfrecords_plain_gzip_and_zlib),
         cmocka_unit_test(test_lines_end_with_newline_or_the_file),
         cmocka_unit_test(test_fixed_records_between_header_and_footer),
