@@ -60,7 +60,8 @@ const grouped = (n) => Math.round(n).toLocaleString("en");
 function short(x) {
     const size = Math.abs(x);
     if (x === null || x === undefined || Number.isNaN(x)) { return "NaN"; }
-    if (size > 0 && (size < 1e-3 || size >= 1e6)) { return x.toPrecision(3).replace(/\.?0+(e|$)/, "$1"); }
+    if (size > 0 && (size < 1e-4 || size >= 1e6)) { return x.toExponential(2).replace(/\.?0+e/, "e").replace(/(e.)(\d)$/, "$10$2"); } // as C: 1e-05
+    if (size > 0 && size < 1e-3) { return String(Number(x.toPrecision(3))); }
     return size >= 1000 ? grouped(x) : x.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4);
 }
 const number = (x) => data(x === null ? "NaN" : x, short(x));
@@ -232,8 +233,9 @@ function numbers(chart) {
     made.addEventListener("toggle", () => {
         if (made.children.length > 1) { return; }
         const rows = chart.rows.map(([x, values]) => h("tr", head(data(x, grouped(x))), values.map((y) => h("td", y !== undefined && number(y)))));
-        put(made, of > 0 && h("p.note", "Of ", count(of), " points, the minimum and maximum of each interval."),
-            scroll("numbers", table("", [chart.x, ...chart.curves.map(({ label }) => label)], rows)));
+        const all = table("", [chart.x, ...chart.curves.map(({ label }) => label)], rows);
+        all.prepend(h("caption.unseen", chart.title));
+        put(made, of > 0 && h("p.note", "Of ", count(of), " points, the minimum and maximum of each interval."), scroll("numbers", all));
     });
     return made;
 }
@@ -454,7 +456,7 @@ function dataRead() {
     return [several && runs.every((run) => sha(run, "train")) && h("p.note.verdict", same ? "All runs used the same data." : "The runs used different data."),
         facts(["training data, SHA-256", (run) => cell(run, "train") || (run.format === "synthetic" && "generated from the seed; no files")],
             ["validation data, SHA-256", (run) => cell(run, "validation")], ["test data, SHA-256", (run) => cell(run, "test")],
-            ["examples, training + validation", (run) => run.start && [count(start(run, "train_examples")), " + ", count(start(run, "validation_examples"))]]),
+            ["examples, training + validation", (run) => count(start(run, "train_examples")) && [count(start(run, "train_examples")), " + ", count(start(run, "validation_examples"))]]),
         files.length > 0 && h("details", h("summary", "Files"), scroll("files", table("files", ["file", "for", "size", "last changed", "SHA-256"], files)))];
 }
 
