@@ -33,89 +33,40 @@ void dt_report_remark(dt_report_run *r, const char *format, ...)
 
 typedef bool take_line(dt_report_run *r, json_t *line);
 
-/* A file while it is read: piece by piece, what is left of a line waits for the rest of it. */
+/* A file while it is read, piece by piece. */
 typedef struct reading {
     dt_report_run *r;
     const char *name;
     take_line *take;
-    dt_str rest;
+    dt_str line;
     bool skips;  /* to the end of a line that is too long */
     int64_t bad;
 } reading;
 
-static void read_line(reading *f, const char *text, size_t n)
+static void end_line(reading *f)
 {
-    const dt_json_text t = {f->name, "a line", "key", text, n, DT_E_CHECKPOINT};
+    const dt_json_text t = {f->name, "a line", "key", dt_str_text(&f->line), f->line.size, DT_E_CHECKPOINT};
     json_t *line = NULL;
-    if (n > 0)
+    if (f->line.size > 0 && !f->skips)
         dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
-    f->bad += n > 0 && !(line && f->take(f->r, line));
+    f->bad += f->skips || (f->line.size > 0 && !(line && f->take(f->r, line)));
     json_decref(line);
-}
-
-static void read_last(reading *f)
-{
-    if (f->rest.size == 0 && !f->skips)
-        return;
-    dt_report_remark(f->r, "%s ends in the middle of a line: the run was killed while writing it", f->name);
-    read_line(f, dt_str_text(&f->rest), f->rest.size);
-}
-
-static void add_rest(reading *f, const char *text, size_t n)
-{
-    f->skips |= f->rest.size + n > LONGEST_LINE;
-    if (!f->skips)
-        dt_str_add(&f->rest, text, n);
-}
-
-/* The end of a line that began in an earlier piece. */
-static void end_line(reading *f, const char *text, size_t n)
-{
-    add_rest(f, text, n);
-    if (f->skips)
-        f->bad++;
-    else
-        read_line(f, dt_str_text(&f->rest), f->rest.size);
     f->skips = false;
-    dt_str_clear(&f->rest);
+    dt_str_clear(&f->line);
 }
 
 static void read_piece(reading *f, const char *at, const char *end)
 {
-    const char *newline;
-    for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
-        if (f->rest.size > 0 || f->skips)
-            end_line(f, at, (size_t)(newline - at));
-        else
-            read_line(f, at, (size_t)(newline - at));
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t n = (size_t)((newline ? newline : end) - at);
+        f->skips |= f->line.size + n > LONGEST_LINE;
+        if (!f->skips)
+            dt_str_add(&f->line, at, n);
+        if (newline)
+            end_line(f);
+        at += n + (newline != NULL);
     }
-    if (at < end)
-        add_rest(f, at, (size_t)(end - at));
-}
-
-static dt_status *read_pieces(reading *f, int fd, const char *path, int64_t size)
-{
-    char *piece = dt_alloc(PIECE);
-    dt_status *s = NULL;
-    for (int64_t at = 0; !s && at < size; at += PIECE) {
-        const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
-        s = dt_file_pread(fd, path, piece, n, at);
-        if (!s)
-            read_piece(f, piece, piece + n);
-    }
-    free(piece);
-    return s;
-}
-
-static void tell(reading *f, int64_t size)
-{
-    if (size > LARGEST)
-        dt_report_remark(f->r, "%s has %lld bytes; only the first %lld were read", f->name, (long long)size, (long long)LARGEST);
-    else
-        read_last(f);
-    if (f->bad > 0)
-        dt_report_remark(f->r, "%s: %lld line%s could not be read and %s left out", f->name, (long long)f->bad, f->bad == 1 ? "" : "s",
-                         f->bad == 1 ? "is" : "are");
 }
 
 static dt_status *read_lines(dt_report_run *r, const char *name, const char *path, take_line *take)
@@ -124,11 +75,25 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     int64_t size;
     int fd;
     DT_TRY(dt_file_open(path, &fd, &size));
-    dt_status *s = read_pieces(&f, fd, path, size < LARGEST ? size : LARGEST);
-    if (!s)
-        tell(&f, size);
+    char *piece = dt_alloc(PIECE);
+    dt_status *s = NULL;
+    for (int64_t at = 0; !s && at < size && at < LARGEST; at += PIECE) {
+        const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        s = dt_file_pread(fd, path, piece, n, at);
+        if (!s)
+            read_piece(&f, piece, piece + n);
+    }
+    if (!s && size > LARGEST) {
+        dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name, (long long)size, (long long)LARGEST);
+    } else if (!s && (f.line.size > 0 || f.skips)) {
+        dt_report_remark(r, "%s ends in the middle of a line: the run was killed while writing it", name);
+        end_line(&f);
+    }
+    if (!s && f.bad > 0)
+        dt_report_remark(r, "%s: %lld line%s could not be read and %s left out", name, (long long)f.bad, f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
     close(fd);
-    dt_str_release(&f.rest);
+    free(piece);
+    dt_str_release(&f.line);
     return s;
 }
 
