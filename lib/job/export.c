@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "job/session.h"
-#include "onnx/onnx.h"
+#include "export/onnx/onnx.h"
 
 typedef struct exporting {
     dt_job *job;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "stablehlo/stablehlo.h"
+#include "export/stablehlo/stablehlo.h"
 
 /* ---- ours ---- */
 

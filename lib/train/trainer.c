@@ -2,7 +2,7 @@
 /* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
 #include "train/trainer.h"
 #include "train/run.h"
-#include "stablehlo/stablehlo.h"
+#include "export/stablehlo/stablehlo.h"
 
 #include <stdlib.h>
 #include <string.h>

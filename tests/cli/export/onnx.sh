@@ -5,7 +5,7 @@
 python=$(scripts/python-tools numpy onnx onnxruntime safetensors) || exit 77
 write_tiny
 # each layer of the golden cases, and each kind of step of `map`
-"$python" tests/onnx/layers.py "$DTRAIN" "$TEST_DIR" tests/golden/*layers.json
+"$python" tests/export/onnx/layers.py "$DTRAIN" "$TEST_DIR" tests/golden/*layers.json
 raw='dataset={format: synthetic, examples: 64, global_batch_size: 8, element: {image: {shape: [6, 5, 3], dtype: uint8}, label: {num_classes: 4}}, map: {image: [MAP]}}'
 net='model={layers: [Input: {name: image, shape: SHAPE}, Flatten, Dense: {units: 4, activation: softmax}]}'
 digits() {
@@ -23,7 +23,7 @@ masked() {
 seq 400 | tr "\n" " " >"$TEST_DIR/text"
 TEXT=$TEST_DIR/text
 export TEXT
-"$python" tests/onnx/jobs.py "$DTRAIN" "$TEST_DIR" "$tiny" tests/jobs/attention.yaml tests/jobs/conv.yaml tests/jobs/default.yaml \
+"$python" tests/export/onnx/jobs.py "$DTRAIN" "$TEST_DIR" "$tiny" tests/jobs/attention.yaml tests/jobs/conv.yaml tests/jobs/default.yaml \
     tests/jobs/functional.yaml tests/jobs/gpt.yaml tests/jobs/mirrored.yaml tests/jobs/outputs.yaml tests/jobs/sequence.yaml tests/jobs/spatial.yaml tests/jobs/steps.yaml \
     tests/jobs/tiny_linear.yaml tests/jobs/tiny_mlp.yaml tests/jobs/tiny_one_hot.yaml tests/jobs/tiny_shards.yaml \
     "$tiny compile.precision=mixed_bfloat16" "$tiny compile.precision=mixed_float16" 'tests/jobs/conv.yaml compile.precision=mixed_bfloat16' \

@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "base/places.h"
-#include "stablehlo/blocks.h"
+#include "export/stablehlo/blocks.h"
 
 enum {
     WINDOW = 6,       /* items by which a place is recognized */

@@ -7,7 +7,7 @@
 #ifndef DT_ONNX_FORMS_H
 #define DT_ONNX_FORMS_H
 
-#include "onnx/emit.h"
+#include "export/onnx/emit.h"
 
 typedef struct dt_onnx_call {
     dt_onnx *onnx;

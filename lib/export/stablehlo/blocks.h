@@ -11,7 +11,7 @@
 #define DT_STABLEHLO_BLOCKS_H
 
 #include "op/stablehlo.h"
-#include "stablehlo/stablehlo.h"
+#include "export/stablehlo/stablehlo.h"
 
 /* g without barriers that delay nothing which depends on examples. */
 dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stablehlo/blocks.h"
+#include "export/stablehlo/blocks.h"
 
 static const dt_node *node_of(const dt_hlo_plan *p, int item)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that make, move and count values: constants, shapes, parts, sums. */
-#include "onnx/forms.h"
+#include "export/onnx/forms.h"
 
 #include <string.h>
 

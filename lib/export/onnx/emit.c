@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes, constants and values of an ONNX graph: see emit.h. */
-#include "onnx/emit.h"
+#include "export/onnx/emit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

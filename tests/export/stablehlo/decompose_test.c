@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stablehlo/stablehlo.h"
-#include "../op/table.h"
-#include "../support/outcome.h"
+#include "export/stablehlo/stablehlo.h"
+#include "../../op/table.h"
+#include "../../support/outcome.h"
 
 /* Products over segments, which need a batch's borders, and what a function has as arguments. */
 static bool has_no_form(const dt_op *op)

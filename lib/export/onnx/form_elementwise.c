@@ -7,7 +7,7 @@
  *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u is 1 (Kahan)
  *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), x at least -100, below which it is -1
  */
-#include "onnx/forms.h"
+#include "export/onnx/forms.h"
 
 /* Of two types aligned at the last dimension, the larger size of each. */
 static dt_type joined(const dt_type *a, const dt_type *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that a format lacks, in other ops: a rewriter that uses each op's row. Before it, barriers that a compiler has no use for are removed. */
 #include "op/partition.h"
-#include "stablehlo/blocks.h"
+#include "export/stablehlo/blocks.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * Products: MatMul wants (batch.., rows, contracted) and (batch.., contracted, columns), Conv (batch, features, spatial..) and (outputs, inputs,
  * spatial..). Operands are brought there by Transpose and Reshape, of which those that change nothing are left out, and the result is brought back.
  */
-#include "onnx/forms.h"
+#include "export/onnx/forms.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *     minimum   the same of the negated
  *     sum       AveragePool with padding counted, times the elements of a window
  */
-#include "onnx/forms.h"
+#include "export/onnx/forms.h"
 #include "op/window.h"
 
 enum { LEAD = 2, MOST_POOLED = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of forms, but for those that ops' rows have themselves. */
-#include "onnx/forms.h"
+#include "export/onnx/forms.h"
 
 #include <stdarg.h>
 

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "stablehlo/stablehlo.h"
-#include "../support/outcome.h"
+#include "export/stablehlo/stablehlo.h"
+#include "../../support/outcome.h"
 
 enum { ROWS = 3, REPLICAS = 2 };
 
@@ -114,7 +114,7 @@ static void test_xla_computes_the_same(void **state)
     for (uint64_t seed = 9100; seed < 9110; seed++)
         for (int blocks = DT_HLO_UNROLLED; blocks <= DT_HLO_LOOPS_APART; blocks++)
             write_case(directory, RANDOM_BLOCKS, seed, (dt_hlo_blocks)blocks);
-    snprintf(command, sizeof command, "%s tests/stablehlo/execute.py %s && rm -r %s", python, directory, directory);
+    snprintf(command, sizeof command, "%s tests/export/stablehlo/execute.py %s && rm -r %s", python, directory, directory);
     assert_int_equal(system(command), 0);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stablehlo/blocks.h"
+#include "export/stablehlo/blocks.h"
 
 static const dt_node *node_of(const dt_hlo_writer *w, int item)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stablehlo/blocks.h"
+#include "export/stablehlo/blocks.h"
 
 typedef struct ordering {
     const dt_graph *g;

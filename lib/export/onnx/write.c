@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model: see onnx.h. */
-#include "onnx/onnx.h"
+#include "export/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/forms.h"
-#include "stablehlo/stablehlo.h"
+#include "export/onnx/forms.h"
+#include "export/stablehlo/stablehlo.h"
 
 typedef struct writing {
     const dt_onnx_request *q;

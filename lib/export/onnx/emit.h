@@ -15,7 +15,7 @@
 #define DT_ONNX_EMIT_H
 
 #include "op/op.h"
-#include "onnx/proto.h"
+#include "export/onnx/proto.h"
 
 enum { DT_ONNX_OPSET = 18, DT_ONNX_IR_VERSION = 8 };
 
