@@ -39,13 +39,11 @@ typedef struct reading {
     bool archives;
 } reading;
 
-struct dt_examples {
-    int n;
-    int64_t count;
-    dt_stored *stored; /* (n) */
+typedef struct array_part {
+    dt_examples base;
     array *arrays;     /* (n) */
     pthread_mutex_t loading;
-};
+} array_part;
 
 /* ---- headers ---- */
 
@@ -249,13 +247,13 @@ static dt_status *open_array(const dt_format_request *r, const reading *how, arr
     return NULL;
 }
 
-static dt_status *check_counts(const dt_examples *x)
+static dt_status *check_counts(const array_part *x)
 {
-    for (int i = 1; i < x->n; i++) {
+    for (int i = 1; i < x->base.n; i++) {
         int64_t first = x->arrays[0].header.type.dim[0], here = x->arrays[i].header.type.dim[0];
         if (here != first)
-            return dt_fail(DT_E_DATA_ROWS, &x->stored[i].at, "%s has %lld rows, %s has %lld", x->stored[0].file, (long long)first,
-                           x->stored[i].file, (long long)here);
+            return dt_fail(DT_E_DATA_ROWS, &x->base.stored[i].at, "%s has %lld rows, %s has %lld", x->base.stored[0].file, (long long)first,
+                           x->base.stored[i].file, (long long)here);
     }
     return NULL;
 }
@@ -269,13 +267,13 @@ static char *path_of(const dt_format_request *r, const char *name)
 }
 
 /* All files are looked at, so that all faults are told in one run: first the files that are missing. */
-static dt_status *open_all(const dt_format_request *r, const reading *how, dt_examples *x)
+static dt_status *open_all(const dt_format_request *r, const reading *how, array_part *x)
 {
     dt_status *missing = NULL, *bad = NULL;
-    for (int i = 0; i < x->n; i++) {
+    for (int i = 0; i < x->base.n; i++) {
         const dt_entry *e = &r->tree->entry[i];
-        x->stored[i] = (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
-        dt_status *s = open_array(r, how, &x->arrays[i], &x->stored[i]);
+        x->base.stored[i] = (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
+        dt_status *s = open_array(r, how, &x->arrays[i], &x->base.stored[i]);
         if (s)
             dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
     }
@@ -285,19 +283,21 @@ static dt_status *open_all(const dt_format_request *r, const reading *how, dt_ex
 
 static dt_status *open_arrays(const dt_format_request *r, dt_header_reader *read_header, bool archives, dt_examples **out)
 {
-    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
-    x->n = r->tree->n;
-    x->stored = dt_arena_array(r->arena, dt_stored, x->n);
-    x->arrays = dt_arena_array(r->arena, array, x->n);
+    array_part *x = dt_arena_new(r->arena, array_part);
+    *out = &x->base;
+    x->base.n = r->tree->n;
+    x->base.stored = dt_arena_array(r->arena, dt_stored, x->base.n);
+    x->arrays = dt_arena_array(r->arena, array, x->base.n);
     pthread_mutex_init(&x->loading, NULL);
     DT_TRY(open_all(r, &(reading){read_header, archives}, x));
-    x->count = x->arrays[0].header.type.dim[0];
+    x->base.count = x->arrays[0].header.type.dim[0];
     return NULL;
 }
 
-static void close_part(dt_examples *x)
+static void close_part(dt_examples *base)
 {
-    for (int i = 0; i < x->n; i++) {
+    array_part *x = (array_part *)base;
+    for (int i = 0; i < x->base.n; i++) {
         close_file(&x->arrays[i]);
         free(x->arrays[i].rows);
     }
@@ -326,22 +326,12 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
     return s;
 }
 
-static int elements(const dt_examples *x, const dt_stored **stored)
+static const char *source(const dt_examples *base, int64_t i, const char **what)
 {
-    *stored = x->stored;
-    return x->n;
-}
-
-static int64_t count(const dt_examples *x)
-{
-    return x->count;
-}
-
-static const char *source(const dt_examples *x, int64_t i, const char **what)
-{
-    if (i >= x->n)
+    const array_part *x = (const array_part *)base;
+    if (i >= x->base.n)
         return NULL;
-    *what = x->stored[i].name;
+    *what = x->base.stored[i].name;
     return x->arrays[i].source;
 }
 
@@ -355,23 +345,25 @@ static dt_status *load_all(array *a, const char *path)
 }
 
 /* Two feeds over one part (training, and validation of a split) may come here at once. */
-static dt_status *whole(dt_examples *x, int e, const void **rows)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
+    array_part *x = (array_part *)base;
     array *a = &x->arrays[e];
     dt_status *s = NULL;
     pthread_mutex_lock(&x->loading);
-    if (x->count * a->row_bytes <= LARGEST_WHOLE)
-        s = load_all(a, x->stored[e].file);
+    if (x->base.count * a->row_bytes <= LARGEST_WHOLE)
+        s = load_all(a, x->base.stored[e].file);
     *rows = a->rows;
     pthread_mutex_unlock(&x->loading);
-    return dt_at(s, &x->stored[e].at);
+    return dt_at(s, &x->base.stored[e].at);
 }
 
-static int64_t unread(dt_examples *x, int e)
+static int64_t unread(dt_examples *base, int e)
 {
+    array_part *x = (array_part *)base;
     const array *a = &x->arrays[e];
     pthread_mutex_lock(&x->loading);
-    const int64_t bytes = a->rows || x->count * a->row_bytes > LARGEST_WHOLE ? 0 : x->count * a->row_bytes;
+    const int64_t bytes = a->rows || x->base.count * a->row_bytes > LARGEST_WHOLE ? 0 : x->base.count * a->row_bytes;
     pthread_mutex_unlock(&x->loading);
     return bytes;
 }
@@ -388,12 +380,13 @@ static dt_status *read_row(array *a, const char *path, int64_t row, void *out)
 }
 
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
-static dt_status *read_example(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
 {
+    array_part *x = (array_part *)base;
     pthread_mutex_lock(&x->loading);
-    dt_status *s = read_row(&x->arrays[e], x->stored[e].file, row, out);
+    dt_status *s = read_row(&x->arrays[e], x->base.stored[e].file, row, out);
     pthread_mutex_unlock(&x->loading);
-    return dt_at(s, &x->stored[e].at);
+    return dt_at(s, &x->base.stored[e].at);
 }
 
 /* ---- the formats ---- */
@@ -408,8 +401,6 @@ const dt_format dt_format_npy = {
              .aliases = (const char *const[]){"npz", NULL}},
     .check = check,
     .open = open_npy,
-    .elements = elements,
-    .count = count,
     .source = source,
     .whole = whole,
     .unread = unread,
@@ -426,8 +417,6 @@ const dt_format dt_format_idx = {
     .kind = {.name = "idx", .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
     .check = check,
     .open = open_idx,
-    .elements = elements,
-    .count = count,
     .source = source,
     .whole = whole,
     .unread = unread,

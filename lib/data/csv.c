@@ -71,30 +71,26 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
 
 /* ---- a part ---- */
 
-struct dt_examples {
-    int n;
-    dt_stored *stored;       /* [n] */
+typedef struct csv_part {
+    dt_examples base;
     dt_csv_element *element; /* [n] */
     const struct csv *words;
-    dt_paths paths;
     dt_inflow **file;        /* [paths.n] of plain ones, when values are not kept */
     int **index;             /* [paths.n][n columns of all elements] where they stand in the file */
     int *fields;             /* [paths.n] fields of a record */
-    int64_t *first;          /* [paths.n + 1] number of the file's first example */
     int64_t *offset;         /* [count] of the record in its file; kept: NULL */
-    int64_t count;
     int cap;
     bool kept;
     dt_str *rows;            /* [n] all examples; of texts the bytes alone, one after the other, */
     int64_t **text;          /* [n][count] which begin there; NULL: no texts */
     int *text_cap;           /* [n] */
     char *longest;           /* room for a text */
-};
+} csv_part;
 
-static int count_columns(const dt_examples *x)
+static int count_columns(const csv_part *x)
 {
     int n = 0;
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->base.n; e++)
         n += x->element[e].columns.n;
     return n;
 }
@@ -102,23 +98,23 @@ static int count_columns(const dt_examples *x)
 /* ---- records ---- */
 
 /* The record at hand is the header, or where there is none the first of the examples. */
-static dt_status *find_columns(dt_examples *x, int file, const dt_csv *c)
+static dt_status *find_columns(csv_part *x, int file, const dt_csv *c)
 {
     int *to = x->index[file];
     dt_status *s = NULL;
     x->fields[file] = c->n;
     if (x->words->header)
         DT_TRY(dt_csv_check_header(c));
-    for (int e = 0; e < x->n; to += x->element[e++].columns.n)
+    for (int e = 0; e < x->base.n; to += x->element[e++].columns.n)
         dt_status_append(&s, dt_csv_find_columns(c, &x->element[e], x->words->header, to));
     return s;
 }
 
 /* Room for one more example of element e, at the end of those that are kept, or always the same. */
-static char *next_row(dt_examples *x, int e)
+static char *next_row(csv_part *x, int e)
 {
     static const char none[4096];
-    const int64_t bytes = dt_type_bytes(&x->stored[e].type);
+    const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
     dt_str *rows = &x->rows[e];
     if (!x->kept)
         dt_str_clear(rows);
@@ -127,52 +123,52 @@ static char *next_row(dt_examples *x, int e)
     return rows->data + rows->size - bytes;
 }
 
-static dt_status *drop_rows(dt_examples *x, const dt_csv *c)
+static dt_status *drop_rows(csv_part *x, const dt_csv *c)
 {
     if (dt_inflow_is_gzip(c->file))
         return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of values in a compressed file", c->path, (long long)LARGEST_KEPT),
                        "gunzip it: uncompressed files may have any size");
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->base.n; e++)
         dt_str_release(&x->rows[e]);
     x->kept = false;
     return NULL;
 }
 
-static dt_status *add_text(dt_examples *x, int e, const int *index, const dt_csv *c)
+static dt_status *add_text(csv_part *x, int e, const int *index, const dt_csv *c)
 {
     DT_TRY(dt_csv_values(c, &x->element[e], index, x->longest));
     if (!x->kept)
         return NULL;
-    DT_GROW(x->text[e], x->text_cap[e], (int)x->count + 1);
-    x->text[e][x->count] = (int64_t)x->rows[e].size;
+    DT_GROW(x->text[e], x->text_cap[e], (int)x->base.count + 1);
+    x->text[e][x->base.count] = (int64_t)x->rows[e].size;
     dt_str_add(&x->rows[e], x->longest, strlen(x->longest) + 1);
     return NULL;
 }
 
-static int64_t bytes_kept(const dt_examples *x)
+static int64_t bytes_kept(const csv_part *x)
 {
     int64_t bytes = 0;
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->base.n; e++)
         bytes += (int64_t)x->rows[e].size;
     return bytes;
 }
 
-static dt_status *add_example(dt_examples *x, int file, const dt_csv *c)
+static dt_status *add_example(csv_part *x, int file, const dt_csv *c)
 {
     const int *index = x->index[file];
     DT_TRY(dt_csv_check_fields(c, x->fields[file]));
-    for (int e = 0; e < x->n; index += x->element[e++].columns.n)
+    for (int e = 0; e < x->base.n; index += x->element[e++].columns.n)
         DT_TRY(x->element[e].text ? add_text(x, e, index, c) : dt_csv_values(c, &x->element[e], index, next_row(x, e)));
     if (x->kept && bytes_kept(x) > LARGEST_KEPT)
         DT_TRY(drop_rows(x, c));
-    if (x->count == INT32_MAX)
+    if (x->base.count == INT32_MAX)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", c->path, INT32_MAX);
-    DT_GROW(x->offset, x->cap, (int)x->count + 1);
-    x->offset[x->count++] = c->record_offset;
+    DT_GROW(x->offset, x->cap, (int)x->base.count + 1);
+    x->offset[x->base.count++] = c->record_offset;
     return NULL;
 }
 
-static dt_status *read_records(dt_examples *x, int file, dt_csv *c)
+static dt_status *read_records(csv_part *x, int file, dt_csv *c)
 {
     bool more;
     DT_TRY(dt_csv_next(c, &more));
@@ -188,11 +184,11 @@ static dt_status *read_records(dt_examples *x, int file, dt_csv *c)
     return NULL;
 }
 
-static dt_status *read_file(dt_examples *x, int file)
+static dt_status *read_file(csv_part *x, int file)
 {
     dt_csv c;
-    x->first[file] = x->count;
-    dt_status *s = dt_csv_open(&c, x->paths.v[file], *x->words->field_delim);
+    x->base.first[file] = x->base.count;
+    dt_status *s = dt_csv_open(&c, x->base.paths.v[file], *x->words->field_delim);
     if (!s)
         s = read_records(x, file, &c);
     if (!s && !dt_inflow_is_gzip(c.file)) {
@@ -204,15 +200,15 @@ static dt_status *read_file(dt_examples *x, int file)
 }
 
 /* What was read from compressed files cannot be read again, so it must have been kept to the end. */
-static dt_status *settle(const dt_format_request *r, dt_examples *x)
+static dt_status *settle(const dt_format_request *r, csv_part *x)
 {
-    x->first[x->paths.n] = x->count;
-    if (x->count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
-    for (int i = 0; i < x->paths.n; i++) {
+    x->base.first[x->base.paths.n] = x->base.count;
+    if (x->base.count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->base.paths.v[0]);
+    for (int i = 0; i < x->base.paths.n; i++) {
         if (!x->kept && !x->file[i])
             return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%s: compressed, and the files hold more than %lld bytes of values together",
-                           x->paths.v[i], (long long)LARGEST_KEPT);
+                           x->base.paths.v[i], (long long)LARGEST_KEPT);
         if (x->kept) {
             dt_inflow_close(x->file[i]);
             x->file[i] = NULL;
@@ -226,10 +222,10 @@ static dt_status *settle(const dt_format_request *r, dt_examples *x)
 }
 
 /* All files are looked at, missing ones (66) told before bad ones. */
-static dt_status *read_files(const dt_format_request *r, dt_examples *x)
+static dt_status *read_files(const dt_format_request *r, csv_part *x)
 {
     dt_status *missing = NULL, *bad = NULL;
-    for (int i = 0; i < x->paths.n; i++) {
+    for (int i = 0; i < x->base.paths.n; i++) {
         dt_status *s = read_file(x, i);
         if (s)
             dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
@@ -240,21 +236,21 @@ static dt_status *read_files(const dt_format_request *r, dt_examples *x)
 
 /* ---- the format ---- */
 
-static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
+static dt_status *name_elements(const dt_format_request *r, csv_part *x)
 {
     const dt_tree *element = x->words->element;
     int64_t longest = 1;
-    x->stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->base.stored = dt_arena_array(r->arena, dt_stored, element->n);
     x->element = dt_arena_array(r->arena, dt_csv_element, element->n);
     x->rows = dt_arena_array(r->arena, dt_str, element->n);
     x->text = dt_arena_array(r->arena, int64_t *, element->n);
     x->text_cap = dt_arena_array(r->arena, int, element->n);
-    const char *file = dt_arena_strdup(r->arena, x->paths.v[0]);
-    for (; x->n < element->n; x->n++) {
-        dt_csv_element *e = &x->element[x->n];
-        DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->n], x->words->header, e));
-        x->stored[x->n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text,
-                                      .numbers = dt_csv_places(e), .names = dt_csv_names(e), .columns = e->columns, .vocabulary = e->vocabulary,
+    const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
+    for (; x->base.n < element->n; x->base.n++) {
+        dt_csv_element *e = &x->element[x->base.n];
+        DT_TRY(dt_csv_element_read(r->arena, &element->entry[x->base.n], x->words->header, e));
+        x->base.stored[x->base.n] = (dt_stored){.name = e->name, .type = e->type, .at = *e->at, .file = file, .text = e->text,
+                                      .numbers = dt_csv_places(e), .classes = dt_csv_places(e), .names = dt_csv_names(e), .columns = e->columns, .vocabulary = e->vocabulary,
                                       .delimiter = *x->words->field_delim, .numbered = !x->words->header,
                                       .has_default = e->has_default, .default_value = e->default_value};
         longest = e->text && e->type.dim[0] > longest ? e->type.dim[0] : longest;
@@ -263,99 +259,75 @@ static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
     return NULL;
 }
 
-static dt_status *make_room(const dt_format_request *r, dt_examples *x)
+static dt_status *make_room(const dt_format_request *r, csv_part *x)
 {
-    if (x->paths.n > MOST_FILES)
-        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
-    x->file = dt_arena_array(r->arena, dt_inflow *, x->paths.n);
-    x->index = dt_arena_array(r->arena, int *, x->paths.n);
-    x->fields = dt_arena_array(r->arena, int, x->paths.n);
-    x->first = dt_arena_array(r->arena, int64_t, x->paths.n + 1);
-    for (int i = 0; i < x->paths.n; i++)
+    if (x->base.paths.n > MOST_FILES)
+        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->base.paths.n, MOST_FILES);
+    x->file = dt_arena_array(r->arena, dt_inflow *, x->base.paths.n);
+    x->index = dt_arena_array(r->arena, int *, x->base.paths.n);
+    x->fields = dt_arena_array(r->arena, int, x->base.paths.n);
+    x->base.first = dt_arena_array(r->arena, int64_t, x->base.paths.n + 1);
+    for (int i = 0; i < x->base.paths.n; i++)
         x->index[i] = dt_arena_array(r->arena, int, count_columns(x));
     return NULL;
 }
 
-static void close_part(dt_examples *x)
+static void close_part(dt_examples *base)
 {
-    for (int i = 0; x->file && i < x->paths.n; i++)
+    csv_part *x = (csv_part *)base;
+    for (int i = 0; x->file && i < x->base.paths.n; i++)
         dt_inflow_close(x->file[i]);
-    for (int e = 0; e < x->n; e++) {
+    for (int e = 0; e < x->base.n; e++) {
         dt_str_release(&x->rows[e]);
         free(x->text[e]);
     }
     free(x->longest);
-    dt_paths_release(&x->paths);
+    dt_paths_release(&x->base.paths);
     free(x->offset);
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
+    csv_part *x = dt_arena_new(r->arena, csv_part);
+    *out = &x->base;
     x->words = r->args;
     x->kept = true;
-    DT_TRY(dt_files_find(r, r->tree, &x->paths));
+    DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(name_elements(r, x));
     DT_TRY(make_room(r, x));
     return read_files(r, x);
 }
 
-static int elements(const dt_examples *x, const dt_stored **stored)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
-    *stored = x->stored;
-    return x->n;
-}
-
-static int64_t count(const dt_examples *x)
-{
-    return x->count;
-}
-
-static int64_t files(const dt_examples *x, const int64_t **first)
-{
-    *first = x->first;
-    return x->paths.n;
-}
-
-static const char *path(const dt_examples *x, int64_t file)
-{
-    return x->paths.v[file];
-}
-
-static int64_t classes(const dt_examples *x, int e)
-{
-    return dt_csv_places(&x->element[e]);
-}
-
-static dt_status *whole(dt_examples *x, int e, const void **rows)
-{
+    csv_part *x = (csv_part *)base;
     *rows = x->kept && !x->element[e].text ? dt_str_text(&x->rows[e]) : NULL;
     return NULL;
 }
 
 /* The example's record, which has been read once and had no fault then. */
-static dt_status *reread(const dt_examples *x, int file, int64_t row, dt_csv *c)
+static dt_status *reread(const csv_part *x, int file, int64_t row, dt_csv *c)
 {
     enum { LONGEST = 1 << 20 };
-    const int64_t from = x->offset[row], to = row + 1 < x->first[file + 1] ? x->offset[row + 1] : dt_inflow_size(x->file[file]);
+    const int64_t from = x->offset[row], to = row + 1 < x->base.first[file + 1] ? x->offset[row + 1] : dt_inflow_size(x->file[file]);
     const int64_t n = to - from < LONGEST ? to - from : LONGEST;
     char *bytes = dt_alloc((size_t)n);
     bool more = false;
     dt_status *s = dt_inflow_pread(x->file[file], bytes, n, from);
-    dt_csv_hold(c, x->paths.v[file], *x->words->field_delim, bytes, (size_t)n);
+    dt_csv_hold(c, x->base.paths.v[file], *x->words->field_delim, bytes, (size_t)n);
     if (!s)
         s = dt_csv_next(c, &more);
     free(bytes);
     if (!s && (!more || c->n != x->fields[file]))
-        s = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", x->paths.v[file]);
+        s = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", x->base.paths.v[file]);
     return s;
 }
 
-static dt_status *read_again(const dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_again(const csv_part *x, int e, int64_t row, void *out)
 {
     int file = 0;
     dt_csv c = {0};
-    while (row >= x->first[file + 1])
+    while (row >= x->base.first[file + 1])
         file++;
     const int *index = x->index[file];
     for (int i = 0; i < e; i++)
@@ -364,12 +336,13 @@ static dt_status *read_again(const dt_examples *x, int e, int64_t row, void *out
     if (!s)
         s = dt_csv_values(&c, &x->element[e], index, out);
     dt_csv_close(&c);
-    return dt_at(s, &x->stored[e].at);
+    return dt_at(s, &x->base.stored[e].at);
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 {
-    const int64_t bytes = dt_type_bytes(&x->stored[e].type);
+    csv_part *x = (csv_part *)base;
+    const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
     if (!x->kept)
         return read_again(x, e, row, out);
     if (x->element[e].text)
@@ -385,11 +358,6 @@ const dt_format dt_format_csv = {
     .size = sizeof(struct csv),
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count,
-    .files = files,
-    .path = path,
-    .classes = classes,
     .whole = whole,
     .read = read_row,
     .close = close_part,

@@ -19,6 +19,7 @@
 #include "base/recorder.h"
 #include "conf/conf.h"
 #include "data/learned.h"
+#include "file/records.h"
 #include "graph/graph.h"
 
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
@@ -46,6 +47,7 @@ typedef struct dt_stored {
     dt_place at; /* of its path in the job file */
     const char *file; /* for messages */
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
+    int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
     int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
     dt_texts names;  /* of the classes that its values number, or of the columns that stand side by side; n 0: they have none */
     dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
@@ -55,7 +57,15 @@ typedef struct dt_stored {
     bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
 } dt_stored;
 
-typedef struct dt_examples dt_examples; /* a format's own state, one part */
+/* One part, opened: a format's own state begins with it. */
+typedef struct dt_examples {
+    int n;
+    dt_stored *stored; /* [n] the elements */
+    int64_t count;     /* of examples */
+    dt_paths paths;    /* files with several examples each; none: there are no such */
+    int64_t *first;    /* [paths.n + 1] numbers of their first examples, where these follow one another; else NULL */
+    bool single;       /* example i is the file paths.v[i] */
+} dt_examples;
 
 typedef struct dt_format {
     dt_kind kind;           /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
@@ -66,18 +76,9 @@ typedef struct dt_format {
     dt_status *(*check)(const dt_format_request *r, dt_texts *names);
     /* *out is set on a fault as well, as far as it came: the caller closes it. */
     dt_status *(*open)(const dt_format_request *r, dt_examples **out);
-    int (*elements)(const dt_examples *x, const dt_stored **stored);
-    int64_t (*count)(const dt_examples *x);
-    /* Files whose examples follow one another: their number, and in *first those of their first examples, [files + 1]. NULL: no such. */
-    int64_t (*files)(const dt_examples *x, const int64_t **first);
-    const char *(*path)(const dt_examples *x, int64_t file); /* of one of them, lent; there where `files` is */
-    /* Files of formats without `files`: the path of the i-th, NULL past the last; *what: what it is for, an element's name. Lent. NULL: there are none. */
+    /* The path of the i-th file, NULL past the last; *what: what it is for, an element's name. Lent. NULL: they are paths. */
     const char *(*source)(const dt_examples *x, int64_t i, const char **what);
-    /* The file that holds example `row` and no other, lent. NULL: files hold several. */
-    const char *(*example_file)(const dt_examples *x, int64_t row);
-    /* Values of element e are known to lie in [0, this); 0: not known. NULL: of no element. */
-    int64_t (*classes)(const dt_examples *x, int e);
-    /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. */
+    /* All examples of element e, one after the other, or NULL when they are read one by one. The first call may read a file. NULL: none can be had so. */
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
     /* Bytes that the first call of it will read into memory; 0: it has been called, or reads nothing. NULL: `whole` reads nothing. */
     int64_t (*unread)(dt_examples *x, int e);
@@ -93,7 +94,7 @@ typedef struct dt_format {
      * text is added. Both NULL: the examples are no text. */
     dt_status *(*encode)(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n);
     void (*decode)(const dt_examples *x, int32_t token, dt_str *out);
-    void (*close)(dt_examples *x); /* takes NULL */
+    void (*close)(dt_examples *x); /* NULL: everything is the arena's */
 } dt_format;
 
 /* ---- the dataset mapping ---- */

@@ -19,9 +19,16 @@ int64_t dt_rows_bytes(const dt_rows *r, int e)
     return dt_type_bytes(&r->stored[r->index[e]].type);
 }
 
+/* In the format's own order of elements. */
+static dt_status *whole_of(const dt_dataset *d, const dt_rows *r, int index, const void **whole)
+{
+    *whole = NULL;
+    return d->spec.format->whole ? d->spec.format->whole(r->x, index, whole) : NULL;
+}
+
 dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole)
 {
-    return d->spec.format->whole(r->x, r->index[e], whole);
+    return whole_of(d, r, r->index[e], whole);
 }
 
 /* One element of an encoded example. */
@@ -58,8 +65,8 @@ static dt_status *open_rows(dt_dataset *d, dt_part p)
                                  .at = &d->spec.at, .args = d->spec.format_args,
                                  .directory = d->spec.directory, .part = p, .seed = d->spec.seed, .splits = d->spec.validation_split > 0};
     DT_TRY(f->open(&q, &r->x));
-    f->elements(r->x, &r->stored);
-    r->count = f->count(r->x);
+    r->stored = r->x->stored;
+    r->count = r->x->count;
     return NULL;
 }
 
@@ -78,11 +85,11 @@ static dt_status *open_parts(dt_dataset *d)
 
 static void name_elements(dt_dataset *d)
 {
-    const dt_stored *stored;
-    d->n = d->spec.format->elements(d->rows[DT_PART_TRAIN].x, &stored);
+    const dt_examples *x = d->rows[DT_PART_TRAIN].x;
+    d->n = x->n;
     d->element = dt_arena_array(d->arena, dt_element, d->n);
     for (int e = 0; e < d->n; e++)
-        d->element[e].name = stored[e].name;
+        d->element[e].name = x->stored[e].name;
 }
 
 /* The element of that name in the format's own order: reading the mapping has seen to it that there is one. */
@@ -189,10 +196,10 @@ static dt_kept *make_kept(const dt_dataset *d, const dt_rows *r)
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
         const void *whole = NULL;
-        dt_status_free(d->spec.format->whole(r->x, i, &whole)); /* if it fails, it will fail again */
+        dt_status_free(whole_of(d, r, i, &whole)); /* if it fails, it will fail again */
         bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
     }
-    return dt_kept_create(d->spec.format->count(r->x), d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_KEPT_BY_ITSELF);
+    return dt_kept_create(r->x->count, d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_KEPT_BY_ITSELF);
 }
 
 static void keep_parts(dt_dataset *d)
@@ -209,14 +216,14 @@ static void keep_parts(dt_dataset *d)
 static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b)
 {
     const dt_format *f = d->spec.format;
-    const int64_t rows = f->count(r->x);
+    const int64_t rows = r->x->count;
     const char *before = NULL;
     for (int i = 0; i < d->n; i++) {
         const int64_t unread = f->unread ? f->unread(r->x, i) : 0, bytes = rows * dt_type_bytes(&r->stored[i].type);
         const void *whole = NULL;
         b->coming += unread;
         if (!unread)
-            dt_status_free(f->whole(r->x, i, &whole)); /* reads nothing now, so nothing fails */
+            dt_status_free(whole_of(d, r, i, &whole)); /* reads nothing now, so nothing fails */
         if (whole && !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
             b->present += bytes;
         before = whole;
@@ -290,7 +297,8 @@ void dt_dataset_unref(dt_dataset *d)
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
             dt_kept_destroy(d->rows[p].kept);
-            d->spec.format->close(d->rows[p].x);
+            if (d->spec.format->close)
+                d->spec.format->close(d->rows[p].x);
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
@@ -399,8 +407,8 @@ int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
 
 const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example)
 {
-    const dt_format *f = d->spec.format;
-    return f->example_file ? f->example_file(d->rows[part].x, d->rows[part].first + example) : NULL;
+    const dt_examples *x = d->rows[part].x;
+    return x->single ? x->paths.v[d->rows[part].first + example] : NULL;
 }
 
 const dt_learned *dt_dataset_learned(const dt_dataset *d)

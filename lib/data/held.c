@@ -7,12 +7,10 @@
 
 #include "data/dataset.h"
 
-struct dt_examples { /* the args of the format are its examples: there is nothing to open */
-    int n;
-    int64_t count;
-    dt_stored *stored; /* [n] */
-    void **rows;       /* [n] (count, ...) */
-};
+typedef struct held_part { /* the args of the format are its examples: there is nothing to open */
+    dt_examples base;
+    void **rows; /* [n] (count, ...) */
+} held_part;
 
 static dt_status *check_element(const dt_held *e, const dt_held *first)
 {
@@ -37,14 +35,14 @@ static dt_type row_type(const dt_type *rows)
 
 dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const void **args)
 {
-    dt_examples *x = dt_arena_new(arena, dt_examples);
+    held_part *x = dt_arena_new(arena, held_part);
     if (n < 1)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");
-    *x = (dt_examples){.n = n, .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0,
-                       .stored = dt_arena_array(arena, dt_stored, n), .rows = dt_arena_array(arena, void *, n)};
+    x->base = (dt_examples){.n = n, .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0, .stored = dt_arena_array(arena, dt_stored, n)};
+    x->rows = dt_arena_array(arena, void *, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(check_element(&element[i], &element[0]));
-        x->stored[i] = (dt_stored){.name = dt_arena_strdup(arena, element[i].name), .type = row_type(&element[i].type), .file = "memory"};
+        x->base.stored[i] = (dt_stored){.name = dt_arena_strdup(arena, element[i].name), .type = row_type(&element[i].type), .file = "memory"};
         x->rows[i] = dt_arena_copy(arena, element[i].data, (size_t)dt_type_bytes(&element[i].type));
     }
     *args = x;
@@ -55,11 +53,11 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const vo
 
 static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
-    const dt_examples *x = r->args;
-    const char **v = dt_arena_array(r->arena, const char *, x->n);
-    for (int i = 0; i < x->n; i++)
-        v[i] = x->stored[i].name;
-    *names = (dt_texts){x->n, v};
+    const held_part *x = r->args;
+    const char **v = dt_arena_array(r->arena, const char *, x->base.n);
+    for (int i = 0; i < x->base.n; i++)
+        v[i] = x->base.stored[i].name;
+    *names = (dt_texts){x->base.n, v};
     return NULL;
 }
 
@@ -69,33 +67,19 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     return NULL;
 }
 
-static int elements(const dt_examples *x, const dt_stored **stored)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
-    *stored = x->stored;
-    return x->n;
-}
-
-static int64_t count_rows(const dt_examples *x)
-{
-    return x->count;
-}
-
-static dt_status *whole(dt_examples *x, int e, const void **rows)
-{
+    held_part *x = (held_part *)base;
     *rows = x->rows[e];
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 {
-    int64_t bytes = dt_type_bytes(&x->stored[e].type);
+    held_part *x = (held_part *)base;
+    int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
     memcpy(out, (const char *)x->rows[e] + row * bytes, (size_t)bytes);
     return NULL;
-}
-
-static void close_part(dt_examples *x)
-{
-    (void)x; /* everything is the arena's */
 }
 
 const dt_format dt_format_held = {
@@ -103,9 +87,6 @@ const dt_format dt_format_held = {
     .drawn = true,
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count_rows,
     .whole = whole,
     .read = read_row,
-    .close = close_part,
 };

@@ -32,12 +32,11 @@ const char *dt_hashed_name(dt_hashed h)
 /* The i-th, with an empty name past the last one. */
 static dt_file_identity file_of(const taking *t, int64_t i)
 {
-    const int64_t *first;
     dt_file_identity f = {.what = ""};
     if (t->format->source)
         f.path = t->format->source(t->x, i, &f.what);
-    else if (t->format->files && i < t->format->files(t->x, &first))
-        f.path = t->format->path(t->x, i);
+    else if (i < t->x->paths.n)
+        f.path = t->x->paths.v[i];
     return f;
 }
 

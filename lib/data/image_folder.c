@@ -67,15 +67,13 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
 
 /* ---- folders ---- */
 
-struct dt_examples {
-    dt_stored stored[2];
+typedef struct folder_part {
+    dt_examples base;
     int image, label;
-    int64_t num_classes;
     dt_image_layout layout;
-    dt_paths paths;        /* of pictures, in order */
-    int32_t *class;        /* [paths.n] */
+    int32_t *class;        /* [paths.n] of the pictures */
     int cap;
-};
+} folder_part;
 
 static bool is_folder(const char *path)
 {
@@ -124,7 +122,7 @@ static bool is_picture(const char *path)
     return false;
 }
 
-static dt_status *add_pictures(dt_examples *x, const char *folder, int32_t class)
+static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class)
 {
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
@@ -133,15 +131,15 @@ static dt_status *add_pictures(dt_examples *x, const char *folder, int32_t class
             s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
             break;
         }
-        DT_GROW(x->class, x->cap, x->paths.n + 1);
-        x->class[x->paths.n] = class;
-        dt_paths_add(&x->paths, files.v[i]);
+        DT_GROW(x->class, x->cap, x->base.paths.n + 1);
+        x->class[x->base.paths.n] = class;
+        dt_paths_add(&x->base.paths, files.v[i]);
     }
     dt_paths_release(&files);
     return s;
 }
 
-static dt_status *add_classes(dt_examples *x, const dt_paths *folders, const dt_paths *classes)
+static dt_status *add_classes(folder_part *x, const dt_paths *folders, const dt_paths *classes)
 {
     for (int i = 0; i < folders->n; i++) {
         int32_t class = number_of(classes, name_of(folders->v[i]));
@@ -159,100 +157,107 @@ static void name_classes(const dt_format_request *r, const dt_paths *classes, dt
         label->names.v[i] = dt_arena_strdup(r->arena, name_of(classes->v[i]));
 }
 
-static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
+static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l, folder_part *x)
 {
     dt_paths classes = {0}, folders = {0};
     dt_status *s = list_classes(r, r->train, &classes);
     if (!s && classes.n != l->num_classes)
         s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: holds %d folders, one a class; '%s' has %lld classes", r->train->text, classes.n,
-                    x->stored[l->label].name, (long long)l->num_classes);
-    name_classes(r, &classes, &x->stored[x->label]);
+                    x->base.stored[l->label].name, (long long)l->num_classes);
+    name_classes(r, &classes, &x->base.stored[x->label]);
     if (!s)
         s = list_classes(r, r->tree, &folders);
     if (!s)
         s = dt_at(add_classes(x, &folders, &classes), &r->tree->at);
-    if (!s && x->paths.n == 0)
+    if (!s && x->base.paths.n == 0)
         s = dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no pictures", r->tree->text);
     dt_paths_release(&classes);
     dt_paths_release(&folders);
     return s;
 }
 
-static void spread(const dt_image_layout *l, dt_examples *x)
+static void spread(const dt_image_layout *l, folder_part *x)
 {
-    int n = x->paths.n, *order = dt_alloc((size_t)n * sizeof *order);
+    int n = x->base.paths.n, *order = dt_alloc((size_t)n * sizeof *order);
     char **path = dt_alloc((size_t)n * sizeof *path);
     int32_t *class = dt_alloc((size_t)n * sizeof *class);
     dt_image_spread(x->class, n, l->num_classes, order);
     for (int i = 0; i < n; i++) {
-        path[i] = x->paths.v[order[i]];
+        path[i] = x->base.paths.v[order[i]];
         class[i] = x->class[order[i]];
     }
     free(order);
-    free(x->paths.v);
+    free(x->base.paths.v);
     free(x->class);
-    x->paths.v = path;
+    x->base.paths.v = path;
     x->class = class;
 }
 
 /* ---- pictures ---- */
 
-static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out)
+static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
 {
-    DT_TRY(dt_at(dt_file_read(x->paths.v[row], LARGEST_FILE, buffer), &x->stored[x->image].at));
+    folder_part *x = (folder_part *)base;
+    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, buffer), &x->base.stored[x->image].at));
     *out = (dt_bytes){dt_str_text(buffer), buffer->size};
     return NULL;
 }
 
-static dt_status *decode(const dt_examples *x, int64_t row, const dt_bytes *bytes, void *out)
+static dt_status *decode(const folder_part *x, int64_t row, const dt_bytes *bytes, void *out)
 {
-    return dt_image_fit(&x->layout, &(dt_image_name){x->paths.v[row], x->stored[x->image].name}, bytes->data, bytes->n, out);
+    return dt_image_fit(&x->layout, &(dt_image_name){x->base.paths.v[row], x->base.stored[x->image].name}, bytes->data, bytes->n, out);
 }
 
-static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
 {
+    folder_part *x = (folder_part *)base;
     if (out[x->label])
         memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
-    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->stored[x->image].at) : NULL;
+    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->base.stored[x->image].at) : NULL;
 }
 
 /* The first picture has been decoded, so its size is known. */
-static int64_t unpacking(const dt_examples *x, int threads)
+static int64_t unpacking(const dt_examples *base, int threads)
 {
+    const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
 }
 
 /* ---- the format ---- */
 
-static void close_part(dt_examples *x)
+static void close_part(dt_examples *base)
 {
-    dt_paths_release(&x->paths);
+    folder_part *x = (folder_part *)base;
+    dt_paths_release(&x->base.paths);
     free(x->class);
 }
 
-static void name_elements(const dt_format_request *r, const dt_image_layout *l, dt_examples *x)
+static void name_elements(const dt_format_request *r, const dt_image_layout *l, folder_part *x)
 {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
+    x->base.n = 2;
+    x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
+    x->base.single = true;
     x->layout = *l;
     x->image = l->image;
     x->label = l->label;
-    x->num_classes = l->num_classes;
     for (int e = 0; e < 2; e++)
-        x->stored[e] = (dt_stored){.name = element->entry[e].key, .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL), .at = r->tree->at,
-                                   .file = r->tree->text};
+        x->base.stored[e] = (dt_stored){.name = element->entry[e].key, .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL), .at = r->tree->at,
+                                        .file = r->tree->text};
+    x->base.stored[l->label].classes = l->num_classes;
 }
 
 /* The first picture is looked at, so that a wrong shape is told before training. */
-static dt_status *try_first(dt_examples *x)
+static dt_status *try_first(folder_part *x)
 {
-    const dt_stored *e = &x->stored[x->image];
+    const dt_stored *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
     dt_str buffer = {0};
     dt_bytes bytes;
-    dt_status *s = room ? fetch(x, 0, &buffer, &bytes) : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
+    dt_status *s = room ? fetch(&x->base, 0, &buffer, &bytes) : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
     out[x->image] = room;
     if (!s)
-        s = unpack(x, 0, &bytes, out);
+        s = unpack(&x->base, 0, &bytes, out);
     dt_str_release(&buffer);
     free(room);
     return s;
@@ -262,50 +267,32 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     dt_image_layout l;
     DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
-    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
+    folder_part *x = dt_arena_new(r->arena, folder_part);
+    *out = &x->base;
     name_elements(r, &l, x);
     DT_TRY(find_pictures(r, &l, x));
+    x->base.count = x->base.paths.n;
     if (r->splits)
         spread(&l, x);
     return try_first(x);
 }
 
-static int elements(const dt_examples *x, const dt_stored **stored)
-{
-    *stored = x->stored;
-    return 2;
-}
-
-static int64_t count(const dt_examples *x)
-{
-    return x->paths.n;
-}
-
-/* Labels are numbers of the training folder's classes, which are as many as num_classes. */
-static int64_t classes(const dt_examples *x, int e)
-{
-    return e == x->label ? x->num_classes : 0;
-}
-
-static const char *example_file(const dt_examples *x, int64_t row)
-{
-    return x->paths.v[row];
-}
-
 /* What a picture is told apart by: "class/file". */
-static const char *source(const dt_examples *x, int64_t i, const char **what)
+static const char *source(const dt_examples *base, int64_t i, const char **what)
 {
-    if (i >= x->paths.n)
+    const folder_part *x = (const folder_part *)base;
+    if (i >= x->base.paths.n)
         return NULL;
-    const char *path = x->paths.v[i], *slash = name_of(path) - 1;
+    const char *path = x->base.paths.v[i], *slash = name_of(path) - 1;
     while (slash > path && slash[-1] != '/')
         slash--;
     *what = slash;
     return path;
 }
 
-static dt_status *whole(dt_examples *x, int e, const void **rows)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
+    folder_part *x = (folder_part *)base;
     *rows = e == x->label ? x->class : NULL;
     return NULL;
 }
@@ -316,11 +303,7 @@ const dt_format dt_format_image_folder = {
     .size = sizeof(struct image_folder),
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count,
     .source = source,
-    .example_file = example_file,
-    .classes = classes,
     .whole = whole,
     .fetch = fetch,
     .unpack = unpack,

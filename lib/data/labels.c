@@ -23,20 +23,18 @@ typedef struct place {
     bool is_record;
 } place;
 
-static place place_of(const dt_dataset *d, const dt_rows *r, int e, int64_t row)
+static place place_of(const dt_rows *r, int e, int64_t row)
 {
-    const dt_format *f = d->spec.format;
-    const int64_t *first;
-    const int64_t n = f->files ? f->files(r->x, &first) : 0, number = r->first + row;
+    const int64_t *first = r->x->first, n = first ? r->x->paths.n : 0, number = r->first + row;
     int64_t file = 0;
     while (file < n - 1 && number >= first[file + 1])
         file++;
-    return (place){.file = n > 0 ? f->path(r->x, file) : r->stored[r->index[e]].file, .number = n > 0 ? number - first[file] : number, .is_record = n > 0};
+    return (place){.file = n > 0 ? r->x->paths.v[file] : r->stored[r->index[e]].file, .number = n > 0 ? number - first[file] : number, .is_record = n > 0};
 }
 
 static dt_status *outside(const scan *c, int64_t row, double value)
 {
-    const place at = place_of(c->d, c->rows, c->e, row);
+    const place at = place_of(c->rows, c->e, row);
     return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at, "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
                    at.is_record ? "record" : "row", (long long)at.number, value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
 }
@@ -44,7 +42,7 @@ static dt_status *outside(const scan *c, int64_t row, double value)
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out)
 {
     const char *alone = dt_dataset_example_file(d, part, example);
-    const place at = place_of(d, &d->rows[part], element, example);
+    const place at = place_of(&d->rows[part], element, example);
     if (alone)
         dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
     else
@@ -87,8 +85,7 @@ static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
 /* Drawn labels need no look: there may be more of them than can be looked at. */
 static bool is_known(const scan *c)
 {
-    const dt_format *f = c->d->spec.format;
-    int64_t classes = f->classes && dt_map_plan_is_empty(c->plan) ? f->classes(c->rows->x, c->rows->index[c->e]) : 0;
+    const int64_t classes = dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
     return classes > 0 && classes <= c->classes;
 }
 

@@ -159,10 +159,9 @@ static dt_status *judge(const shared *x)
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
 {
     shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count};
-    const int64_t *first;
     DT_TRY(find_policy(q, &x.policy));
     DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
-    x.files = dt_dataset_spec_of(q->data)->format->files ? dt_dataset_spec_of(q->data)->format->files(q->data->rows[q->part].x, &first) : 0;
+    x.files = q->data->rows[q->part].x->first ? q->data->rows[q->part].x->paths.n : 0;
     if (x.count > MOST_EXAMPLES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered", (long long)x.count, (long long)MOST_EXAMPLES);
     x.times = dt_alloc((size_t)x.count + 1);

@@ -126,66 +126,41 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
 
 /* ---- drawing ---- */
 
-struct dt_examples {
+typedef struct synthetic_part {
+    dt_examples base;
     uint64_t part_key, seed;
-    int64_t count;
-    int n, label;         /* label: the first one, -1: none */
-    dt_stored *stored;    /* (n) */
+    int label;            /* the first one, -1: none */
     int64_t *num_classes; /* (n), 0: no label */
-};
+} synthetic_part;
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     const dt_tree *e = ((const struct synthetic *)r->args)->element;
-    dt_examples *x = dt_arena_new(r->arena, dt_examples);
-    *x = (dt_examples){.seed = r->seed, .n = e->n, .label = -1};
-    x->part_key = dt_name_hash(dt_part_name(r->part));
-    x->stored = dt_arena_array(r->arena, dt_stored, e->n);
+    synthetic_part *x = dt_arena_new(r->arena, synthetic_part);
+    *x = (synthetic_part){.base.n = e->n, .part_key = dt_name_hash(dt_part_name(r->part)), .seed = r->seed, .label = -1};
+    x->base.stored = dt_arena_array(r->arena, dt_stored, e->n);
     x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
-    DT_TRY(read_count(r, &x->count));
+    DT_TRY(read_count(r, &x->base.count));
     for (int i = 0; i < e->n; i++) {
-        x->stored[i] = (dt_stored){.name = e->entry[i].key, .at = e->entry[i].value->at, .file = "synthetic data"};
-        DT_TRY(read_element(r->arena, &e->entry[i], &x->stored[i].type, &x->num_classes[i]));
+        x->base.stored[i] = (dt_stored){.name = e->entry[i].key, .at = e->entry[i].value->at, .file = "synthetic data"};
+        DT_TRY(read_element(r->arena, &e->entry[i], &x->base.stored[i].type, &x->num_classes[i]));
+        x->base.stored[i].classes = x->num_classes[i];
         if (x->num_classes[i] > 0 && x->label < 0)
             x->label = i;
     }
-    *out = x;
-    return NULL;
-}
-
-static int elements(const dt_examples *x, const dt_stored **stored)
-{
-    *stored = x->stored;
-    return x->n;
-}
-
-static int64_t count_rows(const dt_examples *x)
-{
-    return x->count;
-}
-
-static int64_t classes_of(const dt_examples *x, int e)
-{
-    return x->num_classes[e];
-}
-
-static dt_status *whole(dt_examples *x, int e, const void **rows)
-{
-    (void)x;
-    (void)e;
-    *rows = NULL;
+    *out = &x->base;
     return NULL;
 }
 
 /* A stream of 16 bytes a block: what it is for, which element, which row or class. */
-static uint64_t stream_key(const dt_examples *x, const char *purpose, int e, uint64_t part, uint64_t row)
+static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part, uint64_t row)
 {
     uint32_t word[4];
-    dt_philox(x->seed ^ dt_name_hash(purpose), part + dt_name_hash(x->stored[e].name), row, word);
+    dt_philox(x->seed ^ dt_name_hash(purpose), part + dt_name_hash(x->base.stored[e].name), row, word);
     return word[0] | (uint64_t)word[1] << 32;
 }
 
-static int64_t draw_label(const dt_examples *x, int e, int64_t row, int64_t i)
+static int64_t draw_label(const synthetic_part *x, int e, int64_t row, int64_t i)
 {
     uint32_t word[4];
     dt_philox(stream_key(x, "synthetic label", e, x->part_key, (uint64_t)row), (uint64_t)i, 0, word);
@@ -242,7 +217,7 @@ static void put_label(dt_dtype d, void *out, int64_t i, int64_t value)
 }
 
 /* Values are multiples of 1/256 in [-1.5, 1.5): exact in every type that holds them. */
-static void draw_features(const dt_examples *x, int e, int64_t row, int64_t n, void *out)
+static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n, void *out)
 {
     int64_t class = x->label < 0 ? 0 : draw_label(x, x->label, row, 0);
     uint64_t template = stream_key(x, "synthetic template", e, 0, (uint64_t)class);
@@ -255,13 +230,14 @@ static void draw_features(const dt_examples *x, int e, int64_t row, int64_t n, v
         memcpy(t, a, BLOCK);
         memcpy(z, b, BLOCK);
         for (int64_t j = 0; j < BLOCK && i + j < n; j++)
-            put(x->stored[e].type.dtype, out, i + j, t[j] / 256.0 + z[j] / 128.0);
+            put(x->base.stored[e].type.dtype, out, i + j, t[j] / 256.0 + z[j] / 128.0);
     }
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 {
-    const dt_type *t = &x->stored[e].type;
+    synthetic_part *x = (synthetic_part *)base;
+    const dt_type *t = &x->base.stored[e].type;
     int64_t n = dt_type_elements(t);
     if (x->num_classes[e] == 0)
         draw_features(x, e, row, n, out);
@@ -271,11 +247,6 @@ static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
     return NULL;
 }
 
-static void close_part(dt_examples *x)
-{
-    (void)x; /* everything is the arena's */
-}
-
 const dt_format dt_format_synthetic = {
     .kind = {.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
     .fields = fields,
@@ -283,10 +254,5 @@ const dt_format dt_format_synthetic = {
     .drawn = true,
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count_rows,
-    .classes = classes_of,
-    .whole = whole,
     .read = read_row,
-    .close = close_part,
 };

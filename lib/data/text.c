@@ -225,13 +225,12 @@ static dt_status *replace_codes(codes *c, const numbering *x)
 
 /* ---- a part ---- */
 
-struct dt_examples {
+typedef struct text_part {
+    dt_examples base;
     codes tokens;
-    int64_t length, count, vocabulary;
+    int64_t length, vocabulary;
     const uint32_t *code; /* [vocabulary] in order */
-    dt_stored stored[2];
-    dt_paths paths;
-};
+} text_part;
 
 static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths, codes *out)
 {
@@ -247,7 +246,7 @@ static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, d
 }
 
 /* Other parts than train take train's vocabulary, so its text is looked through again. */
-static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering *numbers)
+static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *numbers)
 {
     codes train = {0};
     dt_paths paths = {0};
@@ -260,70 +259,53 @@ static dt_status *tokenize(const dt_format_request *r, dt_examples *x, numbering
     return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 
-static dt_status *read_part(const dt_format_request *r, dt_examples *x)
+static dt_status *read_part(const dt_format_request *r, text_part *x)
 {
     DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
-    DT_TRY(read_codes(r, r->tree, &x->paths, &x->tokens));
-    const char *file = x->paths.v[0];
+    DT_TRY(read_codes(r, r->tree, &x->base.paths, &x->tokens));
+    const char *file = x->base.paths.v[0];
     numbering *numbers = dt_alloc(sizeof *numbers);
     dt_status *s = tokenize(r, x, numbers);
     numbering_release(numbers);
     free(numbers);
     if (s)
         return s;
-    x->count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
-    if (x->count == 0)
+    x->base.count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
+    if (x->base.count == 0)
         return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters are too few: an example needs %lld and the next one", file,
                        (long long)x->tokens.n, (long long)x->length);
+    x->base.n = 2;
+    x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
     for (int e = 0; e < 2; e++)
-        x->stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file,
-                                   .numbers = x->vocabulary};
+        x->base.stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file,
+                                        .classes = x->vocabulary, .numbers = x->vocabulary};
     return NULL;
 }
 
-static void close_part(dt_examples *x)
+static void close_part(dt_examples *base)
 {
+    text_part *x = (text_part *)base;
     free(x->tokens.v);
-    dt_paths_release(&x->paths);
+    dt_paths_release(&x->base.paths);
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    *out = dt_arena_new(r->arena, dt_examples);
-    return read_part(r, *out);
+    text_part *x = dt_arena_new(r->arena, text_part);
+    *out = &x->base;
+    return read_part(r, x);
 }
 
-static int elements(const dt_examples *x, const dt_stored **stored)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
-    *stored = x->stored;
-    return 2;
-}
-
-static int64_t count(const dt_examples *x)
-{
-    return x->count;
-}
-
-static const char *source(const dt_examples *x, int64_t i, const char **what)
-{
-    *what = "";
-    return i < x->paths.n ? x->paths.v[i] : NULL;
-}
-
-static int64_t classes(const dt_examples *x, int e)
-{
-    (void)e;
-    return x->vocabulary;
-}
-
-static dt_status *whole(dt_examples *x, int e, const void **rows)
-{
+    text_part *x = (text_part *)base;
     *rows = x->tokens.v + e;
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *x, int e, int64_t row, void *out)
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 {
+    text_part *x = (text_part *)base;
     memcpy(out, x->tokens.v + e + row * x->length, (size_t)x->length * sizeof *x->tokens.v);
     return NULL;
 }
@@ -336,8 +318,9 @@ static int compare_codes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static dt_status *find_tokens(const dt_examples *x, const char *text, int32_t *tokens, int64_t *n)
+static dt_status *find_tokens(const dt_examples *base, const char *text, int32_t *tokens, int64_t *n)
 {
+    const text_part *x = (const text_part *)base;
     size_t size = strlen(text), step;
     uint32_t code = 0;
     *n = 0;
@@ -352,8 +335,9 @@ static dt_status *find_tokens(const dt_examples *x, const char *text, int32_t *t
 }
 
 /* A model may have more tokens than the text has characters: those mean nothing. */
-static void put_token(const dt_examples *x, int32_t token, dt_str *out)
+static void put_token(const dt_examples *base, int32_t token, dt_str *out)
 {
+    const text_part *x = (const text_part *)base;
     enum { REPLACEMENT_CHARACTER = 0xfffd };
     bool is_known = token >= 0 && token < x->vocabulary;
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
@@ -365,10 +349,6 @@ const dt_format dt_format_text = {
     .size = sizeof(struct text),
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count,
-    .source = source,
-    .classes = classes,
     .whole = whole,
     .read = read_row,
     .encode = find_tokens,

@@ -67,32 +67,29 @@ typedef struct place {
     int32_t file;
 } place;
 
-struct dt_examples {
-    int n;
-    dt_stored *stored;    /* [n] */
+typedef struct tfrecord_part {
+    dt_examples base;
     dt_tf_element *feature; /* [n] */
     bool *pictures;       /* [n] byte strings that are files of pictures */
-    dt_paths paths;
     dt_inflow **file;     /* [paths.n]; NULL: unpacked */
-    int64_t *first;       /* [paths.n + 1] number of the file's first record */
     dt_str unpacked;
     place *place;         /* [count] */
-    int count, cap;
-};
+    int cap;
+} tfrecord_part;
 
-static dt_status *add_place(dt_examples *x, const place *p)
+static dt_status *add_place(tfrecord_part *x, const place *p)
 {
-    if (x->count == MOST_RECORDS)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", x->paths.v[p->file], MOST_RECORDS);
-    DT_GROW(x->place, x->cap, x->count + 1);
-    x->place[x->count++] = *p;
+    if (x->base.count == MOST_RECORDS)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", x->base.paths.v[p->file], MOST_RECORDS);
+    DT_GROW(x->place, x->cap, (int)x->base.count + 1);
+    x->place[x->base.count++] = *p;
     return NULL;
 }
 
 /* Header by header: what lies between is looked at when it is read. */
-static dt_status *index_plain(dt_examples *x, int file)
+static dt_status *index_plain(tfrecord_part *x, int file)
 {
-    dt_records r = {.file = x->file[file], .path = x->paths.v[file]};
+    dt_records r = {.file = x->file[file], .path = x->base.paths.v[file]};
     int64_t length = 0;
     bool more;
     for (;;) {
@@ -105,7 +102,7 @@ static dt_status *index_plain(dt_examples *x, int file)
     }
 }
 
-static dt_status *decompress(dt_examples *x, int file, dt_records *r)
+static dt_status *decompress(tfrecord_part *x, int file, dt_records *r)
 {
     dt_str record = {0};
     dt_status *s;
@@ -125,11 +122,11 @@ static dt_status *decompress(dt_examples *x, int file, dt_records *r)
     return s;
 }
 
-static dt_status *index_file(dt_examples *x, int file)
+static dt_status *index_file(tfrecord_part *x, int file)
 {
     dt_records r;
-    dt_status *s = dt_records_open(&r, x->paths.v[file], &(dt_record_options){.kind = DT_TFRECORD});
-    x->first[file] = x->count;
+    dt_status *s = dt_records_open(&r, x->base.paths.v[file], &(dt_record_options){.kind = DT_TFRECORD});
+    x->base.first[file] = x->base.count;
     if (!s && dt_inflow_is_gzip(r.file)) {
         s = decompress(x, file, &r);
     } else if (!s) {
@@ -142,33 +139,33 @@ static dt_status *index_file(dt_examples *x, int file)
 }
 
 /* All files are looked at, missing ones (66) told before bad ones. */
-static dt_status *index_files(const dt_format_request *r, dt_examples *x)
+static dt_status *index_files(const dt_format_request *r, tfrecord_part *x)
 {
     dt_status *missing = NULL, *bad = NULL;
-    if (x->paths.n > MOST_FILES)
-        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
-    x->file = dt_arena_array(r->arena, dt_inflow *, x->paths.n);
-    x->first = dt_arena_array(r->arena, int64_t, x->paths.n + 1);
-    for (int i = 0; i < x->paths.n; i++) {
+    if (x->base.paths.n > MOST_FILES)
+        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->base.paths.n, MOST_FILES);
+    x->file = dt_arena_array(r->arena, dt_inflow *, x->base.paths.n);
+    x->base.first = dt_arena_array(r->arena, int64_t, x->base.paths.n + 1);
+    for (int i = 0; i < x->base.paths.n; i++) {
         dt_status *s = index_file(x, i);
         if (s)
             dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
     }
     dt_status_append(&missing, bad);
-    x->first[x->paths.n] = x->count;
-    if (!missing && x->count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
+    x->base.first[x->base.paths.n] = x->base.count;
+    if (!missing && x->base.count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->base.paths.v[0]);
     return missing;
 }
 
 /* ---- examples ---- */
 
-static dt_status *in_record(dt_status *s, const dt_examples *x, const place *p, int64_t row)
+static dt_status *in_record(dt_status *s, const tfrecord_part *x, const place *p, int64_t row)
 {
     if (!s)
         return NULL;
-    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", x->paths.v[p->file],
-                               (long long)(row - x->first[p->file]), dt_status_text(s));
+    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", x->base.paths.v[p->file],
+                               (long long)(row - x->base.first[p->file]), dt_status_text(s));
     dt_status_free(s);
     return named;
 }
@@ -185,10 +182,11 @@ static bool make_room(dt_str *buffer, size_t n)
 }
 
 /* The record's bytes: read into the buffer, or what was unpacked. */
-static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out)
+static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
 {
+    tfrecord_part *x = (tfrecord_part *)base;
     const place *p = &x->place[row];
-    const char *path = x->paths.v[p->file];
+    const char *path = x->base.paths.v[p->file];
     *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->length};
     if (!x->file[p->file])
         return NULL;
@@ -200,66 +198,67 @@ static dt_status *fetch(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *o
 }
 
 /* Checksums are looked at where records are decoded: it is work, not waiting. Those of compressed files were, when they were unpacked. */
-static dt_status *verify(const dt_examples *x, int64_t row, const dt_bytes *bytes)
+static dt_status *verify(const tfrecord_part *x, int64_t row, const dt_bytes *bytes)
 {
     const place *p = &x->place[row];
     if (!x->file[p->file] || dt_tfrecord_verify(bytes->data, p->length))
         return NULL;
-    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", x->paths.v[p->file],
-                   (long long)(row - x->first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
+    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", x->base.paths.v[p->file],
+                   (long long)(row - x->base.first[p->file]), (long long)(p->offset - DT_TFRECORD_HEADER));
 }
 
-static dt_status *decode_element(const dt_examples *x, int e, int64_t row, const dt_parsed_example *parsed, void *out)
+static dt_status *decode_element(const tfrecord_part *x, int e, int64_t row, const dt_parsed_example *parsed, void *out)
 {
     const dt_tf_element *f = &x->feature[e];
     dt_status *s = x->pictures[e] ? dt_tf_element_picture(parsed, f, out) : dt_tf_element_values(parsed, f, out);
-    return dt_at(in_record(s, x, &x->place[row], row), &x->stored[e].at);
+    return dt_at(in_record(s, x, &x->place[row], row), &x->base.stored[e].at);
 }
 
 /* What the first example has is what all have: a file of a picture may be as long as its pixels are. */
-static void look_for_pictures(dt_examples *x, const dt_bytes *first)
+static void look_for_pictures(tfrecord_part *x, const dt_bytes *first)
 {
     dt_parsed_example parsed = {0};
     const char *why;
     if (dt_parsed_example_read(&parsed, first->data, first->n, &why))
-        for (int e = 0; e < x->n; e++)
+        for (int e = 0; e < x->base.n; e++)
             x->pictures[e] = dt_tf_element_is_picture(&parsed, &x->feature[e]);
     dt_parsed_example_release(&parsed);
 }
 
-static dt_status *unpack(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out)
+static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
 {
+    tfrecord_part *x = (tfrecord_part *)base;
     dt_parsed_example parsed = {0};
     const char *why = "";
     dt_status *s = verify(x, row, bytes);
     if (!s && !dt_parsed_example_read(&parsed, bytes->data, bytes->n, &why))
         s = in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), x, &x->place[row], row);
-    for (int e = 0; e < x->n && !s; e++)
+    for (int e = 0; e < x->base.n && !s; e++)
         if (out[e])
             s = decode_element(x, e, row, &parsed, out[e]);
     dt_parsed_example_release(&parsed);
-    return dt_at(s, &x->stored[0].at);
+    return dt_at(s, &x->base.stored[0].at);
 }
 
 /* The first example is looked at, so that a wrong shape or name is told before training. */
-static dt_status *try_first(const dt_format_request *r, dt_examples *x)
+static dt_status *try_first(const dt_format_request *r, tfrecord_part *x)
 {
-    void **out = dt_arena_array(r->arena, void *, x->n);
+    void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;
     dt_str buffer = {0};
     dt_bytes bytes;
-    for (int e = 0; e < x->n && !s; e++) {
-        out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored[e].type) + 1);
+    for (int e = 0; e < x->base.n && !s; e++) {
+        out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);
         if (!out[e])
-            s = dt_fail(DT_E_NO_MEMORY, &x->stored[e].at, "out of memory for an example of '%s'", x->stored[e].name);
+            s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at, "out of memory for an example of '%s'", x->base.stored[e].name);
     }
     if (!s)
-        s = dt_at(fetch(x, 0, &buffer, &bytes), &x->stored[0].at);
+        s = dt_at(fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
     if (!s) {
         look_for_pictures(x, &bytes);
-        s = unpack(x, 0, &bytes, out);
+        s = unpack(&x->base, 0, &bytes, out);
     }
-    for (int e = 0; e < x->n; e++)
+    for (int e = 0; e < x->base.n; e++)
         free(out[e]);
     dt_str_release(&buffer);
     return s;
@@ -267,72 +266,43 @@ static dt_status *try_first(const dt_format_request *r, dt_examples *x)
 
 /* ---- the format ---- */
 
-static void close_part(dt_examples *x)
+static void close_part(dt_examples *base)
 {
-    for (int i = 0; x->file && i < x->paths.n; i++)
+    tfrecord_part *x = (tfrecord_part *)base;
+    for (int i = 0; x->file && i < x->base.paths.n; i++)
         dt_inflow_close(x->file[i]);
-    dt_paths_release(&x->paths);
+    dt_paths_release(&x->base.paths);
     dt_str_release(&x->unpacked);
     free(x->place);
 }
 
-static dt_status *name_elements(const dt_format_request *r, dt_examples *x)
+static dt_status *name_elements(const dt_format_request *r, tfrecord_part *x)
 {
     const dt_tree *element = ((const struct tfrecord *)r->args)->element;
-    x->stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->base.stored = dt_arena_array(r->arena, dt_stored, element->n);
     x->feature = dt_arena_array(r->arena, dt_tf_element, element->n);
     x->pictures = dt_arena_array(r->arena, bool, element->n);
-    for (; x->n < element->n; x->n++) {
-        const dt_entry *e = &element->entry[x->n];
-        dt_stored *s = &x->stored[x->n];
-        DT_TRY(dt_tf_element_read(r->arena, e, &x->feature[x->n]));
-        s->type = x->feature[x->n].type;
-        s->text = x->feature[x->n].text;
+    for (; x->base.n < element->n; x->base.n++) {
+        const dt_entry *e = &element->entry[x->base.n];
+        dt_stored *s = &x->base.stored[x->base.n];
+        DT_TRY(dt_tf_element_read(r->arena, e, &x->feature[x->base.n]));
+        s->type = x->feature[x->base.n].type;
+        s->text = x->feature[x->base.n].text;
         s->name = e->key;
         s->at = e->value->at;
-        s->file = dt_arena_strdup(r->arena, x->paths.v[0]);
+        s->file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
     }
     return NULL;
 }
 
 static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
-    dt_examples *x = *out = dt_arena_new(r->arena, dt_examples);
-    DT_TRY(dt_files_find(r, r->tree, &x->paths));
+    tfrecord_part *x = dt_arena_new(r->arena, tfrecord_part);
+    *out = &x->base;
+    DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(name_elements(r, x));
     DT_TRY(index_files(r, x));
     return try_first(r, x);
-}
-
-static int elements(const dt_examples *x, const dt_stored **stored)
-{
-    *stored = x->stored;
-    return x->n;
-}
-
-static int64_t count(const dt_examples *x)
-{
-    return x->count;
-}
-
-static int64_t files(const dt_examples *x, const int64_t **first)
-{
-    *first = x->first;
-    return x->paths.n;
-}
-
-static const char *path(const dt_examples *x, int64_t file)
-{
-    return x->paths.v[file];
-}
-
-/* Examples are decoded one by one, by the threads that read ahead. */
-static dt_status *whole(dt_examples *x, int e, const void **rows)
-{
-    (void)x;
-    (void)e;
-    *rows = NULL;
-    return NULL;
 }
 
 const dt_format dt_format_tfrecord = {
@@ -341,11 +311,6 @@ const dt_format dt_format_tfrecord = {
     .size = sizeof(struct tfrecord),
     .check = check,
     .open = open_part,
-    .elements = elements,
-    .count = count,
-    .files = files,
-    .path = path,
-    .whole = whole,
     .fetch = fetch,
     .unpack = unpack,
     .close = close_part,

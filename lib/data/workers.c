@@ -15,15 +15,14 @@ static const dt_place *place_of_policy(const dt_dataset *d)
     return value ? &value->at : &d->spec.at;
 }
 
-static int64_t files_of(const dt_dataset *d, const int64_t **first)
+static int64_t files_of(const dt_examples *x)
 {
-    const dt_format *f = d->spec.format;
-    return f->files ? f->files(d->rows[DT_PART_TRAIN].x, first) : 0;
+    return x->first ? x->paths.n : 0;
 }
 
 static dt_status *check_files(const dt_dataset *d, const dt_place *at, int64_t workers)
 {
-    const int64_t *first, files = files_of(d, &first);
+    const int64_t files = files_of(d->rows[DT_PART_TRAIN].x);
     if (files >= workers)
         return NULL;
     if (files == 0 && d->spec.format == &dt_format_held)
@@ -156,8 +155,8 @@ void dt_workers_deal(dt_workers *x, const dt_dealt *q)
 static void take_files(dt_arena *arena, const dt_dataset *d, const dt_workers_options *o, dt_workers *x, int64_t *own)
 {
     const dt_rows *r = &d->rows[o->part];
-    const int64_t *stored;
-    x->files = d->spec.format->files(r->x, &stored);
+    const int64_t *stored = r->x->first;
+    x->files = r->x->paths.n;
     int64_t *first = dt_arena_array(arena, int64_t, x->files + 1), *before = dt_arena_array(arena, int64_t, x->files);
     for (int64_t i = 0; i <= x->files; i++) {
         const int64_t at = stored[i] - r->first;
