@@ -22,8 +22,6 @@
 
 #define LARGEST_KEPT ((int64_t)256 << 20) /* bytes of all values of a part */
 
-enum { MOST_FILES = 1000 };
-
 /* ---- the job's words ---- */
 
 struct csv {
@@ -42,20 +40,10 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *check_elements(const dt_format_request *r, const struct csv *a, dt_texts *names)
+static dt_status *read_element(const dt_format_request *r, const dt_entry *e)
 {
     dt_csv_element ignored;
-    dt_status *s = dt_tree_expect(a->element, DT_TREE_MAP, "element");
-    const int n = s ? 0 : a->element->n;
-    names->v = dt_arena_array(r->arena, const char *, n);
-    for (int i = 0; i < n; i++) {
-        names->v[names->n++] = a->element->entry[i].key;
-        if (r->part == DT_PART_TRAIN) /* once is enough */
-            dt_status_append(&s, dt_csv_element_read(r->arena, &a->element->entry[i], a->header, &ignored));
-    }
-    if (!s && n == 0)
-        s = dt_fail(DT_E_DATASET_KEYS, &a->element->at, "'element' must name at least one element");
-    return s;
+    return dt_csv_element_read(r->arena, e, ((const struct csv *)r->args)->header, &ignored);
 }
 
 static dt_status *check(const dt_format_request *r, dt_texts *names)
@@ -64,8 +52,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
     dt_status *s = dt_files_check(r);
     if (a->field_delim && (strchr("\"\r\n", *a->field_delim) || (unsigned char)*a->field_delim > 127) && r->part == DT_PART_TRAIN)
         dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, r->at, "field_delim must be one ASCII character other than quotes and line ends"));
-    if (a->element)
-        dt_status_append(&s, check_elements(r, a, names));
+    dt_status_append(&s, dt_files_check_elements(r, a->element, names, read_element));
     return s;
 }
 
@@ -184,10 +171,10 @@ static dt_status *read_records(csv_part *x, int file, dt_csv *c)
     return NULL;
 }
 
-static dt_status *read_file(csv_part *x, int file)
+static dt_status *read_file(dt_examples *base, int file)
 {
+    csv_part *x = (csv_part *)base;
     dt_csv c;
-    x->base.first[file] = x->base.count;
     dt_status *s = dt_csv_open(&c, x->base.paths.v[file], *x->words->field_delim);
     if (!s)
         s = read_records(x, file, &c);
@@ -202,9 +189,6 @@ static dt_status *read_file(csv_part *x, int file)
 /* What was read from compressed files cannot be read again, so it must have been kept to the end. */
 static dt_status *settle(const dt_format_request *r, csv_part *x)
 {
-    x->base.first[x->base.paths.n] = x->base.count;
-    if (x->base.count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->base.paths.v[0]);
     for (int i = 0; i < x->base.paths.n; i++) {
         if (!x->kept && !x->file[i])
             return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%s: compressed, and the files hold more than %lld bytes of values together",
@@ -219,19 +203,6 @@ static dt_status *settle(const dt_format_request *r, csv_part *x)
         x->offset = NULL;
     }
     return NULL;
-}
-
-/* All files are looked at, missing ones (66) told before bad ones. */
-static dt_status *read_files(const dt_format_request *r, csv_part *x)
-{
-    dt_status *missing = NULL, *bad = NULL;
-    for (int i = 0; i < x->base.paths.n; i++) {
-        dt_status *s = read_file(x, i);
-        if (s)
-            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
-    }
-    dt_status_append(&missing, bad);
-    return missing ? missing : settle(r, x);
 }
 
 /* ---- the format ---- */
@@ -259,19 +230,6 @@ static dt_status *name_elements(const dt_format_request *r, csv_part *x)
     return NULL;
 }
 
-static dt_status *make_room(const dt_format_request *r, csv_part *x)
-{
-    if (x->base.paths.n > MOST_FILES)
-        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->base.paths.n, MOST_FILES);
-    x->file = dt_arena_array(r->arena, dt_inflow *, x->base.paths.n);
-    x->index = dt_arena_array(r->arena, int *, x->base.paths.n);
-    x->fields = dt_arena_array(r->arena, int, x->base.paths.n);
-    x->base.first = dt_arena_array(r->arena, int64_t, x->base.paths.n + 1);
-    for (int i = 0; i < x->base.paths.n; i++)
-        x->index[i] = dt_arena_array(r->arena, int, count_columns(x));
-    return NULL;
-}
-
 static void close_part(dt_examples *base)
 {
     csv_part *x = (csv_part *)base;
@@ -294,8 +252,14 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     x->kept = true;
     DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(name_elements(r, x));
-    DT_TRY(make_room(r, x));
-    return read_files(r, x);
+    const int n = x->base.paths.n;
+    x->file = dt_arena_array(r->arena, dt_inflow *, n);
+    x->index = dt_arena_array(r->arena, int *, n);
+    x->fields = dt_arena_array(r->arena, int, n);
+    for (int i = 0; i < n; i++)
+        x->index[i] = dt_arena_array(r->arena, int, count_columns(x));
+    DT_TRY(dt_files_read(r, &x->base, read_file));
+    return settle(r, x);
 }
 
 static dt_status *whole(dt_examples *base, int e, const void **rows)
@@ -325,10 +289,8 @@ static dt_status *reread(const csv_part *x, int file, int64_t row, dt_csv *c)
 
 static dt_status *read_again(const csv_part *x, int e, int64_t row, void *out)
 {
-    int file = 0;
+    const int file = dt_files_at(&x->base, row);
     dt_csv c = {0};
-    while (row >= x->base.first[file + 1])
-        file++;
     const int *index = x->index[file];
     for (int i = 0; i < e; i++)
         index += x->element[i].columns.n;

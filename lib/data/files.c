@@ -34,3 +34,47 @@ dt_status *dt_files_find(const dt_format_request *r, const dt_tree *names, dt_pa
     }
     return s;
 }
+
+dt_status *dt_files_check_elements(const dt_format_request *r, const dt_tree *element, dt_texts *names,
+                                   dt_status *(*read)(const dt_format_request *r, const dt_entry *e))
+{
+    dt_status *s = element ? dt_tree_expect(element, DT_TREE_MAP, "element") : NULL;
+    const int n = element && !s ? element->n : 0;
+    names->v = dt_arena_array(r->arena, const char *, n);
+    for (int i = 0; i < n; i++) {
+        names->v[names->n++] = element->entry[i].key;
+        if (r->part == DT_PART_TRAIN)
+            dt_status_append(&s, read(r, &element->entry[i]));
+    }
+    if (element && !s && n == 0)
+        s = dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must name at least one element");
+    return s;
+}
+
+dt_status *dt_files_read(const dt_format_request *r, dt_examples *x, dt_status *(*read)(dt_examples *x, int file))
+{
+    enum { MOST_FILES = 1000 };
+    dt_status *missing = NULL, *bad = NULL;
+    if (x->paths.n > MOST_FILES)
+        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->paths.n, MOST_FILES);
+    x->first = dt_arena_array(r->arena, int64_t, x->paths.n + 1);
+    for (int i = 0; i < x->paths.n; i++) {
+        x->first[i] = x->count;
+        dt_status *s = read(x, i);
+        if (s)
+            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
+    }
+    dt_status_append(&missing, bad);
+    x->first[x->paths.n] = x->count;
+    if (!missing && x->count == 0)
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->paths.v[0]);
+    return missing;
+}
+
+int dt_files_at(const dt_examples *x, int64_t row)
+{
+    int file = 0;
+    while (file < x->paths.n - 1 && row >= x->first[file + 1])
+        file++;
+    return file;
+}

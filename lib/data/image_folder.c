@@ -18,8 +18,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "data/data.h"
 #include "file/image/layout.h"
@@ -75,12 +73,6 @@ typedef struct folder_part {
     int cap;
 } folder_part;
 
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
 static const char *name_of(const char *path)
 {
     return strrchr(path, '/') + 1;
@@ -93,7 +85,7 @@ static dt_status *list_classes(const dt_format_request *r, const dt_tree *part, 
     dt_paths all = {0};
     dt_status *s = dt_paths_list(&all, folder);
     for (int i = 0; !s && i < all.n; i++)
-        if (is_folder(all.v[i]))
+        if (dt_path_is_folder(all.v[i]))
             dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
     free(folder);
@@ -112,22 +104,12 @@ static int32_t number_of(const dt_paths *classes, const char *name)
     return found ? (int32_t)(found - classes->v) : -1;
 }
 
-static bool is_picture(const char *path)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (n >= strlen(endings[i]) && strcasecmp(path + n - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return false;
-}
-
 static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class)
 {
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
     for (int i = 0; !s && i < files.n; i++) {
-        if (!is_picture(files.v[i])) {
+        if (!dt_image_is_named(files.v[i])) {
             s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
             break;
         }

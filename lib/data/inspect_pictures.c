@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
 #include "file/image/layout.h"
@@ -86,12 +85,6 @@ static void look_at(look *l, const char *path)
 
 /* ---- folders ---- */
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static void nested(look *l, const char *path)
 {
     l->folders++;
@@ -103,7 +96,7 @@ static dt_status *refuse_nested(const char *folder, const dt_paths *entries)
 {
     const char *first = NULL;
     for (int i = 0; i < entries->n && !first; i++)
-        first = is_folder(entries->v[i]) ? entries->v[i] : NULL;
+        first = dt_path_is_folder(entries->v[i]) ? entries->v[i] : NULL;
     return dt_suggest(dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: its folders hold folders", folder), "the folder of one part is expected, such as %s",
                       first ? first : folder);
 }
@@ -115,7 +108,7 @@ static dt_status *look_through(look *l, const char *folder)
     DT_GROW(l->classes, l->cap, l->n + 1);
     l->classes[l->n++] = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
     for (int i = 0; !s && i < files.n; i++)
-        if (is_folder(files.v[i]))
+        if (dt_path_is_folder(files.v[i]))
             nested(l, files.v[i]);
         else
             look_at(l, files.v[i]);
@@ -137,7 +130,7 @@ static dt_status *look_at_all(look *l, const char *folder)
     dt_paths entries = {0};
     dt_status *s = dt_paths_list(&entries, folder);
     for (int i = 0; !s && i < entries.n; i++)
-        if (is_folder(entries.v[i]))
+        if (dt_path_is_folder(entries.v[i]))
             s = look_through(l, entries.v[i]);
     if (!s && l->folders > 0 && l->folders == l->pictures)
         s = refuse_nested(folder, &entries);

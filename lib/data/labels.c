@@ -6,6 +6,7 @@
 
 #include "file/cast.h"
 #include "data/dataset.h"
+#include "data/files.h"
 
 typedef struct scan {
     const dt_dataset *d;
@@ -25,11 +26,12 @@ typedef struct place {
 
 static place place_of(const dt_rows *r, int e, int64_t row)
 {
-    const int64_t *first = r->x->first, n = first ? r->x->paths.n : 0, number = r->first + row;
-    int64_t file = 0;
-    while (file < n - 1 && number >= first[file + 1])
-        file++;
-    return (place){.file = n > 0 ? r->x->paths.v[file] : r->stored[r->index[e]].file, .number = n > 0 ? number - first[file] : number, .is_record = n > 0};
+    const dt_examples *x = r->x;
+    const int64_t number = r->first + row;
+    if (!x->first)
+        return (place){.file = r->stored[r->index[e]].file, .number = number};
+    const int file = dt_files_at(x, number);
+    return (place){.file = x->paths.v[file], .number = number - x->first[file], .is_record = true};
 }
 
 static dt_status *outside(const scan *c, int64_t row, double value)

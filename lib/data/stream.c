@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "file/array.h"
 #include "file/cast.h"
 #include "file/file.h"
+#include "file/records.h"
 #include "file/text_cell.h"
 
 /* An input on its way. */
@@ -33,12 +33,11 @@ struct dt_stream {
 
 static dt_status *open_file(dt_row_source *s, const char *path, unsigned char first[DT_PEEK], int64_t *n)
 {
-    struct stat st;
     bool is_stdin = strcmp(path, "-") == 0;
     s->is_pipe = is_stdin;
     s->path = is_stdin ? "standard input" : path;
     *n = -1;
-    if (!is_stdin && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (!is_stdin && dt_path_is_folder(path))
         return NULL;
     DT_TRY(is_stdin ? dt_inflow_stdin(&s->file) : dt_inflow_open(&s->file, path));
     DT_TRY(dt_inflow_peek(s->file, first, DT_PEEK, n));

@@ -24,7 +24,7 @@
 
 #define LARGEST_GZIP ((int64_t)1 << 30) /* decompressed records of a part */
 
-enum { MOST_FILES = 1000, MOST_RECORDS = 1 << 30 };
+enum { MOST_RECORDS = 1 << 30 };
 
 /* ---- the job's words ---- */
 
@@ -40,23 +40,16 @@ static const dt_field fields[] = {
     DT_END
 };
 
+static dt_status *read_element(const dt_format_request *r, const dt_entry *e)
+{
+    dt_tf_element ignored;
+    return dt_tf_element_read(r->arena, e, &ignored);
+}
+
 static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
-    const dt_tree *element = ((const struct tfrecord *)r->args)->element;
     dt_status *s = dt_files_check(r);
-    dt_tf_element ignored;
-    if (!element)
-        return s;
-    dt_status_append(&s, dt_tree_expect(element, DT_TREE_MAP, "element"));
-    int n = element->kind == DT_TREE_MAP ? element->n : 0;
-    names->v = dt_arena_array(r->arena, const char *, n);
-    for (int i = 0; i < n; i++) {
-        names->v[names->n++] = element->entry[i].key;
-        if (r->part == DT_PART_TRAIN) /* once is enough */
-            dt_status_append(&s, dt_tf_element_read(r->arena, &element->entry[i], &ignored));
-    }
-    if (element->kind == DT_TREE_MAP && n == 0)
-        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must name at least one element"));
+    dt_status_append(&s, dt_files_check_elements(r, ((const struct tfrecord *)r->args)->element, names, read_element));
     return s;
 }
 
@@ -122,11 +115,11 @@ static dt_status *decompress(tfrecord_part *x, int file, dt_records *r)
     return s;
 }
 
-static dt_status *index_file(tfrecord_part *x, int file)
+static dt_status *index_file(dt_examples *base, int file)
 {
+    tfrecord_part *x = (tfrecord_part *)base;
     dt_records r;
     dt_status *s = dt_records_open(&r, x->base.paths.v[file], &(dt_record_options){.kind = DT_TFRECORD});
-    x->base.first[file] = x->base.count;
     if (!s && dt_inflow_is_gzip(r.file)) {
         s = decompress(x, file, &r);
     } else if (!s) {
@@ -136,26 +129,6 @@ static dt_status *index_file(tfrecord_part *x, int file)
     }
     dt_records_close(&r);
     return s;
-}
-
-/* All files are looked at, missing ones (66) told before bad ones. */
-static dt_status *index_files(const dt_format_request *r, tfrecord_part *x)
-{
-    dt_status *missing = NULL, *bad = NULL;
-    if (x->base.paths.n > MOST_FILES)
-        return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%d files; at most %d are read as one part", x->base.paths.n, MOST_FILES);
-    x->file = dt_arena_array(r->arena, dt_inflow *, x->base.paths.n);
-    x->base.first = dt_arena_array(r->arena, int64_t, x->base.paths.n + 1);
-    for (int i = 0; i < x->base.paths.n; i++) {
-        dt_status *s = index_file(x, i);
-        if (s)
-            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &r->tree->at));
-    }
-    dt_status_append(&missing, bad);
-    x->base.first[x->base.paths.n] = x->base.count;
-    if (!missing && x->base.count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no examples", x->base.paths.v[0]);
-    return missing;
 }
 
 /* ---- examples ---- */
@@ -301,7 +274,8 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     *out = &x->base;
     DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(name_elements(r, x));
-    DT_TRY(index_files(r, x));
+    x->file = dt_arena_array(r->arena, dt_inflow *, x->base.paths.n);
+    DT_TRY(dt_files_read(r, &x->base, index_file));
     return try_first(r, x);
 }
 

@@ -38,16 +38,9 @@ static bool is_number(const dt_csv_field *f, bool *integer)
 {
     double x;
     int64_t i;
-    char text[64];
-    const char *p = f->text, *end = p + f->size;
-    while (p < end && (*p == ' ' || *p == '\t'))
-        p++;
-    while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    if (end - p >= (ptrdiff_t)sizeof text)
+    char text[DT_CSV_LONGEST_NUMBER + 1];
+    if (!dt_csv_trim(f, text))
         return false;
-    memcpy(text, p, (size_t)(end - p));
-    text[end - p] = '\0';
     *integer = dt_parse_int64(text, &i);
     return *integer || dt_parse_double(text, &x);
 }

@@ -127,7 +127,7 @@ dt_texts dt_csv_names(const dt_csv_element *e)
 
 /* ---- values ---- */
 
-enum { LONGEST_NUMBER = 400, SHOWN = 40 };
+enum { SHOWN = 40 };
 
 typedef struct cell {
     const dt_csv *csv;
@@ -174,15 +174,14 @@ static bool store_real(dt_dtype d, double x, void *out)
     return d == DT_FLOAT64 || isfinite(*(float *)out);
 }
 
-/* The field without blanks at its ends, NUL-terminated; false: too long for a number. */
-static bool trim(const dt_csv_field *f, char number[LONGEST_NUMBER + 1])
+bool dt_csv_trim(const dt_csv_field *f, char number[DT_CSV_LONGEST_NUMBER + 1])
 {
     const char *p = f->text, *end = p + f->size;
     while (p < end && (*p == ' ' || *p == '\t'))
         p++;
     while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    if (end - p > LONGEST_NUMBER)
+    if (end - p > DT_CSV_LONGEST_NUMBER)
         return false;
     memcpy(number, p, (size_t)(end - p));
     number[end - p] = '\0';
@@ -235,12 +234,12 @@ static dt_status *put_text(const cell *c, char *out)
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out)
 {
     const cell x = {c, f, e, e->columns.v[i]};
-    char number[LONGEST_NUMBER + 1];
+    char number[DT_CSV_LONGEST_NUMBER + 1];
     if (e->text)
         return put_text(&x, out);
     if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default))
         return put_word(&x, out);
-    if (!trim(f, number))
+    if (!dt_csv_trim(f, number))
         return bad(&x, "is not a number", "");
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }

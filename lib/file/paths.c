@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -169,4 +170,10 @@ dt_status *dt_paths_list(dt_paths *paths, const char *folder)
     if (paths->n > first)
         qsort(paths->v + first, (size_t)(paths->n - first), sizeof *paths->v, compare);
     return NULL;
+}
+
+bool dt_path_is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }

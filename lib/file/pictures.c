@@ -4,8 +4,6 @@
  * of pictures that are resized: then they are, too.
  */
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "file/file.h"
 #include "file/image/layout.h"
@@ -65,31 +63,15 @@ static dt_status *open_picture(dt_row_source *s, void **state)
     return open_pictures(s, state);
 }
 
-static bool ends_as_picture(const char *path)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
-    const size_t n = strlen(path);
-    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
-        if (n > strlen(endings[k]) && strcasecmp(path + n - strlen(endings[k]), endings[k]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Folders in a folder are a data set's classes; what is deeper is left out. */
 static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out)
 {
     dt_paths all = {0};
     dt_status *bad = dt_paths_list(&all, folder);
     for (int i = 0; i < all.n && !bad; i++)
-        if (is_directory(all.v[i]))
+        if (dt_path_is_folder(all.v[i]))
             bad = descends ? list_pictures(all.v[i], false, out) : NULL;
-        else if (ends_as_picture(all.v[i]))
+        else if (dt_image_is_named(all.v[i]))
             dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
     return bad;

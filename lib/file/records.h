@@ -70,6 +70,7 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
 /* Adds what lies in a folder, sorted by name; hidden entries, ".x", are left out. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;
 void dt_paths_add(dt_paths *paths, const char *path);
+bool dt_path_is_folder(const char *path);
 void dt_paths_release(dt_paths *paths);
 
 #endif

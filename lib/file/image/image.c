@@ -3,6 +3,7 @@
 #include "file/image/image.h"
 
 #include <string.h>
+#include <strings.h>
 
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width)
 {
@@ -67,4 +68,14 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, ui
     if (is_jpeg(bytes, n))
         return dt_jpeg_decode(want, bytes, n, out);
     return no_picture(want->path, n);
+}
+
+bool dt_image_is_named(const char *path)
+{
+    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (n >= strlen(endings[i]) && strcasecmp(path + n - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
 }

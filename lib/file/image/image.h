@@ -23,6 +23,8 @@ typedef struct dt_image {
 /* height * width * channels bytes into out. DATA_FILE, naming the file: of another size, broken, cut off, or no picture. */
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
 
+/* Whether a file is named as pictures are: .png, .jpg, .jpeg. */
+bool dt_image_is_named(const char *path);
 /* Whether bytes begin as a picture that can be decoded does. */
 bool dt_image_is(const void *bytes, size_t n);
 
