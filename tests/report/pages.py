@@ -121,6 +121,9 @@ FOREIGN = """Array.from(document.querySelectorAll('*')).filter(e => e.matches('s
     || Array.from(e.attributes).some(a => a.name.startsWith('on'))).length"""
 CURVES = "Array.from(document.querySelectorAll('.plot .line')).filter(e => e.checkVisibility() && e.getBoundingClientRect().width > 0).length"
 TICK_WORDS = "[...document.querySelector('.logarithmic').closest('.chart').querySelectorAll('.yt')].map(e => e.textContent).join()"
+# Colours of the curves of the loss, and of how many runs the page is.
+COLOURS = "new Set([...document.querySelectorAll('#chart-loss-epoch .line')].map(e => e.classList[1])).size"
+RUNS = "JSON.parse(document.getElementById('data').textContent).runs.length"
 # Two tick labels of one axis that touch.
 TICKS = """Array.from(document.querySelectorAll('.plot')).filter(p => { var r = Array.from(p.querySelectorAll('.xt'), e => e.getBoundingClientRect());
     return r.some((x, i) => i > 0 && x.left < r[i - 1].right); }).length"""
@@ -178,6 +181,8 @@ def browser(program, pages):
                 grounds.append(page.evaluate(GROUND))
                 curves.add(page.evaluate(CURVES))
                 parts.add(page.evaluate(PARTS))
+            runs = page.evaluate(RUNS)
+            expect(page.evaluate(COLOURS) == max(runs, 2), f"{path}: {page.evaluate(COLOURS)} colours of {runs} runs")  # one: training and validation
             check_values(page, what)
             check_switches(b.open(path), os.path.basename(path))
             plain = b.open(path, script=False)
