@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collectives as schedules: which rank sends which chunk to whom in which round. Pure data, made by a function of the number of
- * ranks: it is priced (dt_schedule_cost) and run (fabric/run.h) without either knowing the algorithm.
+ * ranks: it is run (fabric/run.h) without anybody knowing the algorithm. What it costs on links is known without writing it out (coll/exchange.h).
  *
  * A buffer is cut into chunks. An algorithm says one thing only, how an all-gather moves them; the rest follows:
  *
@@ -110,9 +110,5 @@ typedef struct dt_wire_price {
     double busiest_link; /* bytes over the one that carries most, one way */
     double way[3][2];    /* the same of the links along x, y and z, [1] towards larger coordinates */
 } dt_wire_price;
-/* The price for a buffer of `bytes` (the whole one: of an all-gather the result). A round lasts as long as its slowest link or message:
- * max(bytes on a link / link_Bps, hops * hop_s), of a direct one their sum; rounds follow each other. Colours go through the rounds of a phase
- * at their own pace; a phase lasts as long as its slowest colour, or the link that carries most of all colours together. */
-dt_wire_price dt_schedule_cost(const dt_schedule *s, double bytes, const dt_wires *wires);
 
 #endif

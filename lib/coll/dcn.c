@@ -30,13 +30,3 @@ bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes
     *seconds = shapes[c].steps * one_way_s + sent(slices, c, bytes) / chip->dcn_Bps;
     return true;
 }
-
-bool dt_slices_price_of(const dt_exchange *x, int slices, dt_slices_price *out)
-{
-    const double left = x->bytes / (x->ranks > 0 ? x->ranks : 1);
-    *out = (dt_slices_price){.between_bytes = slices > 1 ? sent(slices, x->collective, left) : 0};
-    dt_exchange_price_of(x, &out->inside);
-    const bool known = dt_dcn_price(x->topology->slice->chip, slices, x->collective, left, &out->between_s);
-    out->seconds = out->inside.seconds + out->between_s;
-    return known;
-}

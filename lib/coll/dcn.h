@@ -15,13 +15,4 @@
  * nothing is known of such a network for this chip. */
 bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds);
 
-/* An all-reduce, reduce-scatter or all-gather over the ranks of x in all slices. */
-typedef struct dt_slices_price {
-    dt_exchange_price inside; /* on the links of each slice */
-    double between_s;         /* over the network */
-    double between_bytes;     /* that a chip sends over it */
-    double seconds;
-} dt_slices_price;
-bool dt_slices_price_of(const dt_exchange *x, int slices, dt_slices_price *out);
-
 #endif

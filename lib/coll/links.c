@@ -6,6 +6,13 @@
 
 #include "base/arena.h"
 
+dt_wires dt_wires_of(const dt_topology *t, const int *place)
+{
+    const dt_chip *c = t->slice->chip;
+    const double inside = c->core_link_Bps > 0 ? c->core_link_Bps : c->core_hbm_Bps * c->cores / 2;
+    return (dt_wires){.topology = t, .place = place, .link_Bps = c->link_Bps, .hop_s = c->hop_s, .chip_Bps = inside};
+}
+
 dt_loads dt_loads_create(const dt_topology *t)
 {
     dt_loads l = {.topology = t, .chips = t->mesh[0] * t->mesh[1] * t->mesh[2]};
@@ -19,13 +26,6 @@ void dt_loads_release(dt_loads *l)
 {
     free(l->link);
     free(l->chip);
-}
-
-void dt_loads_clear(dt_loads *l)
-{
-    memset(l->link, 0, (size_t)l->links * sizeof *l->link);
-    memset(l->chip, 0, (size_t)l->chips * sizeof *l->chip);
-    l->hops = 0;
 }
 
 static int chip_index(const dt_topology *t, const int at[3])

@@ -21,7 +21,6 @@ typedef struct dt_loads {
 
 dt_loads dt_loads_create(const dt_topology *t);
 void dt_loads_release(dt_loads *l);
-void dt_loads_clear(dt_loads *l);
 /* A message between two places of the topology. */
 void dt_loads_add(dt_loads *l, const int *from, const int *to, double bytes);
 /* The most that a link carries, and a chip. */

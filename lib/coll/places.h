@@ -24,8 +24,4 @@ typedef struct dt_branch {
 } dt_branch;
 dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank);
 
-/* Written out, for one group. SCHEDULE: too many ranks. */
-dt_status *dt_direct_schedule(dt_schedule **out, dt_collective c, int ranks) DT_MUST_USE;
-dt_status *dt_tree_schedule(dt_schedule **out, const dt_exchange *x, const dt_grid *grid, int pieces) DT_MUST_USE;
-
 #endif

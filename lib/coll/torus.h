@@ -14,7 +14,7 @@
  * up: they are near.
  *
  * A description is as long as it has colours and phases, whatever the number of chips. All rows of a phase do the same, so its price
- * needs one row only (dt_torus_cost); the moves of it, written out (dt_torus_schedule), cost the same on the same wires.
+ * needs one row only (dt_torus_cost); tests write its moves out and find that they cost the same on the same wires.
  */
 #ifndef DT_COLL_TORUS_H
 #define DT_COLL_TORUS_H
@@ -51,12 +51,8 @@ int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_
 
 /* all_gather, reduce_scatter, all_reduce of a buffer of `bytes` by all groups of the grid at once. */
 dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires);
-/* The same written out for one group, whose ranks stand at place[ranks][4]. SCHEDULE: too many ranks. */
-dt_status *dt_torus_schedule(dt_schedule **out, const dt_torus *s, dt_collective c, const int *place) DT_MUST_USE;
 /* Colours for all chips of a twisted slice. False: it is not one, or these are not all chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
-/* Where a chip of a view stands. */
-void dt_torus_unview(const dt_torus *s, int view, const int seen[DT_GRID_AXES], int at[DT_GRID_AXES]);
 /* all_to_all by all groups at once, every message straight to where it goes. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
 /* Between all chips of a twisted slice. */

@@ -4,7 +4,7 @@
  * carry in a round is what all carry.
  *
  * An algorithm's moves along an axis are played once for each group that lies in the row (`profile`), with the part of the buffer that a colour
- * has left. Rounds, phases and their prices are those of dt_schedule_cost.
+ * has left. Rounds, phases and their prices are those of schedules written out (tests/support/schedule_cost.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -40,19 +40,6 @@ static void add_view(dt_torus *s, int axis)
     s->twisted[s->views++] = axis;
 }
 
-void dt_torus_unview(const dt_torus *s, int view, const int seen[DT_GRID_AXES], int at[DT_GRID_AXES])
-{
-    const int axis = s->twisted[view];
-    memcpy(at, seen, DT_GRID_AXES * sizeof *at);
-    if (axis < 0)
-        return;
-    const int k = s->view[0].axis[axis].size, lap = seen[axis] / k;
-    at[axis] = seen[axis] % k;
-    for (int a = 0; a < DT_CORE_AXIS; a++)
-        if (s->view[0].axis[a].size > k)
-            at[a] = (seen[a] + lap * k) % s->view[0].axis[a].size;
-}
-
 bool dt_grid_is_whole(const dt_grid *g)
 {
     for (int a = 0; a < DT_CORE_AXIS; a++)

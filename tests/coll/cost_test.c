@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../support/schedules.h"
 #include "base/arena.h"
-#include "coll/coll.h"
 
 static const double w = 45e9, h = 1e-6; /* a link, one way; a hop */
 

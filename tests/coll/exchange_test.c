@@ -177,20 +177,12 @@ static void test_schedules_are_named_as_the_compiler_does(void **state)
 static void test_slices_exchange_what_a_chip_is_left_with(void **state)
 {
     (void)state;
-    scene s;
-    dt_slices_price p;
     double seconds;
-    scene_set(&s, &(scene_spec){"v5p", {4, 4, 4}, {true, true, true}, {4, 4, 4, 1}, BLOCKS});
-    s.x.collective = DT_ALL_REDUCE;
-    s.x.bytes = 64e9;
-    assert_true(dt_slices_price_of(&s.x, 4, &p));
-    assert_near(p.between_bytes, 2 * 0.75 * 1e9, 1e-9);
-    assert_near(p.between_s, 2 * 0.75 * 1e9 / 6.25e9, 0.001);
-    assert_near(p.seconds, p.inside.seconds + p.between_s, 1e-12);
-    assert_true(dt_slices_price_of(&s.x, 1, &p));
-    assert_true(p.between_s == 0 && p.between_bytes == 0);
+    assert_true(dt_dcn_price(dt_chip_find("v5p"), 4, DT_ALL_REDUCE, 1e9, &seconds));
+    assert_near(seconds, 2 * 0.75 * 1e9 / 6.25e9, 0.001);
+    assert_true(dt_dcn_price(dt_chip_find("v5p"), 1, DT_ALL_REDUCE, 1e9, &seconds));
+    assert_true(seconds == 0);
     assert_false(dt_dcn_price(dt_chip_find("v2"), 2, DT_ALL_REDUCE, 1e9, &seconds));
-    scene_drop(&s);
 }
 
 /* 6,144 chips are priced at once, not written out. */

@@ -11,10 +11,9 @@
 
 #include <math.h>
 
-#include "base/random.h"
-#include "coll/places.h"
-#include "coll/torus.h"
+#include "../support/schedules.h"
 #include "scene.h"
+#include "base/random.h"
 
 static const scene_spec scenes[] = {
     /* lines and rings */

@@ -14,11 +14,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "../support/schedules.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/thread.h"
-#include "coll/places.h"
-#include "coll/torus.h"
 #include "fabric/fabric.h"
 
 enum { MOST_RANKS = 9, MOST_CHIPS = 16 };

@@ -8,11 +8,28 @@
  *
  * Phases begin and end together for all colours.
  */
+#include "schedules.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "coll/moves.h"
 #include "coll/torus.h"
+
+/* Where a chip of a view stands. */
+static void unview(const dt_torus *s, int view, const int seen[DT_GRID_AXES], int at[DT_GRID_AXES])
+{
+    const int axis = s->twisted[view];
+    memcpy(at, seen, DT_GRID_AXES * sizeof *at);
+    if (axis < 0)
+        return;
+    const int k = s->view[0].axis[axis].size, lap = seen[axis] / k;
+    at[axis] = seen[axis] % k;
+    for (int a = 0; a < DT_CORE_AXIS; a++)
+        if (s->view[0].axis[a].size > k)
+            at[a] = (seen[a] + lap * k) % s->view[0].axis[a].size;
+}
 
 /* A colour while it is written. */
 typedef struct writer {
@@ -32,7 +49,7 @@ static int axis_ranks(const writer *w, int axis)
 static int rank_of(const writer *w, const int at[DT_GRID_AXES])
 {
     int index = 0, really[DT_GRID_AXES];
-    dt_torus_unview(w->s, w->s->color[w->color].view, at, really);
+    unview(w->s, w->s->color[w->color].view, at, really);
     for (int a = 0; a < DT_GRID_AXES; a++)
         index = index * w->s->view[0].axis[a].ranks + really[a];
     return w->rank_at[index];

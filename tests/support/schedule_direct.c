@@ -9,9 +9,10 @@
  *                                    round 4              1 -c-> 2   2 -b-> 3
  *                                    round 5                         2 -c-> 3
  */
+#include "schedules.h"
+
 #include "base/arena.h"
 #include "coll/moves.h"
-#include "coll/places.h"
 
 static void write_all_to_all(dt_draft *d)
 {

@@ -6,14 +6,11 @@
  * On a ring of N with wraparound this is the textbook's: all-gather one way max(h, V/N/w) * (N-1), both ways
  * max(h * N/2, V * (N-1)/N / 2w), on a line (N-1) * max(h, V/N/w).
  */
-#include "coll/links.h"
+#include "schedules.h"
 
-dt_wires dt_wires_of(const dt_topology *t, const int *place)
-{
-    const dt_chip *c = t->slice->chip;
-    const double inside = c->core_link_Bps > 0 ? c->core_link_Bps : c->core_hbm_Bps * c->cores / 2;
-    return (dt_wires){.topology = t, .place = place, .link_Bps = c->link_Bps, .hop_s = c->hop_s, .chip_Bps = inside};
-}
+#include <string.h>
+
+#include "coll/links.h"
 
 /* The busiest links over all rounds. */
 static void note_links(const dt_loads *total, dt_wire_price *price)
@@ -41,6 +38,13 @@ static void add_loads(dt_loads *to, const dt_loads *l)
         to->chip[i] += l->chip[i];
 }
 
+static void clear(dt_loads *l)
+{
+    memset(l->link, 0, (size_t)l->links * sizeof *l->link);
+    memset(l->chip, 0, (size_t)l->chips * sizeof *l->chip);
+    l->hops = 0;
+}
+
 static void close_round(meter *m)
 {
     for (int c = 0; c < m->s->colors; c++) {
@@ -49,7 +53,7 @@ static void close_round(meter *m)
         m->seconds[c] += m->s->direct ? way + bytes : way > bytes ? way : bytes;
         m->latency_s[c] += way;
         add_loads(&m->phase, l);
-        dt_loads_clear(l);
+        clear(l);
     }
 }
 
@@ -64,7 +68,7 @@ static void close_phase(meter *m)
     m->price.seconds += seconds;
     m->price.latency_s += latency;
     add_loads(&m->total, &m->phase);
-    dt_loads_clear(&m->phase);
+    clear(&m->phase);
 }
 
 static void add_move(meter *m, const dt_move *move, double bytes)
