@@ -23,6 +23,8 @@ dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
 
 /* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in memory, little-endian on every machine dtrain runs on. */
 void dt_hash_array(dt_sha256 *h, const dt_named_array *a);
+/* CHECKPOINT unless the weights have the SHA-256 that the checkpoint's state names; files of weights name none. */
+dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 
 /* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be read, before them. Not verified. */
 typedef struct dt_listed {

@@ -142,6 +142,10 @@ dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) D
 dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
 /* Its weights alone, for who does not go on with its run: counters of draws may be missing, and are left as they are, or extra. */
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) DT_MUST_USE;
+/* CHECKPOINT unless the weights have the SHA-256 that the state names: files and their checksums can be replaced together. The first reads them once
+ * more; the second is told what was found. */
+dt_status *dt_saved_check_weights(const dt_saved *c) DT_MUST_USE;
+dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST_USE;
 /* What callbacks kept: of the tensors in the checkpoint those that are asked for, each of which must be there. Values are the callbacks' affair. */
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
 /* Exactly the variables of a custom loop. Any values are fine: a best loss begins as infinity. */

@@ -48,7 +48,9 @@ dt_status *dt_checkpoint_convert(const char *from, const char *to)
     DT_TRY(dt_want(from, "dt_checkpoint_convert", "path"));
     DT_TRY(dt_want(to, "dt_checkpoint_convert", "path to write"));
     DT_TRY(dt_contents_open(&c, from, NULL));
-    dt_status *bad = convert(&c, to);
+    dt_status *bad = dt_weights_check(&c);
+    if (!bad)
+        bad = convert(&c, to);
     dt_contents_close(&c);
     return bad;
 }

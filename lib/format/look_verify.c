@@ -13,46 +13,6 @@
 #include "format/contents.h"
 #include "format/state.h"
 
-void dt_hash_array(dt_sha256 *h, const dt_named_array *a)
-{
-    dt_str head = {0};
-    dt_str_printf(&head, "%s\n%s\n", a->name, dt_dtype_name(a->type.dtype));
-    for (int d = 0; d < a->type.rank; d++)
-        dt_str_printf(&head, "%s%" PRId64, d ? "," : "", a->type.dim[d]);
-    dt_str_putc(&head, '\n');
-    dt_sha256_add(h, head.data, head.size);
-    dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
-    dt_str_release(&head);
-}
-
-/* As a model's weights are (train/weights.c): by name. */
-static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out)
-{
-    dt_sha256 *h = dt_sha256_create();
-    dt_status *bad = NULL;
-    for (int i = 0; i < s->n && !bad; i++) {
-        const dt_stored_array *a = &s->array[i];
-        void *data = NULL;
-        bad = dt_contents_read(s, a, &data);
-        if (!bad && data)
-            dt_hash_array(h, &(dt_named_array){a->name, a->type, data});
-        free(data);
-    }
-    *out = dt_sha256_end(h);
-    return bad;
-}
-
-static dt_status *check_weights(const dt_contents *c)
-{
-    const char *told = c->checkpoint.state.weights_sha256;
-    dt_digest found;
-    DT_TRY(hash_weights(&c->file[0].arrays, &found));
-    if (c->checkpoint.only_weights || !told || strcmp(told, found.hex) == 0)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights are not those of the run: their sha is %.12s, state.json names %.12s", c->checkpoint.path, found.hex,
-                   told);
-}
-
 static int count_tensors(const dt_contents *c)
 {
     int n = 0;
@@ -104,7 +64,7 @@ static dt_status *verify_one(const char *path, bool json, dt_str *out)
     dt_status *bad = dt_contents_open(&c, path, NULL);
     if (bad)
         return dt_status_number(bad) == DT_E_CHECKPOINT && !dt_zip_is(path) ? name_place(path, bad) : bad;
-    bad = check_weights(&c);
+    bad = dt_weights_check(&c);
     if (!bad)
         tell(&c, json, out);
     dt_contents_close(&c);

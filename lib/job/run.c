@@ -164,7 +164,8 @@ dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_ru
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s)
 {
     dt_arrays model = dt_model_arrays_to_fill(s->model, j->arena);
-    return dt_saved_load_weights(c, &model);
+    DT_TRY(dt_saved_load_weights(c, &model));
+    return dt_saved_check_weights(c);
 }
 
 static void tell_result(const dt_event *result, const dt_run_options *o)

@@ -152,10 +152,7 @@ static dt_status *make_room(const dt_bound *b, dt_arena *arena, dt_arrays *out)
 static dt_status *check_weights(const restoring *r)
 {
     const dt_digest found = dt_arrays_digest(&r->read[DT_BOUND_WEIGHTS]);
-    const char *then = r->saved.state.weights_sha256;
-    if (then && strcmp(then, found.hex) == 0)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s", r->saved.path, found.hex, then ? then : "nothing");
+    return dt_weights_compare(&r->saved, &found);
 }
 
 static dt_status *read_tensors(restoring *r)

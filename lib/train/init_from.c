@@ -26,7 +26,10 @@ static dt_status *take(const first_weights *w, const dt_init_from *from, dt_stat
     const dt_weights_request q = { .path = dt_saved_weights(&w->checkpoint), .arrays = &w->weights, .only_compared = w->only_compared,
                                    .skip_mismatch = from->skip_mismatch, .warnings = warnings };
     DT_TRY(dt_weights_read(&q));
-    return w->only_compared ? NULL : check_finite(q.path, q.arrays);
+    if (w->only_compared)
+        return NULL;
+    DT_TRY(dt_saved_check_weights(&w->checkpoint));
+    return check_finite(q.path, q.arrays);
 }
 
 static dt_status *find_and_take(const dt_model *m, bool only_compared, const dt_init_from *from, dt_status **warnings)

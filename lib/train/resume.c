@@ -67,17 +67,12 @@ static dt_status *same_lessons(const run *r, const dt_saved *c)
                       "the files have changed since: start over with --fresh, or put the old ones back");
 }
 
-/* Files and their checksums can be replaced together; the hash of the weights is what the run announced when it saved them. */
 static dt_status *same_weights(const run *r, const dt_saved *c)
 {
     dt_digest now;
-    const char *then = c->state.weights_sha256;
 
     DT_TRY(dt_weights_digest(r->model, &now));
-    if (!then || strcmp(then, now.hex) == 0)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s", c->path, now.hex, then);
-    return dt_suggest(s, "the files were changed after they were saved: resume from an older checkpoint with --resume PATH, or start over with --fresh");
+    return dt_weights_compare(c, &now);
 }
 
 static void take_position(run *r, const dt_state_file *state)

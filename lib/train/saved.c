@@ -122,7 +122,8 @@ static dt_status *load(const dt_saved *c, dt_model **out)
         return dt_note(s, "in the model saved as %s", c->path);
     DT_TRY(collect_optimizer(*out, c->arena, &optimizer));
     model = dt_model_arrays_to_fill(*out, c->arena);
-    return dt_saved_load(c, &model, (*out)->compiled ? &optimizer : NULL);
+    DT_TRY(dt_saved_load(c, &model, (*out)->compiled ? &optimizer : NULL));
+    return dt_saved_check_weights(c);
 }
 
 dt_status *dt_model_load(dt_model **out, const char *path)
