@@ -7,6 +7,8 @@
 
 #include "model/read.h"
 
+#define NO_AUGMENTATION "of random changes to images, dataset.map has random_crop and random_flip"
+
 static const struct {
     const char *layer, *where;
 } rows[] = {
@@ -18,6 +20,13 @@ static const struct {
     { "CenterCrop", "a step of dataset.map: center_crop" },
     { "RandomCrop", "a step of dataset.map: random_crop" },
     { "RandomFlip", "a step of dataset.map: random_flip" },
+    { "RandomRotation", NO_AUGMENTATION }, { "RandomZoom", NO_AUGMENTATION }, { "RandomTranslation", NO_AUGMENTATION },
+    { "RandomContrast", NO_AUGMENTATION }, { "RandomBrightness", NO_AUGMENTATION },
+    { "IntegerLookup", "for a column of a CSV file, element: {column: ..., vocabulary: [...]}" },
+    { "Linear", "did you mean 'Dense'?" },
+    { "LayerNorm", "did you mean 'LayerNormalization'?" },
+    { "BatchNorm", "did you mean 'BatchNormalization'?" }, { "BatchNorm1d", "did you mean 'BatchNormalization'?" },
+    { "BatchNorm2d", "did you mean 'BatchNormalization'?" },
     { "ActivityRegularization", "activity_regularizer, a key of the layer before" },
     { "TimeDistributed", "Dense and activations do the same at every step without it" },
     { "Lambda", "a job holds no code; in C a step function may" },

@@ -101,11 +101,40 @@ static void test_keys_of_metrics(void **state)
     tally_end(&told, "keys");
 }
 
+/* keras.layers exports these classes under two names. */
+static void test_layers_with_two_names(void **state)
+{
+    static const struct {
+        const char *also, *name;
+    } rows[] = {
+        { "Convolution%dD", "Conv%dD" }, { "Convolution%dDTranspose", "Conv%dDTranspose" }, { "SeparableConvolution%dD", "SeparableConv%dD" },
+        { "MaxPool%dD", "MaxPooling%dD" }, { "AvgPool%dD", "AveragePooling%dD" }, { "GlobalMaxPool%dD", "GlobalMaxPooling%dD" },
+        { "GlobalAvgPool%dD", "GlobalAveragePooling%dD" },
+    };
+    int n;
+    const dt_kind *const *layers = dt_layers(&n);
+    dt_arena *arena = dt_arena_create();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int d = 1; d <= 3 - (strncmp(rows[i].name, "Separable", 9) == 0); d++) {
+            char also[64], name[64];
+            snprintf(also, sizeof also, rows[i].also, d);
+            snprintf(name, sizeof name, rows[i].name, d);
+            const dt_tree t = { .kind = DT_TREE_SCALAR, .text = also };
+            dt_named named = { 0 };
+            dt_status_free(dt_named_read(arena, layers, n, "layer", &t, &named)); /* arguments may be missing */
+            assert_non_null(named.kind);
+            assert_string_equal(named.kind->name, name);
+        }
+    dt_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identifiers),
         cmocka_unit_test(test_keys_of_metrics),
+        cmocka_unit_test(test_layers_with_two_names),
     };
     return cmocka_run_group_tests_name("model/names", tests, NULL, NULL);
 }

@@ -67,11 +67,11 @@ static dt_status *build3(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_conv1d = {
-    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), NULL }, .build = build1, .call = call,
+    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), DT_ALSO("Convolution1D") }, .build = build1, .call = call,
 };
 const dt_layer dt_layer_conv2d = {
-    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), NULL }, .build = build2, .call = call,
+    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2D") }, .build = build2, .call = call,
 };
 const dt_layer dt_layer_conv3d = {
-    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), NULL }, .build = build3, .call = call,
+    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3D") }, .build = build3, .call = call,
 };

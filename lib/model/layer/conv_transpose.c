@@ -127,11 +127,11 @@ static dt_status *build3(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), NULL }, .build = build1, .call = call,
+    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .build = build1, .call = call,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), NULL }, .build = build2, .call = call,
+    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .build = build2, .call = call,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), NULL }, .build = build3, .call = call,
+    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .build = build3, .call = call,
 };

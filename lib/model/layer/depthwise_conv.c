@@ -117,10 +117,10 @@ static dt_status *build_separable2(dt_layer_build *b)
 }
 
 const dt_layer dt_layer_separable_conv1d = {
-    .kind = { "SeparableConv1D", "depthwise convolution over steps, then one over channels", separable_fields, sizeof(dt_conv), NULL },
+    .kind = { "SeparableConv1D", "depthwise convolution over steps, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution1D") },
     .build = build_separable1, .call = call_separable,
 };
 const dt_layer dt_layer_separable_conv2d = {
-    .kind = { "SeparableConv2D", "depthwise convolution over images, then one over channels", separable_fields, sizeof(dt_conv), NULL },
+    .kind = { "SeparableConv2D", "depthwise convolution over images, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution2D") },
     .build = build_separable2, .call = call_separable,
 };

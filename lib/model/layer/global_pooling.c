@@ -61,11 +61,12 @@ static dt_value call_average(const dt_layer_call *c)
     return dt_reshape(dt_divide(sum, dt_like(sum, cells)), c->out->rank, c->out->dim);
 }
 
-#define POOLING(n, kind_, name, about, call_) DT_LAYER_OF_RANK(n, kind_, name, about, struct global_pooling, fields, build, call_)
-POOLING(1, "GlobalMaxPooling1D", global_max_pooling1d, "the largest value of each channel, over steps", call_max)
-POOLING(2, "GlobalMaxPooling2D", global_max_pooling2d, "the largest value of each channel, over images", call_max)
-POOLING(3, "GlobalMaxPooling3D", global_max_pooling3d, "the largest value of each channel, over volumes", call_max)
-DT_LAYER_OF_RANK_WITH(1, "GlobalAveragePooling1D", global_average_pooling1d, "the mean of each channel, over steps", struct global_pooling, fields, build,
-                      call_average, true)
-POOLING(2, "GlobalAveragePooling2D", global_average_pooling2d, "the mean of each channel, over images", call_average)
-POOLING(3, "GlobalAveragePooling3D", global_average_pooling3d, "the mean of each channel, over volumes", call_average)
+#define POOLING(n, kind_, also, name, about, call_) \
+    DT_LAYER_OF_RANK_WITH(n, kind_, DT_ALSO(also), name, about, struct global_pooling, fields, build, call_, false)
+POOLING(1, "GlobalMaxPooling1D", "GlobalMaxPool1D", global_max_pooling1d, "the largest value of each channel, over steps", call_max)
+POOLING(2, "GlobalMaxPooling2D", "GlobalMaxPool2D", global_max_pooling2d, "the largest value of each channel, over images", call_max)
+POOLING(3, "GlobalMaxPooling3D", "GlobalMaxPool3D", global_max_pooling3d, "the largest value of each channel, over volumes", call_max)
+DT_LAYER_OF_RANK_WITH(1, "GlobalAveragePooling1D", DT_ALSO("GlobalAvgPool1D"), global_average_pooling1d, "the mean of each channel, over steps",
+                      struct global_pooling, fields, build, call_average, true)
+POOLING(2, "GlobalAveragePooling2D", "GlobalAvgPool2D", global_average_pooling2d, "the mean of each channel, over images", call_average)
+POOLING(3, "GlobalAveragePooling3D", "GlobalAvgPool3D", global_average_pooling3d, "the mean of each channel, over volumes", call_average)

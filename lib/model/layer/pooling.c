@@ -75,10 +75,11 @@ static dt_value call_average(const dt_layer_call *c)
     return dt_divide(sum, dt_broadcast_to(count, &out));
 }
 
-#define POOLING(n, kind_, name, about, call_) DT_LAYER_OF_RANK(n, kind_, name, about, struct pooling, fields, build, call_)
-POOLING(1, "MaxPooling1D", max_pooling1d, "maximum in each window of steps", call_max)
-POOLING(2, "MaxPooling2D", max_pooling2d, "maximum in each window of images", call_max)
-POOLING(3, "MaxPooling3D", max_pooling3d, "maximum in each window of volumes", call_max)
-POOLING(1, "AveragePooling1D", average_pooling1d, "mean of each window of steps", call_average)
-POOLING(2, "AveragePooling2D", average_pooling2d, "mean of each window of images", call_average)
-POOLING(3, "AveragePooling3D", average_pooling3d, "mean of each window of volumes", call_average)
+#define POOLING(n, kind_, also, name, about, call_) \
+    DT_LAYER_OF_RANK_WITH(n, kind_, DT_ALSO(also), name, about, struct pooling, fields, build, call_, false)
+POOLING(1, "MaxPooling1D", "MaxPool1D", max_pooling1d, "maximum in each window of steps", call_max)
+POOLING(2, "MaxPooling2D", "MaxPool2D", max_pooling2d, "maximum in each window of images", call_max)
+POOLING(3, "MaxPooling3D", "MaxPool3D", max_pooling3d, "maximum in each window of volumes", call_max)
+POOLING(1, "AveragePooling1D", "AvgPool1D", average_pooling1d, "mean of each window of steps", call_average)
+POOLING(2, "AveragePooling2D", "AvgPool2D", average_pooling2d, "mean of each window of images", call_average)
+POOLING(3, "AveragePooling3D", "AvgPool3D", average_pooling3d, "mean of each window of volumes", call_average)

@@ -90,16 +90,19 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 /* Bias (weight `bias`, when there is one) and activation. */
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
+/* The other name under which Keras exports a layer. */
+#define DT_ALSO(name) (const char *const[]){ name, NULL }
+
 /* The row of a layer that exists for 1, 2 and 3 spatial dimensions (n): build_, fields and call are the file's, the same for all. */
 #define DT_LAYER_OF_RANK(n, kind_, name, about, args, fields_, build_, call_)                                  \
-    DT_LAYER_OF_RANK_WITH(n, kind_, name, about, args, fields_, build_, call_, false)
-#define DT_LAYER_OF_RANK_WITH(n, kind_, name, about, args, fields_, build_, call_, masking)                    \
+    DT_LAYER_OF_RANK_WITH(n, kind_, NULL, name, about, args, fields_, build_, call_, false)
+#define DT_LAYER_OF_RANK_WITH(n, kind_, also, name, about, args, fields_, build_, call_, masking)              \
     static dt_status *build_##name(dt_layer_build *b)                                                          \
     {                                                                                                          \
         return build_(b, kind_, n);                                                                            \
     }                                                                                                          \
     const dt_layer dt_layer_##name = {                                                                         \
-        .kind = { kind_, about, fields_, sizeof(args), NULL }, .build = build_##name, .call = call_,           \
+        .kind = { kind_, about, fields_, sizeof(args), also }, .build = build_##name, .call = call_,           \
         .supports_masking = (masking),                                                                         \
     };
 
